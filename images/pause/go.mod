@@ -1,0 +1,3 @@
+module stackwright.dev/images/pause
+
+go 1.24

@@ -1,0 +1,103 @@
+"""The three contract kinds: how a service asks another one for something and gets a Secret back.
+
+They take the place of the db-init, rabbit-init, ks-service, ks-endpoints and ks-user Jobs that charts usually
+run: the operator does the work, keeps it done, and says in conditions what it waits for.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
+
+_READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
+_MESSAGE = Column("Message", '.status.conditions[?(@.type=="Ready")].message')
+_AGE = Column("Age", ".metadata.creationTimestamp", "date")
+
+# What may stand in SQL and AMQP identifiers without quoting games; 32 is MariaDB's limit for portable user names.
+NAME = r"^[a-zA-Z][a-zA-Z0-9_-]{0,31}$"
+
+
+class ContractStatus(Status):
+    digest: str = Field("", description="Digest of what was made; it differs from the spec's when work is due.")
+    secret_name: str = Field("", description="The Secret that holds the result.")
+
+
+class DatabaseAccountSpec(CamelModel):
+    instance: str = Field("mariadb", description="Name of the MariaDB object in this namespace.")
+    database: str = Field(pattern=NAME, description="Database to make; it is never dropped unless dropDatabase.")
+    username: str = Field(pattern=NAME, description="User to make, with all rights on the database.")
+    grants: list[str] = Field(
+        default_factory=lambda: ["ALL PRIVILEGES"],
+        min_length=1,
+        description="Privileges on the database, as GRANT takes them.",
+    )
+    secret_name: str = Field(
+        min_length=1,
+        description="Secret to write: username, password, host, port, database, connection, database.conf.",
+    )
+    drop_database: bool = Field(False, description="Drop the database when this object is deleted.")
+
+
+class DatabaseAccount(Resource):
+    DESCRIPTION = "A database and a user in a MariaDB, and the Secret that tells how to connect."
+    KIND: ClassVar[Kind] = Kind(
+        OURS, "v1alpha1", "DatabaseAccount", "databaseaccounts", short=("dba",),
+        columns=(Column("Instance", ".spec.instance"), Column("Database", ".spec.database"), _READY, _MESSAGE, _AGE),
+    )  # fmt: skip
+    spec: DatabaseAccountSpec = Field(description="What is asked for.")
+    status: ContractStatus = Field(default_factory=ContractStatus, description="What was made.")
+
+
+class MessagingAccountSpec(CamelModel):
+    instance: str = Field("rabbitmq", description="Name of the RabbitMQ object in this namespace.")
+    vhost: str = Field(pattern=NAME, description="Virtual host to make.")
+    username: str = Field(pattern=NAME, description="User to make, with all rights on the virtual host.")
+    secret_name: str = Field(
+        min_length=1,
+        description="Secret to write: username, password, host, port, vhost, transport_url, messaging.conf.",
+    )
+
+
+class MessagingAccount(Resource):
+    DESCRIPTION = "A virtual host and a user in a RabbitMQ, and the Secret with its transport_url."
+    KIND: ClassVar[Kind] = Kind(
+        OURS, "v1alpha1", "MessagingAccount", "messagingaccounts", short=("mqa",),
+        columns=(Column("Instance", ".spec.instance"), Column("Vhost", ".spec.vhost"), _READY, _MESSAGE, _AGE),
+    )  # fmt: skip
+    spec: MessagingAccountSpec = Field(description="What is asked for.")
+    status: ContractStatus = Field(default_factory=ContractStatus, description="What was made.")
+
+
+class KeystoneEndpoints(CamelModel):
+    internal: str = Field(pattern=r"^https?://", description="URL for services of the cloud.")
+    public: str = Field(pattern=r"^https?://", description="URL for users.")
+    admin: str | None = Field(None, pattern=r"^https?://", description="URL for administrators; rarely needed.")
+
+
+class KeystoneServiceSpec(CamelModel):
+    instance: str = Field("keystone", description="Name of the Keystone object in this namespace.")
+    service_name: str = Field(pattern=NAME, description="Name in the catalog, e.g. glance.")
+    service_type: str = Field(pattern=r"^[a-z][a-z0-9-]*$", description="Type in the catalog, e.g. image.")
+    description: str = Field("", description="Text in the catalog.")
+    region: str = Field("RegionOne", description="Region of the endpoints.")
+    endpoints: KeystoneEndpoints = Field(description="The endpoints of the service.")
+    username: str = Field(pattern=NAME, description="Service user to make, in the project `service`.")
+    roles: list[str] = Field(
+        default_factory=lambda: ["admin", "service"], min_length=1, description="Roles of the service user."
+    )
+    secret_name: str = Field(
+        min_length=1, description="Secret to write: username, password, auth_url, keystone_authtoken.conf."
+    )
+
+
+class KeystoneService(Resource):
+    DESCRIPTION = "A service, its endpoints and its user in Keystone, and the Secret that tells how to log in."
+    KIND: ClassVar[Kind] = Kind(
+        OURS, "v1alpha1", "KeystoneService", "keystoneservices", short=("kss",),
+        columns=(Column("Service", ".spec.serviceName"), Column("Type", ".spec.serviceType"), _READY, _MESSAGE, _AGE),
+    )  # fmt: skip
+    spec: KeystoneServiceSpec = Field(description="What is asked for.")
+    status: ContractStatus = Field(default_factory=ContractStatus, description="What was made.")

@@ -1,0 +1,149 @@
+"""Model → CustomResourceDefinition.
+
+Pydantic's JSON schema is not a structural schema, so it is rewritten: references are inlined, `anyOf: [X, null]`
+becomes X, `const` an enum, titles go, and `additionalProperties: false` goes (a structural schema drops unknown
+fields by itself). Two marks of ours are read: a field that this version does not support gets a CEL rule which
+refuses it by name, and free-form fields keep what users write.
+
+User-facing OpenStackDeployment also keeps unknown fields up to our admission webhook, because the API server
+would drop them silently for clients that do not ask for strict validation; the webhook refuses them by name.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackwright.api.meta import Resource
+
+Schema = dict[str, Any]
+KEEP = "x-kubernetes-preserve-unknown-fields"
+MARK = "x-stackwright-unsupported"
+_DROPPED = ("title", "default", "additionalProperties", "discriminator", MARK)
+
+
+def crd(resource: type[Resource]) -> Schema:
+    """The CustomResourceDefinition of a model, ready to apply."""
+    kind = resource.KIND
+    names = {
+        "kind": kind.kind,
+        "plural": kind.plural,
+        "singular": kind.kind.lower(),
+        "listKind": f"{kind.kind}List",
+    }
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{kind.plural}.{kind.group}"},
+        "spec": {
+            "group": kind.group,
+            "scope": "Namespaced" if kind.namespaced else "Cluster",
+            "names": {**names, "shortNames": list(kind.short), "categories": list(kind.categories)},
+            "versions": [
+                {
+                    "name": kind.version,
+                    "served": True,
+                    "storage": True,
+                    "subresources": {"status": {}},
+                    "additionalPrinterColumns": [_column(c) for c in kind.columns],
+                    "schema": {"openAPIV3Schema": _root(resource)},
+                }
+            ],
+        },
+    }
+
+
+def _column(column: Any) -> Schema:
+    shown = {"name": column.name, "type": column.type, "jsonPath": column.path}
+    return {**shown, "priority": column.priority} if column.priority else shown
+
+
+def _root(resource: type[Resource]) -> Schema:
+    raw = resource.model_json_schema(by_alias=True, mode="validation")
+    definitions = raw.get("$defs", {})
+    strict_in_webhook = resource.KIND.kind == "OpenStackDeployment"
+    spec = structural(raw["properties"]["spec"], definitions, keep=strict_in_webhook)
+    status = _without_defaults(structural(raw["properties"]["status"], definitions))
+    _conditions_are_a_map(status)
+    root: Schema = {
+        "type": "object",
+        "description": resource.DESCRIPTION,
+        "properties": {"spec": spec, "status": status},
+    }
+    if "spec" in raw.get("required", ()):
+        root["required"] = ["spec"]
+    return root
+
+
+def structural(schema: Schema, definitions: Schema, *, keep: bool = False) -> Schema:
+    """One node of pydantic's schema as a node of a structural schema; `keep` keeps unknown fields."""
+    node = _inline(schema, definitions)
+    if node.get(KEEP) or MARK in node:
+        kept = {"description": node.get("description", ""), KEEP: True}
+        return {**kept, "type": "object"} if node.get("type") == "object" else kept
+    out = {key: value for key, value in node.items() if key not in _DROPPED}
+    if (default := node.get("default")) not in (None, "", {}, []) and not isinstance(default, dict):
+        out["default"] = default
+    if "const" in out:
+        out["enum"] = [out.pop("const")]
+    for limit in ("Minimum", "Maximum"):
+        if (value := out.pop(f"exclusive{limit}", None)) is not None:
+            out[limit.lower()], out[f"exclusive{limit}"] = value, True
+    if "items" in out:
+        out["items"] = structural(out["items"], definitions, keep=keep)
+    if "properties" in out:
+        _object(out, node, definitions, keep)
+    elif isinstance(extra := node.get("additionalProperties"), dict):
+        out["additionalProperties"] = structural(extra, definitions, keep=keep)
+    elif out.get("type") == "object":
+        out[KEEP] = True
+    return out
+
+
+def _object(out: Schema, node: Schema, definitions: Schema, keep: bool) -> None:
+    """Children, unknown-field policy and the rules of an object node."""
+    children = node["properties"]
+    out["properties"] = {name: structural(child, definitions, keep=keep) for name, child in children.items()}
+    if keep or node.get("additionalProperties") is True:
+        out[KEEP] = True
+    refused = [name for name, child in children.items() if MARK in _inline(child, definitions)]
+    if refused:
+        out["x-kubernetes-validations"] = [
+            {
+                "rule": f"!has(self.{name})",
+                "message": f"{name} is not supported by this version of Stackwright; remove it",
+                "fieldPath": f".{name}",
+                "reason": "FieldValueForbidden",
+            }
+            for name in refused
+        ]
+
+
+def _without_defaults(node: Schema) -> Schema:
+    """A status is written by controllers; a default in it would only make their comparisons differ."""
+    return {
+        key: _without_defaults(value) if isinstance(value, dict) else value
+        for key, value in node.items()
+        if key != "default"
+    }
+
+
+def _inline(schema: Schema, definitions: Schema) -> Schema:
+    """The node itself: reference followed, null dropped; what stands beside the reference wins."""
+    node = dict(schema)
+    if (choices := node.get("anyOf")) is not None:
+        real = [choice for choice in choices if choice.get("type") != "null"]
+        del node["anyOf"]
+        node = {**_inline(real[0], definitions), **node} if len(real) == 1 else {**node, KEEP: True}
+    if (reference := node.pop("$ref", None)) is not None:
+        target = _inline(definitions[reference.rsplit("/", 1)[-1]], definitions)
+        node = {**target, **node}
+    return node
+
+
+def _conditions_are_a_map(status: Schema) -> None:
+    """By type, so that each controller can own its conditions under server-side apply."""
+    conditions = status["properties"]["conditions"]
+    conditions["x-kubernetes-list-type"] = "map"
+    conditions["x-kubernetes-list-map-keys"] = ["type"]
+    # What keys the map must have no default, else appliers that leave it out collide.
+    conditions["items"].setdefault("required", ["type", "status"])

@@ -1,0 +1,209 @@
+"""OpenStackDeployment: the whole cloud in one object, with the field shape of the existing OpenStack Controller.
+
+Every field of that shape is named here. A field that this version does not honour is marked `unsupported`: it is
+refused at admission by its name, in the CRD (CEL) as in the operator, and never silently ignored.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import BeforeValidator, Field, field_validator
+
+from stackwright.api.helmbundle import FreeForm
+from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
+from stackwright.api.services import LogLevel, Release, Size
+
+DOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+
+
+def _refuse(value: object) -> object:
+    raise ValueError("is not supported by this version of Stackwright; remove it")
+
+
+# A field of the reference shape that is refused when set. BeforeValidator runs only on given values.
+Unsupported = Annotated[Any, BeforeValidator(_refuse), Field(json_schema_extra={"x-stackwright-unsupported": True})]
+
+
+def unsupported(what: str) -> Any:
+    return Field(None, description=f"{what} Not supported by this version: refused.")
+
+
+class Charts(Model):
+    releases: FreeForm = Field(default_factory=dict, description="Chart name → {values} for that chart.")
+    values: FreeForm = Field(default_factory=dict, description="Values for every chart of the group.")
+    repositories: Unsupported = unsupported("Chart repositories.")
+
+
+class Common(Model):
+    """Values that cross services; they win over built ones and lose to `services`."""
+
+    charts: Charts = Field(default_factory=Charts, description="Values for all charts, first of the three.")
+    infra: Charts = Field(default_factory=Charts, description="Values for database, messaging, memcached charts.")
+    openstack: Charts = Field(default_factory=Charts, description="Values for the OpenStack charts.")
+
+
+class Artifacts(Model):
+    images_base_url: Unsupported = unsupported("Base URL of images; give `--images` at installation instead.")
+    binary_base_url: Unsupported = unsupported("Base URL of binaries.")
+
+
+class KeystoneAdmin(Model):
+    project_name: str = Field("admin", min_length=1, description="Project of the administrator.")
+    user_domain_name: str = Field("Default", min_length=1, description="Domain of the administrator.")
+    project_domain_name: str = Field("Default", min_length=1, description="Domain of the project.")
+    default_domain_id: Unsupported = unsupported("Id of the default domain.")
+
+
+class KeystoneUsers(Model):
+    admin: KeystoneAdmin = Field(default_factory=KeystoneAdmin, description="The administrator.")
+
+
+class KeystoneFeatures(Model):
+    users: KeystoneUsers = Field(default_factory=KeystoneUsers, description="Names of built-in users.")
+    federation: Unsupported = unsupported("OpenID Connect.")
+    keycloak: Unsupported = unsupported("Keycloak.")
+    domain_specific_configuration: Unsupported = unsupported("Domains with their own back end.")
+
+
+class ServiceLogging(Model):
+    level: LogLevel = Field("INFO", description="Log level of the service.")
+
+
+class Cadf(Model):
+    enabled: bool = Field(description="Send audit events.")
+    driver: Literal["messagingv2", "log"] = Field("messagingv2", description="To the message bus or to the log.")
+
+
+class Logging(Model):
+    keystone: ServiceLogging = Field(default_factory=ServiceLogging, description="Logging of Keystone.")
+    cadf: Cadf | None = Field(None, description="Audit events (CADF) of the identity service.")
+
+
+SERVICES = ("identity", "database", "memcached", "messaging")
+ServiceName = Literal[
+    "identity", "database", "memcached", "messaging", "~identity", "~database", "~memcached", "~messaging"
+]
+
+
+class Features(Model):
+    services: list[ServiceName] = Field(
+        default_factory=list, description="Services beside those of the preset; ~name takes one away."
+    )
+    keystone: KeystoneFeatures = Field(default_factory=KeystoneFeatures, description="The identity service.")
+    logging: Logging = Field(default_factory=Logging, description="Log levels and audit events.")
+    network_policies: Unsupported = unsupported("Network policies.")
+    policies: Unsupported = unsupported("API policies.")
+    ssl: Unsupported = unsupported("TLS of public endpoints.")
+    glance: Unsupported = unsupported("Image service.")
+    database: Unsupported = unsupported("Database clean-up and backup.")
+    telemetry: Unsupported = unsupported("Telemetry.")
+    designate: Unsupported = unsupported("DNS service.")
+    barbican: Unsupported = unsupported("Key manager.")
+    cloudprober: Unsupported = unsupported("Cloud prober.")
+    nova: Unsupported = unsupported("Compute service.")
+    horizon: Unsupported = unsupported("Dashboard.")
+    neutron: Unsupported = unsupported("Networking service.")
+    messaging: Unsupported = unsupported("Dedicated and external messaging.")
+    ironic: Unsupported = unsupported("Bare metal service.")
+    octavia: Unsupported = unsupported("Load balancer service.")
+    stacklight: Unsupported = unsupported("StackLight.")
+    cinder: Unsupported = unsupported("Block storage service.")
+    manila: Unsupported = unsupported("Shared file systems.")
+    masakari: Unsupported = unsupported("Instance high availability.")
+
+
+ServiceValues = dict[str, dict[str, FreeForm]]
+
+
+class NodeOverride(Model):
+    services: FreeForm = Field(
+        default_factory=dict,
+        description="service → chart → DaemonSet → {values}: values for the nodes with this label only.",
+    )
+    features: Unsupported = unsupported("Features of single nodes.")
+
+
+class OpenStackDeploymentSpec(Model):
+    openstack_version: Release = Field(description="OpenStack release; epoxy is 2025.1.")
+    preset: Literal["core"] = Field(description="Which services are deployed.")
+    size: Size = Field(description="How large the cloud is: replicas, workers, memory.")
+    public_domain_name: str = Field(
+        "it.just.works", pattern=DOMAIN, description="Domain of public endpoints: <service>.<domain>."
+    )
+    internal_domain_name: str = Field(
+        "cluster.local", pattern=DOMAIN, description="DNS domain of the Kubernetes cluster."
+    )
+    region_name: str = Field("RegionOne", min_length=1, description="Region name in the catalog.")
+    draft: bool = Field(False, description="true: the operator leaves this object alone.")
+    local_volume_storage_class: str = Field(
+        "", description="Storage class of local volumes (database, messaging); empty for the default class."
+    )
+    persistent_volume_storage_class: Unsupported = unsupported("Storage class of shared volumes.")
+    artifacts: Artifacts = Field(default_factory=Artifacts, description="Where images come from.")
+    common: Common = Field(default_factory=Common, description="Values over the built ones, for many charts.")
+    services: FreeForm = Field(
+        default_factory=dict,
+        description="service → chart → {values}: the final override of any value of any release.",
+    )
+    nodes: dict[str, NodeOverride] = Field(
+        default_factory=dict, description="label::value → overrides for the DaemonSets of those nodes."
+    )
+    features: Features = Field(default_factory=Features, description="What the cloud can do.")
+    migration: Unsupported = unsupported("Migrations.")
+    timeouts: Unsupported = unsupported("Waits of upgrades.")
+
+    @field_validator("services")
+    @classmethod
+    def _services_are_known(cls, value: dict[str, Any]) -> dict[str, Any]:
+        if unknown := sorted(set(value) - set(SERVICES)):
+            raise ValueError(f"unknown service {', '.join(unknown)}; allowed: {', '.join(sorted(SERVICES))}")
+        return value
+
+
+class Child(Model):
+    ready: bool = Field(description="Whether all releases of the HelmBundle are deployed and ready.")
+    message: str = Field("", description="What it waits for, or why it failed.")
+
+
+class ServiceState(Model):
+    state: str = Field("", description="WAITING, APPLYING, APPLIED or DELETING.")
+    openstack_version: str = Field("", description="Release that is deployed.")
+    message: str = Field("", description="What it waits for.")
+
+
+class ComponentHealth(Model):
+    status: Literal["Ready", "Unhealthy"] = Field(description="Whether all pods of the component are ready.")
+    generation: int = Field(0, description="Generation of the workload that was observed.")
+    message: str = Field("", description="Why it is unhealthy.")
+
+
+class OpenStackDeploymentStatus(Status):
+    version: str = Field("", description="OpenStack release that is deployed.")
+    progress: str = Field("", description="Services that are ready of all, as n/m.")
+    healthSummary: str = Field("", description="Components that are ready of all, as n/m.")
+    children: dict[str, Child] = Field(default_factory=dict, description="State of each HelmBundle.")
+    services: dict[str, ServiceState] = Field(default_factory=dict, description="State of each service.")
+    health: dict[str, dict[str, ComponentHealth]] = Field(
+        default_factory=dict, description="application → component → health of its workload."
+    )
+
+
+class OpenStackDeployment(Resource):
+    DESCRIPTION = "An OpenStack cloud on this Kubernetes cluster."
+    KIND: ClassVar[Kind] = Kind(
+        LCM, "v1alpha1", "OpenStackDeployment", "openstackdeployments", short=("osdpl",),
+        columns=(
+            Column("OpenStack", ".spec.openstack_version"),
+            Column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
+            Column("Progress", ".status.progress"),
+            Column("Health", ".status.healthSummary"),
+            Column("Message", '.status.conditions[?(@.type=="Ready")].message'),
+            Column("Age", ".metadata.creationTimestamp", "date"),
+            Column("Draft", ".spec.draft", "boolean", priority=1),
+        ),
+    )  # fmt: skip
+    spec: OpenStackDeploymentSpec = Field(description="The cloud that is wanted.")
+    status: OpenStackDeploymentStatus = Field(
+        default_factory=OpenStackDeploymentStatus, description="The cloud as it is."
+    )

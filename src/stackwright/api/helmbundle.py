@@ -1,0 +1,71 @@
+"""HelmBundle: the Helm releases of one service, as an object.
+
+Whoever wants releases writes a HelmBundle; only the helmbundle controller runs helm. The group, the kind and
+`spec.releases[] = {name, chart, values}` are those of the systems whose manifests must apply unchanged.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field
+
+from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
+
+FreeForm = Annotated[dict[str, Any], Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})]
+
+
+class HelmRelease(Model):
+    name: str = Field(
+        pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=53, description="Name of the Helm release."
+    )
+    chart: str = Field(
+        min_length=1, description="Chart: a name of the shipped charts, or a path or URL that helm takes."
+    )
+    version: str = Field("", description="Version of the chart; empty for the shipped one.")
+    namespace: str = Field("", description="Namespace of the release; empty for that of this object.")
+    values: FreeForm = Field(default_factory=dict, description="Values, free-form as the chart defines them.")
+    timeout: int = Field(
+        600,
+        ge=30,
+        le=7200,
+        description="Seconds in which the release must become ready, else it is rolled back.",
+    )
+
+
+class HelmBundleSpec(Model):
+    releases: list[HelmRelease] = Field(
+        min_length=1,
+        description="Releases, installed side by side.",
+        json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
+    )
+
+
+class ReleaseStatus(Model):
+    """What is known of one release."""
+
+    digest: str = Field("", description="Digest of chart and values that is deployed.")
+    revision: int = Field(0, description="Helm's revision number.")
+    success: bool = Field(False, description="Whether it is deployed and ready.")
+    failedDigest: str = Field("", description="Digest that failed and was rolled back; not tried again.")
+    message: str = Field("", description="What it waits for, or why it failed.")
+
+
+class HelmBundleStatus(Status):
+    releaseStatuses: dict[str, ReleaseStatus] = Field(
+        default_factory=dict, description="State of each release, by its name."
+    )
+
+
+class HelmBundle(Resource):
+    DESCRIPTION = "The Helm releases of one service."
+    KIND: ClassVar[Kind] = Kind(
+        LCM, "v1alpha1", "HelmBundle", "helmbundles", short=("hb",),
+        columns=(
+            Column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
+            Column("Message", '.status.conditions[?(@.type=="Ready")].message'),
+            Column("Age", ".metadata.creationTimestamp", "date"),
+        ),
+    )  # fmt: skip
+    spec: HelmBundleSpec = Field(description="The releases.")
+    status: HelmBundleStatus = Field(default_factory=HelmBundleStatus, description="What is installed.")

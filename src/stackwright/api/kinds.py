@@ -1,0 +1,27 @@
+"""Every kind Stackwright reads or writes, ours and Kubernetes' own, as values.
+
+The kinds of our own models stand beside their models and are collected in `registry.py`.
+"""
+
+from __future__ import annotations
+
+from stackwright.api.meta import Kind
+
+POD = Kind("", "v1", "Pod", "pods")
+SECRET = Kind("", "v1", "Secret", "secrets")
+CONFIGMAP = Kind("", "v1", "ConfigMap", "configmaps")
+SERVICE = Kind("", "v1", "Service", "services")
+SERVICE_ACCOUNT = Kind("", "v1", "ServiceAccount", "serviceaccounts")
+NODE = Kind("", "v1", "Node", "nodes", namespaced=False)
+NAMESPACE = Kind("", "v1", "Namespace", "namespaces", namespaced=False)
+EVENT = Kind("", "v1", "Event", "events")
+PV = Kind("", "v1", "PersistentVolume", "persistentvolumes", namespaced=False)
+PVC = Kind("", "v1", "PersistentVolumeClaim", "persistentvolumeclaims")
+DEPLOYMENT = Kind("apps", "v1", "Deployment", "deployments")
+STATEFULSET = Kind("apps", "v1", "StatefulSet", "statefulsets")
+DAEMONSET = Kind("apps", "v1", "DaemonSet", "daemonsets")
+JOB = Kind("batch", "v1", "Job", "jobs")
+STORAGE_CLASS = Kind("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
+CRD = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False)
+
+WORKLOADS = (DEPLOYMENT, STATEFULSET, DAEMONSET)

@@ -1,0 +1,113 @@
+"""The vocabulary that all kinds share: identity of a kind, conditions, references, the base models.
+
+A model here is both the validator of what a user wrote and the source of the CRD, so every field carries a
+description, and unknown fields are refused. Our own kinds use camelCase on the wire as Kubernetes does;
+OpenStackDeployment and HelmBundle keep the snake_case of the systems whose manifests must apply unchanged.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+from pydantic.alias_generators import to_camel
+
+LCM = "lcm.mirantis.com"
+OURS = "stackwright.dev"
+
+
+@dataclass(frozen=True)
+class Column:
+    """One column of `kubectl get`."""
+
+    name: str
+    path: str
+    type: str = "string"
+    priority: int = 0
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Which Kubernetes resource an object is; enough to address it in the API."""
+
+    group: str
+    version: str
+    kind: str
+    plural: str
+    namespaced: bool = True
+    short: tuple[str, ...] = field(default=(), compare=False)
+    columns: tuple[Column, ...] = field(default=(), compare=False)
+    categories: tuple[str, ...] = field(default=("stackwright",), compare=False)
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    def __str__(self) -> str:
+        return self.kind
+
+
+class Model(BaseModel):
+    """Base of all parts of a spec: unknown fields are refused, values never change."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class CamelModel(Model):
+    """Base of the parts of our own kinds: `database_name` here is `databaseName` on the wire."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+
+class Condition(Model):
+    """One observation of an object, in the form of the Kubernetes API conventions."""
+
+    type: str = Field(description="What is observed, e.g. Ready.")
+    status: Literal["True", "False", "Unknown"] = Field(description="Whether it holds.")
+    reason: str = Field("", description="The cause in one CamelCase word; Blocked… means a human must act.")
+    message: str = Field("", description="The cause in one sentence, with what is waited for or what to change.")
+    observedGeneration: int = Field(0, description="The generation of the spec that was observed.")
+    lastTransitionTime: str = Field("", description="When the status last changed (RFC 3339).")
+
+
+class Status(CamelModel):
+    """The status that all our kinds share."""
+
+    model_config = ConfigDict(extra="allow", alias_generator=to_camel, populate_by_name=True)
+
+    observed_generation: int = Field(0, description="The generation of the spec that this status describes.")
+    conditions: list[Condition] = Field(
+        default_factory=list, description="Ready, Progressing and one condition per stage."
+    )
+
+
+class SecretKeyRef(Model):
+    name: str = Field(min_length=1, description="Name of a Secret in the namespace of this object.")
+    key: str = Field(min_length=1, description="Key in the Secret's data.")
+
+
+class SecretSource(Model):
+    secret_key_ref: SecretKeyRef = Field(description="Where the value is.")
+
+
+class ValueFrom(Model):
+    """A sensitive value that is not written here but taken from a Secret."""
+
+    value_from: SecretSource = Field(description="Where the value comes from.")
+
+
+SensitiveString = str | ValueFrom
+
+
+class Resource(BaseModel):
+    """A whole object. Subclasses set KIND, `spec` and `status`; metadata is Kubernetes' own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    KIND: ClassVar[Kind]
+    DESCRIPTION: ClassVar[str] = ""
+
+    apiVersion: str = ""
+    kind: str = ""
+    metadata: dict[str, Any] = Field(default_factory=dict)

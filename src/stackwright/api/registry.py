@@ -1,0 +1,19 @@
+"""All our kinds in one tuple: what `stackwright crds` prints and what the operator watches."""
+
+from __future__ import annotations
+
+from stackwright.api.contracts import DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.meta import Kind, Resource
+from stackwright.api.services import Keystone, MariaDB, Memcached, RabbitMQ, ServiceResource
+
+SERVICE_KINDS: tuple[type[ServiceResource], ...] = (Keystone, MariaDB, RabbitMQ, Memcached)
+CONTRACT_KINDS: tuple[type[Resource], ...] = (DatabaseAccount, MessagingAccount, KeystoneService)
+RESOURCES: tuple[type[Resource], ...] = (OpenStackDeployment, HelmBundle, *SERVICE_KINDS, *CONTRACT_KINDS)
+
+BY_KIND: dict[str, type[Resource]] = {resource.KIND.kind: resource for resource in RESOURCES}
+
+
+def kind_of(name: str) -> Kind:
+    return BY_KIND[name].KIND

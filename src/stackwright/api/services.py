@@ -1,0 +1,91 @@
+"""The service kinds: one per OpenStack or infrastructure service, all with one ServiceSpec.
+
+Each can be used alone; the cloud controller writes them for an OpenStackDeployment. What is particular to a
+service is in its declaration (`services/`), so a new kind here is one line.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from stackwright.api.helmbundle import FreeForm
+from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
+
+Release = Literal["epoxy"]
+Size = Literal["single", "tiny", "small", "medium"]
+LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
+
+
+class Override(CamelModel):
+    """Values of one level; a later level wins over an earlier one."""
+
+    source: str = Field(description="Where the values come from, e.g. spec.services; shown in plans.")
+    values: FreeForm = Field(
+        default_factory=dict,
+        description="Chart name → values; a list item ~x removes x from the list below it.",
+    )
+
+
+class ServiceSpec(CamelModel):
+    release: Release = Field("epoxy", description="OpenStack release of the images and settings.")
+    size: Size = Field("single", description="Replicas, workers and memory: for how large a cloud.")
+    region: str = Field("RegionOne", description="Region name in the catalog.")
+    cluster_domain: str = Field("cluster.local", description="DNS domain of the Kubernetes cluster.")
+    public_domain: str = Field("", description="Domain of the public endpoints.")
+    storage_class: str = Field("", description="Storage class of local volumes; empty for the default one.")
+    log_level: LogLevel = Field("INFO", description="Log level of the service.")
+    settings: FreeForm = Field(
+        default_factory=dict,
+        description="What features of the cloud ask of this service; see its reference page.",
+    )
+    overrides: list[Override] = Field(
+        default_factory=list, description="Values over the built ones, in rising priority."
+    )
+
+
+class ServiceStatus(Status):
+    state: Literal["", "WAITING", "APPLYING", "APPLIED", "DELETING"] = Field(
+        "", description="Where the service stands, in one word."
+    )
+    release: str = Field("", description="OpenStack release that is deployed.")
+    progress: str = Field("", description="Stages done of all, as n/m.")
+
+
+class ServiceResource(Resource):
+    spec: ServiceSpec = Field(default_factory=ServiceSpec, description="What the service shall be.")
+    status: ServiceStatus = Field(default_factory=ServiceStatus, description="What it is.")
+
+
+def _kind(kind: str, plural: str, short: str) -> Kind:
+    return Kind(
+        OURS, "v1alpha1", kind, plural, short=(short,),
+        columns=(
+            Column("Ready", '.status.conditions[?(@.type=="Ready")].status'),
+            Column("Progress", ".status.progress"),
+            Column("Release", ".status.release"),
+            Column("Message", '.status.conditions[?(@.type=="Ready")].message'),
+            Column("Age", ".metadata.creationTimestamp", "date"),
+        ),
+    )  # fmt: skip
+
+
+class Keystone(ServiceResource):
+    DESCRIPTION = "The identity service, and the client that holds the OpenStack command line."
+    KIND: ClassVar[Kind] = _kind("Keystone", "keystones", "ks")
+
+
+class MariaDB(ServiceResource):
+    DESCRIPTION = "The database: a MariaDB Galera cluster."
+    KIND: ClassVar[Kind] = _kind("MariaDB", "mariadbs", "mdb")
+
+
+class RabbitMQ(ServiceResource):
+    DESCRIPTION = "The message bus."
+    KIND: ClassVar[Kind] = _kind("RabbitMQ", "rabbitmqs", "rmq")
+
+
+class Memcached(ServiceResource):
+    DESCRIPTION = "The cache that all services share."
+    KIND: ClassVar[Kind] = _kind("Memcached", "memcacheds", "mc")

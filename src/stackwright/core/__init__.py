@@ -1,0 +1,1 @@
+"""The vocabulary of the operator: plans, conditions, ports, digests, merging, graphs. Pure; imports only `api`."""

@@ -1,0 +1,105 @@
+"""Conditions as values: how a controller says what it sees, and how the worst of them becomes `Ready`.
+
+Reasons that begin with "Blocked" mean that a human must act; all others resolve by themselves. Messages are stable
+(no counters, no times), so an unchanged state writes nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+READY = "Ready"
+PROGRESSING = "Progressing"
+
+
+@dataclass(frozen=True)
+class Condition:
+    type: str
+    status: bool | None
+    reason: str
+    message: str = ""
+
+    @property
+    def blocked(self) -> bool:
+        return self.reason.startswith("Blocked")
+
+    def as_dict(self, generation: int, now: str) -> dict[str, Any]:
+        shown = {True: "True", False: "False", None: "Unknown"}[self.status]
+        return {
+            "type": self.type,
+            "status": shown,
+            "reason": self.reason,
+            "message": self.message,
+            "observedGeneration": generation,
+            "lastTransitionTime": now,
+        }
+
+
+def done(type_: str, message: str = "", reason: str = "Done") -> Condition:
+    return Condition(type_, True, reason, message)
+
+
+def waiting(type_: str, message: str, reason: str = "Waiting") -> Condition:
+    return Condition(type_, False, reason, message)
+
+
+def blocked(type_: str, reason: str, message: str) -> Condition:
+    """A permanent error: it stays until somebody changes what the message names."""
+    return Condition(type_, False, reason if reason.startswith("Blocked") else f"Blocked{reason}", message)
+
+
+def summary(stages: Iterable[Condition]) -> tuple[Condition, Condition]:
+    """Ready and Progressing of some stages: the worst stage is mirrored with its own reason and message."""
+    worst = min((s for s in stages if s.status is not True), key=_rank, default=None)
+    if worst is None:
+        return done(READY, "", "Ready"), Condition(PROGRESSING, False, "Settled")
+    progressing = Condition(PROGRESSING, not worst.blocked, worst.reason, worst.message)
+    return Condition(READY, False, worst.reason, worst.message), progressing
+
+
+def _rank(condition: Condition) -> int:
+    """Blocked first; else the order of the stages, which min() keeps."""
+    return 0 if condition.blocked else 1
+
+
+def merged(
+    wanted: Sequence[Condition], current: Sequence[Mapping[str, Any]], generation: int, now: str
+) -> list[dict[str, Any]]:
+    """The wanted conditions on the wire; lastTransitionTime moves only when the status does."""
+    before = {entry["type"]: entry for entry in current}
+    result = []
+    for condition in wanted:
+        entry = condition.as_dict(generation, now)
+        old = before.get(condition.type)
+        if old and old["status"] == entry["status"]:
+            entry["lastTransitionTime"] = old.get("lastTransitionTime", now)
+        result.append(entry)
+    return result
+
+
+def find(obj: Mapping[str, Any] | None, type_: str = READY) -> Mapping[str, Any] | None:
+    """A condition of an object from the API, or None."""
+    for entry in ((obj or {}).get("status") or {}).get("conditions") or ():
+        if entry.get("type") == type_:
+            return dict(entry)
+    return None
+
+
+def is_ready(obj: Mapping[str, Any] | None) -> bool:
+    """Ready, and about the spec as it is now."""
+    entry = find(obj)
+    if obj is None or entry is None:
+        return False
+    return entry["status"] == "True" and entry.get("observedGeneration") == obj["metadata"].get("generation")
+
+
+def why_not_ready(obj: Mapping[str, Any] | None) -> str:
+    """The message of `Ready`, for whoever waits for this object."""
+    if obj is None:
+        return "it does not exist"
+    entry = find(obj)
+    if entry is None:
+        return "it was not looked at yet"
+    return str(entry.get("message") or entry.get("reason") or "no reason given")

@@ -1,0 +1,15 @@
+"""A short name for a desired state: equal states have equal digests, whatever the order of their keys."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+LENGTH = 16
+
+
+def digest(*parts: Any) -> str:
+    """Hex digest of JSON-like values; 64 bits, enough to tell versions of one object apart."""
+    text = json.dumps(parts, sort_keys=True, separators=(",", ":"), default=str)
+    return hashlib.sha256(text.encode()).hexdigest()[:LENGTH]

@@ -1,0 +1,80 @@
+"""Layered values: dicts merge deeply, lists unite, a list item `~x` removes x from what lies below, scalars replace.
+
+A value may not change its shape on the way up (a dict over a string, a list over a dict): that is nearly always a
+typing error in an override, so it is refused with the path of the value. `None` removes a key, as in Helm.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+Values = dict[str, Any]
+
+
+class MergeConflict(ValueError):
+    """An override has another shape than the value below it."""
+
+    def __init__(self, path: str, below: object, above: object) -> None:
+        super().__init__(f"{path}: cannot put {_shape(above)} over {_shape(below)}")
+        self.path = path
+
+
+def merge(*layers: Mapping[str, Any]) -> Values:
+    """All layers in rising priority as one new dict; no input is changed.
+
+    Raises MergeConflict where two layers disagree about the shape of a value.
+    """
+    result: Values = {}
+    for layer in layers:
+        result = _merge_dicts(result, layer, "")
+    return result
+
+
+def _merge_dicts(below: Mapping[str, Any], above: Mapping[str, Any], path: str) -> Values:
+    result = dict(below)
+    for key, value in above.items():
+        here = f"{path}.{key}" if path else str(key)
+        if value is None:
+            result.pop(key, None)
+        elif result.get(key) is None:
+            result[key] = _clean(value)
+        else:
+            result[key] = _merge_value(result[key], value, here)
+    return result
+
+
+def _merge_value(below: Any, above: Any, path: str) -> Any:
+    if _shape(below) != _shape(above):
+        raise MergeConflict(path, below, above)
+    if isinstance(below, Mapping):
+        # A reference to a Secret is one value: half of one and half of another would name nothing.
+        return dict(above) if "value_from" in above or "value_from" in below else _merge_dicts(below, above, path)
+    if isinstance(below, list):
+        return _merge_lists(below, above)
+    return above
+
+
+def _merge_lists(below: list[Any], above: Iterable[Any]) -> list[Any]:
+    result = list(below)
+    for item in above:
+        if isinstance(item, str) and item.startswith("~"):
+            result = [kept for kept in result if kept != item[1:]]
+        elif item not in result:
+            result.append(_clean(item))
+    return result
+
+
+def _clean(value: Any) -> Any:
+    """A value with nothing below it: removals have nothing to remove and must not reach a chart."""
+    if isinstance(value, Mapping):
+        return _merge_dicts({}, value, "")
+    if isinstance(value, list):
+        return _merge_lists([], value)
+    return value
+
+
+def _shape(value: object) -> str:
+    if isinstance(value, Mapping):
+        return "a mapping"
+    return "a list" if isinstance(value, list) else "a single value"

@@ -1,0 +1,129 @@
+"""Ports: what the operator needs of the outside world, as Protocols. Adapters implement them, tests fake them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from stackwright.api.meta import Kind
+from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Key, Object, SqlAccount
+
+
+class NotYet(Exception):
+    """A foreign system cannot serve now; the text says which and why. Tried again with backoff."""
+
+
+class Refused(Exception):
+    """A foreign system will not do what was asked until somebody changes the request; the text says what."""
+
+
+class Conflict(Exception):
+    """The object changed meanwhile; look again at once."""
+
+
+@dataclass(frozen=True)
+class Labels:
+    """Label selector: equality only."""
+
+    equal: Mapping[str, str]
+
+    def __str__(self) -> str:
+        return ",".join(f"{k}={v}" for k, v in sorted(self.equal.items()))
+
+
+class Reader(Protocol):
+    """Reads of the Kubernetes API; all that `observe` may use."""
+
+    async def get(self, kind: Kind, key: Key) -> Object | None:
+        """The object, or None when it does not exist."""
+
+    async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
+        """Objects of a namespace (empty: all), by equality of labels."""
+
+
+class Cluster(Reader, Protocol):
+    """The Kubernetes API."""
+
+    async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
+        """Server-side apply; unknown fields are errors. Raises Refused when the object is invalid."""
+
+    async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
+        """Server-side apply of the status subresource."""
+
+    async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
+        """JSON merge patch; with metadata.resourceVersion in it, Conflict when the object changed."""
+
+    async def delete(self, kind: Kind, key: Key) -> None:
+        """Delete in the background; an absent object is fine."""
+
+    async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
+        """Record an Event about an object."""
+
+
+@dataclass(frozen=True)
+class Release:
+    """What the cluster knows of a Helm release: its newest revisions' records."""
+
+    name: str
+    revision: int
+    state: str  # Helm's word: deployed, failed, pending-install, pending-upgrade, pending-rollback, uninstalling …
+    digest: str
+    updated: float  # seconds since the epoch
+    deployed_revision: int = 0  # newest revision before this one that was deployed and got ready
+    secret: str = ""  # name of the Secret of the newest record
+
+
+class Helm(Protocol):
+    async def upgrade(self, action: HelmUpgrade) -> None:
+        """`helm upgrade --install`, not waiting. Raises Refused with helm's reason when the chart is broken."""
+
+    async def rollback(self, release: Key, revision: int) -> None: ...
+
+    async def uninstall(self, release: Key) -> None:
+        """An absent release is fine."""
+
+
+class Sql(Protocol):
+    async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None: ...
+
+
+class Broker(Protocol):
+    async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None: ...
+
+
+class Identity(Protocol):
+    async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None: ...
+
+
+class Clock(Protocol):
+    def now(self) -> float:
+        """Seconds since the epoch."""
+
+
+class Entropy(Protocol):
+    def password(self) -> str:
+        """32 random letters and digits."""
+
+    def fernet_key(self) -> str:
+        """A url-safe base64 key of 32 bytes."""
+
+
+@dataclass(frozen=True)
+class Ports:
+    """All of them, as the executor gets them."""
+
+    cluster: Cluster
+    helm: Helm
+    sql: Sql
+    broker: Broker
+    identity: Identity
+    clock: Clock
+    entropy: Entropy
+
+
+def secret_data(secret: Any) -> dict[str, str]:
+    """The decoded data of a Secret from the API."""
+    import base64
+
+    return {k: base64.b64decode(v).decode() for k, v in ((secret or {}).get("data") or {}).items()}

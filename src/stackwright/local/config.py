@@ -1,0 +1,170 @@
+"""Where everything of the local cluster is, and which addresses it has.
+
+All paths and addresses derive from one frozen value, `LocalCluster`. Nothing else in `local/` invents a path, so that
+`down` can find what `up` made, and a test can have a cluster of its own in a temporary directory.
+
+Four places:  `state` survives everything but `down --purge`;  `cache` holds what was built and can be built again;
+`run` is gone after a reboot or `down`;  the cgroup `/stackwright` holds every process.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+BRIDGE = "sw-br0"
+BRIDGE_ADDRESS = "10.89.0.1"
+BRIDGE_PREFIX = 24
+NODE_NETWORK = f"10.89.0.0/{BRIDGE_PREFIX}"
+POD_NETWORK = "10.244.0.0/16"
+SERVICE_NETWORK = "10.96.0.0/16"
+KUBERNETES_SERVICE = "10.96.0.1"
+DNS_SERVICE = "10.96.0.10"
+CLUSTER_DOMAIN = "cluster.local"
+API_PORT = 6443
+ETCD_PORT = 2379
+CONTROLLER_MANAGER_PORT = 10257
+SCHEDULER_PORT = 10259
+CGROUP = "stackwright"
+MAX_NODES = 20
+IMAGE_PREFIX = "stackwright.local"
+
+
+@dataclass(frozen=True)
+class Node:
+    """One Kubernetes node: a network namespace with a runtime, a kubelet and a proxy of its own."""
+
+    index: int
+    home: Path
+    run: Path
+
+    @property
+    def name(self) -> str:
+        return f"node{self.index}"
+
+    @property
+    def address(self) -> str:
+        return str(ipaddress.IPv4Address(BRIDGE_ADDRESS) + 9 + self.index)
+
+    @property
+    def pod_cidr(self) -> str:
+        return f"10.244.{self.index}.0/24"
+
+    @property
+    def netns(self) -> str:
+        return f"stackwright-{self.name}"
+
+    @property
+    def veth(self) -> str:
+        return f"sw-{self.name}"
+
+    @property
+    def cgroup(self) -> str:
+        return f"{CGROUP}/{self.name}"
+
+    @property
+    def containerd_root(self) -> Path:
+        return self.home / "containerd"
+
+    @property
+    def containerd_socket(self) -> Path:
+        return self.run / "containerd.sock"
+
+    @property
+    def containerd_config(self) -> Path:
+        return self.home / "containerd.toml"
+
+    @property
+    def cni_conf(self) -> Path:
+        return self.home / "cni"
+
+    @property
+    def ipam(self) -> Path:
+        return self.home / "ipam"
+
+    @property
+    def kubelet_root(self) -> Path:
+        return self.home / "kubelet"
+
+    @property
+    def kubelet_config(self) -> Path:
+        return self.home / "kubelet.yaml"
+
+    @property
+    def pod_logs(self) -> Path:
+        return self.home / "pods"
+
+    def enter(self) -> list[str]:
+        """Only the network is the node's own: an own mount namespace for each program would hide mounts."""
+        return ["nsenter", f"--net=/run/netns/{self.netns}", "--"]
+
+
+@dataclass(frozen=True)
+class LocalCluster:
+    """The paths of a local cluster; the only argument most of `local/` needs."""
+
+    state: Path
+    cache: Path
+    run: Path = Path("/run/stackwright")
+
+    @classmethod
+    def discover(cls, environ: Mapping[str, str] | None = None) -> LocalCluster:
+        env = os.environ if environ is None else environ
+        base = env.get("XDG_CACHE_HOME") or str(Path(env.get("HOME", "/root")) / ".cache")
+        return cls(
+            state=Path(env.get("STACKWRIGHT_HOME") or "/var/lib/stackwright").absolute(),
+            cache=Path(env.get("STACKWRIGHT_CACHE") or Path(base) / "stackwright").absolute(),
+        )
+
+    def node(self, index: int) -> Node:
+        return Node(index, self.state / "nodes" / f"node{index}", self.run / f"node{index}")
+
+    def nodes(self, count: int) -> list[Node]:
+        return [self.node(i) for i in range(1, count + 1)]
+
+    @property
+    def pki(self) -> Path:
+        return self.state / "pki"
+
+    @property
+    def etcd_data(self) -> Path:
+        return self.state / "etcd"
+
+    @property
+    def config(self) -> Path:
+        """Files the control plane is started with."""
+        return self.state / "config"
+
+    @property
+    def logs(self) -> Path:
+        return self.state / "log"
+
+    @property
+    def kubeconfig(self) -> Path:
+        return self.state / "kubeconfig"
+
+    @property
+    def settings(self) -> Path:
+        """What `up` was last asked for, so that a bare `up` repeats it."""
+        return self.state / "cluster.json"
+
+    @property
+    def services(self) -> Path:
+        """The supervisor's scan directory."""
+        return self.run / "services"
+
+    @property
+    def lock(self) -> Path:
+        """Beside, not below `run`: `down` removes `run` while it holds the lock."""
+        return self.run.with_name(self.run.name + ".lock")
+
+    @property
+    def image_store(self) -> Path:
+        return self.cache / "store"
+
+    @property
+    def api_url(self) -> str:
+        return f"https://{BRIDGE_ADDRESS}:{API_PORT}"

@@ -1,0 +1,31 @@
+"""One `up` or `down` at a time on a machine. The kernel drops the lock when its holder dies, however it dies."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from stackwright.local.commands import LocalError
+from stackwright.local.config import LocalCluster
+
+
+@contextmanager
+def exclusive(cluster: LocalCluster) -> Iterator[None]:
+    cluster.lock.parent.mkdir(parents=True, exist_ok=True)
+    # O_CLOEXEC is Python's default: the supervisor must not inherit the lock and hold it for ever.
+    with cluster.lock.open("a+") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            file.seek(0)
+            holder = file.read().strip() or "unknown"
+            raise LocalError(
+                f"Another `stackwright up` or `down` is at work (process {holder}). "
+                "Wait for it, or end it and call again: it resumes where it was."
+            ) from None
+        file.truncate(0)
+        file.write(str(os.getpid()))
+        file.flush()
+        yield
