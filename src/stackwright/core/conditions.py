@@ -92,7 +92,7 @@ def is_ready(obj: Mapping[str, Any] | None) -> bool:
     entry = find(obj)
     if obj is None or entry is None:
         return False
-    return entry["status"] == "True" and entry.get("observedGeneration") == obj["metadata"].get("generation")
+    return bool(entry["status"] == "True" and entry.get("observedGeneration") == obj["metadata"].get("generation"))
 
 
 def why_not_ready(obj: Mapping[str, Any] | None) -> str:

@@ -10,7 +10,8 @@ from stackwright.api.meta import Kind
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import Reader
 
-Keys = Callable[[Object], Iterable[Key]]
+Lookup = Callable[[Kind, str], list[Object]]  # what the watches hold of a kind in a namespace; no call to the API
+Keys = Callable[[Object, Lookup], Iterable[Key]]
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,7 @@ class Controller:
 def by_owner(kind: str) -> Keys:
     """Keys of the owner of a kind, through ownerReferences."""
 
-    def keys(obj: Object) -> Iterable[Key]:
+    def keys(obj: Object, lookup: Lookup) -> Iterable[Key]:
         meta = obj["metadata"]
         return [
             (meta.get("namespace", ""), ref["name"]) for ref in meta.get("ownerReferences") or () if ref["kind"] == kind
@@ -55,12 +56,11 @@ def by_owner(kind: str) -> Keys:
     return keys
 
 
-def by_label(label: str) -> Keys:
-    """The key that a label names, in the object's namespace."""
+def all_in_namespace(kind: Kind) -> Keys:
+    """Every object of a kind in the namespace of the changed one; for kinds with few objects."""
 
-    def keys(obj: Object) -> Iterable[Key]:
-        meta = obj["metadata"]
-        name = (meta.get("labels") or {}).get(label)
-        return [(meta.get("namespace", ""), name)] if name else []
+    def keys(obj: Object, lookup: Lookup) -> Iterable[Key]:
+        found = lookup(kind, obj["metadata"].get("namespace", ""))  # a cluster-wide object concerns all namespaces
+        return [(each["metadata"]["namespace"], each["metadata"]["name"]) for each in found]
 
     return keys

@@ -137,6 +137,7 @@ class CopySecret(Action):
     owner: Object
     field: str
     sections: Mapping[str, Mapping[str, tuple[str, str]]]  # section → option → (Secret, key)
+    digest: str = ""
 
     @property
     def target(self) -> str:

@@ -67,6 +67,7 @@ class Release:
 
     name: str
     revision: int
+    namespace: str
     state: str  # Helm's word: deployed, failed, pending-install, pending-upgrade, pending-rollback, uninstalling …
     digest: str
     updated: float  # seconds since the epoch

@@ -78,14 +78,15 @@ def groups(group: str = CGROUP) -> list[Path]:
 
 
 def processes(group: str = CGROUP) -> set[int]:
-    found: set[int] = set()
-    for path in groups(group):
-        try:
-            found.update(int(pid) for pid in (path / "cgroup.procs").read_text().split())
-        except OSError:  # the group vanished, which is what we want in the end
-            continue
-    found.discard(0)  # a process of another pid namespace has no number here
-    return found
+    return {pid for path in groups(group) for pid in members(path)}
+
+
+def members(path: Path) -> set[int]:
+    """The processes of one group of one hierarchy. Zero stands for those of another pid namespace."""
+    try:
+        return {int(pid) for pid in (path / "cgroup.procs").read_text().split()} - {0}
+    except OSError:  # the group vanished, which is what we want in the end
+        return set()
 
 
 def kill(group: str = CGROUP, *, limit: float = 10) -> set[int]:

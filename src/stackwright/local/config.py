@@ -94,6 +94,10 @@ class Node:
         return self.home / "kubelet.yaml"
 
     @property
+    def proxy_config(self) -> Path:
+        return self.home / "kube-proxy.yaml"
+
+    @property
     def pod_logs(self) -> Path:
         return self.home / "pods"
 

@@ -114,9 +114,7 @@ def ensure_service_account_key(pki: Path) -> None:
     if (pki / "service-account.pub").exists():
         return
     key = ec.generate_private_key(ec.SECP256R1())
-    public = key.public_key().public_bytes(
-        serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
-    )
+    public = key.public_key().public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     write_private(pki / "service-account.key", _private_pem(key))
     write_private(pki / "service-account.pub", public)
 

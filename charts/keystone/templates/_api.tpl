@@ -1,0 +1,33 @@
+{{- define "keystone.api" -}}
+name: keystone-api
+component: api
+configmaps: [etc]
+service:
+  name: {{ .Values.endpoints.identity.hosts.default }}
+  ports:
+    - {name: api, port: {{ .Values.endpoints.identity.port.api.default }}}
+containers:
+  - name: keystone-api
+    image: keystone_api
+    command: [uwsgi, --ini, /etc/keystone/keystone-api-uwsgi.ini]
+    ports:
+      - {name: api, containerPort: {{ .Values.endpoints.identity.port.api.default }}}
+    probes:
+      # By HTTP: uWSGI's master keeps the port open while its workers crash.
+      readiness:
+        httpGet: {path: /v3, port: api}
+        periodSeconds: 3
+        timeoutSeconds: 5
+        failureThreshold: 3
+      liveness:
+        httpGet: {path: /v3, port: api}
+        initialDelaySeconds: 60
+        periodSeconds: 15
+        timeoutSeconds: 15
+        failureThreshold: 5
+    volumeMounts:
+      - {name: etc, mountPath: /etc/keystone/keystone-api-uwsgi.ini, subPath: keystone-api-uwsgi.ini, readOnly: true}
+      {{- include "keystone.mounts" . | nindent 6 }}
+volumes:
+  {{- include "keystone.volumes" . | nindent 2 }}
+{{- end }}

@@ -1,0 +1,35 @@
+{{- define "keystone.etc" -}}
+keystone.conf: {{ include "lib.oslo_conf" .Values.conf.keystone | toJson }}
+keystone-api-uwsgi.ini: {{ include "lib.oslo_conf" .Values.conf.keystone_api_uwsgi | toJson }}
+logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
+{{- end }}
+
+{{/* What every Keystone process reads. keystone.conf.d is one of oslo.config's own places, read after keystone.conf. */}}
+{{- define "keystone.mounts" -}}
+- {name: etc, mountPath: /etc/keystone/keystone.conf, subPath: keystone.conf, readOnly: true}
+- {name: etc, mountPath: /etc/keystone/logging.conf, subPath: logging.conf, readOnly: true}
+- {name: snippets, mountPath: /etc/keystone/keystone.conf.d, readOnly: true}
+- {name: fernet, mountPath: /etc/keystone/fernet-keys, readOnly: true}
+- {name: credential, mountPath: /etc/keystone/credential-keys, readOnly: true}
+{{- end }}
+
+{{/* Root's files, which fsGroup lets the keystone user read and nobody else. */}}
+{{- define "keystone.volumes" -}}
+- name: snippets
+  projected:
+    defaultMode: 0400
+    sources:
+      - secret:
+          name: {{ .Values.secrets.oslo_db.keystone }}
+          items: [{key: database.conf, path: database.conf}]
+      {{- with .Values.secrets.oslo_messaging.keystone }}
+      - secret:
+          name: {{ . }}
+          items: [{key: messaging.conf, path: messaging.conf}]
+      {{- end }}
+# Whole directories: when the operator rotates the keys, they change under the running processes, which look each time.
+- name: fernet
+  secret: {secretName: {{ .Values.secrets.fernet }}, defaultMode: 0400}
+- name: credential
+  secret: {secretName: {{ .Values.secrets.credential }}, defaultMode: 0400}
+{{- end }}

@@ -1,0 +1,36 @@
+{{- define "keystone.db_sync" -}}
+{{- $admin := .Values.endpoints.identity.auth.admin -}}
+name: keystone-db-sync
+component: db-sync
+placement: job
+configmaps: [etc]
+restartPolicy: OnFailure
+# Both steps change nothing when there is nothing to do, so they are safe to repeat.
+initContainers:
+  - name: db-sync
+    image: keystone_db_sync
+    command: [keystone-manage, db_sync]
+    volumeMounts:
+      {{- include "keystone.mounts" . | nindent 6 }}
+containers:
+  - name: bootstrap
+    image: keystone_db_sync
+    # Everything by environment; an argument would show the password in the process list.
+    command: [keystone-manage, bootstrap]
+    env:
+      - name: OS_BOOTSTRAP_USERNAME
+        valueFrom: {secretKeyRef: {name: {{ .Values.secrets.identity.admin }}, key: username}}
+      - name: OS_BOOTSTRAP_PASSWORD
+        valueFrom: {secretKeyRef: {name: {{ .Values.secrets.identity.admin }}, key: password}}
+      - {name: OS_BOOTSTRAP_PROJECT_NAME, value: {{ $admin.project_name }}}
+      - {name: OS_BOOTSTRAP_ROLE_NAME, value: admin}
+      - {name: OS_BOOTSTRAP_SERVICE_NAME, value: {{ .Values.endpoints.identity.name }}}
+      - {name: OS_BOOTSTRAP_REGION_ID, value: {{ $admin.region_name }}}
+      - {name: OS_BOOTSTRAP_PUBLIC_URL, value: {{ include "lib.endpoint_url" (list . "identity" "public" "api") }}}
+      - {name: OS_BOOTSTRAP_INTERNAL_URL, value: {{ include "lib.endpoint_url" (list . "identity" "internal" "api") }}}
+      - {name: OS_BOOTSTRAP_ADMIN_URL, value: {{ include "lib.endpoint_url" (list . "identity" "admin" "api") }}}
+    volumeMounts:
+      {{- include "keystone.mounts" . | nindent 6 }}
+volumes:
+  {{- include "keystone.volumes" . | nindent 2 }}
+{{- end }}

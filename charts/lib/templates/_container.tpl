@@ -1,0 +1,42 @@
+{{/*
+lib.container (root, workload, container): a container of a workload's description, completed.
+  image       a key of images.tags
+  resources   a key of pod.resources, the component's if absent
+  probes      {readiness, liveness, startup}, each as in Kubernetes; pod.probes.<component> has the last word
+  security    what differs from the safe default
+Everything else is written as Kubernetes has it. /tmp is always writable, the rest only if `security` says so.
+*/}}
+{{- define "lib.container" -}}
+{{- $root := index . 0 }}
+{{- $w := index . 1 }}
+{{- $c := index . 2 }}
+{{- $pod := $root.Values.pod }}
+{{- $out := omit $c "image" "resources" "probes" "security" }}
+{{- $_ := set $out "image" (include "lib.image" (list $root $c.image)) }}
+{{- $_ := set $out "imagePullPolicy" $root.Values.images.pull_policy }}
+{{- $_ := set $out "resources" (dig "resources" ($c.resources | default $w.component) dict $pod) }}
+{{- $_ := set $out "volumeMounts" (append ($c.volumeMounts | default list) (dict "name" "tmp" "mountPath" "/tmp")) }}
+{{- $security := dict "allowPrivilegeEscalation" false "readOnlyRootFilesystem" true "capabilities" (dict "drop" (list "ALL")) }}
+{{- $own := dig "security_context" $w.component "container" dict $pod }}
+{{- $_ := set $out "securityContext" (include "lib.overlay" (list $security $c.security $own) | fromYaml) }}
+{{- range $kind, $probe := $c.probes }}
+{{- $tuned := dig "probes" $w.component $kind dict $pod }}
+{{- if dig "enabled" true $tuned }}
+{{- $_ := set $out (printf "%sProbe" $kind) (include "lib.overlay" (list $probe $tuned.params) | fromYaml) }}
+{{- end }}
+{{- end }}
+{{- toYaml $out }}
+{{- end }}
+
+{{/* lib.image (root, key): the reference under images.tags. */}}
+{{- define "lib.image" -}}
+{{- $key := index . 1 -}}
+{{- required (printf "images.tags.%s is needed: the image to run" $key) (get (index . 0).Values.images.tags $key) }}
+{{- end }}
+
+{{/* lib.overlay (maps…): later maps over earlier ones, one level deep. Unlike `merge`, a false has its say. */}}
+{{- define "lib.overlay" -}}
+{{- $out := dict }}
+{{- range . }}{{ range $key, $value := . }}{{ $_ := set $out $key $value }}{{ end }}{{ end }}
+{{- toYaml $out }}
+{{- end }}

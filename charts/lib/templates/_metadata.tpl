@@ -1,0 +1,55 @@
+{{/* Labels. Every template takes a list: the root context first, then what it needs. */}}
+
+{{/* lib.selector (root, component): what finds a pod. Immutable in workloads, so it holds nothing that may change. */}}
+{{- define "lib.selector" -}}
+{{- $root := index . 0 -}}
+application: {{ $root.Chart.Name }}
+component: {{ index . 1 }}
+{{- end }}
+
+{{/* lib.pod_labels (root, component): the selector and what people search by, without versions: those would restart pods. */}}
+{{- define "lib.pod_labels" -}}
+{{- $root := index . 0 -}}
+{{ include "lib.selector" . }}
+release_group: {{ $root.Values.release_group | default $root.Release.Name }}
+app.kubernetes.io/name: {{ $root.Chart.Name }}
+app.kubernetes.io/instance: {{ $root.Release.Name }}
+app.kubernetes.io/component: {{ index . 1 }}
+app.kubernetes.io/part-of: stackwright
+app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+{{- end }}
+
+{{/* lib.metadata (root, component, name): the metadata of any object in the release's namespace. */}}
+{{- define "lib.metadata" -}}
+name: {{ index . 2 }}
+namespace: {{ (index . 0).Release.Namespace }}
+{{ include "lib.metadata.labels" . }}
+{{- end }}
+
+{{/* lib.cluster_metadata (root, component, name): the same for an object of the whole cluster. */}}
+{{- define "lib.cluster_metadata" -}}
+name: {{ index . 2 }}
+{{ include "lib.metadata.labels" . }}
+{{- end }}
+
+{{- define "lib.metadata.labels" -}}
+labels:
+  {{- include "lib.pod_labels" . | nindent 2 }}
+  app.kubernetes.io/version: {{ (index . 0).Chart.AppVersion | quote }}
+{{- end }}
+
+{{/*
+lib.annotations (root, workload): digests of the ConfigMaps a pod mounts, so that a changed file restarts the pod, and
+the user's own. Only the data is hashed: a new label is no reason to restart.
+*/}}
+{{- define "lib.annotations" -}}
+{{- $root := index . 0 -}}
+{{- $w := index . 1 -}}
+{{- range $w.configmaps }}
+{{- $object := include (printf "%s/configmap-%s.yaml" $root.Template.BasePath .) $root | fromYaml }}
+configmap-{{ . }}-hash: {{ $object.data | toJson | sha256sum }}
+{{- end }}
+{{- with dig "annotations" $w.component dict $root.Values.pod }}
+{{ toYaml . }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,79 @@
+{{/* The small objects around a workload. */}}
+
+{{/* lib.service_account (root, workload) */}}
+{{- define "lib.service_account" -}}
+{{- $root := index . 0 -}}
+{{- $w := index . 1 -}}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  {{- include "lib.metadata" (list $root $w.component $w.name) | nindent 2 }}
+automountServiceAccountToken: false
+{{- end }}
+
+{{/*
+lib.service (root, workload, service): service is {name, ports, headless, selector}.
+A headless one answers for pods that are not ready too: it is for members that look for each other.
+*/}}
+{{- define "lib.service" -}}
+{{- $root := index . 0 -}}
+{{- $w := index . 1 -}}
+{{- $s := index . 2 -}}
+apiVersion: v1
+kind: Service
+metadata:
+  {{- include "lib.metadata" (list $root $w.component $s.name) | nindent 2 }}
+spec:
+  {{- if $s.headless }}
+  clusterIP: None
+  publishNotReadyAddresses: {{ $s.notReady | default false }}
+  {{- else }}
+  type: ClusterIP
+  {{- end }}
+  selector:
+    {{- include "lib.selector" (list $root $w.component) | nindent 4 }}
+    {{- with $s.selector }}
+    {{- toYaml . | nindent 4 }}
+    {{- end }}
+  ports:
+    {{- range $s.ports }}
+    - name: {{ .name }}
+      port: {{ .port }}
+      targetPort: {{ .targetPort | default .name }}
+      protocol: TCP
+    {{- end }}
+{{- end }}
+
+{{/* lib.pdb (root, workload): how many pods an orderly node drain may take at a time. Broken pods never block it. */}}
+{{- define "lib.pdb" -}}
+{{- $root := index . 0 -}}
+{{- $w := index . 1 -}}
+apiVersion: policy/v1
+kind: PodDisruptionBudget
+metadata:
+  {{- include "lib.metadata" (list $root $w.component $w.name) | nindent 2 }}
+spec:
+  maxUnavailable: {{ dig "lifecycle" "disruption_budget" $w.component "max_unavailable" 1 $root.Values.pod }}
+  unhealthyPodEvictionPolicy: {{ $w.unhealthyPodEvictionPolicy | default "AlwaysAllow" }}
+  selector:
+    matchLabels:
+      {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
+{{- end }}
+
+{{/* lib.claim (root, workload): the volumeClaimTemplate of a StatefulSet, from values volume.{class_name,size}. */}}
+{{- define "lib.claim" -}}
+{{- $root := index . 0 -}}
+{{- $w := index . 1 -}}
+- metadata:
+    name: {{ $w.claim }}
+    labels:
+      {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
+  spec:
+    accessModes: [ReadWriteOnce]
+    {{- with $root.Values.volume.class_name }}
+    storageClassName: {{ . }}
+    {{- end }}
+    resources:
+      requests:
+        storage: {{ $root.Values.volume.size }}
+{{- end }}

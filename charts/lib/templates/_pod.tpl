@@ -1,0 +1,105 @@
+{{/*
+lib.workload (root, template): a workload's description, which a thin chart writes as YAML in a named template:
+  name, component                     of the object and its pods; the ServiceAccount has the same name
+  configmaps: [etc, bin]              mounted as volumes of these names, hashed into annotations
+  containers, initContainers          see lib.container
+  volumes                             besides those and tmp
+  security                            what differs from the safe default, for the pod
+  token: true                         if its processes speak to Kubernetes
+  placement                           key of values labels, the component if absent
+  service, headless, claim, strategy  see the shapes
+*/}}
+{{- define "lib.workload" -}}
+{{- $text := include (index . 1) (index . 0) }}
+{{- $w := $text | fromYaml }}
+{{- if $w.Error }}{{ fail (printf "template %s is not YAML: %s" (index . 1) $w.Error) }}{{ end }}
+{{- $text }}
+{{- end }}
+
+{{/* lib.pod_template (root, workload): labels, annotations and spec of a workload's pods. */}}
+{{- define "lib.pod_template" -}}
+{{- $root := index . 0 -}}
+{{- $w := index . 1 -}}
+metadata:
+  labels:
+    {{- include "lib.pod_labels" (list $root $w.component) | nindent 4 }}
+  {{- with include "lib.annotations" . | trim }}
+  annotations:
+    {{- . | nindent 4 }}
+  {{- end }}
+spec:
+  {{- include "lib.pod_spec" . | nindent 2 }}
+{{- end }}
+
+{{- define "lib.pod_spec" -}}
+{{- $root := index . 0 -}}
+{{- $w := index . 1 -}}
+{{- $pod := $root.Values.pod -}}
+serviceAccountName: {{ $w.name }}
+{{- /* Only who says so speaks to Kubernetes: what is not in the pod cannot be stolen. */}}
+automountServiceAccountToken: {{ $w.token | default false }}
+enableServiceLinks: false
+{{- with $w.restartPolicy }}
+restartPolicy: {{ . }}
+{{- end }}
+securityContext:
+  {{- $safe := dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault") "fsGroupChangePolicy" "OnRootMismatch" }}
+  {{- include "lib.overlay" (list $safe $w.security (dig "security_context" $w.component "pod" dict $pod)) | nindent 2 }}
+{{- with $root.Values.images.pull_secrets }}
+imagePullSecrets:
+  {{- toYaml . | nindent 2 }}
+{{- end }}
+{{- with get ($root.Values.labels | default dict) ($w.placement | default $w.component) }}
+nodeSelector:
+  {{ .node_selector_key }}: {{ .node_selector_value | quote }}
+{{- end }}
+{{- with dig "tolerations" $root.Chart.Name dict $pod }}
+{{- if .enabled }}
+tolerations:
+  {{- toYaml .tolerations | nindent 2 }}
+{{- end }}
+{{- end }}
+{{- with include "lib.affinity" . }}
+affinity:
+  {{- . | nindent 2 }}
+{{- end }}
+{{- with dig "priorityClassName" $w.component "" $pod }}
+priorityClassName: {{ . }}
+{{- end }}
+terminationGracePeriodSeconds: {{ dig "lifecycle" "termination_grace_period" $w.component "timeout" 30 $pod }}
+{{- with $w.initContainers }}
+initContainers:
+  {{- range . }}
+  - {{ include "lib.container" (list $root $w .) | indent 4 | trim }}
+  {{- end }}
+{{- end }}
+containers:
+  {{- range $w.containers }}
+  - {{ include "lib.container" (list $root $w .) | indent 4 | trim }}
+  {{- end }}
+volumes:
+  - name: tmp
+    emptyDir: {}
+  {{- range $w.configmaps }}
+  - name: {{ . }}
+    configMap:
+      name: {{ $root.Chart.Name }}-{{ . }}
+      defaultMode: {{ ternary 0555 0444 (eq . "bin") }}
+  {{- end }}
+  {{- with $w.volumes }}
+  {{- toYaml . | nindent 2 }}
+  {{- end }}
+{{- end }}
+
+{{/* lib.affinity (root, workload): pods of one component stay apart, as far or as strictly as pod.affinity.anti says. */}}
+{{- define "lib.affinity" -}}
+{{- $anti := dig "affinity" "anti" dict (index . 0).Values.pod }}
+{{- if $anti }}
+{{- $selector := include "lib.selector" (list (index . 0) (index . 1).component) | fromYaml }}
+{{- $term := dict "topologyKey" $anti.topologyKey.default "labelSelector" (dict "matchLabels" $selector) }}
+{{- if eq $anti.type.default "preferredDuringSchedulingIgnoredDuringExecution" }}
+{{- $term = dict "weight" (int $anti.weight.default) "podAffinityTerm" $term }}
+{{- end }}
+{{- toYaml (dict "podAntiAffinity" (dict $anti.type.default (list $term))) }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,152 @@
+{{/*
+The shapes: each takes (root, template), reads the workload's description from the template (lib.workload) and makes
+all objects that belong to it. manifests.<what> of the values turns each object off.
+*/}}
+
+{{/* lib.api: Deployment, Service, PodDisruptionBudget, ServiceAccount. */}}
+{{- define "lib.api" -}}
+{{- $root := index . 0 -}}
+{{- $w := include "lib.workload" . | fromYaml -}}
+{{- $m := $root.Values.manifests -}}
+{{- include "lib.deployment" (list $root $w) }}
+{{- if dig (printf "service_%s" $w.component) true $m }}
+---
+{{ include "lib.service" (list $root $w $w.service) }}
+{{- end }}
+{{- if dig (printf "pdb_%s" $w.component) true $m }}
+---
+{{ include "lib.pdb" (list $root $w) }}
+{{- end }}
+{{- end }}
+
+{{/* lib.worker: Deployment, PodDisruptionBudget, ServiceAccount: a process that nobody calls by address. */}}
+{{- define "lib.worker" -}}
+{{- $root := index . 0 -}}
+{{- $w := include "lib.workload" . | fromYaml -}}
+{{- include "lib.deployment" (list $root $w) }}
+{{- if dig (printf "pdb_%s" $w.component) true $root.Values.manifests }}
+---
+{{ include "lib.pdb" (list $root $w) }}
+{{- end }}
+{{- end }}
+
+{{/* lib.deployment (root, workload). A new pod is ready before an old one goes, unless the workload has another strategy. */}}
+{{- define "lib.deployment" -}}
+{{- $root := index . 0 -}}
+{{- $w := index . 1 -}}
+{{- if dig (printf "deployment_%s" $w.component) true $root.Values.manifests -}}
+{{ include "lib.service_account" . }}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  {{- include "lib.metadata" (list $root $w.component $w.name) | nindent 2 }}
+spec:
+  replicas: {{ dig "replicas" $w.component 1 $root.Values.pod }}
+  revisionHistoryLimit: 3
+  strategy:
+    {{- toYaml ($w.strategy | default (dict "type" "RollingUpdate" "rollingUpdate" (dict "maxSurge" 1 "maxUnavailable" 0))) | nindent 4 }}
+  selector:
+    matchLabels:
+      {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
+  template:
+    {{- include "lib.pod_template" . | nindent 4 }}
+{{- end }}
+{{- end }}
+
+{{/*
+lib.stateful: StatefulSet, its Services (`service`, `headless`), PodDisruptionBudget, ServiceAccount. `claim` names the
+volume of values volume.*; it goes with the StatefulSet, and stays when only a replica does.
+*/}}
+{{- define "lib.stateful" -}}
+{{- $root := index . 0 -}}
+{{- $w := include "lib.workload" . | fromYaml -}}
+{{- $m := $root.Values.manifests -}}
+{{- if dig (printf "statefulset_%s" $w.component) true $m -}}
+{{ include "lib.service_account" (list $root $w) }}
+---
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  {{- include "lib.metadata" (list $root $w.component $w.name) | nindent 2 }}
+spec:
+  replicas: {{ dig "replicas" $w.component 1 $root.Values.pod }}
+  revisionHistoryLimit: 3
+  serviceName: {{ $w.headless.name }}
+  podManagementPolicy: {{ $w.podManagementPolicy | default "Parallel" }}
+  updateStrategy:
+    type: RollingUpdate
+  {{- if $w.claim }}
+  persistentVolumeClaimRetentionPolicy:
+    whenDeleted: Delete
+    whenScaled: Retain
+  volumeClaimTemplates:
+    {{- include "lib.claim" (list $root $w) | nindent 4 }}
+  {{- end }}
+  selector:
+    matchLabels:
+      {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
+  template:
+    {{- include "lib.pod_template" (list $root $w) | nindent 4 }}
+{{- end }}
+{{- if dig (printf "service_%s" $w.component) true $m }}
+---
+{{ include "lib.service" (list $root $w (set $w.headless "headless" true)) }}
+{{- with $w.service }}
+---
+{{ include "lib.service" (list $root $w .) }}
+{{- end }}
+{{- end }}
+{{- if dig (printf "pdb_%s" $w.component) true $m }}
+---
+{{ include "lib.pdb" (list $root $w) }}
+{{- end }}
+{{- end }}
+
+{{/* lib.agent: DaemonSet and ServiceAccount: one pod on each node the component's labels select. */}}
+{{- define "lib.agent" -}}
+{{- $root := index . 0 -}}
+{{- $w := include "lib.workload" . | fromYaml -}}
+{{- if dig (printf "daemonset_%s" $w.component) true $root.Values.manifests -}}
+{{ include "lib.service_account" (list $root $w) }}
+---
+apiVersion: apps/v1
+kind: DaemonSet
+metadata:
+  {{- include "lib.metadata" (list $root $w.component $w.name) | nindent 2 }}
+spec:
+  revisionHistoryLimit: 3
+  updateStrategy:
+    type: RollingUpdate
+    rollingUpdate:
+      maxUnavailable: 1
+  selector:
+    matchLabels:
+      {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
+  template:
+    {{- include "lib.pod_template" (list $root $w) | nindent 4 }}
+{{- end }}
+{{- end }}
+
+{{/*
+lib.job: a Job that is made anew when its pod template changes. Jobs are immutable, so the name ends with the template's
+digest: another image or configuration is another Job, and the old one goes with the old release. No Helm hook: a hook
+that waits for pods, which wait for the hook, is how installs hang.
+*/}}
+{{- define "lib.job" -}}
+{{- $root := index . 0 -}}
+{{- $w := include "lib.workload" . | fromYaml -}}
+{{- if dig (printf "job_%s" (replace "-" "_" $w.component)) true $root.Values.manifests -}}
+{{- $template := include "lib.pod_template" (list $root $w) -}}
+{{ include "lib.service_account" (list $root $w) }}
+---
+apiVersion: batch/v1
+kind: Job
+metadata:
+  {{- include "lib.metadata" (list $root $w.component (printf "%s-%s" $w.name ($template | sha256sum | trunc 8))) | nindent 2 }}
+spec:
+  backoffLimit: {{ $w.backoffLimit | default 1000 }}
+  template:
+    {{- $template | nindent 4 }}
+{{- end }}
+{{- end }}

@@ -1,0 +1,27 @@
+{{- define "provisioner.agent" -}}
+name: local-volume-provisioner
+component: provisioner
+# It watches claims and makes PersistentVolumes.
+token: true
+# Root, because a new directory must be given to the group of whoever mounts it; with these three rights and no other.
+security: {runAsNonRoot: false, runAsUser: 0, runAsGroup: 0}
+containers:
+  - name: provisioner
+    image: stackwright
+    args: [provisioner]
+    security:
+      capabilities: {drop: [ALL], add: [CHOWN, DAC_OVERRIDE, FOWNER]}
+    env:
+      - name: NODE_NAME
+        valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
+      - {name: VOLUMES_PATH, value: {{ .Values.volumes.path }}}
+      - {name: STORAGE_CLASS, value: {{ .Values.storage_class.name }}}
+      - {name: LOG_LEVEL, value: {{ .Values.conf.log_level }}}
+      - {name: PYTHONUNBUFFERED, value: "1"}
+    volumeMounts:
+      # The same path inside and outside: it is what the PersistentVolumes say.
+      - {name: volumes, mountPath: {{ .Values.volumes.path }}}
+volumes:
+  - name: volumes
+    hostPath: {path: {{ .Values.volumes.path }}, type: DirectoryOrCreate}
+{{- end }}

@@ -1,0 +1,20 @@
+# What the scripts of a MariaDB pod share. Read by bash from start.sh, state.sh, ready.sh and alive.sh.
+
+HOME_DIR=/var/lib/mysql    # the volume
+DATA=$HOME_DIR/data        # the database; it exists if and only if it is whole
+CNF=/etc/mysql/stackwright/my.cnf
+RUN=/run/mysqld            # lost with the pod
+PHASE_FILE=$RUN/phase      # what the supervisor does now: waiting or running
+POSITION_FILE=$RUN/position  # "<uuid> <seqno>" of the data, while waiting
+SERVED_FILE=$RUN/served    # this mariadbd has been ready once
+
+NO_HISTORY=00000000-0000-0000-0000-000000000000
+ORDINAL=${POD_NAME##*-}
+BASE=${POD_NAME%-*}
+
+say() { echo "$(date -u +%FT%TZ) [start] $*" >&2; }
+
+# The OS user mysql is the database user mysql@localhost, by unix_socket: no password in any argument.
+sql() { timeout 4 mariadb --no-defaults --protocol=socket --socket=$RUN/mysqld.sock -NBe "$1" 2>/dev/null; }
+
+wsrep_status() { sql "SHOW GLOBAL STATUS LIKE '$1'" | cut -f2; }

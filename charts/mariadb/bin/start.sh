@@ -1,0 +1,165 @@
+#!/bin/bash
+# Runs mariadbd as a member of a Galera cluster of CLUSTER_SIZE servers, and again when it ends.
+#
+# A loop and not `exec mariadbd`: after a crash kubelet would wait longer from time to time (CrashLoopBackOff), and the
+# peers, which must see this server before one of them may start, would wait with it.
+#
+#   round:  make the database, if there is none and this server is to begin
+#           find the position of the data and tell the peers (state.sh on STATE_PORT)
+#           a peer is primary?           join it
+#           all servers wait?            the one with the newest data begins, the lowest ordinal among equals
+#           else                         look again
+set -u
+. /opt/stackwright/lib.sh
+
+mariadbd_pid=
+stopping=
+
+stop() {
+    stopping=1
+    [[ -n $mariadbd_pid ]] && kill -TERM "$mariadbd_pid"
+}
+trap stop TERM INT
+
+# ---- the data -------------------------------------------------------------------------------------------------------
+
+quote() { local s=${1//\\/\\\\}; printf "'%s'" "${s//\'/\\\'}"; }
+
+# In a directory of its own, renamed when whole: a half made database is never taken for one.
+make_database() {
+    say "making an empty database"
+    rm -rf $HOME_DIR/new
+    mariadb-install-db --defaults-file=$CNF --datadir=$HOME_DIR/new --skip-test-db --auth-root-authentication-method=socket \
+        --auth-root-socket-user=mysql --wsrep-on=OFF >/tmp/install.log 2>&1 || { cat /tmp/install.log >&2; return 1; }
+    local user password
+    user=$(quote "$(</run/secrets/mariadb-root/username)")
+    password=$(quote "$(</run/secrets/mariadb-root/password)")
+    # On standard input, from a builtin: the password is in no process list, file or log.
+    printf '%s\n' "FLUSH PRIVILEGES;" "CREATE USER $user@'%' IDENTIFIED BY $password;" \
+        "GRANT ALL PRIVILEGES ON *.* TO $user@'%' WITH GRANT OPTION;" |
+        mariadbd --defaults-file=$CNF --bootstrap --datadir=$HOME_DIR/new --wsrep-on=OFF --log-warnings=0 || return 1
+    sync -f $HOME_DIR/new && mv -T $HOME_DIR/new $DATA && sync -f $HOME_DIR
+}
+
+# "<uuid> <seqno>" of the data: -2 without any, -1 if it cannot be trusted (a transfer that was cut off).
+find_position() {
+    local uuid seqno
+    [[ -d $DATA ]] || { echo "$NO_HISTORY -2"; return; }
+    uuid=$(sed -n 's/^uuid: *//p' $DATA/grastate.dat 2>/dev/null)
+    seqno=$(sed -n 's/^seqno: *//p' $DATA/grastate.dat 2>/dev/null)
+    [[ ${uuid:-$NO_HISTORY} != "$NO_HISTORY" ]] || { echo "$NO_HISTORY -1"; return; }
+    # After a crash only the InnoDB log knows.
+    [[ $seqno != -1 ]] || read -r uuid seqno < <(mariadbd --defaults-file=$CNF --wsrep-recover --datadir=$DATA 2>&1 |
+        sed -n 's/.*Recovered position: *\([0-9a-f-]*\):\(-\?[0-9]*\).*/\1 \2/p')
+    echo "${uuid:-$NO_HISTORY} ${seqno:--1}"
+}
+
+# ---- the peers ------------------------------------------------------------------------------------------------------
+
+listen() {
+    while :; do
+        socat "TCP-LISTEN:$STATE_PORT,fork,reuseaddr" EXEC:/opt/stackwright/state.sh
+        sleep 1
+    done
+}
+
+# "<address> <ordinal> <phase> <uuid> <seqno>" of every other server that answers.
+ask_peers() {
+    local i address line
+    for ((i = 0; i < CLUSTER_SIZE; i++)); do
+        ((i == ORDINAL)) && continue
+        address=$(getent hosts "$BASE-$i.$CLUSTER_DOMAIN" | cut -d' ' -f1)
+        [[ -n $address ]] || continue
+        line=$(socat -T5 - "TCP:$address:$STATE_PORT,connect-timeout=2" </dev/null 2>/dev/null)
+        [[ -n $line ]] && echo "$address $line"
+    done
+}
+
+# Of lines "<ordinal> <phase> <uuid> <seqno>": the ordinal of the one to begin.
+newest() { sort -k4,4nr -k1,1n | head -n1 | cut -d' ' -f1; }
+
+# Prints how to start: "join <addresses>", "begin", or nothing, and why, while there is nothing to do but wait.
+decide() {
+    local peers primaries all histories
+    peers=$(ask_peers)
+    primaries=$(awk '$3 == "primary" {print $1}' <<<"$peers" | paste -sd,)
+    [[ -z $primaries ]] || { echo "join $primaries"; return; }
+
+    all=$({ echo "$ORDINAL waiting $(<$POSITION_FILE)"; cut -d' ' -f2- <<<"$peers"; } | grep ' waiting ')
+    if (($(wc -l <<<"$all") < CLUSTER_SIZE)); then
+        say "waiting: $(wc -l <<<"$all") of $CLUSTER_SIZE servers are here; any other may hold newer data"
+        return
+    fi
+    histories=$(awk '$4 >= 0 {print $3}' <<<"$all" | sort -u | wc -l)
+    if ((histories > 1)); then
+        say "waiting: the servers hold data of different clusters; delete the volumes of those that are wrong:" $all
+        return
+    fi
+    [[ $(newest <<<"$all") != "$ORDINAL" ]] || echo begin
+}
+
+# A server without a majority whose peers have all gone down gives up too, so that the newest of them may begin.
+watch_split() {
+    local strikes=0 peers
+    while sleep 3; do
+        [[ $(state_phase) == split ]] || { strikes=0; continue; }
+        peers=$(ask_peers)
+        if (($(grep -cE ' (waiting|split) ' <<<"$peers") == CLUSTER_SIZE - 1)); then strikes=$((strikes + 1)); else strikes=0; fi
+        ((strikes < 5)) || { say "no majority and no primary left: starting over"; kill -TERM "$1"; return; }
+    done
+}
+state_phase() { /opt/stackwright/state.sh | cut -d' ' -f2; }
+
+# ---- mariadbd -------------------------------------------------------------------------------------------------------
+
+run() {
+    local how=$1 addresses=${2:-} position
+    position=$(tr ' ' : <$POSITION_FILE)
+    local -a start=("--wsrep-cluster-address=gcomm://$addresses")
+    [[ $position != *:-* ]] && start+=("--wsrep-start-position=$position")
+    if [[ $how == begin ]]; then
+        [[ -d $DATA ]] || make_database || return 1
+        start+=(--wsrep-new-cluster)
+        # Galera refuses to begin with a server that was not the last to leave. Here the positions were compared.
+        [[ ! -e $DATA/grastate.dat ]] || sed -i 's/^safe_to_bootstrap:.*/safe_to_bootstrap: 1/' $DATA/grastate.dat
+    fi
+    mkdir -p $DATA
+    rm -f $DATA/gvwstate.dat # else the cluster meets a member of the same name that it has not forgotten yet
+    say "$how ${addresses:-}, position $position"
+    echo running >$PHASE_FILE
+    mariadbd --defaults-file=$CNF "${start[@]}" --datadir=$DATA --wsrep-node-name="$POD_NAME" --wsrep-node-address="$POD_IP" &
+    mariadbd_pid=$!
+    [[ -z $stopping ]] || kill -TERM $mariadbd_pid
+    watch_split $mariadbd_pid &
+    local watcher=$! rc
+    # A signal ends the wait but not mariadbd, so wait until it has really gone.
+    while :; do
+        wait $mariadbd_pid
+        rc=$?
+        kill -0 $mariadbd_pid 2>/dev/null || break
+    done
+    mariadbd_pid=
+    kill $watcher 2>/dev/null
+    rm -f $SERVED_FILE
+    say "mariadbd ended with $rc"
+}
+
+main() {
+    local how addresses
+    listen &
+    until [[ -n $stopping ]]; do
+        echo waiting >$PHASE_FILE
+        find_position >$POSITION_FILE
+        how=
+        until [[ -n $stopping || -n $how ]]; do
+            read -r how addresses < <(decide)
+            [[ -n $how ]] || { sleep 1 & wait $!; }
+        done
+        [[ -n $stopping ]] || run "$how" "$addresses"
+        sleep 1 & wait $!
+    done
+    kill $(jobs -p) 2>/dev/null
+    exit 0
+}
+
+main

@@ -1,0 +1,40 @@
+{{- define "memcached.server" -}}
+{{- $port := .Values.endpoints.oslo_cache.port.memcache.default -}}
+{{- $conf := .Values.conf.memcached -}}
+name: memcached
+component: server
+# Headless: clients spread keys over the servers themselves, so they need each server's own address.
+headless:
+  name: memcached
+  ports:
+    - {name: memcache, port: {{ $port }}}
+containers:
+  - name: memcached
+    image: memcached
+    command:
+      - memcached
+      - --port={{ $port }}
+      - --memory-limit={{ include "lib.scalar" $conf.memory }}
+      - --conn-limit={{ include "lib.scalar" $conf.max_connections }}
+      - --max-item-size={{ include "lib.scalar" $conf.max_item_size }}
+      - --threads={{ include "lib.scalar" $conf.threads }}
+      {{- range $conf.extra_args }}
+      - {{ . | quote }}
+      {{- end }}
+    env:
+      - {name: PORT, value: {{ $port | quote }}}
+    ports:
+      - {name: memcache, containerPort: {{ $port }}}
+    probes:
+      # An answer, not only an open port: the kernel accepts for a server that hangs.
+      readiness:
+        exec: {command: &ask [bash, -c, 'exec 3<>/dev/tcp/127.0.0.1/$PORT && echo -e "version\r" >&3 && read -rt 2 answer <&3 && [[ $answer == VERSION* ]]']}
+        periodSeconds: 5
+        timeoutSeconds: 3
+      liveness:
+        exec: {command: *ask}
+        initialDelaySeconds: 10
+        periodSeconds: 15
+        timeoutSeconds: 5
+        failureThreshold: 4
+{{- end }}

@@ -1,0 +1,68 @@
+{{/*
+stackwright.processes: which containers there are and which controllers each runs. One process is lighter; one for each
+controller keeps them apart, as clouds with many services may want.
+*/}}
+{{- define "stackwright.processes" -}}
+{{- if eq .Values.controllers.mode "split" }}
+{{- range .Values.controllers.names }}
+- {name: {{ . }}, controllers: [{{ . }}]}
+{{- end }}
+{{- else }}
+- {name: operator, controllers: [{{ join ", " .Values.controllers.names }}]}
+{{- end }}
+{{- end }}
+
+{{- define "stackwright.operator" -}}
+name: stackwright
+component: operator
+# It is all about the API server.
+token: true
+# Never two at a time: both would write.
+strategy: {type: Recreate}
+containers:
+  {{- range $i, $process := include "stackwright.processes" . | fromYamlArray }}
+  {{- $health := add 8080 $i }}
+  {{- $metrics := add 9090 $i }}
+  {{- $admission := has "osdpl" $process.controllers }}
+  - name: {{ $process.name }}
+    image: stackwright
+    args:
+      - operator
+      - --controllers={{ join "," $process.controllers }}
+      - --health-port={{ $health }}
+      - --metrics-port={{ $metrics }}
+      {{- if $admission }}
+      - --webhook-port=9443
+      {{- end }}
+    env:
+      - name: POD_NAMESPACE
+        valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+      - name: POD_NAME
+        valueFrom: {fieldRef: {fieldPath: metadata.name}}
+      - {name: PYTHONUNBUFFERED, value: "1"}
+      - {name: HOME, value: /tmp}
+      - {name: HELM_CACHE_HOME, value: /tmp/helm/cache}
+      - {name: HELM_CONFIG_HOME, value: /tmp/helm/config}
+      - {name: HELM_DATA_HOME, value: /tmp/helm/data}
+      {{- range $name, $value := $.Values.conf.env }}
+      - {name: {{ $name }}, value: {{ $value | quote }}}
+      {{- end }}
+    ports:
+      - {name: health-{{ $i }}, containerPort: {{ $health }}}
+      - {name: metrics-{{ $i }}, containerPort: {{ $metrics }}}
+      {{- if $admission }}
+      - {name: webhook, containerPort: 9443}
+      {{- end }}
+    probes:
+      readiness:
+        httpGet: {path: /healthz, port: health-{{ $i }}}
+        periodSeconds: 3
+        timeoutSeconds: 5
+      liveness:
+        httpGet: {path: /healthz, port: health-{{ $i }}}
+        initialDelaySeconds: 30
+        periodSeconds: 15
+        timeoutSeconds: 10
+        failureThreshold: 4
+  {{- end }}
+{{- end }}

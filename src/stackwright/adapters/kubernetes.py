@@ -1,0 +1,188 @@
+"""The Kubernetes API by lightkube: plain dicts in and out, server-side apply, errors in the operator's words.
+
+lightkube gives the connection (kubeconfig, TLS, rotated tokens) and the fast JSON codec. Its typed models are left
+out: the operator compares and builds dicts, and decoding straight into them is the cheapest read there is. Requests
+are made here because apply needs `fieldValidation`, which lightkube's own methods do not pass on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx2
+import structlog
+from lightkube.config.client_adapter import ConnectionParams
+from lightkube.config.kubeconfig import KubeConfig
+from lightkube.core import decoders
+from lightkube.core.generic_client import BasicRequest, GenericAsyncClient
+from lightkube.types import PatchType
+
+from stackwright.adapters.kubernetes_errors import Call, error_of
+from stackwright.api.kinds import EVENT
+from stackwright.api.meta import Kind
+from stackwright.core.digest import digest
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Conflict, Labels, NotYet, Refused
+
+log = structlog.get_logger(__name__)
+
+PAGE = 500
+MANAGER = "stackwright"
+OnCall = Callable[[str, Kind], None]
+
+
+class _Plain:
+    """Stands for "no model" where lightkube wants a class: gives the decoded dict back as it is."""
+
+    def __new__(cls, decoded: Any) -> Any:
+        return decoded
+
+
+class KubernetesCluster:
+    """core.ports.Cluster over one API server. `on_call` is told every request, for metrics."""
+
+    def __init__(self, config: KubeConfig, context: str | None = None, on_call: OnCall | None = None) -> None:
+        single = config.get(context_name=context)
+        if single is None:  # lightkube answers None only for a default that nobody gives
+            raise Refused("the kubeconfig has no current context")
+        params = ConnectionParams(timeout=httpx2.Timeout(10, read=60), trust_env=False)
+        self._client = GenericAsyncClient(params, single)
+        self._on_call = on_call or (lambda verb, kind: None)
+
+    @classmethod
+    def from_file(cls, path: str, context: str | None = None, on_call: OnCall | None = None) -> KubernetesCluster:
+        return cls(KubeConfig.from_file(path), context, on_call)
+
+    @classmethod
+    def from_env(cls, context: str | None = None, on_call: OnCall | None = None) -> KubernetesCluster:
+        """In-cluster account, $KUBECONFIG or ~/.kube/config, whichever is there first."""
+        return cls(KubeConfig.from_env(), context, on_call)
+
+    async def close(self) -> None:
+        await self._client._client.aclose()
+
+    async def get(self, kind: Kind, key: Key) -> Object | None:
+        call = Call("get", kind, "/".join(key))
+        try:
+            return _object(await self._send(call, BasicRequest("GET", _url(kind, *key))))
+        except Conflict:  # 404 of the object itself
+            return None
+
+    async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
+        call = Call("list", kind, namespace)
+        params = {"limit": str(PAGE)}
+        if labels:
+            params["labelSelector"] = str(Labels(labels))
+        found: list[Object] = []
+        while True:
+            content = await self._send(call, BasicRequest("GET", _url(kind, namespace), params=params))
+            token, _, items = decoders.decode_list(content, _Plain)
+            for item in items:  # items of built-in kinds come without these two
+                item.setdefault("apiVersion", kind.api_version)
+                item.setdefault("kind", kind.kind)
+            found += items
+            if not token:
+                return found
+            params["continue"] = token
+
+    async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return await self._apply(Call("apply", kind, _name(obj)), obj, manager, "")
+
+    async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return await self._apply(Call("apply status of", kind, _name(obj)), obj, manager, "/status")
+
+    async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
+        params = {"fieldManager": MANAGER, "fieldValidation": "Strict"}
+        headers = {"Content-Type": PatchType.MERGE.value}
+        request = BasicRequest("PATCH", _url(kind, *key), params=params, data=patch, headers=headers)
+        return _object(await self._send(Call("patch", kind, "/".join(key)), request))
+
+    async def delete(self, kind: Kind, key: Key) -> None:
+        request = BasicRequest("DELETE", _url(kind, *key), params={"propagationPolicy": "Background"})
+        try:
+            await self._send(Call("delete", kind, "/".join(key)), request)
+        except Conflict:  # it is gone already: a delete has no precondition
+            return
+
+    async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
+        """Equal events of an object are one Event that counts. An Event that cannot be written fails nothing."""
+        event = _event(obj, reason, message, warning)
+        meta = event["metadata"]
+        try:
+            await self._record(event, (meta["namespace"], meta["name"]))
+        except (Refused, NotYet, Conflict) as error:
+            log.warning("event not recorded", reason=reason, error=str(error))
+
+    async def _record(self, event: Object, key: Key) -> None:
+        request = BasicRequest("POST", _url(EVENT, key[0]), params={"fieldManager": MANAGER}, data=event)
+        try:
+            await self._send(Call("create", EVENT, "/".join(key)), request)
+        except Conflict:
+            before = await self.get(EVENT, key) or {}
+            count = int(before.get("count") or 1) + 1
+            await self.patch(EVENT, key, {"count": count, "lastTimestamp": event["lastTimestamp"]})
+
+    async def _apply(self, call: Call, obj: Object, manager: str, subresource: str) -> Object:
+        meta = obj["metadata"]
+        body = {"apiVersion": call.kind.api_version, "kind": call.kind.kind, **obj}
+        params = {"fieldManager": manager, "force": "true", "fieldValidation": "Strict"}
+        url = _url(call.kind, meta.get("namespace", ""), meta["name"]) + subresource
+        headers = {"Content-Type": PatchType.APPLY.value}
+        return _object(await self._send(call, BasicRequest("PATCH", url, params=params, data=body, headers=headers)))
+
+    async def _send(self, call: Call, request: BasicRequest) -> bytes:
+        self._on_call(call.verb, call.kind)
+        try:
+            response = await self._client._client.send(self._client.build_adapter_request(request))
+        except (httpx2.TransportError, OSError) as error:
+            cause = str(error) or type(error).__name__
+            raise NotYet(f"{call}: the Kubernetes API cannot be reached: {cause}") from error
+        if response.status_code >= 400:
+            raise error_of(call, response.status_code, response.content)
+        return bytes(response.content)
+
+
+def _object(content: bytes) -> Object:
+    decoded: Object = decoders.decode_object(content, _Plain)
+    return decoded
+
+
+def _url(kind: Kind, namespace: str = "", name: str = "") -> str:
+    parts = ["apis", kind.group, kind.version] if kind.group else ["api", kind.version]
+    if kind.namespaced and namespace:
+        parts += ["namespaces", namespace]
+    parts.append(kind.plural)
+    if name:
+        parts.append(name)
+    return "/".join(parts)
+
+
+def _name(obj: Object) -> str:
+    meta = obj["metadata"]
+    return f"{meta.get('namespace', '')}/{meta['name']}".lstrip("/")
+
+
+def _event(obj: Object, reason: str, message: str, warning: bool) -> Object:
+    meta = obj["metadata"]
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    about = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "name": meta["name"]}
+    about |= {key: meta[key] for key in ("namespace", "uid", "resourceVersion") if meta.get(key)}
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {
+            "namespace": meta.get("namespace") or "default",
+            "name": f"{meta['name'][:200]}.{digest(meta.get('uid'), reason, message, warning)}",
+        },
+        "involvedObject": about,
+        "reason": reason,
+        "message": message[:1024],
+        "type": "Warning" if warning else "Normal",
+        "count": 1,
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "source": {"component": MANAGER},
+        "reportingComponent": MANAGER,
+    }

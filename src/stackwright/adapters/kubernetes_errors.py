@@ -1,0 +1,85 @@
+"""What the Kubernetes API answered, in the operator's three words: NotYet, Refused, Conflict.
+
+The API's Status object carries every cause of a refusal; people who write manifests need all of them at once, so
+none is dropped. What resolves by itself (a namespace that is being made, an API server that starts) is NotYet.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.api.meta import Kind
+from stackwright.core.ports import Conflict, NotYet, Refused
+
+_RBAC = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"(?P<where>.*)')
+# Server-side apply reports a field that the schema does not have as an internal error of the server.
+_OUR_FAULT = ("field not declared in schema", "failed to create typed patch object", "duplicate entries for key")
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request in words."""
+
+    verb: str
+    kind: Kind
+    target: str
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.kind.kind} {self.target}".rstrip()
+
+
+def error_of(call: Call, code: int, body: bytes) -> Exception:
+    """The exception for an answer that is not a success."""
+    status = _status(body)
+    message = str(status.get("message") or f"HTTP {code}")
+    if code == 409:
+        return Conflict(f"{call}: {message}")
+    if code == 404:
+        return _absent(call, status, message)
+    if code == 403:
+        return _forbidden(call, status, message)
+    if code in (401, 408, 410, 429) or (code >= 500 and not any(text in message for text in _OUR_FAULT)):
+        return NotYet(f"{call}: the Kubernetes API says {code}: {message}")
+    return Refused(f"{call}: {_causes(status, message)}")
+
+
+def _status(body: bytes) -> Mapping[str, Any]:
+    """The Status of an answer; a proxy in between may have sent anything."""
+    try:
+        parsed = json.loads(body)
+    except ValueError:
+        return {"message": body[:200].decode(errors="replace").strip()}
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _absent(call: Call, status: Mapping[str, Any], message: str) -> Exception:
+    """The object itself is gone (look again), or what it needs is not there yet."""
+    details = status.get("details") or {}
+    if details.get("kind") == "namespaces" and call.kind.plural != "namespaces":
+        return NotYet(f"{call}: namespace {details.get('name')} does not exist")
+    if details.get("name"):
+        return Conflict(f"{call}: the object is gone")
+    return NotYet(f"{call}: the API does not serve {call.kind.plural} of {call.kind.api_version}: {message}")
+
+
+def _forbidden(call: Call, status: Mapping[str, Any], message: str) -> Exception:
+    causes = (status.get("details") or {}).get("causes") or ()
+    if any(cause.get("reason") == "NamespaceTerminating" for cause in causes):
+        return NotYet(f"{call}: its namespace is being deleted")
+    found = _RBAC.search(message)
+    if found is None:
+        return Refused(f"{call}: {message}")
+    group = found["group"] or "core"
+    missing = f"{found['verb']} {found['resource']} of the API group {group}{found['where']}"
+    return Refused(f"{call}: the operator lacks the RBAC permission to {missing}")
+
+
+def _causes(status: Mapping[str, Any], message: str) -> str:
+    """All causes as `field: message`, or the message when the API gave no causes."""
+    causes = (status.get("details") or {}).get("causes") or ()
+    lines = [f"{cause['field']}: {cause['message']}" for cause in causes if cause.get("field") and cause.get("message")]
+    return "; ".join(lines) if lines else message

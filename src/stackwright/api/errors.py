@@ -1,0 +1,58 @@
+"""Validation errors as a user wants them: field, what is wrong, what is allowed; all at once."""
+
+from __future__ import annotations
+
+import types
+import typing
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+
+
+def messages(error: ValidationError, model: type[BaseModel], prefix: str = "spec") -> list[str]:
+    """One line per error, e.g. `spec.features.nova: is not supported by this version of Stackwright; remove it`."""
+    return [_message(item, model, prefix) for item in error.errors(include_url=False)]
+
+
+def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
+    path = [part for part in item["loc"] if not _is_union_branch(part)]
+    text = item["msg"].removeprefix("Value error, ")
+    if item["type"] == "extra_forbidden":
+        text = f"unknown field; allowed: {', '.join(sorted(_fields(model, path[:-1])))}"
+    elif item["type"] == "missing":
+        text = "is required"
+    elif item["type"] == "literal_error":
+        text = f"{item['input']!r} is not allowed; allowed: {item['ctx']['expected']}"
+    elif "input" in item and not isinstance(item["input"], dict | list):
+        text = f"{text}, not {item['input']!r}"
+    where = prefix
+    for part in path:
+        where += f"[{part}]" if isinstance(part, int) else f".{part}" if where else str(part)
+    return f"{where}: {text}"
+
+
+def _is_union_branch(part: Any) -> bool:
+    """Pydantic names the branch of a union in the path (`str`, a model's name); a user never wrote it."""
+    return isinstance(part, str) and (part in {"str", "dict", "list"} or part[:1].isupper() and part.isidentifier())
+
+
+def _fields(model: Any, path: list[Any]) -> list[str]:
+    """Names of the fields of the model at a path below another one."""
+    for part in path:
+        if isinstance(part, int) or model is None:
+            continue
+        fields = getattr(model, "model_fields", {})
+        found = fields.get(part) or next((f for f in fields.values() if f.alias == part), None)
+        model = _model_in(found.annotation) if found else model
+    fields = getattr(model, "model_fields", {})
+    return [field.alias or name for name, field in fields.items()]
+
+
+def _model_in(annotation: Any) -> Any:
+    """The model inside an annotation such as list[Model] or Model | None."""
+    if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
+        return annotation if issubclass(annotation, BaseModel) else None
+    for argument in typing.get_args(annotation):
+        if (inner := _model_in(argument)) is not None:
+            return inner
+    return None

@@ -1,0 +1,104 @@
+"""The `stackwright` command: a table of commands, each imported only when it is called.
+
+`stackwright --help` must answer at once, so the table holds each command's one-line help, and a command's module (with the
+Kubernetes client, the models, rich …) is imported when the command itself runs. A module `cli/<name>.py` has a
+function of the command's name (`-` is `_`), or, for a group of commands, a `typer.Typer` called `app`.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+from pathlib import Path
+from typing import Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup
+
+EXIT_FAILURE, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
+
+# In the order of a day's work. A name whose file does not exist is not shown.
+COMMANDS = {
+    "up": "Start the local Kubernetes, the operator, and a cloud; resume, if it was interrupted.",
+    "status": "Show the state of the cluster and of the clouds on it.",
+    "plan": "Show what a manifest would change, without changing anything.",
+    "apply": "Check manifests and apply them.",
+    "wait": "Wait until a cloud is ready, telling what it waits for.",
+    "logs": "Show the logs of a service.",
+    "shell": "Open a shell with the cloud's credentials and clients.",
+    "images": "Build, list, and load container images.",
+    "crds": "Print the CustomResourceDefinitions.",
+    "smoke": "Check a cloud by using it.",
+    "doctor": "Explain what is wrong on this machine and in the cluster.",
+    "operator": "Run the operator in the foreground.",
+    "down": "Stop everything and clean up the machine; data is kept.",
+}
+
+EPILOG = """Examples:
+
+  stackwright up                 a cloud on this machine
+
+  stackwright up --nodes 3       with three Kubernetes nodes
+
+  stackwright doctor             what is wrong?
+
+  stackwright down --purge       remove it and its data
+"""
+
+
+class LazyCommand(TyperCommand):
+    """Stands for a command in listings; becomes it when called."""
+
+    def load(self) -> Any:
+        assert self.name is not None
+        module = importlib.import_module(f"stackwright.cli.{self.name.replace('-', '_')}")
+        if isinstance(group := getattr(module, "app", None), typer.Typer):
+            return typer.main.get_command(group)
+        single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
+        single.command(self.name)(getattr(module, self.name.replace("-", "_")))
+        return typer.main.get_command(single)
+
+    def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
+        return self.load().make_context(info_name, args, parent=parent, **extra)
+
+
+class LazyGroup(TyperGroup):
+    """Lists the table; imports nothing."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        here = Path(__file__).parent
+        return [name for name in COMMANDS if (here / f"{name.replace('-', '_')}.py").exists()]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        if cmd_name not in self.list_commands(ctx):
+            return None
+        return LazyCommand(name=cmd_name, help=COMMANDS[cmd_name], rich_markup_mode=None)
+
+
+app = typer.Typer(
+    cls=LazyGroup,
+    name="stackwright",
+    help="Deploy and operate OpenStack on Kubernetes.",
+    epilog=EPILOG,
+    no_args_is_help=True,
+    rich_markup_mode=None,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+@app.callback(invoke_without_command=True)
+def root(version: bool = typer.Option(False, "--version", help="Print the version and exit.")) -> None:
+    if version:
+        from importlib.metadata import version as of
+
+        typer.echo(of("stackwright"))
+        raise typer.Exit
+
+
+def main() -> None:
+    """Exit codes: 0 done, 1 failed, 2 wrong usage, 130 interrupted."""
+    try:
+        app()
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)

@@ -1,0 +1,58 @@
+"""One live status line a step, in the manner of kind: a spinner on a terminal, plain lines elsewhere."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
+
+Report = Callable[[str], None]
+Phase = Callable[[str], AbstractContextManager[Report]]
+
+OK, FAILED = "✓", "✗"
+
+
+def progress() -> Phase:
+    """A function to wrap each step in: `with phase("Title") as report: report("detail")`."""
+    return _live if sys.stdout.isatty() else _plain
+
+
+def outcome(mark: str, title: str, start: float) -> str:
+    return f" {mark} {title} ({time.monotonic() - start:.1f} s)"
+
+
+@contextmanager
+def _plain(title: str) -> Iterator[Report]:
+    """Details are shown only when a step is slow, so that a log stays short but a stuck step explains itself."""
+    start = time.monotonic()
+    shown = start
+
+    def report(detail: str) -> None:
+        nonlocal shown
+        now = time.monotonic()
+        if now - shown > 10:
+            print(f"   … {title}: {detail}", flush=True)
+            shown = now
+
+    try:
+        yield report
+    except BaseException:
+        print(outcome(FAILED, title, start), flush=True)
+        raise
+    print(outcome(OK, title, start), flush=True)
+
+
+@contextmanager
+def _live(title: str) -> Iterator[Report]:
+    from rich.console import Console  # a tenth of a second that a pipe need not pay
+
+    console = Console(highlight=False)
+    start = time.monotonic()
+    try:
+        with console.status(title) as status:
+            yield lambda detail: status.update(f"{title} [dim]{detail}[/dim]")
+    except BaseException:
+        console.print(f"[red]{outcome(FAILED, title, start)}[/red]")
+        raise
+    console.print(outcome(OK, title, start))

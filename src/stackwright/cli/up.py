@@ -1,0 +1,58 @@
+"""`stackwright up`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+INTERRUPTED = (
+    "What was started goes on running and nothing is lost: `stackwright up` resumes, "
+    "`stackwright down` cleans up, `stackwright doctor` shows what is there."
+)
+
+
+def up(
+    nodes: Annotated[
+        int | None, typer.Option(min=1, max=20, help="Kubernetes nodes on this machine; as before if not given.")
+    ] = None,
+    bare: Annotated[bool, typer.Option("--bare", help="Only Kubernetes: no operator, no cloud.")] = False,
+    cloud: Annotated[bool, typer.Option(help="Make the example cloud.")] = True,
+    kubeconfig: Annotated[
+        Path | None,
+        typer.Option(envvar="KUBECONFIG", exists=True, dir_okay=False, help="Use this cluster, not a local one."),
+    ] = None,
+    images: Annotated[
+        str, typer.Option(metavar="REGISTRY/PREFIX", help="Where published images are; needed with --kubeconfig.")
+    ] = "",
+) -> None:
+    """Start the local Kubernetes, the operator, and a cloud; resume, if it was interrupted.
+
+    A second call changes nothing and ends in a second or two.
+
+    Examples:
+
+      stackwright up
+
+      stackwright up --nodes 3 --no-cloud
+
+      stackwright up --kubeconfig ~/.kube/config --images registry.example.org/stackwright
+    """
+    from stackwright.cli.ui.errors import explained
+    from stackwright.cli.ui.progress import progress
+    from stackwright.local import bringup
+    from stackwright.local.config import LocalCluster
+    from stackwright.local.lock import exclusive
+    from stackwright.local.steps.context import Context, remembered_nodes
+
+    cluster = LocalCluster.discover()
+    if kubeconfig is not None and kubeconfig.resolve() == cluster.kubeconfig.resolve():
+        kubeconfig = None  # our own
+    if kubeconfig is not None and not images:
+        raise typer.BadParameter("a cluster given by --kubeconfig needs published images", param_hint="--images")
+    count = nodes or remembered_nodes(cluster)
+    context = Context(cluster, count, bare, cloud, image_prefix=images, kubeconfig=kubeconfig)
+    with explained(INTERRUPTED), exclusive(cluster):
+        bringup.up(context, progress())
+    typer.echo(f"\nKubernetes is ready. Use it with:  export KUBECONFIG={context.kubeconfig_in_use}")

@@ -1,0 +1,24 @@
+"""All controllers, by the role (container) they run in."""
+
+from __future__ import annotations
+
+from stackwright.controllers import cloud, contract, health, helmbundle, node, primary, service
+from stackwright.core.controller import Controller
+from stackwright.core.settings import Settings
+from stackwright.services.registry import SERVICES
+
+ROLES = ("osdpl", "helmbundle", "health", "secrets", "node")
+
+
+def controllers(settings: Settings, roles: tuple[str, ...] = ROLES) -> tuple[Controller, ...]:
+    """The controllers of some roles."""
+    every = (
+        cloud.controller(),
+        *(service.controller(declared, settings) for declared in SERVICES),
+        *helmbundle.controllers(settings),
+        *contract.controllers(),
+        health.controller(),
+        primary.controller(),
+        node.controller(),
+    )
+    return tuple(each for each in every if each.role in roles)

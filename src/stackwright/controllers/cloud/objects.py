@@ -1,0 +1,146 @@
+"""Service objects of a cloud, built from its spec. Pure.
+
+The levels of values are kept apart, in rising priority, so that a plan can say which of them a change came from, and
+so that `~item` in one level removes from the level below and not from the one above.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackwright.api.deployment import Charts, OpenStackDeploymentSpec
+from stackwright.core.objects import CLOUD, owned
+from stackwright.core.plan import Object
+from stackwright.services.declaration import Service
+from stackwright.services.registry import BY_SERVICE
+from stackwright.services.sizes import PRESETS
+
+
+class InvalidOverride(ValueError):
+    """An override addresses a service, chart or DaemonSet that does not exist; the text names all of them."""
+
+
+def wanted_services(spec: OpenStackDeploymentSpec) -> list[Service]:
+    """Services of the preset, with those of features.services added or (~name) taken away."""
+    names = list(PRESETS[spec.preset])
+    for asked in spec.features.services:
+        if asked.startswith("~"):
+            names = [name for name in names if name != asked[1:]]
+        elif asked not in names:
+            names.append(asked)
+    return [BY_SERVICE[name] for name in names]
+
+
+def service_object(cloud: Object, spec: OpenStackDeploymentSpec, declared: Service) -> Object:
+    """The object of one service. Raises InvalidOverride."""
+    levels = overrides(spec, declared)
+    body: dict[str, Any] = {
+        "release": spec.openstack_version,
+        "size": spec.size,
+        "region": spec.region_name,
+        "clusterDomain": spec.internal_domain_name,
+        "publicDomain": spec.public_domain_name,
+        "storageClass": spec.local_volume_storage_class,
+        "logLevel": spec.features.logging.keystone.level if declared.name == "keystone" else "INFO",
+        "settings": settings(spec, declared),
+        "overrides": [{"source": source, "values": values} for source, values in levels if values],
+    }
+    meta = cloud["metadata"]
+    return owned(declared.kind, (meta["namespace"], declared.name), cloud, body, {CLOUD: meta["name"]})
+
+
+def settings(spec: OpenStackDeploymentSpec, declared: Service) -> dict[str, Any]:
+    """What features ask of one service."""
+    if declared.service != "identity":
+        return {}
+    admin = spec.features.keystone.users.admin
+    found: dict[str, Any] = {
+        "admin": {
+            "project_name": admin.project_name,
+            "user_domain_name": admin.user_domain_name,
+            "project_domain_name": admin.project_domain_name,
+        }
+    }
+    cadf = spec.features.logging.cadf
+    if cadf and cadf.enabled:
+        found["cadf"] = cadf.driver
+    return found
+
+
+def overrides(spec: OpenStackDeploymentSpec, declared: Service) -> list[tuple[str, dict[str, Any]]]:
+    """(level, chart → values), in rising priority: common < services < nodes."""
+    errors = override_errors(spec, declared)
+    if errors:
+        raise InvalidOverride("; ".join(errors))
+    charts = [chart.name for chart in declared.charts]
+    group = spec.common.openstack if declared.group == "openstack" else spec.common.infra
+    levels = [
+        *_common("spec.common.charts", spec.common.charts, charts),
+        *_common(f"spec.common.{declared.group}", group, charts),
+        (
+            "spec.services",
+            {c: v["values"] for c, v in spec.services.get(declared.service, {}).items() if v.get("values")},
+        ),
+    ]
+    for node_label, node in spec.nodes.items():
+        found: dict[str, Any] = {}
+        for chart, daemonsets in node.services.get(declared.service, {}).items():
+            label, value = node_label.split("::", 1)
+            found[chart] = {
+                "overrides": {
+                    name: {"labels": {f"{label}::{value}": d.get("values", {})}} for name, d in daemonsets.items()
+                }
+            }
+        levels.append((f"spec.nodes.{node_label}", found))
+    return levels
+
+
+def _common(source: str, group: Charts, charts: list[str]) -> list[tuple[str, dict[str, Any]]]:
+    """Values for all charts of a group, then those for one chart."""
+    every = dict.fromkeys(charts, group.values) if group.values else {}
+    single = {chart: group.releases[chart].get("values", {}) for chart in charts if chart in group.releases}
+    return [(f"{source}.values", every), (f"{source}.releases", {c: v for c, v in single.items() if v})]
+
+
+def override_errors(spec: OpenStackDeploymentSpec, declared: Service) -> list[str]:
+    """Every override of this service that addresses nothing."""
+    charts = {chart.name: chart for chart in declared.charts}
+    errors = []
+    for chart, body in spec.services.get(declared.service, {}).items():
+        where = f"spec.services.{declared.service}.{chart}"
+        if chart not in charts:
+            errors.append(f"{where}: unknown chart; allowed: {', '.join(sorted(charts))}")
+        elif not isinstance(body, dict) or set(body) - {"values"} or not isinstance(body.get("values", {}), dict):
+            errors.append(f"{where}: takes a mapping `values` and nothing else")
+    for node_label, node in spec.nodes.items():
+        for chart, daemonsets in node.services.get(declared.service, {}).items():
+            where = f"spec.nodes.{node_label}.services.{declared.service}.{chart}"
+            allowed = charts[chart].daemonsets if chart in charts else ()
+            errors += [
+                f"{where}.{name}: is not a DaemonSet of this chart; allowed: {', '.join(allowed) or 'none'}"
+                for name in daemonsets
+                if name not in allowed
+            ]
+    return errors
+
+
+def spec_errors(spec: OpenStackDeploymentSpec) -> list[str]:
+    """Errors that no schema can tell, of the whole spec."""
+    errors = [f"spec.nodes.{label}: write <label>::<value>" for label in spec.nodes if "::" not in label]
+    known = {chart.name for declared in BY_SERVICE.values() for chart in declared.charts}
+    for part in ("charts", "infra", "openstack"):
+        releases = getattr(spec.common, part).releases
+        errors += [
+            f"spec.common.{part}.releases.{chart}: unknown chart; allowed: {', '.join(sorted(known))}"
+            for chart in releases
+            if chart not in known
+        ]
+    for declared in BY_SERVICE.values():
+        errors += override_errors(spec, declared)
+    for label, node in spec.nodes.items():
+        errors += [
+            f"spec.nodes.{label}.services.{name}: unknown service; allowed: {', '.join(sorted(BY_SERVICE))}"
+            for name in node.services
+            if name not in BY_SERVICE
+        ]
+    return errors

@@ -1,0 +1,49 @@
+"""DatabaseAccount: a database and a user in a MariaDB."""
+
+from __future__ import annotations
+
+from stackwright.api.contracts import DatabaseAccount, DatabaseAccountSpec
+from stackwright.api.services import MariaDB
+from stackwright.controllers.contract.objects import Contract
+from stackwright.core.plan import SqlAccount
+from stackwright.services.mariadb import PORT, ROOT_SECRET
+
+CONNECTION = "mysql+pymysql://{username}:{password}@{host}:{port}/{database}?charset=utf8"
+
+
+def host(instance: str, namespace: str) -> str:
+    # Relative to the cluster's search domains: the cluster's own domain may be any.
+    return f"{instance}.{namespace}.svc"
+
+
+def _fixed(spec: DatabaseAccountSpec, namespace: str) -> dict[str, str]:
+    return {
+        "username": spec.username,
+        "database": spec.database,
+        "host": host(spec.instance, namespace),
+        "port": str(PORT),
+    }
+
+
+def _action(spec: DatabaseAccountSpec, namespace: str, absent: bool) -> SqlAccount:
+    return SqlAccount(
+        host=host(spec.instance, namespace),
+        admin_secret=(namespace, ROOT_SECRET),
+        database=spec.database,
+        username=spec.username,
+        grants=tuple(spec.grants),
+        secret=(namespace, spec.secret_name),
+        absent=absent,
+        drop_database=spec.drop_database,
+    )
+
+
+DATABASE = Contract(
+    "database",
+    DatabaseAccount.KIND,
+    MariaDB.KIND,
+    DatabaseAccountSpec,
+    _fixed,
+    {"connection": CONNECTION, "database.conf": f"[database]\nconnection = {CONNECTION}\n"},
+    _action,
+)

@@ -1,0 +1,80 @@
+"""(contract, provider, Secret) → Plan. Pure.
+
+The Secret comes first, so that a user of the contract can already mount it; then, when the provider is ready, the
+account is made with the password in that Secret. What was made is known by a digest of the spec and of the Secret's
+identity: a Secret that was deleted and made anew has another password, which must be set.
+"""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from stackwright.api.errors import messages
+from stackwright.controllers.contract.objects import secret_of
+from stackwright.controllers.contract.observe import Observed
+from stackwright.core.conditions import Condition, blocked, done, is_ready, summary, waiting, why_not_ready
+from stackwright.core.digest import digest
+from stackwright.core.objects import DIGEST, annotation, has_finalizer, is_deleting
+from stackwright.core.plan import Action, EnsureSecret, Finalizer, Plan
+
+
+def decide(seen: Observed) -> Plan:
+    if is_deleting(seen.obj):
+        return _remove(seen)
+    try:
+        spec = seen.contract.spec.model_validate(seen.obj["spec"])
+    except ValidationError as error:
+        return _report(seen, (), blocked("Account", "InvalidSpec", "; ".join(messages(error, seen.contract.spec))), "")
+    namespace = seen.obj["metadata"]["namespace"]
+    actions: list[Action] = []
+    if not has_finalizer(seen.obj):
+        actions.append(Finalizer(seen.contract.kind, seen.obj, True))
+    secret = EnsureSecret(
+        (namespace, secret_of(seen.obj)),
+        seen.obj,
+        fixed=seen.contract.fixed(spec, namespace),
+        templates=seen.contract.templates,
+    )
+    if annotation(seen.secret, DIGEST) != secret.digest:
+        actions.append(secret)
+    if seen.secret is None:
+        return _report(seen, tuple(actions), waiting("Account", "The Secret is being made", "Applying"), "")
+    return _account(seen, spec, actions)
+
+
+def _account(seen: Observed, spec: object, actions: list[Action]) -> Plan:
+    namespace = seen.obj["metadata"]["namespace"]
+    made = digest(seen.obj["spec"], (seen.secret or {}).get("metadata", {}).get("uid"))
+    before = str((seen.obj.get("status") or {}).get("digest") or "")
+    if before == made and not actions:
+        return _report(seen, (), done("Account"), made)
+    if not is_ready(seen.instance):
+        name = f"{seen.contract.instance_kind.kind} {namespace}/{seen.obj['spec']['instance']}"
+        return _report(
+            seen, tuple(actions), waiting("Account", f"Waiting for {name}: {why_not_ready(seen.instance)}"), before
+        )
+    # The action runs before the report: if it fails, this status is not written.
+    return _report(seen, (*actions, seen.contract.action(spec, namespace, False)), done("Account"), made)
+
+
+def _report(seen: Observed, actions: tuple[Action, ...], stage: Condition, made: str) -> Plan:
+    status = {"digest": made, "secretName": secret_of(seen.obj)}
+    return Plan(actions, (*summary([stage]), stage), status)
+
+
+def _remove(seen: Observed) -> Plan:
+    """Take the account away, unless its provider goes away too: then there is nothing left to take it from."""
+    if not has_finalizer(seen.obj):
+        return Plan()
+    gone = Finalizer(seen.contract.kind, seen.obj, False)
+    never_made = not (seen.obj.get("status") or {}).get("digest")
+    if seen.instance is None or is_deleting(seen.instance) or never_made:
+        return Plan((gone,))
+    if not is_ready(seen.instance):
+        name = f"{seen.contract.instance_kind.kind} {seen.instance['metadata']['name']}"
+        stage = waiting(
+            "Account", f"Waiting for {name} to take the account away: {why_not_ready(seen.instance)}", "Deleting"
+        )
+        return _report(seen, (), stage, str(seen.obj["status"]["digest"]))
+    spec = seen.contract.spec.model_validate(seen.obj["spec"])
+    return Plan((seen.contract.action(spec, seen.obj["metadata"]["namespace"], True), gone))

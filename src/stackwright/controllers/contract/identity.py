@@ -1,0 +1,51 @@
+"""KeystoneService: a service, its endpoints and its user in a Keystone."""
+
+from __future__ import annotations
+
+from stackwright.api.contracts import KeystoneService, KeystoneServiceSpec
+from stackwright.api.services import Keystone
+from stackwright.controllers.contract.database import host
+from stackwright.controllers.contract.objects import Contract
+from stackwright.core.plan import CatalogEntry
+from stackwright.services.keystone import ADMIN_SECRET, PORT
+
+AUTHTOKEN = """\
+[keystone_authtoken]
+auth_type = password
+auth_url = {auth_url}
+www_authenticate_uri = {auth_url}
+username = {username}
+password = {password}
+project_name = service
+user_domain_name = Default
+project_domain_name = Default
+region_name = {region_name}
+"""
+
+
+def _fixed(spec: KeystoneServiceSpec, namespace: str) -> dict[str, str]:
+    return {
+        "username": spec.username,
+        "auth_url": f"http://{host('keystone-api', namespace)}:{PORT}/v3",
+        "region_name": spec.region,
+    }
+
+
+def _action(spec: KeystoneServiceSpec, namespace: str, absent: bool) -> CatalogEntry:
+    return CatalogEntry(
+        admin_secret=(namespace, ADMIN_SECRET),
+        spec=spec.model_dump(by_alias=True),
+        secret=(namespace, spec.secret_name),
+        absent=absent,
+    )
+
+
+IDENTITY = Contract(
+    "identity",
+    KeystoneService.KIND,
+    Keystone.KIND,
+    KeystoneServiceSpec,
+    _fixed,
+    {"keystone_authtoken.conf": AUTHTOKEN},
+    _action,
+)

@@ -1,0 +1,30 @@
+"""What is particular to a contract kind: its Secret and the action that fulfils it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.api.meta import CamelModel, Kind
+from stackwright.core.plan import Action, Object
+
+
+@dataclass(frozen=True)
+class Contract:
+    """fixed, templates  fields of the Secret (see EnsureSecret), from the spec and the namespace
+    action           what makes it true, or with absent=True what takes it away
+    keeps_outside    whether deleting must take something away outside Kubernetes
+    """
+
+    name: str
+    kind: Kind
+    instance_kind: Kind
+    spec: type[CamelModel]
+    fixed: Callable[[Any, str], Mapping[str, str]]
+    templates: Mapping[str, str]
+    action: Callable[[Any, str, bool], Action]
+
+
+def secret_of(obj: Object) -> str:
+    return str(obj["spec"]["secretName"])

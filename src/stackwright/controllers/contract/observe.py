@@ -1,0 +1,26 @@
+"""What a contract controller sees: the contract, who shall fulfil it, and the Secret that was made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stackwright.api.kinds import SECRET
+from stackwright.controllers.contract.objects import Contract, secret_of
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Reader
+
+
+@dataclass(frozen=True)
+class Observed:
+    contract: Contract
+    obj: Object
+    instance: Object | None
+    secret: Object | None
+
+
+async def observe(contract: Contract, reader: Reader, key: Key, now: float) -> Observed | None:
+    obj = await reader.get(contract.kind, key)
+    if obj is None:
+        return None
+    instance = await reader.get(contract.instance_kind, (key[0], str(obj["spec"]["instance"])))
+    return Observed(contract, obj, instance, await reader.get(SECRET, (key[0], secret_of(obj))))

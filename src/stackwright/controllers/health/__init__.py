@@ -1,0 +1,18 @@
+"""status.health of an OpenStackDeployment: application → component → Ready or Unhealthy and why.
+
+Driven by events: a Pod's change changes its workload's status, and that changes the health.
+"""
+
+from __future__ import annotations
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import POD, WORKLOADS
+from stackwright.controllers.health.decide import decide
+from stackwright.controllers.health.observe import observe
+from stackwright.core.controller import Controller, Watch, all_in_namespace
+
+
+def controller() -> Controller:
+    kind = OpenStackDeployment.KIND
+    watches = tuple(Watch(watched, all_in_namespace(kind)) for watched in (*WORKLOADS, POD))
+    return Controller("health", "health", kind, watches, observe, decide)

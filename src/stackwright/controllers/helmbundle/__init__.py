@@ -1,0 +1,47 @@
+"""HelmBundle → Helm releases; their workloads → its conditions. And its state → status.children of the cloud."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.kinds import JOB, POD, SECRET, WORKLOADS
+from stackwright.controllers.helmbundle import children
+from stackwright.controllers.helmbundle.decide import decide
+from stackwright.controllers.helmbundle.observe import INSTANCE, observe
+from stackwright.core.controller import Controller, Lookup, Watch, all_in_namespace
+from stackwright.core.objects import key_of, label
+from stackwright.core.plan import Key, Object
+from stackwright.core.settings import Settings
+
+
+def _by_release(obj: Object, lookup: Lookup) -> Iterable[Key]:
+    """Bundles that hold the release an object belongs to: by the instance label, or the name on Helm's record."""
+    release = label(obj, INSTANCE) or (label(obj, "name") if label(obj, "owner") == "helm" else "")
+    if not release:
+        return []
+    bundles = lookup(HelmBundle.KIND, obj["metadata"].get("namespace", ""))
+    return [key_of(b) for b in bundles if any(r["name"] == release for r in b["spec"]["releases"])]
+
+
+def controllers(settings: Settings) -> tuple[Controller, ...]:
+    kinds = (*WORKLOADS, JOB, POD, SECRET)
+    releases = Controller(
+        "helmbundle",
+        "helmbundle",
+        HelmBundle.KIND,
+        tuple(Watch(kind, _by_release) for kind in kinds),
+        partial(observe, settings),
+        decide,
+    )
+    upward = Controller(
+        "children",
+        "helmbundle",
+        OpenStackDeployment.KIND,
+        (Watch(HelmBundle.KIND, all_in_namespace(OpenStackDeployment.KIND)),),
+        children.observe,
+        children.decide,
+    )
+    return (releases, upward)

@@ -1,0 +1,153 @@
+"""(HelmBundle, Helm's records, workloads) → Plan. Pure.
+
+A release is installed when the digest of its chart and values is not the deployed one; nothing else ever starts
+helm. It is then watched until its workloads are ready. One that does not get ready in its time is rolled back to the
+last revision that was, its digest is remembered as failed, and it is not tried again until the HelmBundle changes.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.api.kinds import SECRET
+from stackwright.controllers.helmbundle.observe import Observed
+from stackwright.core.causes import pods_of, why, workload_ready
+from stackwright.core.conditions import Condition, blocked, done, summary, waiting
+from stackwright.core.digest import digest
+from stackwright.core.objects import has_finalizer, is_deleting
+from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Object, Plan
+from stackwright.core.ports import Release
+from stackwright.core.settings import Settings
+from stackwright.api.helmbundle import HelmBundle
+
+# After helm ended, the watches may still show the workloads as they were before it.
+SETTLE = 1.0
+# The API refused an object of the release; that may be mended from outside, so it is tried again, but slowly.
+RETRY_FAILED = 60.0
+
+
+@dataclass(frozen=True)
+class Step:
+    """What to do with one release, what to say of it, and when to look again."""
+
+    actions: tuple[Action, ...]
+    condition: Condition
+    status: dict[str, Any]
+    requeue: float | None = None
+
+
+def decide(seen: Observed) -> Plan:
+    if is_deleting(seen.obj):
+        return _remove(seen)
+    steps = [_release(seen, wanted) for wanted in seen.obj["spec"]["releases"]]
+    actions: list[Action] = [] if has_finalizer(seen.obj) else [Finalizer(HelmBundle.KIND, seen.obj, True)]
+    actions += [action for step in steps for action in step.actions]
+    stages = [step.condition for step in steps]
+    statuses = {w["name"]: step.status for w, step in zip(seen.obj["spec"]["releases"], steps, strict=True)}
+    requeues = [step.requeue for step in steps if step.requeue is not None]
+    return Plan(tuple(actions), (*summary(stages), *stages), {"releaseStatuses": statuses}, min(requeues, default=None))
+
+
+def _remove(seen: Observed) -> Plan:
+    if not has_finalizer(seen.obj):
+        return Plan()
+    namespace = seen.obj["metadata"]["namespace"]
+    names = [wanted["name"] for wanted in seen.obj["spec"]["releases"]]
+    uninstall = tuple(HelmUninstall((namespace, name)) for name in names if name in seen.records)
+    return Plan((*uninstall, Finalizer(HelmBundle.KIND, seen.obj, False)))
+
+
+def release_digest(settings: Settings, wanted: Object) -> str:
+    """Of the chart's files and of the values: what must be equal for a release to be as wanted."""
+    chart = settings.charts.get(wanted["chart"], wanted["chart"])
+    return digest(chart, wanted.get("version", ""), wanted.get("values") or {})
+
+
+def _release(seen: Observed, wanted: Object) -> Step:
+    name = wanted["name"]
+    target = release_digest(seen.settings, wanted)
+    record = seen.records.get(name)
+    before = ((seen.obj.get("status") or {}).get("releaseStatuses") or {}).get(name) or {}
+    if before.get("failedDigest") == target and (record is None or record.digest != target):
+        return _given_up(name, record, before)
+    if record and record.digest == target and record.state == "failed" and seen.now - record.updated < RETRY_FAILED:
+        return _failed(name, record, before, RETRY_FAILED - (seen.now - record.updated))
+    if record is None or record.digest != target or record.state != "deployed":
+        return _upgrade(seen, wanted, record, target)
+    return _watch(seen, wanted, record, target)
+
+
+def _type(name: str) -> str:
+    """Condition type of a release: openstack-keystone → OpenstackKeystone."""
+    return "".join(part.capitalize() for part in name.split("-"))
+
+
+def _status(record: Release | None, *, success: bool, message: str = "", failed: str = "") -> dict[str, Any]:
+    return {
+        "digest": record.digest if record else "",
+        "revision": record.revision if record else 0,
+        "success": success,
+        "failedDigest": failed,
+        "message": message,
+    }
+
+
+def _given_up(name: str, record: Release | None, before: Object) -> Step:
+    message = str(before.get("message", ""))
+    condition = blocked(_type(name), "RolledBack", message)
+    return Step((), condition, _status(record, success=False, message=message, failed=str(before["failedDigest"])))
+
+
+def _failed(name: str, record: Release, before: Object, left: float) -> Step:
+    message = str(before.get("message") or f"Release {name} failed")
+    return Step((), blocked(_type(name), "Failed", message), _status(record, success=False, message=message), left)
+
+
+def _upgrade(seen: Observed, wanted: Object, record: Release | None, target: str) -> Step:
+    namespace = wanted.get("namespace") or seen.obj["metadata"]["namespace"]
+    key = (namespace, wanted["name"])
+    actions: tuple[Action, ...] = ()
+    if record and (record.state.startswith("pending") or record.state == "uninstalling"):
+        # Helm was killed half-way and would refuse to go on; its objects stay, and the upgrade adopts them.
+        actions = (Delete(SECRET, (namespace, record.secret), f"record of an interrupted helm ({record.state})"),)
+    upgrade = HelmUpgrade(key, wanted["chart"], wanted.get("version", ""), wanted.get("values") or {}, target, seen.obj)
+    verb = "upgraded" if record else "installed"
+    message = f"Release {wanted['name']} is being {verb}"
+    condition = waiting(_type(wanted["name"]), message, "Installing" if record is None else "Upgrading")
+    return Step((*actions, upgrade), condition, _status(record, success=False, message=message), SETTLE)
+
+
+def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step:
+    name = wanted["name"]
+    age = seen.now - record.updated
+    if age < SETTLE:
+        message = f"Release {name} was just deployed"
+        return Step(
+            (),
+            waiting(_type(name), message, "Installing"),
+            _status(record, success=False, message=message),
+            SETTLE - age,
+        )
+    unready = [w for w in seen.workloads[name] if not workload_ready(w)]
+    if not unready:
+        return Step((), done(_type(name), reason="Deployed"), _status(record, success=True))
+    # StatefulSets and Deployments before Jobs: who waits for whom, as a rule.
+    message = "; ".join(why(w, pods_of(w, seen.pods)) for w in unready)
+    timeout = float(wanted.get("timeout") or 600)
+    was_ready = bool((((seen.obj.get("status") or {}).get("releaseStatuses") or {}).get(name) or {}).get("success"))
+    if age < timeout or was_ready:
+        status = _status(record, success=False, message=message)
+        return Step((), waiting(_type(name), message, "NotReady"), status, None if was_ready else timeout - age)
+    return _too_late(wanted, record, target, message)
+
+
+def _too_late(wanted: Object, record: Release, target: str, cause: str) -> Step:
+    name, timeout = wanted["name"], wanted.get("timeout") or 600
+    message = f"Release {name} did not become ready in {timeout} s: {cause}"
+    if not record.deployed_revision:
+        return Step((), blocked(_type(name), "NotReady", message), _status(record, success=False, message=message))
+    message = f"{message}; rolled back to revision {record.deployed_revision}"
+    rollback = HelmRollback((record.namespace, name), record.deployed_revision)
+    status = _status(record, success=False, message=message, failed=target)
+    return Step((rollback,), blocked(_type(name), "RolledBack", message), status)

@@ -1,0 +1,14 @@
+"""Node events: an OpenStackDeployment says in its condition Nodes which node is lost, and since when it is back."""
+
+from __future__ import annotations
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import NODE
+from stackwright.controllers.node.decide import decide
+from stackwright.controllers.node.observe import observe
+from stackwright.core.controller import Controller, Watch, all_in_namespace
+
+
+def controller() -> Controller:
+    kind = OpenStackDeployment.KIND
+    return Controller("node", "node", kind, (Watch(NODE, all_in_namespace(kind)),), observe, decide)

@@ -1,0 +1,14 @@
+"""The mariadb-controller: labels the pods of a MariaDB primary or backup; its Service reaches only the primary."""
+
+from __future__ import annotations
+
+from stackwright.api.kinds import POD
+from stackwright.api.services import MariaDB
+from stackwright.controllers.primary.decide import decide
+from stackwright.controllers.primary.observe import observe
+from stackwright.core.controller import Controller, Watch, all_in_namespace
+
+
+def controller() -> Controller:
+    watch = Watch(POD, all_in_namespace(MariaDB.KIND))
+    return Controller("primary", "health", MariaDB.KIND, (watch,), observe, decide)

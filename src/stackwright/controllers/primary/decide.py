@@ -1,0 +1,41 @@
+"""The four rules. A pod becomes primary when
+
+1. no pod is primary yet (one that is not ready any more, or terminating, has ceased to be),
+2. it is ready,
+3. it is not terminating,
+4. it has the lowest ordinal among the ready ones;
+
+all others are backup. A primary that still serves keeps the label even when a lower ordinal comes back, because
+moving it would cut every connection. Pure.
+"""
+
+from __future__ import annotations
+
+from stackwright.api.kinds import POD
+from stackwright.controllers.primary.observe import Observed
+from stackwright.core.objects import is_deleting, key_of, label
+from stackwright.core.plan import Object, Plan, SetLabel
+
+ROLE = "mariadb-role"
+
+
+def decide(seen: Observed) -> Plan:
+    able = sorted((pod for pod in seen.pods if _ready(pod) and not is_deleting(pod)), key=_ordinal)
+    primary = next((pod for pod in able if label(pod, ROLE) == "primary"), able[0] if able else None)
+    labels = []
+    for pod in sorted(seen.pods, key=_ordinal):
+        role = "primary" if pod is primary else "backup"
+        if label(pod, ROLE) != role and not is_deleting(pod):
+            labels.append(SetLabel(POD, key_of(pod), ROLE, role))
+    # First the old primary loses the label: at no time do two pods take writes.
+    labels.sort(key=lambda action: action.value)
+    return Plan(tuple(labels))
+
+
+def _ready(pod: Object) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+
+
+def _ordinal(pod: Object) -> int:
+    return int(str(pod["metadata"]["name"]).rsplit("-", 1)[-1])

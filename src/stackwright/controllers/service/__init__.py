@@ -1,0 +1,34 @@
+"""One controller for all service kinds; what is particular to a service is in its declaration."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.kinds import NODE, SECRET
+from stackwright.api.registry import CONTRACT_KINDS
+from stackwright.controllers.service.decide import decide
+from stackwright.controllers.service.observe import observe
+from stackwright.core.controller import Controller, Watch, all_in_namespace, by_owner
+from stackwright.core.settings import Settings
+from stackwright.services.declaration import Service
+from stackwright.services.registry import SERVICES
+
+
+def controller(declared: Service, settings: Settings) -> Controller:
+    owner = by_owner(declared.kind.kind)
+    providers = {other.resource.KIND for other in SERVICES if other is not declared}
+    watches = (
+        Watch(HelmBundle.KIND, owner),
+        Watch(SECRET, owner),
+        Watch(NODE, all_in_namespace(declared.kind)),
+        *(Watch(resource.KIND, owner) for resource in CONTRACT_KINDS),
+        *(
+            Watch(kind, all_in_namespace(declared.kind))
+            for kind in sorted(providers, key=str)
+            if declared.group == "openstack"
+        ),
+    )
+    return Controller(
+        declared.kind.kind.lower(), "osdpl", declared.kind, watches, partial(observe, declared, settings), decide
+    )

@@ -1,0 +1,153 @@
+"""(service object, what it asked for, what it got) → Plan. Pure.
+
+The stages, in order: Placement (nodes with the labels it needs), Settings (overrides and the Secrets they name), one per contract (Database, Messaging …), and
+Release. Secrets and contracts are asked for at once; the release waits for them, and each wait names its cause.
+"""
+
+from __future__ import annotations
+
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.registry import kind_of
+from stackwright.controllers.service.objects import (
+    bundle,
+    contract_object,
+    generated_secret,
+    sensitive_secret,
+    sources_of,
+)
+from stackwright.controllers.service.observe import Observed, secret_name
+from stackwright.core.conditions import Condition, blocked, done, find, is_ready, summary, waiting, why_not_ready
+from stackwright.core.objects import DIGEST, annotation, ensure, is_deleting, key_of
+from stackwright.core.plan import Action, Delete, Plan, RotateKeys
+from stackwright.services.declaration import Context
+
+ROTATED = "stackwright.dev/rotated-at"
+RELEASE = "Release"
+POLL = 5.0
+
+
+def decide(seen: Observed) -> Plan:
+    if is_deleting(seen.obj):
+        return Plan()  # what it owns goes with it
+    if seen.errors or seen.context is None:
+        return _report(seen, (), [blocked("Settings", "InvalidSpec", "; ".join(seen.errors))], None)
+    secrets, turn = _secrets(seen, seen.context)
+    copies, settings = _settings(seen, seen.context)
+    contracts, stages = _contracts(seen, seen.context)
+    actions = [*secrets, *copies, *contracts]
+    stages = [_placement(seen), settings, *stages]
+    if all(stage.status for stage in stages):
+        release, condition = _release(seen, seen.context)
+        actions += release
+    else:
+        condition = waiting(RELEASE, "Waiting for the stages before it")
+    if settings.reason == "BlockedMissingSecret":
+        turn = POLL  # Secrets of users are not watched
+    return _report(seen, tuple(actions), [*stages, condition], turn)
+
+
+def _placement(seen: Observed) -> Condition:
+    """Whether there are nodes for the service; a pod that no node fits would only wait without a word."""
+    for label, value in seen.declared.labels:
+        if not any((node["metadata"].get("labels") or {}).get(label) == value for node in seen.nodes):
+            command = f"kubectl label node NODE {label}={value}"
+            return blocked("Placement", "NoNode", f"No node has the label {label}={value}; set it: {command}")
+    return done("Placement")
+
+
+def _report(seen: Observed, actions: tuple[Action, ...], stages: list[Condition], turn: float | None) -> Plan:
+    ready, progressing = summary(stages)
+    finished = sum(1 for stage in stages if stage.status)
+    state = "APPLIED" if ready.status else "APPLYING" if stages[-1].reason != "Waiting" else "WAITING"
+    release = (seen.obj.get("spec") or {}).get("release", "epoxy")
+    deployed = release if ready.status else str((seen.obj.get("status") or {}).get("release") or "")
+    status = {"state": state, "progress": f"{finished}/{len(stages)}", "release": deployed}
+    return Plan(actions, (ready, progressing, *stages), status, turn)
+
+
+def _secrets(seen: Observed, context: Context) -> tuple[list[Action], float | None]:
+    """Generated Secrets and key repositories, and in how many seconds the next turn of keys is due."""
+    actions: list[Action] = []
+    for secret in seen.declared.secrets(context):
+        action = generated_secret(seen, context, secret)
+        if annotation(seen.secrets.get(secret.name), DIGEST) != action.digest:
+            actions.append(action)
+    due = []
+    for keys in seen.declared.keys(context):
+        rotated = annotation(seen.secrets.get(keys.name), ROTATED)
+        left = float(rotated) + keys.every - seen.now if rotated else 0.0
+        if left <= 0:
+            actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active))
+            left = keys.every
+        due.append(left)
+    return actions, min(due, default=None)
+
+
+def _settings(seen: Observed, context: Context) -> tuple[list[Action], Condition]:
+    """The Secrets that overrides name, and whether the values can be built."""
+    actions: list[Action] = []
+    missing = []
+    for chart in seen.sensitive:
+        missing += [
+            f"key {key} of Secret {context.namespace}/{name}"
+            for options in seen.sensitive[chart].values()
+            for name, key in options.values()
+            if key not in ((seen.secrets.get(name) or {}).get("data") or {})
+        ]
+        copy = sensitive_secret(seen, context, chart)
+        if annotation(seen.secrets.get(secret_name(chart)), DIGEST) != copy.digest:
+            actions.append(copy)
+    if missing:
+        text = f"Waiting for {', '.join(sorted(set(missing)))}, named by value_from in {_sources(seen)}; create it"
+        return [], Condition("Settings", False, "BlockedMissingSecret", text)
+    try:
+        bundle(seen, context)
+    except ValueError as error:
+        return [], blocked("Settings", "InvalidValues", str(error))
+    if actions:
+        return actions, waiting("Settings", "Sensitive options are being copied", "Applying")
+    return [], done("Settings")
+
+
+def _sources(seen: Observed) -> str:
+    names = {name for chart in seen.sensitive for name in sources_of(seen, chart)}
+    found = [o["source"] for o in (seen.obj.get("spec") or {}).get("overrides", ()) if any(n in str(o) for n in names)]
+    return ", ".join(found) or "overrides"
+
+
+def _contracts(seen: Observed, context: Context) -> tuple[list[Action], list[Condition]]:
+    actions: list[Action] = []
+    stages: list[Condition] = []
+    wanted = set()
+    for contract in seen.declared.contracts(context):
+        wanted.add((contract.kind.kind, context.name))
+        current = seen.contracts.get((contract.kind.kind, context.name))
+        needed = ensure(contract.kind, contract_object(seen, context, contract), current)
+        actions += needed
+        if not needed and is_ready(current):
+            stages.append(done(contract.stage))
+        else:
+            cause = "it is being asked for" if needed else why_not_ready(current)
+            reason = str((find(current) or {}).get("reason") or "Waiting")
+            text = f"Waiting for {contract.kind.kind} {context.namespace}/{context.name}: {cause}"
+            stages.append(Condition(contract.stage, False, reason, text))
+    actions += [
+        Delete(kind_of(kind), key_of(found), "no longer needed")
+        for (kind, name), found in sorted(seen.contracts.items())
+        if (kind, name) not in wanted and not is_deleting(found)
+    ]
+    return actions, stages
+
+
+def _release(seen: Observed, context: Context) -> tuple[list[Action], Condition]:
+    desired = bundle(seen, context)
+    needed = ensure(HelmBundle.KIND, desired, seen.bundle)
+    name = f"HelmBundle {context.namespace}/{desired['metadata']['name']}"
+    if needed:
+        return list(needed), waiting(RELEASE, f"{name} is being brought up to date", "Applying")
+    if is_deleting(seen.bundle):
+        return [], waiting(RELEASE, f"Waiting for the old {name} to be removed", "Deleting")
+    if is_ready(seen.bundle):
+        return [], done(RELEASE)
+    reason = str((find(seen.bundle) or {}).get("reason") or "Installing")
+    return [], Condition(RELEASE, False, reason, why_not_ready(seen.bundle))

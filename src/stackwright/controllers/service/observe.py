@@ -1,0 +1,94 @@
+"""What the service controller sees: the service object, its Secrets, contracts and HelmBundle.
+
+Of a Secret only its metadata and the names of its keys are looked at; no value enters a decision.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from pydantic import ValidationError
+
+from stackwright.api.errors import messages
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.kinds import NODE, SECRET
+from stackwright.api.registry import CONTRACT_KINDS
+from stackwright.api.services import ServiceSpec
+from stackwright.core.objects import OWNER, owner_label
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Reader
+from stackwright.core.sensitive import Sections, cut
+from stackwright.core.settings import Settings
+from stackwright.services.declaration import Context, Service
+
+
+@dataclass(frozen=True)
+class Observed:
+    """errors      what is wrong with the spec; nothing else is looked at then
+    secrets     name → Secret or None, of all Secrets that the declaration or an override names
+    nodes       all nodes of the cluster
+    contracts   (kind, name) → object, of all contracts that this service owns
+    """
+
+    declared: Service
+    settings: Settings
+    obj: Object
+    now: float
+    context: Context | None = None
+    errors: tuple[str, ...] = ()
+    sensitive: Mapping[str, Sections] = field(default_factory=dict)
+    secrets: Mapping[str, Object | None] = field(default_factory=dict)
+    contracts: Mapping[tuple[str, str], Object] = field(default_factory=dict)
+    bundle: Object | None = None
+    nodes: tuple[Object, ...] = ()
+
+
+async def observe(declared: Service, settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
+    obj = await reader.get(declared.kind, key)
+    if obj is None:
+        return None
+    seen = Observed(declared, settings, obj, now)
+    try:
+        spec = ServiceSpec.model_validate(obj.get("spec") or {})
+        context = Context(key[1], key[0], spec, settings.images)
+        sensitive = _sensitive(declared, spec)
+    except ValidationError as error:
+        return Observed(declared, settings, obj, now, errors=tuple(messages(error, ServiceSpec)))
+    except ValueError as error:
+        return Observed(declared, settings, obj, now, errors=(str(error),))
+    names = {s.name for s in declared.secrets(context)} | {k.name for k in declared.keys(context)}
+    for chart, sections in sensitive.items():
+        names |= {secret_name(chart)} | {name for options in sections.values() for name, _ in options.values()}
+    contracts = {}
+    for resource in CONTRACT_KINDS:
+        for found in await reader.list(resource.KIND, key[0], {OWNER: owner_label(obj)}):
+            contracts[resource.KIND.kind, found["metadata"]["name"]] = found
+    return Observed(
+        declared,
+        settings,
+        obj,
+        seen.now,
+        context,
+        sensitive=sensitive,
+        secrets={name: await reader.get(SECRET, (key[0], name)) for name in sorted(names)},
+        contracts=contracts,
+        nodes=tuple(await reader.list(NODE)),
+        bundle=await reader.get(HelmBundle.KIND, (key[0], f"openstack-{key[1]}")),
+    )
+
+
+def secret_name(chart: str) -> str:
+    """The Secret with the snippet of sensitive options of a chart."""
+    return f"{chart}-overrides"
+
+
+def _sensitive(declared: Service, spec: ServiceSpec) -> dict[str, Sections]:
+    """Chart → sensitive options of all levels; a later level wins."""
+    found: dict[str, Sections] = {}
+    for override in spec.overrides:
+        for chart, values in override.values.items():
+            _, sections = cut(values, declared.conf_files.get(chart))
+            for section, options in sections.items():
+                found.setdefault(chart, {}).setdefault(section, {}).update(options)
+    return found

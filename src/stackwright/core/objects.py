@@ -1,0 +1,100 @@
+"""Builders and comparisons that all controllers share: an object of ours, and whether the cluster has it as wanted."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stackwright.api.meta import OURS, Kind
+from stackwright.core.digest import digest
+from stackwright.core.plan import Apply, Key, Object
+
+DIGEST = f"{OURS}/digest"
+OWNER = f"{OURS}/owner"
+CLOUD = f"{OURS}/cloud"
+MANAGED = {"app.kubernetes.io/managed-by": "stackwright"}
+FINALIZER = f"{OURS}/finalizer"
+
+
+def key_of(obj: Object) -> Key:
+    return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
+
+
+def owner_reference(obj: Object) -> Object:
+    """An ownerReference by which Kubernetes removes what belongs to an object."""
+    return {
+        "apiVersion": obj["apiVersion"],
+        "kind": obj["kind"],
+        "name": obj["metadata"]["name"],
+        "uid": obj["metadata"]["uid"],
+        "controller": True,
+        "blockOwnerDeletion": True,
+    }
+
+
+def owner_label(obj: Object) -> str:
+    """Label value that names an owner, so that what it owns can be listed."""
+    return f"{obj['kind'].lower()}.{obj['metadata']['name']}"
+
+
+def owned(
+    kind: Kind, key: Key, owner: Object, spec: Mapping[str, Any], labels: Mapping[str, str] | None = None
+) -> Object:
+    """An object of ours that belongs to another one; its annotation tells the digest of what we apply."""
+    body = {"apiVersion": kind.api_version, "kind": kind.kind, "spec": dict(spec)}
+    return {
+        **body,
+        "metadata": {
+            "name": key[1],
+            "namespace": key[0],
+            "labels": {**MANAGED, OWNER: owner_label(owner), **(labels or {})},
+            "annotations": {DIGEST: digest(body, dict(labels or {}))},
+            "ownerReferences": [owner_reference(owner)],
+        },
+    }
+
+
+def ensure(kind: Kind, desired: Object, current: Object | None) -> tuple[Apply, ...]:
+    """Apply what is wanted, unless the cluster has it: same digest, and nobody edited the fields we set."""
+    if current is None:
+        return (Apply(kind, desired, "absent"),)
+    if is_deleting(current):
+        return ()
+    if annotation(current, DIGEST) != annotation(desired, DIGEST):
+        return (Apply(kind, desired, "changed"),)
+    if not covers(current.get("spec"), desired.get("spec")):
+        return (Apply(kind, desired, "edited by someone else"),)
+    return ()
+
+
+def covers(current: Any, desired: Any) -> bool:
+    """Whether every wanted field has the wanted value; fields that only the cluster has do not count."""
+    if isinstance(desired, Mapping):
+        return isinstance(current, Mapping) and all(covers(current.get(k), v) for k, v in desired.items())
+    if isinstance(desired, list):
+        return (
+            isinstance(current, list)
+            and len(current) == len(desired)
+            and all(covers(a, b) for a, b in zip(current, desired, strict=True))
+        )
+    return bool(current == desired)
+
+
+def annotation(obj: Object | None, name: str) -> str:
+    return str((((obj or {}).get("metadata") or {}).get("annotations") or {}).get(name, ""))
+
+
+def label(obj: Object | None, name: str) -> str:
+    return str((((obj or {}).get("metadata") or {}).get("labels") or {}).get(name, ""))
+
+
+def is_deleting(obj: Object | None) -> bool:
+    return bool(obj and obj["metadata"].get("deletionTimestamp"))
+
+
+def has_finalizer(obj: Object) -> bool:
+    return FINALIZER in (obj["metadata"].get("finalizers") or ())
+
+
+def generation(obj: Object) -> int:
+    return int(obj["metadata"].get("generation") or 0)

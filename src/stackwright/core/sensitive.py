@@ -1,0 +1,50 @@
+"""Sensitive options in free-form values: `{value_from: {secret_key_ref: {name, key}}}` anywhere below conf.<file>.
+
+They never become Helm values. They are cut out here, and reach the pod as an oslo.config snippet in a Secret that
+the operator builds from the Secrets they name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+Sections = dict[str, dict[str, tuple[str, str]]]
+
+
+class Misplaced(ValueError):
+    """A secret reference stands where no snippet can carry it."""
+
+
+def cut(values: Mapping[str, Any], conf_file: str | None) -> tuple[dict[str, Any], Sections]:
+    """Values without secret references, and these as section → option → (Secret, key).
+
+    Raises Misplaced for a reference that is not at conf.<conf_file>.<SECTION>.<option>, ValueError for a bad one.
+    """
+    sections: Sections = {}
+
+    def walk(node: Any, path: tuple[str, ...]) -> Any:
+        if not isinstance(node, Mapping):
+            return node
+        if "value_from" in node:
+            if conf_file is None or len(path) != 4 or path[:2] != ("conf", conf_file):
+                allowed = f"conf.{conf_file}.<SECTION>.<option>" if conf_file else "nowhere in this chart"
+                raise Misplaced(f"{'.'.join(path)}: value_from is allowed at {allowed} only")
+            sections.setdefault(path[2], {})[path[3]] = _reference(node, path)
+            return None
+        walked = {key: walk(value, (*path, str(key))) for key, value in node.items()}
+        return {key: value for key, value in walked.items() if value is not None or node[key] is None}
+
+    return walk(values, ()), sections
+
+
+def _reference(node: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, str]:
+    where = ".".join(path)
+    try:
+        reference = node["value_from"]["secret_key_ref"]
+        name, key = reference["name"], reference["key"]
+    except (KeyError, TypeError):
+        raise ValueError(f"{where}: write value_from as {{secret_key_ref: {{name: …, key: …}}}}") from None
+    if set(node) != {"value_from"} or set(reference) != {"name", "key"}:
+        raise ValueError(f"{where}: value_from takes secret_key_ref with name and key, nothing else")
+    return str(name), str(key)

@@ -1,0 +1,16 @@
+"""What a controller knows beside the cluster: images, shipped charts, and its own version. Set once at start."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Settings:
+    """images  image name → reference
+    charts  shipped chart → digest of its files
+    """
+
+    images: Mapping[str, str] = field(default_factory=dict)
+    charts: Mapping[str, str] = field(default_factory=dict)

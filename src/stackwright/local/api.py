@@ -1,0 +1,109 @@
+"""The few calls of the Kubernetes API that the bring-up itself needs: health, readiness, apply.
+
+On the standard library, not on lightkube, for one reason: a second `up` must end in a second or two, and asks before any
+client could list the API's kinds whether there is an apiserver at all. Controllers and commands use lightkube.
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import ssl
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from stackwright.local.commands import LocalError
+from stackwright.local.config import API_PORT, BRIDGE_ADDRESS, LocalCluster
+
+FIELD_MANAGER = "stackwright-local"
+
+
+class Api:
+    """Requests as the cluster's administrator."""
+
+    def __init__(self, pki: Path, address: str = BRIDGE_ADDRESS, port: int = API_PORT) -> None:
+        self._pki = pki
+        self._address = address
+        self._port = port
+
+    def request(self, method: str, path: str, body: Any = None, *, limit: float = 10) -> tuple[int, Any]:
+        """Answer (status, JSON or text). Status 0 when there is nobody to answer, with the reason as text."""
+        kind = "application/apply-patch+yaml" if method == "PATCH" else "application/json"
+        try:
+            context = _context(self._pki)
+            connection = http.client.HTTPSConnection(self._address, self._port, timeout=limit, context=context)
+            data = None if body is None else json.dumps(body)
+            connection.request(method, path, data, {"Content-Type": kind, "Accept": "application/json"})
+            answer = connection.getresponse()
+            text = answer.read().decode()
+            connection.close()
+        except (OSError, http.client.HTTPException) as problem:
+            return 0, str(problem)
+        try:
+            return answer.status, json.loads(text)
+        except ValueError:
+            return answer.status, text
+
+    def unready(self) -> str | None:
+        """A Probe: None when the apiserver is ready."""
+        status, said = self.request("GET", "/readyz", limit=3)
+        if status == 200:
+            return None
+        return f"/readyz says {status or said}"
+
+    def get(self, path: str) -> dict[str, Any] | None:
+        status, said = self.request("GET", path)
+        if status == 404:
+            return None
+        if status != 200:
+            raise LocalError(f"GET {path}: {status} {_message(said)}")
+        assert isinstance(said, dict)
+        return said
+
+    def apply(self, path: str, manifest: dict[str, Any]) -> None:
+        """Server-side apply of one object at its path."""
+        where = f"{path}?fieldManager={FIELD_MANAGER}&force=true"
+        status, said = self.request("PATCH", where, manifest)
+        if status not in (200, 201):
+            raise LocalError(f"applying {path}: {status} {_message(said)}")
+
+    def delete(self, path: str) -> None:
+        status, said = self.request("DELETE", path)
+        if status not in (200, 202, 404):
+            raise LocalError(f"DELETE {path}: {status} {_message(said)}")
+
+
+def of(cluster: LocalCluster) -> Api:
+    return Api(cluster.pki)
+
+
+@cache
+def _context(pki: Path) -> ssl.SSLContext:
+    context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
+    context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
+    return context
+
+
+def _message(said: Any) -> str:
+    return str(said.get("message", said)) if isinstance(said, dict) else str(said)
+
+
+def node_unready(node: dict[str, Any] | None) -> str | None:
+    """None when the node is Ready, else why not."""
+    if node is None:
+        return "it has not registered"
+    for condition in node.get("status", {}).get("conditions", []):
+        if condition["type"] == "Ready":
+            return None if condition["status"] == "True" else str(condition.get("message", "not ready"))
+    return "it has not reported"
+
+
+def deployment_unready(deployment: dict[str, Any] | None) -> str | None:
+    if deployment is None:
+        return "it does not exist"
+    status, wanted = deployment.get("status", {}), deployment["spec"].get("replicas", 1)
+    if status.get("observedGeneration", 0) < deployment["metadata"]["generation"]:
+        return "it has not been observed"
+    ready, updated = status.get("availableReplicas", 0), status.get("updatedReplicas", 0)
+    return None if min(ready, updated) >= wanted else f"{ready} of {wanted} replicas available"

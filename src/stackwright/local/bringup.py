@@ -1,0 +1,62 @@
+"""`up`, as a table of contents: each step is a file of `local/steps/` with a title, a cheap `done`, and a `run`.
+
+Steps are level-triggered: each looks at what is there, so an interrupted bring-up resumes by being called again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from types import ModuleType
+
+from stackwright.local.commands import Report
+from stackwright.local.steps import (
+    api,
+    certificates,
+    cloud,
+    control_plane,
+    dns,
+    ground,
+    images,
+    nodes,
+    operator,
+    packages,
+    preflight,
+    runtimes,
+    tools,
+    volumes,
+)
+from stackwright.local.steps.context import Context
+
+MACHINE: tuple[ModuleType, ...] = (
+    preflight,
+    packages,
+    tools,
+    images,
+    certificates,
+    ground,
+    control_plane,
+    runtimes,
+    api,
+    nodes,
+    dns,
+)
+STACKWRIGHT: tuple[ModuleType, ...] = (volumes, operator, cloud)
+STEPS = MACHINE + STACKWRIGHT
+
+Phase = Callable[[str], AbstractContextManager[Report]]
+"""Shows one step: enters with its title, leaves with its outcome."""
+
+
+def steps(ctx: Context) -> tuple[ModuleType, ...]:
+    """Somebody else's cluster has a machine, and volumes, of its own."""
+    if ctx.kubeconfig:
+        return (operator, cloud)
+    return MACHINE if ctx.bare else STEPS
+
+
+def up(ctx: Context, phase: Phase) -> None:
+    for step in steps(ctx):
+        with phase(step.TITLE) as report:
+            if not step.done(ctx):
+                step.run(ctx, report)

@@ -1,0 +1,114 @@
+"""Where built images are kept, and how one is known to be whole.
+
+    <cache>/images/<name>-<digest12>/{image.tar, sbom.json, meta.json}
+
+A folder appears by a rename, complete, so whoever sees it can trust it, and a build that was killed leaves only a
+`.building-*` folder, which the next build sweeps away. buildah's own storage is a second cache behind it, for bases.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import fcntl
+import shutil
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from pydantic import BaseModel, ValidationError
+
+from stackwright.local.commands import Report
+from stackwright.local.image_archive import Layer
+
+_UNFINISHED = ".building-"
+
+
+@dataclass(frozen=True)
+class BuiltImage:
+    """An image in the cache. Its archive holds only its own layers: import that of `base` before it."""
+
+    name: str
+    reference: str
+    archive: Path
+    sbom: Path
+    size: int
+    base: str | None = None
+
+
+class Meta(BaseModel):
+    """What is remembered about a build. `layers` are all of the image, also those that are in its base's archive."""
+
+    name: str
+    reference: str
+    digest: str
+    base: str | None
+    layers: list[Layer]
+    seconds: float
+
+
+class ImageCache:
+    """The folder of built images."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+
+    def folder(self, name: str, digest: str) -> Path:
+        return self.root / f"{name}-{digest[:12]}"
+
+    def meta(self, name: str, digest: str) -> Meta | None:
+        """Return what is known of an image, or None where it is to be built."""
+        folder = self.folder(name, digest)
+        try:
+            meta = Meta.model_validate_json((folder / "meta.json").read_bytes())
+        except (FileNotFoundError, ValidationError):
+            return None
+        return meta if (folder / "image.tar").exists() and meta.digest == digest else None
+
+    def image(self, name: str, digest: str) -> BuiltImage | None:
+        """Return a built image, or None."""
+        meta = self.meta(name, digest)
+        if meta is None:
+            return None
+        folder = self.folder(name, digest)
+        size = sum(layer.size for layer in meta.layers)
+        return BuiltImage(name, meta.reference, folder / "image.tar", folder / "sbom.json", size, meta.base)
+
+    @contextlib.contextmanager
+    def exclusive(self, report: Report) -> Iterator[None]:
+        """Let one process build at a time; what a killed one left is swept away."""
+        self.root.mkdir(parents=True, exist_ok=True)
+        with (self.root / ".lock").open("a") as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                report("waiting for another process that builds images")
+                fcntl.flock(file, fcntl.LOCK_EX)
+            for left in self.root.glob(f"{_UNFINISHED}*"):
+                shutil.rmtree(left)
+            yield
+
+    @contextlib.contextmanager
+    def scratch(self, name: str) -> Iterator[Path]:
+        """Lend a folder on the cache's file system, for one build."""
+        with tempfile.TemporaryDirectory(prefix=f"{_UNFINISHED}{name}-", dir=self.root) as folder:
+            yield Path(folder)
+
+    def keep(self, finished: Path, meta: Meta) -> None:
+        """Move a finished image into its place."""
+        (finished / "meta.json").write_text(meta.model_dump_json(indent=2))
+        target = self.folder(meta.name, meta.digest)
+        if target.exists():  # only where it is damaged, else nobody would have built
+            shutil.rmtree(target)
+        finished.rename(target)
+
+    def prune(self, wanted: dict[str, str]) -> list[str]:
+        """Remove all images but the wanted ones (name to digest); return the names of the removed folders."""
+        keep = {self.folder(name, digest).name for name, digest in wanted.items()}
+        removed = []
+        for folder in sorted(self.root.glob("*-????????????")):
+            if folder.is_dir() and folder.name not in keep and not folder.name.startswith("."):
+                (folder / "meta.json").unlink(missing_ok=True)  # from here on it counts as not built
+                shutil.rmtree(folder)
+                removed.append(folder.name)
+        return removed

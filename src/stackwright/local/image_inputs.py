@@ -1,0 +1,99 @@
+"""What goes into an image besides its base: where it is found, its digest, and how it is laid out for buildah.
+
+A build never runs in the project's own folders: its context is staged in a scratch folder, with the tools and sources
+under the names the recipe gives. So what a digest covers and what a build can see are the same.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from pathlib import Path
+from typing import Literal
+
+from stackwright.assets import require
+from stackwright.local import tools
+from stackwright.local.commands import quiet, run
+from stackwright.local.config import LocalCluster
+
+Source = Literal["package", "charts", "requirements.lock"]
+Loan = Literal["pip"]
+
+PACKAGE = Path(__file__).resolve().parent.parent
+IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", ".*.swp", "*~", ".git", "_assets")
+"""Never part of an image nor of a digest. `_assets` are the copies a wheel carries; they are sources of their own."""
+
+
+def images_folder() -> Path:
+    return require("images")
+
+
+def tool_folder(name: str) -> Path:
+    """Return what pins a tool: its digest stands for that of the binary, which need not be built to know it."""
+    return require(f"tools/{name}")
+
+
+def source_path(source: Source) -> Path:
+    return PACKAGE if source == "package" else require(source)
+
+
+def tree_digest(root: Path) -> str:
+    """Return the digest of a file, or of a folder's files with their names, contents and execute bits."""
+    digest = hashlib.sha256()
+    for path in _files(root):
+        info = path.lstat()
+        content = str(path.readlink()).encode() if path.is_symlink() else path.read_bytes()
+        executable = "x" if info.st_mode & 0o100 and not path.is_symlink() else "-"
+        name = path.relative_to(root.parent)
+        digest.update(f"{name}\0{executable}\0{hashlib.sha256(content).hexdigest()}\n".encode())
+    return digest.hexdigest()
+
+
+def _files(root: Path) -> list[Path]:
+    if not root.is_dir():
+        return [root]
+    found = []
+    for folder, folders, names in os.walk(root):
+        kept = [*folders, *names]
+        ignored = IGNORED(folder, kept)
+        folders[:] = [name for name in folders if name not in ignored]
+        found += [Path(folder, name) for name in names if name not in ignored]
+    return sorted(found)
+
+
+def stage(context: Path, target: Path, sources: dict[str, Source]) -> None:
+    """Lay out a context folder and the parts of the project that a recipe takes."""
+    shutil.copytree(context, target, ignore=IGNORED, symlinks=True)
+    for name, source in sources.items():
+        path = source_path(source)
+        if path.is_dir():
+            shutil.copytree(path, target / name, ignore=IGNORED, symlinks=True)
+        else:
+            shutil.copyfile(path, target / name)
+
+
+def stage_tool(name: str, context: Path, cluster: LocalCluster) -> None:
+    """Put a binary of the tools build into the context, building it if nobody has yet."""
+    binary = tools.binary(name, cluster)
+    if not binary.exists():
+        module = next(tool for tool in tools.TOOLS if name in tool.names())
+        tools.build(cluster, module, tools.find_go(cluster), quiet)
+    (context / "bin").mkdir(exist_ok=True)
+    shutil.copy(binary, context / "bin" / name)
+
+
+def stage_go_program(name: str, context: Path, cluster: LocalCluster) -> None:
+    """Compile the context's own Go program; it has no dependencies, so this takes seconds and no network."""
+    environment = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=mod"}
+    command: list[str | Path] = [
+        tools.find_go(cluster),
+        "build",
+        "-trimpath",
+        "-ldflags",
+        "-s -w -buildid=",
+        "-o",
+        f"bin/{name}",
+        ".",
+    ]
+    run(command, cwd=context, env=environment, limit=600)

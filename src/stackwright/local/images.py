@@ -1,0 +1,99 @@
+"""The images of the local cluster: built from Debian packages, without a registry, and only once.
+
+An image is known by the digest of its recipe, so "is it built?" is a look into the cache, and a recipe that did not
+change is never built again. What is missing is built in order of need, two at a time.
+
+    image_recipes   what there is, digests, references        image_build    one image with buildah
+    image_inputs    what goes into a digest and a context     image_archive  its archive
+    image_cache     where archives are kept                   image_sbom     its contents
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from graphlib import TopologicalSorter
+
+from stackwright.local import image_recipes
+from stackwright.local.commands import Report, quiet
+from stackwright.local.config import IMAGE_PREFIX, LocalCluster
+from stackwright.local.image_build import Builder
+from stackwright.local.image_cache import BuiltImage
+
+__all__ = ["BuiltImage", "build", "cached", "ensure_all", "prune", "references"]
+
+_AT_ONCE = 2
+"""Installing packages waits for the network half of the time; more at once only compete for the disk."""
+
+
+def ensure_all(report: Report | None = None, names: Iterable[str] | None = None) -> list[BuiltImage]:
+    """Return the named images, or all, and what they are built on, bases first; build what is missing."""
+    builder = _builder()
+    catalogue = builder.catalogue
+    wanted = catalogue.closure(list(names) if names is not None else list(catalogue.images))
+    if _missing(builder, wanted):
+        with builder.cache.exclusive(report or quiet):
+            missing = _missing(builder, wanted)  # another process may have been faster
+            if missing:
+                builder.sweep()
+                _build_in_order(builder, missing, report or quiet)
+    return [image for name in wanted if (image := builder.cache.image(name, builder.digests[name]))]
+
+
+def build(name: str, report: Report | None = None) -> BuiltImage:
+    """Return one image, built if it is not there."""
+    return ensure_all(report, [name])[-1]
+
+
+def references(prefix: str = IMAGE_PREFIX) -> dict[str, str]:
+    """Return the reference of each image, built or not. Another prefix names published images."""
+    builder = _builder()
+    return {name: image_recipes.reference(name, digest, prefix) for name, digest in builder.digests.items()}
+
+
+def cached() -> dict[str, BuiltImage | None]:
+    """Return each image, or None where it is not built."""
+    builder = _builder()
+    return {name: builder.cache.image(name, builder.digests[name]) for name in builder.catalogue.order()}
+
+
+def prune() -> list[str]:
+    """Remove archives that no current recipe names; return what was removed."""
+    builder = _builder()
+    with builder.cache.exclusive(quiet):
+        removed = builder.cache.prune(builder.digests)
+        if removed:
+            builder.forget_others()
+    return removed
+
+
+def _builder() -> Builder:
+    catalogue = image_recipes.load()
+    return Builder(LocalCluster.discover(), catalogue, image_recipes.digests(catalogue))
+
+
+def _missing(builder: Builder, names: list[str]) -> list[str]:
+    return [name for name in names if builder.cache.meta(name, builder.digests[name]) is None]
+
+
+def _build_in_order(builder: Builder, missing: list[str], report: Report) -> None:
+    """Build each image as soon as its base is there, those first that most others wait for."""
+    graph = builder.catalogue.graph()
+    sorter = TopologicalSorter({name: [base for base in graph[name] if base in missing] for name in missing})
+    sorter.prepare()
+    running: dict[Future[None], str] = {}
+    ready: list[str] = []
+    count = 0
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        while sorter.is_active():
+            ready = sorted([*ready, *sorter.get_ready()], key=builder.catalogue.waiting_for)
+            while ready and len(running) < _AT_ONCE:
+                name = ready.pop()
+                running[pool.submit(builder.build, name)] = name
+            report(f"building {' and '.join(sorted(running.values()))} ({count} of {len(missing)} images built)")
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                name = running.pop(future)
+                future.result()  # a failure ends all, once what still runs has finished
+                sorter.done(name)
+                count += 1

@@ -1,0 +1,56 @@
+"""What the supervisor runs to start one service. A copy of this file is each service's `run` program.
+
+It must start in milliseconds and stand alone, so it uses the standard library only and is run by `python -I -S`. It reads
+`service.json` in its working directory, ends whatever a killed supervisor left of the service, enters the service's
+cgroup in each hierarchy, and becomes the program.
+"""
+
+import json
+import os
+import pathlib
+import signal
+import sys
+import time
+
+
+def members(procs: pathlib.Path) -> list[int]:
+    try:
+        return [int(pid) for pid in procs.read_text().split() if int(pid) != os.getpid()]
+    except OSError:
+        return []
+
+
+def end_leftovers(groups: list[str]) -> None:
+    """First politely, after three seconds not."""
+    start = time.monotonic()
+    signaled: set[int] = set()
+    while left := {pid for group in groups for pid in members(pathlib.Path(group, "cgroup.procs"))}:
+        rude = time.monotonic() - start > 3
+        for pid in left if rude else left - signaled:
+            try:
+                os.kill(pid, signal.SIGKILL if rude else signal.SIGTERM)
+            except ProcessLookupError:
+                continue
+        signaled |= left
+        time.sleep(0.02)
+
+
+def main() -> None:
+    service = json.loads(pathlib.Path("service.json").read_text())
+    if service["exclusive"]:
+        end_leftovers(service["cgroups"])
+    for group in service["cgroups"]:
+        pathlib.Path(group, "cgroup.procs").write_text("0")
+    os.dup2(1, 2)
+    argv = service["argv"]
+    os.execvpe(argv[0], argv, {**os.environ, **service["env"]})  # noqa: S606
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except Exception as problem:
+        # One line to the service's log; the supervisor tries again in a second.
+        sys.stdout.write(f"could not start: {problem!r}\n")
+        sys.stdout.flush()
+        raise SystemExit(1) from None

@@ -1,0 +1,55 @@
+"""What of a cluster is still on the machine. `down` ends only when this finds nothing; tests ask it too."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stackwright.local import cgroups, config, mounts, network
+from stackwright.local.commands import succeeds
+from stackwright.local.config import LocalCluster
+
+
+@dataclass
+class Leftovers:
+    """Everything by kind, in words; false when there is nothing."""
+
+    found: dict[str, list[str]] = field(default_factory=dict)
+
+    def add(self, kind: str, things: list[str]) -> None:
+        if things:
+            self.found[kind] = sorted(things)
+
+    def __bool__(self) -> bool:
+        return bool(self.found)
+
+    def __str__(self) -> str:
+        return "\n".join(f"  {kind}: {', '.join(things[:10])}" for kind, things in self.found.items())
+
+
+def leftovers(cluster: LocalCluster) -> Leftovers:
+    left = Leftovers()
+    left.add("processes", [f"{pid} ({_command(pid)})" for pid in sorted(cgroups.processes())])
+    left.add("mounts", [str(path) for path in mounts.ours(cluster)])
+    left.add("network namespaces", sorted(network.namespaces()))
+    left.add("links", [n for n in network.links() if n == config.BRIDGE or n.startswith("sw-node")])
+    left.add("routes", _routes())
+    left.add("cgroups", [str(path) for path in cgroups.groups()])
+    if succeeds(["nft", "list", "table", "ip", network.NFT_TABLE]):
+        left.add("firewall", [f"nft table ip {network.NFT_TABLE}"])
+    left.add("files", [str(cluster.run)] if cluster.run.exists() else [])
+    return left
+
+
+def _command(pid: int) -> str:
+    try:
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    except OSError:
+        return "ended"
+
+
+def _routes() -> list[str]:
+    """/proc speaks hexadecimal, little-endian; our networks are recognised by their first bytes."""
+    ours = {"10.244": "F40A", "10.96": "600A", "10.89": "590A"}
+    lines = Path("/proc/net/route").read_text().splitlines()[1:]
+    return [name for name, mark in ours.items() for line in lines if line.split()[1].endswith(mark)]

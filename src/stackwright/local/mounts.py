@@ -1,0 +1,29 @@
+"""Mounts below the cluster's directories: the kubelet's volumes, containers' root file systems, network namespaces."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from stackwright.local.commands import succeeds
+from stackwright.local.config import LocalCluster
+
+NETNS_PREFIX = "/run/netns/stackwright-"
+
+
+def ours(cluster: LocalCluster) -> list[Path]:
+    """Deepest and latest first: the order in which they can be unmounted."""
+    tops = (f"{cluster.state}/", f"{cluster.run}/", NETNS_PREFIX)
+    found = [target for target in _targets() if target.startswith(tops)]
+    return [Path(target) for target in reversed(found)]
+
+
+def _targets() -> list[str]:
+    lines = Path("/proc/self/mountinfo").read_text().splitlines()
+    return [line.split()[4].encode().decode("unicode_escape") for line in lines]
+
+
+def unmount(paths: list[Path]) -> None:
+    """Politely, then lazily; whether any is left is asked afterwards."""
+    for path in paths:
+        if not succeeds(["umount", path]):
+            succeeds(["umount", "--lazy", path])

@@ -1,0 +1,228 @@
+"""Long-running programs, kept alive by s6 (docs/adr/0002-supervisor.md).
+
+A service is a folder in the scan directory: `service.json` says what to run, `run` is a copy of `launch.py`, `log/run` is
+its `s6-log`, which rotates. `ensure` is level-triggered: it compares the folder with what is wanted, and restarts the
+service only when they differ.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+
+from stackwright.local import cgroups, launch
+from stackwright.local.commands import LocalError, run, succeeds
+from stackwright.local.config import CGROUP, LocalCluster
+from stackwright.local.waiting import wait_for
+
+SUPERVISOR_CGROUP = f"{CGROUP}/system/supervisor"
+STOP_LIMIT_MS = 10000
+
+
+@dataclass(frozen=True)
+class Service:
+    """One program to keep alive."""
+
+    name: str
+    argv: tuple[str, ...]
+    cgroup: str
+    env: dict[str, str] = field(default_factory=dict)
+    inputs: str = ""
+    """Digest of the files it reads at its start: when they change, it is restarted."""
+
+    def spec(self) -> str:
+        document = {
+            "argv": list(self.argv),
+            "env": self.env,
+            "cgroups": [str(top / self.cgroup) for top in cgroups.hierarchies()],
+            "exclusive": True,
+            "inputs": self.inputs,
+        }
+        return json.dumps(document, indent=2) + "\n"
+
+
+@dataclass(frozen=True)
+class Status:
+    """What s6 knows of a service."""
+
+    name: str
+    up: bool
+    pid: int | None
+    seconds: int
+    """Since it started, or since it ended."""
+
+
+def folder(cluster: LocalCluster, name: str) -> Path:
+    return cluster.services / name
+
+
+def log_file(cluster: LocalCluster, name: str) -> Path:
+    return cluster.logs / name / "current"
+
+
+def names(cluster: LocalCluster) -> list[str]:
+    if not cluster.services.is_dir():
+        return []
+    return sorted(path.name for path in cluster.services.iterdir() if (path / "service.json").exists())
+
+
+def supervisor_alive(cluster: LocalCluster) -> bool:
+    """s6-svscan reads a fifo; opening it for writing fails when nobody reads."""
+    try:
+        os.close(os.open(cluster.services / ".s6-svscan" / "control", os.O_WRONLY | os.O_NONBLOCK))
+    except OSError:
+        return False
+    return True
+
+
+def start_supervisor(cluster: LocalCluster) -> None:
+    """Start s6-svscan unless it is there. Former supervisors are ended first; their services are taken over."""
+    if supervisor_alive(cluster):
+        return
+    cgroups.ensure(SUPERVISOR_CGROUP)
+    cgroups.kill(SUPERVISOR_CGROUP)
+    cluster.services.mkdir(parents=True, exist_ok=True)
+    cluster.logs.mkdir(parents=True, exist_ok=True)
+    home = cluster.run / "supervisor"
+    home.mkdir(parents=True, exist_ok=True)
+    log = cluster.logs / "supervisor.log"
+    groups = [str(top / SUPERVISOR_CGROUP) for top in cgroups.hierarchies()]
+    document = {
+        "argv": ["s6-svscan", "-c", "400", str(cluster.services)], "env": {}, "cgroups": groups, "exclusive": False,
+    }  # fmt: skip
+    (home / "service.json").write_text(json.dumps(document))
+    with log.open("ab") as out:
+        subprocess.Popen(
+            [sys.executable, "-I", "-S", launch.__file__],
+            cwd=home,
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+            env=clean_environment(),
+        )
+    wait_for(
+        "the supervisor", lambda: None if supervisor_alive(cluster) else "s6-svscan has not started", limit=10, log=log
+    )
+
+
+def clean_environment() -> dict[str, str]:
+    """Services must not depend on whose shell called `up`; a proxy is the exception, it belongs to the machine."""
+    kept = {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
+    path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+    return {"PATH": path, "HOME": "/root", "LANG": "C.UTF-8", **kept}
+
+
+def ensure(cluster: LocalCluster, *wanted: Service) -> list[str]:
+    """Bring services into the wanted state. Returns the names of those which were started or restarted."""
+    changed = [service for service in wanted if not is_current(cluster, service)]
+    for service in changed:
+        place = folder(cluster, service.name)
+        supervised = _supervised(place) is None
+        cgroups.ensure(service.cgroup)
+        _write(cluster, service)
+        if supervised:  # it runs with the former specification
+            run(["s6-svc", "-u", "-r", place])
+    if changed:
+        run(["s6-svscanctl", "-an", cluster.services])
+    for service in changed:
+        place = folder(cluster, service.name)
+        wait_for(f"the supervisor of {service.name}", partial(_supervised, place), limit=10)
+    for service in wanted:  # someone may have stopped one by hand
+        now = status(cluster, service.name)
+        if not now.up and now.seconds > 2:
+            run(["s6-svc", "-u", folder(cluster, service.name)])
+    return [service.name for service in changed]
+
+
+def is_current(cluster: LocalCluster, service: Service) -> bool:
+    """The folder says what is wanted, and its supervisor is at work."""
+    place = folder(cluster, service.name)
+    try:
+        same = (place / "service.json").read_text() == service.spec()
+    except OSError:
+        return False
+    return same and _supervised(place) is None and (place / "run").read_text() == _run_text()
+
+
+def _supervised(place: Path) -> str | None:
+    return None if succeeds(["s6-svok", place]) else "s6-supervise has not started"
+
+
+def _run_text() -> str:
+    return f"#!{sys.executable} -IS\n" + Path(launch.__file__).read_text()
+
+
+def _write(cluster: LocalCluster, service: Service) -> None:
+    """Built aside and renamed, so that the scanner never sees half a service."""
+    place = folder(cluster, service.name)
+    logs = cluster.logs / service.name
+    logs.mkdir(parents=True, exist_ok=True)
+    target = place if place.exists() else cluster.run / f"{service.name}.new"
+    (target / "log").mkdir(parents=True, exist_ok=True)
+    _program(target / "run", _run_text())
+    (target / "service.json").write_text(service.spec())
+    (target / "timeout-kill").write_text(str(STOP_LIMIT_MS))
+    _program(target / "log" / "run", _run_text())
+    (target / "log" / "service.json").write_text(log_spec(logs))
+    if target != place:
+        target.rename(place)
+
+
+def log_spec(folder: Path) -> str:
+    """A time stamp on each line, files of 5 MB, three old ones kept. It stays in the supervisor's cgroup."""
+    argv = ["s6-log", "-b", "--", "T", "n3", "s5000000", str(folder)]
+    return json.dumps({"argv": argv, "env": {}, "cgroups": [], "exclusive": False})
+
+
+def _program(path: Path, text: str) -> None:
+    new = path.with_name(path.name + ".new")
+    new.write_text(text)
+    new.chmod(0o755)
+    new.replace(path)
+
+
+def status(cluster: LocalCluster, name: str) -> Status:
+    place = folder(cluster, name)
+    try:
+        words = run(["s6-svstat", "-o", "up,pid,updownfor", place], limit=10).split()
+    except LocalError:
+        return Status(name, False, None, 0)
+    up = words[0] == "true"
+    return Status(name, up, int(words[1]) if up else None, int(words[2]))
+
+
+def order_stop(cluster: LocalCluster, name: str) -> None:
+    """Send a service down without waiting for it."""
+    succeeds(["s6-svc", "-d", folder(cluster, name)])
+
+
+def stop(cluster: LocalCluster, name: str, *, limit: float = 15) -> None:
+    """Stop one service for good and forget it."""
+    place = folder(cluster, name)
+    if not place.exists():
+        return
+    if _supervised(place) is None:
+        succeeds(["s6-svc", "-wD", "-T", str(int(limit * 1000)), "-d", place], limit=limit + 5)
+    gone = cluster.run / f"{name}.removed-{time.time_ns()}"
+    place.rename(gone)
+    succeeds(["s6-svscanctl", "-an", cluster.services])
+    for part in (gone, gone / "log"):
+        succeeds(["s6-svc", "-x", "-d", part])
+    shutil.rmtree(gone, ignore_errors=True)
+
+
+def stop_all(cluster: LocalCluster) -> None:
+    """Tell the scanner to end everything in order. Whoever does not obey is killed by cgroup afterwards."""
+    if supervisor_alive(cluster):
+        succeeds(["s6-svscanctl", "-t", cluster.services])
+        end = time.monotonic() + 12
+        while time.monotonic() < end and supervisor_alive(cluster):
+            time.sleep(0.05)

@@ -1,0 +1,49 @@
+"""Helm releases of the last steps, installed by one function: `helm upgrade --install`, skipped when nothing changed."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+from stackwright.local import tools
+from stackwright.local.commands import run as execute
+from stackwright.local.steps.context import Context
+
+DIGEST = "stackwrightDigest"
+
+
+def digest(chart: Path, values: dict[str, Any]) -> str:
+    total = hashlib.sha256(json.dumps(values, sort_keys=True).encode())
+    for path in sorted(p for p in chart.rglob("*") if p.is_file()):
+        total.update(f"{path.relative_to(chart)}\0".encode() + path.read_bytes())
+    return total.hexdigest()[:16]
+
+
+def is_deployed(ctx: Context, release: str, namespace: str, wanted: str) -> bool:
+    """Helm keeps a description with each release; ours is the digest of chart and values."""
+    command = ["list", "--namespace", namespace, "--filter", f"^{release}$", "--output", "json"]
+    found = json.loads(helm(ctx, *command) or "[]")
+    if not found or found[0]["status"] != "deployed":
+        return False
+    told = json.loads(helm(ctx, "status", release, "--namespace", namespace, "--output", "json"))
+    return bool(told["info"].get("description") == wanted)
+
+
+def install(ctx: Context, release: str, namespace: str, chart: Path, values: dict[str, Any]) -> None:
+    place = ["--namespace", namespace, "--create-namespace"]
+    command = ["upgrade", "--install", release, str(chart), *place, "--wait", "--timeout", "5m"]
+    command += ["--description", digest(chart, values), "--values", "-", "--history-max", "5"]
+    helm(ctx, *command, stdin=json.dumps(values), limit=330)
+
+
+def helm(ctx: Context, *words: str, stdin: str | None = None, limit: float = 60) -> str:
+    program = tools.binary("helm", ctx.cluster)
+    env = {"KUBECONFIG": str(ctx.kubeconfig_in_use), "HELM_CACHE_HOME": str(ctx.cluster.cache / "helm")}
+    return execute([program, *words], stdin=stdin, limit=limit, env=env)
+
+
+def kubectl(ctx: Context, *words: str, stdin: str | None = None, limit: float = 60) -> str:
+    program = tools.binary("kubectl", ctx.cluster)
+    return execute([program, "--kubeconfig", ctx.kubeconfig_in_use, *words], stdin=stdin, limit=limit)

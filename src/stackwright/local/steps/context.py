@@ -1,0 +1,70 @@
+"""What the steps of a bring-up share: the cluster, what was asked for, and what earlier steps found out."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Protocol
+
+from stackwright.local import api, store
+from stackwright.local.commands import Report
+from stackwright.local.config import LocalCluster, Node
+
+
+@dataclass
+class Context:
+    """Handed from step to step."""
+
+    cluster: LocalCluster
+    node_count: int = 1
+    bare: bool = False
+    """Only Kubernetes: no volumes, operator, nor cloud, and only the images these need."""
+    cloud: bool = True
+    """False: the operator, but no example cloud."""
+    image_prefix: str = ""
+    """Registry and prefix of published images, when the cluster is not ours."""
+    kubeconfig: Path | None = None
+    """Somebody else's cluster."""
+    images: list[store.Image] = field(default_factory=list)
+
+    @property
+    def nodes(self) -> list[Node]:
+        return self.cluster.nodes(self.node_count)
+
+    @property
+    def api(self) -> api.Api:
+        return api.of(self.cluster)
+
+    def image(self, name: str) -> str | None:
+        """The reference of an image by its short name."""
+        found = (image.reference for image in self.images)
+        return next((ref for ref in found if ref.rpartition("/")[2].partition(":")[0] == name), None)
+
+    @property
+    def kubeconfig_in_use(self) -> Path:
+        return self.kubeconfig or self.cluster.kubeconfig
+
+
+class Step(Protocol):
+    """A module in `local/steps/`."""
+
+    TITLE: str
+
+    def done(self, ctx: Context) -> bool:
+        """Cheap, and without side effects: is there nothing to do?"""
+
+    def run(self, ctx: Context, report: Report) -> None:
+        """Do it, from whatever half-done state a killed predecessor left."""
+
+
+def remembered_nodes(cluster: LocalCluster) -> int:
+    try:
+        return int(json.loads(cluster.settings.read_text())["nodes"])
+    except (OSError, ValueError, KeyError):
+        return 1
+
+
+def remember(ctx: Context) -> None:
+    ctx.cluster.state.mkdir(parents=True, exist_ok=True)
+    ctx.cluster.settings.write_text(json.dumps({"nodes": ctx.node_count}) + "\n")

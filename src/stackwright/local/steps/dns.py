@@ -1,0 +1,56 @@
+"""Names inside the cluster: CoreDNS as a Deployment, at the Service address that every kubelet tells its pods."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from stackwright.local import machine, manifests
+from stackwright.local.api import deployment_unready
+from stackwright.local.commands import Report
+from stackwright.local.steps.context import Context
+from stackwright.local.waiting import wait_for
+
+TITLE = "Cluster DNS"
+DEPLOYMENT = "/apis/apps/v1/namespaces/kube-system/deployments/coredns"
+DIGEST = "stackwright.dev/digest"
+
+
+def wanted(ctx: Context) -> list[tuple[str, manifests.Manifest]]:
+    image = ctx.image("coredns")
+    assert image, "the images step makes sure of it"
+    objects = manifests.dns(image, min(ctx.node_count, 2), upstream=_has_upstream())
+    # The digest on the Deployment, applied last, says that all the others are as wanted too; on the pods, it makes
+    # them anew when their configuration changes.
+    text = hashlib.sha256(json.dumps(objects).encode()).hexdigest()[:16]
+    deployment = objects[-1][1]
+    deployment["metadata"]["annotations"] = {DIGEST: text}
+    deployment["spec"]["template"]["metadata"]["annotations"] = {DIGEST: _config_digest(objects)}
+    return objects
+
+
+def _config_digest(objects: list[tuple[str, manifests.Manifest]]) -> str:
+    config = next(o for _, o in objects if o["kind"] == "ConfigMap")
+    return hashlib.sha256(json.dumps(config).encode()).hexdigest()[:16]
+
+
+def _has_upstream() -> bool:
+    servers = [
+        line.split()[1] for line in machine.resolv_conf().read_text().splitlines() if line.startswith("nameserver ")
+    ]
+    return any(not server.startswith("127.") and server != "::1" for server in servers)
+
+
+def done(ctx: Context) -> bool:
+    there: dict[str, Any] | None = ctx.api.get(DEPLOYMENT)
+    if there is None or deployment_unready(there) is not None:
+        return False
+    last = wanted(ctx)[-1][1]["metadata"]["annotations"][DIGEST]
+    return bool(there["metadata"].get("annotations", {}).get(DIGEST) == last)
+
+
+def run(ctx: Context, report: Report) -> None:
+    for path, manifest in wanted(ctx):
+        ctx.api.apply(path, manifest)
+    wait_for("CoreDNS", lambda: deployment_unready(ctx.api.get(DEPLOYMENT)), limit=120, report=report)

@@ -1,0 +1,27 @@
+"""What the cluster stands on: the bridge, the nodes' network namespaces, and the supervisor."""
+
+from __future__ import annotations
+
+from stackwright.local import network, services
+from stackwright.local.commands import Report
+from stackwright.local.steps.context import Context, remember
+
+TITLE = "Network and supervisor"
+
+
+def done(ctx: Context) -> bool:
+    return (
+        services.supervisor_alive(ctx.cluster)
+        and network.bridge_is_up()
+        and all(network.is_connected(node) for node in ctx.nodes)
+    )
+
+
+def run(ctx: Context, report: Report) -> None:
+    ctx.cluster.run.mkdir(parents=True, exist_ok=True)
+    (ctx.cluster.run / "home").write_text(str(ctx.cluster.state))
+    remember(ctx)
+    network.ensure_bridge(ctx.cluster)
+    for node in ctx.nodes:
+        network.ensure_node(node, ctx.nodes)
+    services.start_supervisor(ctx.cluster)

@@ -1,0 +1,58 @@
+"""Programs of the distribution that the cluster needs beside its own. Only missing ones are installed."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+from stackwright.local.commands import LocalError, Report
+from stackwright.local.commands import run as execute
+from stackwright.local.node_config import CNI_PLUGINS
+from stackwright.local.steps.context import Context
+
+TITLE = "System packages"
+PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+
+# Package: a file or program by which it is recognised, however it was installed.
+PACKAGES = {
+    "s6": "s6-svscan",
+    "runc": "runc",
+    "containernetworking-plugins": str(CNI_PLUGINS / "ptp"),
+    "iproute2": "ip",
+    "iptables": "iptables",  # the CNI plug-in for host ports
+    "nftables": "nft",
+    "conntrack": "conntrack",
+    "util-linux": "nsenter",
+    "kmod": "modprobe",
+    "mount": "mount",
+    "mmdebstrap": "mmdebstrap",  # images
+    "buildah": "buildah",
+    "ca-certificates": "/etc/ssl/certs/ca-certificates.crt",
+}
+
+
+def missing() -> list[str]:
+    return [package for package, sign in PACKAGES.items() if not _present(sign)]
+
+
+def _present(sign: str) -> bool:
+    return Path(sign).exists() if sign.startswith("/") else shutil.which(sign, path=PATH) is not None
+
+
+def done(ctx: Context) -> bool:
+    return not missing()
+
+
+def run(ctx: Context, report: Report) -> None:
+    wanted = missing()
+    if shutil.which("apt-get") is None:
+        raise LocalError(f"This machine has no apt-get. Install what it calls: {', '.join(wanted)}")
+    report(", ".join(wanted))
+    env = {"DEBIAN_FRONTEND": "noninteractive"}
+    install = ["apt-get", "install", "--yes", "--no-install-recommends", *wanted]
+    try:
+        execute(install, limit=600, env=env)
+    except LocalError:  # lists may be missing or old
+        report("apt-get update")
+        execute(["apt-get", "update"], limit=300, env=env)
+        execute(install, limit=900, env=env)

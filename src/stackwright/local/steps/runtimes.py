@@ -1,0 +1,88 @@
+"""A containerd for each node, whose root is a clone of the prepared image store. New images go to running nodes."""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+from functools import partial
+from pathlib import Path
+
+from stackwright.local import cgroups, flags, node_config, services, store, tools
+from stackwright.local.commands import LocalError, Report
+from stackwright.local.config import LocalCluster, Node
+from stackwright.local.machine import profile
+from stackwright.local.services import Service
+from stackwright.local.steps.context import Context
+from stackwright.local.waiting import wait_for
+
+TITLE = "Start container runtimes"
+
+
+def service(cluster: LocalCluster, node: Node, argv: list[str], config: str) -> Service:
+    """A program inside a node's network, restarted when the text of its configuration changes."""
+    name = f"{node.name}-{argv[0]}"
+    env = {"PATH": tools.search_path(cluster)}
+    digest = hashlib.sha256(config.encode()).hexdigest()[:16]
+    return Service(name, (*node.enter(), *argv), f"{node.cgroup}/{argv[0]}", env, digest)
+
+
+def containerd(ctx: Context, node: Node) -> Service:
+    config = files(ctx, node)[node.containerd_config]
+    return service(ctx.cluster, node, flags.containerd(node.containerd_config), config)
+
+
+def files(ctx: Context, node: Node) -> dict[Path, str]:
+    sandbox = ctx.image("pause") or ""
+    return {
+        node.containerd_config: node_config.containerd(node, sandbox, profile()),
+        node.cni_conf / "10-pods.conflist": node_config.cni(node),
+    }
+
+
+def done(ctx: Context) -> bool:
+    wanted = {image.reference for image in ctx.images}
+    for node in ctx.nodes:
+        if not _is_current(ctx, node) or wanted - set(store.references(ctx.cluster, node.containerd_socket)):
+            return False
+    return True
+
+
+def _is_current(ctx: Context, node: Node) -> bool:
+    if not services.is_current(ctx.cluster, containerd(ctx, node)) or not node.containerd_socket.exists():
+        return False
+    return all(path.exists() and path.read_text() == text for path, text in files(ctx, node).items())
+
+
+def run(ctx: Context, report: Report) -> None:
+    for node in ctx.nodes:
+        prepare(ctx, node, report)
+    services.ensure(ctx.cluster, *(containerd(ctx, node) for node in ctx.nodes))
+    for node in ctx.nodes:
+        log = services.log_file(ctx.cluster, f"{node.name}-containerd")
+        wait_for(f"containerd of {node.name}", partial(_unready, ctx, node), limit=60, log=log, report=report)
+    report("new images")
+    store.load(ctx.images, ctx.nodes, ctx.cluster)
+
+
+def prepare(ctx: Context, node: Node, report: Report) -> None:
+    node.home.mkdir(parents=True, exist_ok=True)
+    if not cgroups.processes(node.cgroup):
+        # Nothing of it lives, so what its last life left in `run` (tasks, sockets) is untrue.
+        shutil.rmtree(node.run, ignore_errors=True)
+    node.run.mkdir(parents=True, exist_ok=True)
+    for path, text in files(ctx, node).items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    cgroups.ensure(f"{node.cgroup}/shims")
+    if not node.containerd_root.exists():
+        prepared = store.ensure(ctx.cluster, ctx.images, report)
+        report(f"cloning images for {node.name}")
+        store.clone(prepared / "root", node.containerd_root)
+
+
+def _unready(ctx: Context, node: Node) -> str | None:
+    try:
+        store.references(ctx.cluster, node.containerd_socket)
+    except LocalError as problem:
+        return str(problem).splitlines()[-1]
+    return None

@@ -1,0 +1,174 @@
+"""Images without a registry: imported once into a prepared containerd root, which every node's root is a clone of.
+
+Importing and unpacking gigabytes takes minutes; a clone by hard links takes a second, because blobs and unpacked layers
+never change once written. Only the two bolt files, which do change, are copied for true.
+
+    <cache>/store/<key>/          key: digest over the sorted image references (each holds its recipe's digest)
+      root/                       a containerd root: content, snapshots, metadata; no containers
+"""
+
+from __future__ import annotations
+
+import hashlib
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Protocol
+
+from stackwright.local import node_config, tools
+from stackwright.local.commands import LocalError, Report, quiet, run, succeeds, tail
+from stackwright.local.config import LocalCluster, Node
+from stackwright.local.waiting import wait_for
+
+NAMESPACE = "k8s.io"
+IMPORT_LIMIT = 1800
+# managed: the kubelet's runtime interface shows the image. pinned: no disk pressure may remove what nobody can pull.
+LABELS = ("io.cri-containerd.image=managed", "io.cri-containerd.pinned=pinned")
+# Nothing else in a quiet root is needed; temporary uploads, empty caches and plug-in folders are made anew.
+LINKED = ("io.containerd.content.v1.content/blobs", "io.containerd.snapshotter.v1.overlayfs/snapshots")
+COPIED = ("io.containerd.metadata.v1.bolt/meta.db", "io.containerd.snapshotter.v1.overlayfs/metadata.db")
+
+
+class Image(Protocol):
+    """What `local/images.py` hands over."""
+
+    @property
+    def reference(self) -> str: ...
+
+    @property
+    def archive(self) -> Path: ...
+
+
+def key(references: Iterable[str]) -> str:
+    return hashlib.sha256("\n".join(sorted(references)).encode()).hexdigest()[:16]
+
+
+def path(cluster: LocalCluster, images: Sequence[Image]) -> Path:
+    return cluster.image_store / key(image.reference for image in images)
+
+
+def ensure(cluster: LocalCluster, images: Sequence[Image], report: Report = quiet) -> Path:
+    """The prepared store for these images. Starts from the newest other store, so that only new images are imported."""
+    place = path(cluster, images)
+    if place.is_dir():
+        return place
+    cluster.image_store.mkdir(parents=True, exist_ok=True)
+    former = newest(cluster)
+    new = cluster.image_store / f"{place.name}.new"
+    shutil.rmtree(new, ignore_errors=True)
+    if former is None:
+        (new / "root").mkdir(parents=True)
+    else:
+        report("starting from the former store")
+        clone(former / "root", new / "root")
+    with Runtime(cluster, new / "root") as runtime:
+        there = set(references(cluster, runtime.socket))
+        for image in images:  # in the order given: an archive needs its base's layers
+            if image.reference not in there:
+                report(image.reference)
+                load_archive(cluster, runtime.socket, image)
+        for reference in sorted(there - {image.reference for image in images}):
+            ctr(cluster, runtime.socket, "images", "remove", "--sync", reference)
+    new.rename(place)
+    for other in cluster.image_store.iterdir():
+        if other != place:
+            shutil.rmtree(other, ignore_errors=True)
+    return place
+
+
+def newest(cluster: LocalCluster) -> Path | None:
+    stores = [p for p in cluster.image_store.iterdir() if p.is_dir() and not p.name.endswith(".new")]
+    return max(stores, key=lambda p: p.stat().st_mtime, default=None)
+
+
+def clone(source: Path, target: Path) -> None:
+    """Clone a containerd root that nobody uses. Complete or absent: built aside, then renamed."""
+    new = target.with_name(target.name + ".cloning")
+    shutil.rmtree(new, ignore_errors=True)
+    for part in LINKED:
+        if (source / part).is_dir():
+            (new / part).parent.mkdir(parents=True, exist_ok=True, mode=0o711)
+            _link_or_copy(source / part, new / part)
+    for part in COPIED:
+        if (source / part).exists():
+            (new / part).parent.mkdir(parents=True, exist_ok=True, mode=0o711)
+            shutil.copy2(source / part, new / part)
+    new.mkdir(parents=True, exist_ok=True, mode=0o711)
+    new.rename(target)
+
+
+def _link_or_copy(source: Path, target: Path) -> None:
+    # cp, not Python: it keeps devices (whiteouts), owners and extended attributes (opaque directories).
+    if not succeeds(["cp", "-a", "--link", source, target], limit=600):
+        shutil.rmtree(target, ignore_errors=True)  # another file system: no links across
+        run(["cp", "-a", "--reflink=auto", source, target], limit=1800)
+
+
+def load(images: Sequence[Image], nodes: Sequence[Node], cluster: LocalCluster | None = None) -> list[str]:
+    """Bring images to running nodes; those already there cost one listing. Returns what was imported, as node/reference."""
+    cluster = cluster or LocalCluster.discover()
+    imported = []
+    for node in nodes:
+        there = set(references(cluster, node.containerd_socket))
+        for image in images:
+            if image.reference not in there:
+                load_archive(cluster, node.containerd_socket, image)
+                imported.append(f"{node.name}/{image.reference}")
+    return imported
+
+
+def load_archive(cluster: LocalCluster, socket: Path, image: Image) -> None:
+    ctr(cluster, socket, "images", "import", "--local", "--snapshotter", "overlayfs", str(image.archive))
+    if image.reference not in references(cluster, socket):
+        raise LocalError(f"{image.archive} does not hold an image named {image.reference}")
+    ctr(cluster, socket, "images", "label", image.reference, *LABELS)
+
+
+def references(cluster: LocalCluster, socket: Path) -> list[str]:
+    """Named images; containerd also lists each under its digest."""
+    listed = ctr(cluster, socket, "images", "list", "--quiet").split()
+    return [name for name in listed if not name.startswith("sha256:")]
+
+
+def ctr(cluster: LocalCluster, socket: Path, *words: str) -> str:
+    program = tools.binary("ctr", cluster)
+    return run([program, "--address", socket, "--namespace", NAMESPACE, *words], limit=IMPORT_LIMIT)
+
+
+@dataclass
+class Runtime:
+    """A containerd on a private socket, for as long as a `with` block lasts."""
+
+    cluster: LocalCluster
+    root: Path
+
+    def __enter__(self) -> Runtime:
+        # A short path: a socket's name has at most 107 bytes.
+        self._folder = tempfile.TemporaryDirectory(prefix="stackwright-", dir="/run")
+        self._home = Path(self._folder.name)
+        self.socket = self._home / "containerd.sock"
+        config = self._home / "containerd.toml"
+        config.write_text(node_config.store_containerd(self.root, self._home / "state", self.socket))
+        log = self._home / "log"
+        with log.open("wb") as out:
+            command = [tools.binary("containerd", self.cluster), "--config", config]
+            self._process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
+        wait_for("containerd of the image store", lambda: self._unready(log), limit=30, log=log)
+        return self
+
+    def _unready(self, log: Path) -> str | None:
+        if self._process.poll() is not None:
+            raise LocalError(f"containerd of the image store ended:\n{tail(log)}")
+        return None if self.socket.exists() else "it has not opened its socket"
+
+    def __exit__(self, *_: object) -> None:
+        self._process.terminate()
+        try:
+            self._process.wait(20)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._folder.cleanup()

@@ -1,0 +1,120 @@
+"""`down`: end everything, undo everything, keep the data. Works on any half-made or half-dead cluster.
+
+In order: those who would start things again, then the pods (politely), then all that lives in our cgroups, then what the
+kernel holds for them (mounts, namespaces, links, rules, cgroups), then, only if asked, the data.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from pathlib import Path
+
+from stackwright.local import cgroups, mounts, network, services
+from stackwright.local.commands import LocalError, Report, quiet
+from stackwright.local.config import LocalCluster, Node
+from stackwright.local.leftovers import leftovers
+
+POD_GRACE = 8.0
+Phase = Callable[[str], AbstractContextManager[Report]]
+
+
+def down(cluster: LocalCluster, phase: Phase, *, purge: bool = False, cache: bool = False) -> None:
+    with phase("Stop pods"):
+        stop_agents(cluster)
+        end_pods()
+    with phase("Stop the control plane"):
+        services.stop_all(cluster)
+        end_processes()
+    with phase("Clean up mounts, network, cgroups"):
+        clean(cluster)
+    if purge:
+        with phase("Delete data"):
+            shutil.rmtree(cluster.state, ignore_errors=True)
+    if cache:
+        with phase("Delete the cache"):
+            shutil.rmtree(cluster.cache, ignore_errors=True)
+    if left := leftovers(cluster):
+        raise LocalError(f"Something is left; call `stackwright down` again, or look at it:\n{left}")
+
+
+def stop_agents(cluster: LocalCluster) -> None:
+    """Whoever starts pods goes first. Not waited for: a kubelet has nothing to lose."""
+    for name in services.names(cluster):
+        if name.endswith(("-kubelet", "kube-controller-manager", "kube-scheduler")):
+            services.order_stop(cluster, name)
+
+
+def end_pods(cgroup: str = "", grace: float = POD_GRACE) -> None:
+    """Databases want a moment to write. Ends as soon as all did, or when a second passed without any ending."""
+    end = time.monotonic() + grace
+    signaled: set[int] = set()
+    last_change, count = time.monotonic(), -1
+    while (alive := _pod_processes(cgroup)) and time.monotonic() < end:
+        for pid in alive - signaled:
+            _signal(pid, signal.SIGTERM)
+        signaled |= alive
+        if len(alive) != count:
+            last_change, count = time.monotonic(), len(alive)
+        if time.monotonic() - last_change > 2:
+            break
+        time.sleep(0.1)
+
+
+def _pod_processes(cgroup: str) -> set[int]:
+    found: set[int] = set()
+    for group in cgroups.groups(cgroup or cgroups.CGROUP):
+        if "kubepods" in group.parts and group.is_relative_to(cgroups.hierarchies()[0]):
+            found |= cgroups.members(group)
+    return found
+
+
+def _signal(pid: int, number: signal.Signals) -> None:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return
+
+
+def end_processes() -> None:
+    if alive := cgroups.kill():
+        names = ", ".join(str(pid) for pid in sorted(alive))
+        raise LocalError(f"These processes do not end even when killed; the kernel holds them: {names}")
+
+
+def clean(cluster: LocalCluster) -> None:
+    mounts.unmount(mounts.ours(cluster))
+    network.remove_all(cluster)
+    cgroups.remove()
+    _forget_pod_logs(cluster)
+    shutil.rmtree(cluster.run, ignore_errors=True)
+
+
+def _forget_pod_logs(cluster: LocalCluster) -> None:
+    """The kubelet links its pods' logs into one fixed directory of the machine."""
+    place = Path("/var/log/containers")
+    if not place.is_dir():
+        return
+    for link in place.iterdir():
+        if link.is_symlink() and link.readlink().is_relative_to(cluster.state):
+            link.unlink()
+
+
+def remove_node(cluster: LocalCluster, node: Node, report: Report = quiet) -> None:
+    """One node leaves for good, with its data."""
+    report(f"{node.name} leaves")
+    for name in services.names(cluster):
+        if name.startswith(f"{node.name}-") and not name.endswith("-containerd"):
+            services.stop(cluster, name)
+    end_pods(node.cgroup)
+    services.stop(cluster, f"{node.name}-containerd")
+    cgroups.kill(node.cgroup)
+    mounts.unmount([p for p in mounts.ours(cluster) if p.is_relative_to(node.home) or p.is_relative_to(node.run)])
+    network.remove_node(node)
+    cgroups.remove(node.cgroup)
+    shutil.rmtree(node.run, ignore_errors=True)
+    shutil.rmtree(node.home, ignore_errors=True)

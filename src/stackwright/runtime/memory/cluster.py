@@ -1,0 +1,319 @@
+"""The Kubernetes API in memory: reads, server-side apply, merge patches, deletion and garbage collection.
+
+Every write is logged, so a test can say "an idle cloud makes no API write"; every change is told to subscribers, so
+the runtime's source can be fed. With a `base`, reads fall through to it until an object is written here: that is how
+`stackwright plan` works on a real cluster without touching it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any, NamedTuple, TypeVar, cast
+
+from pydantic import ValidationError
+
+from stackwright.api.kinds import JOB, NAMESPACE, POD, WORKLOADS
+from stackwright.api.meta import Kind
+from stackwright.api.registry import BY_KIND
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Clock, Conflict, Reader, Refused
+from stackwright.runtime.memory import apply as ssa
+from stackwright.runtime.memory.shape import schema_of, shape_of, unknown_fields, with_defaults
+
+Ref = tuple[Kind, Key]
+Objects = list[Object]  # inside the class, `list` is the port's method
+Listener = Callable[[str, Kind, Object], None]
+PATCHER = "stackwright"
+T = TypeVar("T")
+
+
+class Write(NamedTuple):
+    verb: str  # apply, apply_status, patch, delete or event
+    kind: Kind
+    key: Key
+
+
+class MemoryCluster:
+    """core.ports.Cluster without a server. `put` and `peek` are for tests that play the other actors."""
+
+    def __init__(self, base: Reader | None = None, clock: Clock | None = None) -> None:
+        self.writes: list[Write] = []
+        self.events: list[tuple[Key, str, str, bool]] = []
+        self.reads: Counter[str] = Counter()
+        self._base = base
+        self._clock = clock
+        self._objects: dict[Ref, Object] = {}
+        self._hidden: set[Ref] = set()
+        self._listeners: list[Listener] = []
+        self._version = 0
+        self._uids = 0
+
+    # Reads.
+
+    async def get(self, kind: Kind, key: Key) -> Object | None:
+        self.reads[f"get {kind.kind}"] += 1
+        found = self.peek(kind, key)
+        if found is None and self._base is not None and (kind, _key(kind, key)) not in self._hidden:
+            return await self._base.get(kind, key)
+        return found
+
+    async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
+        self.reads[f"list {kind.kind}"] += 1
+        found = self.all(kind, namespace, labels)
+        if self._base is None:
+            return found
+        ours = self._hidden | self._objects.keys()
+        below = await self._base.list(kind, namespace, labels)
+        return [*(obj for obj in below if (kind, key_of(kind, obj)) not in ours), *found]
+
+    def peek(self, kind: Kind, key: Key) -> Object | None:
+        """As get, at once, uncounted, and only of what is here."""
+        found = self._objects.get((kind, _key(kind, key)))
+        return None if found is None else copy(found)
+
+    def all(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> Objects:
+        """As list, at once, uncounted, and only of what is here."""
+        wanted = (labels or {}).items()
+        return [
+            copy(obj)
+            for (of, key), obj in sorted(self._objects.items(), key=lambda entry: entry[0][1])
+            if of == kind
+            and (not namespace or not kind.namespaced or key[0] == namespace)
+            and wanted <= (obj["metadata"].get("labels") or {}).items()
+        ]
+
+    def subscribe(self, listener: Listener) -> None:
+        """Call back for each change, as a watch does: ADDED, MODIFIED or DELETED, the kind and the object."""
+        self._listeners.append(listener)
+
+    # Writes.
+
+    async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
+        key = key_of(kind, obj)
+        self.writes.append(Write("apply", kind, key))
+        live = await self._live(kind, key)
+        wanted = {k: v for k, v in copy(obj).items() if k != "status" or not _has_status(kind)}
+        _refuse_unknown(kind, wanted)
+        start = live or {"metadata": {}}
+        envelope = {"apiVersion": kind.api_version, "kind": kind.kind}
+        merged, owners = ssa.apply(shape_of(kind), start, {**envelope, **wanted}, ssa.Owner(manager, "Apply"))
+        return self._store(kind, live, _completed(kind, merged), owners)
+
+    async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
+        key = key_of(kind, obj)
+        self.writes.append(Write("apply_status", kind, key))
+        live = await self._existing("apply status of", kind, key)
+        wanted = {"status": copy(obj).get("status") or {}}
+        _refuse_unknown(kind, wanted)
+        merged, owners = ssa.apply(shape_of(kind), live, wanted, ssa.Owner(manager, "Apply", "status"))
+        return self._store(kind, live, merged, owners)
+
+    async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
+        key = _key(kind, key)
+        self.writes.append(Write("patch", kind, key))
+        live = await self._existing("patch", kind, key)
+        expected = (patch.get("metadata") or {}).get("resourceVersion")
+        if expected and expected != live["metadata"]["resourceVersion"]:
+            raise Conflict(f"patch {kind.kind} {'/'.join(key)}: the object has been modified")
+        new = merge_patch(live, copy(patch))
+        if _has_status(kind):
+            new = {
+                **{k: v for k, v in new.items() if k != "status"},
+                **({"status": live["status"]} if "status" in live else {}),
+            }
+        _refuse_unknown(kind, new)
+        owners = ssa.update(shape_of(kind), live, new, ssa.Owner(PATCHER, "Update"))
+        return self._store(kind, live, _completed(kind, new), owners)
+
+    async def delete(self, kind: Kind, key: Key) -> None:
+        key = _key(kind, key)
+        self.writes.append(Write("delete", kind, key))
+        live = await self._live(kind, key)
+        if live is not None:
+            self._delete(kind, key, live)
+
+    async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
+        meta = obj["metadata"]
+        self.events.append(((meta.get("namespace", ""), meta["name"]), reason, message, warning))
+
+    def put(self, kind: Kind, obj: Object) -> Object:
+        """Write a whole object with its status, as users, kubelets and other controllers do; not logged."""
+        key = key_of(kind, obj)
+        live = self._objects.get((kind, key))
+        new = {"apiVersion": kind.api_version, "kind": kind.kind, **copy(obj)}
+        new["metadata"] = {**_server_fields(live), **new["metadata"]}
+        owners = ssa.update(shape_of(kind), live or {"metadata": {}}, new, ssa.Owner("test", "Update"))
+        return self._store(kind, live, _completed(kind, new), owners)
+
+    def remove(self, kind: Kind, key: Key) -> None:
+        """Delete as somebody else does; not logged."""
+        live = self._objects.get((kind, _key(kind, key)))
+        if live is not None:
+            self._delete(kind, _key(kind, key), live)
+
+    # How objects are kept.
+
+    async def _live(self, kind: Kind, key: Key) -> Object | None:
+        if (kind, key) not in self._objects and self._base is not None and (kind, key) not in self._hidden:
+            below = await self._base.get(kind, key)
+            if below is not None:
+                self._objects[kind, key] = copy(below)
+        return self._objects.get((kind, key))
+
+    async def _existing(self, verb: str, kind: Kind, key: Key) -> Object:
+        live = await self._live(kind, key)
+        if live is None:
+            raise Conflict(f"{verb} {kind.kind} {'/'.join(key)}: the object is gone")
+        return live
+
+    def _store(self, kind: Kind, live: Object | None, new: Object, owners: ssa.Owners) -> Object:
+        """Keep the new object; equal ones change nothing, not even the resourceVersion."""
+        key = key_of(kind, new)
+        before = live or {}
+        new["metadata"] = {**new["metadata"], **_server_fields(live)}
+        if live is not None and _content(before) == _content(new) and ssa.owners_of(before) == owners:
+            return copy(live)
+        meta = new["metadata"]
+        if live is None:
+            self._uids += 1
+            meta |= {"uid": f"00000000-0000-4000-8000-{self._uids:012d}", "creationTimestamp": self._now()}
+            if _has_generation(kind):
+                meta["generation"] = 1
+        elif _has_generation(kind) and _spec(before) != _spec(new):
+            meta["generation"] = before["metadata"].get("generation", 0) + 1
+        meta["managedFields"] = ssa.managed_fields(owners, kind.api_version, self._now())
+        self._put(kind, key, new, "ADDED" if live is None else "MODIFIED")
+        if meta.get("deletionTimestamp") and not meta.get("finalizers"):
+            self._gone(kind, key)
+        return copy(new)
+
+    def _put(self, kind: Kind, key: Key, new: Object, event: str) -> None:
+        self._version += 1
+        new["metadata"]["resourceVersion"] = str(self._version)
+        self._objects[kind, key] = new
+        self._tell(event, kind, new)
+
+    def _delete(self, kind: Kind, key: Key, live: Object) -> None:
+        if not live["metadata"].get("finalizers"):
+            self._gone(kind, key)
+        elif not live["metadata"].get("deletionTimestamp"):
+            new = copy(live)
+            new["metadata"] |= {"deletionTimestamp": self._now(), "deletionGracePeriodSeconds": 0}
+            if _has_generation(kind):
+                new["metadata"]["generation"] = new["metadata"].get("generation", 0) + 1
+            self._put(kind, key, new, "MODIFIED")
+
+    def _gone(self, kind: Kind, key: Key) -> None:
+        """Take the object out, and then what nobody owns any more."""
+        gone = self._objects.pop((kind, key))
+        self._hidden.add((kind, key))
+        self._version += 1
+        gone["metadata"]["resourceVersion"] = str(self._version)
+        self._tell("DELETED", kind, gone)
+        uid = gone["metadata"].get("uid")
+        for (of, other), obj in list(self._objects.items()):
+            owned = {ref["uid"] for ref in obj["metadata"].get("ownerReferences") or ()}
+            orphaned = uid in owned and not owned & self._uids_here()
+            if (of, other) in self._objects and (orphaned or (kind == NAMESPACE and other[0] == key[1])):
+                self._delete(of, other, obj)
+
+    def _uids_here(self) -> set[str]:
+        return {obj["metadata"].get("uid", "") for obj in self._objects.values()}
+
+    def _tell(self, event: str, kind: Kind, obj: Object) -> None:
+        for listener in self._listeners:
+            listener(event, kind, copy(obj))
+
+    def _now(self) -> str:
+        seconds = self._clock.now() if self._clock else float(self._version)
+        return datetime.fromtimestamp(seconds, UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+_SERVER = (
+    "uid",
+    "creationTimestamp",
+    "generation",
+    "resourceVersion",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
+
+
+def _server_fields(live: Object | None) -> Object:
+    """What only the server writes."""
+    meta = (live or {}).get("metadata") or {}
+    return {name: meta[name] for name in _SERVER if name in meta}
+
+
+def _key(kind: Kind, key: Key) -> Key:
+    return key if kind.namespaced else ("", key[1])
+
+
+def key_of(kind: Kind, obj: Object) -> Key:
+    meta = obj["metadata"]
+    return (meta.get("namespace", "") if kind.namespaced else "", meta["name"])
+
+
+def _has_status(kind: Kind) -> bool:
+    """Whether the status is a subresource, which other writes leave alone."""
+    return "." in kind.group or kind in (*WORKLOADS, JOB, POD)
+
+
+def _has_generation(kind: Kind) -> bool:
+    return _has_status(kind)
+
+
+def _content(obj: Object) -> Object:
+    meta = {k: v for k, v in obj["metadata"].items() if k not in ("managedFields", "resourceVersion", "generation")}
+    return {**obj, "metadata": meta}
+
+
+def _spec(obj: Object) -> Object:
+    return {k: v for k, v in obj.items() if k not in ("metadata", "status")}
+
+
+def _refuse_unknown(kind: Kind, obj: Object) -> None:
+    unknown = unknown_fields(shape_of(kind), obj)
+    if unknown:
+        lines = "; ".join(f"{path}: field not declared in schema" for path in unknown)
+        raise Refused(f"apply {kind.kind} {'/'.join(key_of(kind, obj))}: {lines}" if "metadata" in obj else lines)
+
+
+def _completed(kind: Kind, obj: Object) -> Object:
+    """Defaults filled in, and refused when it is not valid, with all errors."""
+    schema = schema_of(kind)
+    if schema is None:
+        return obj
+    new: Object = with_defaults(schema, obj)
+    try:
+        BY_KIND[kind.kind].model_validate({k: v for k, v in new.items() if k in ("metadata", "spec")})
+    except ValidationError as error:
+        lines = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
+        raise Refused(f"apply {kind.kind} {'/'.join(key_of(kind, obj))}: {'; '.join(lines)}") from None
+    return new
+
+
+def merge_patch(target: Any, patch: Any) -> Any:
+    """RFC 7386."""
+    if not isinstance(patch, dict):
+        return patch
+    out = dict(target) if isinstance(target, dict) else {}
+    for name, value in patch.items():
+        if value is None:
+            out.pop(name, None)
+        else:
+            out[name] = merge_patch(out.get(name), value)
+    return out
+
+
+def copy(value: T) -> T:
+    """A deep copy of JSON; several times faster than copy.deepcopy."""
+    return cast("T", _copy(value))
+
+
+def _copy(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {k: _copy(v) for k, v in value.items()}
+    return [_copy(v) for v in value] if isinstance(value, list) else value

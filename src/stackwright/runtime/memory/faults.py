@@ -1,0 +1,118 @@
+"""Kills the operator at any write: a Crash before or after the n-th one, over all ports together.
+
+A scenario runs with every n in turn, starts again with what is in the cluster, and must end in the same state.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Awaitable, Mapping
+from typing import Any, TypeVar
+
+from stackwright.api.meta import Kind
+from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Key, Object, SqlAccount
+from stackwright.core.ports import Broker, Cluster, Helm, Identity, Ports, Sql
+
+T = TypeVar("T")
+
+
+class Crash(BaseException):
+    """The process is gone: nothing that catches Exception may go on."""
+
+
+class Fuse:
+    """Counts writes from 1 and crashes at the n-th, before it is done or after; 0 never. `count` is how many were."""
+
+    def __init__(self, crash_at: int = 0, after: bool = False) -> None:
+        self.crash_at = crash_at
+        self.after = after
+        self.count = 0
+
+    async def write(self, what: Awaitable[T]) -> T:
+        self.count += 1
+        due = self.count == self.crash_at
+        if due and not self.after:
+            if hasattr(what, "close"):
+                what.close()
+            raise Crash(f"before write {self.count}")
+        result = await what
+        if due:
+            raise Crash(f"after write {self.count}")
+        return result
+
+
+class FaultyCluster:
+    def __init__(self, inner: Cluster, crash_at: int = 0, after: bool = False, fuse: Fuse | None = None) -> None:
+        self.fuse = fuse or Fuse(crash_at, after)
+        self._inner = inner
+
+    async def get(self, kind: Kind, key: Key) -> Object | None:
+        return await self._inner.get(kind, key)
+
+    async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
+        return await self._inner.list(kind, namespace, labels)
+
+    async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return await self.fuse.write(self._inner.apply(kind, obj, manager))
+
+    async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return await self.fuse.write(self._inner.apply_status(kind, obj, manager))
+
+    async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
+        return await self.fuse.write(self._inner.patch(kind, key, patch))
+
+    async def delete(self, kind: Kind, key: Key) -> None:
+        await self.fuse.write(self._inner.delete(kind, key))
+
+    async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
+        await self.fuse.write(self._inner.event(obj, reason, message, warning))
+
+
+class FaultyHelm:
+    def __init__(self, inner: Helm, fuse: Fuse) -> None:
+        self._inner, self._fuse = inner, fuse
+
+    async def upgrade(self, action: HelmUpgrade) -> None:
+        await self._fuse.write(self._inner.upgrade(action))
+
+    async def rollback(self, release: Key, revision: int) -> None:
+        await self._fuse.write(self._inner.rollback(release, revision))
+
+    async def uninstall(self, release: Key) -> None:
+        await self._fuse.write(self._inner.uninstall(release))
+
+
+class FaultySql:
+    def __init__(self, inner: Sql, fuse: Fuse) -> None:
+        self._inner, self._fuse = inner, fuse
+
+    async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None:
+        await self._fuse.write(self._inner.account(action, admin, password))
+
+
+class FaultyBroker:
+    def __init__(self, inner: Broker, fuse: Fuse) -> None:
+        self._inner, self._fuse = inner, fuse
+
+    async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None:
+        await self._fuse.write(self._inner.account(action, admin, password))
+
+
+class FaultyIdentity:
+    def __init__(self, inner: Identity, fuse: Fuse) -> None:
+        self._inner, self._fuse = inner, fuse
+
+    async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
+        await self._fuse.write(self._inner.entry(action, admin, password))
+
+
+def faulty(ports: Ports, fuse: Fuse) -> Ports:
+    """All ports on one fuse."""
+    wrapped: dict[str, Any] = {
+        "cluster": FaultyCluster(ports.cluster, fuse=fuse),
+        "helm": FaultyHelm(ports.helm, fuse),
+        "sql": FaultySql(ports.sql, fuse),
+        "broker": FaultyBroker(ports.broker, fuse),
+        "identity": FaultyIdentity(ports.identity, fuse),
+    }
+    return dataclasses.replace(ports, **wrapped)

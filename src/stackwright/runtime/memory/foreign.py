@@ -1,0 +1,181 @@
+"""Helm, SQL, RabbitMQ, Keystone, clock and entropy in memory: they note what they were asked, and can be made to fail.
+
+`fail` maps what is addressed (a chart, a host, a service) to the exception that is raised; take the entry out and the
+system works again. MemoryHelm leaves in the cluster what Helm leaves there: the record Secret and the workloads.
+"""
+
+from __future__ import annotations
+
+import base64
+import random
+import string
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, JOB, SECRET, STATEFULSET
+from stackwright.api.meta import Kind
+from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Key, Object, SqlAccount
+from stackwright.core.ports import Clock, Refused
+from stackwright.runtime.memory.cluster import MemoryCluster
+
+Workloads = Callable[[str, Mapping[str, Any]], list[Object]]
+RELEASE_LABEL = "app.kubernetes.io/instance"
+DIGEST_LABEL = "stackwright.dev/digest"
+_KINDS: Mapping[str, Kind] = {kind.kind: kind for kind in (DEPLOYMENT, STATEFULSET, DAEMONSET, JOB)}
+
+
+class FrozenClock:
+    """Stands still until it is set."""
+
+    def __init__(self, start: float = 1_750_000_000.0) -> None:
+        self.time = start
+
+    def now(self) -> float:
+        return self.time
+
+    def forward(self, seconds: float) -> None:
+        self.time += seconds
+
+
+class SeededEntropy:
+    """The same passwords in each run; never for a real cloud."""
+
+    def __init__(self, seed: int = 0) -> None:
+        self._random = random.Random(seed)  # noqa: S311 - predictable is the point
+
+    def password(self) -> str:
+        return "".join(self._random.choices(string.ascii_letters + string.digits, k=32))
+
+    def fernet_key(self) -> str:
+        return base64.urlsafe_b64encode(self._random.randbytes(32)).decode()
+
+
+class MemorySql:
+    def __init__(self, fail: dict[str, Exception] | None = None) -> None:
+        self.calls: list[SqlAccount] = []
+        self.users: dict[tuple[str, str], str] = {}
+        self.databases: set[tuple[str, str]] = set()
+        self.fail = fail if fail is not None else {}
+
+    async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None:
+        self.calls.append(action)
+        _maybe_fail(self.fail, action.host)
+        if not admin.get("password"):
+            raise Refused(f"Secret {'/'.join(action.admin_secret)} has no key password")
+        if action.absent:
+            self.users.pop((action.host, action.username), None)
+            if action.drop_database:
+                self.databases.discard((action.host, action.database))
+            return
+        self.users[action.host, action.username] = password
+        self.databases.add((action.host, action.database))
+
+
+class MemoryBroker:
+    def __init__(self, fail: dict[str, Exception] | None = None) -> None:
+        self.calls: list[BrokerAccount] = []
+        self.users: dict[tuple[str, str], str] = {}
+        self.vhosts: set[tuple[str, str]] = set()
+        self.fail = fail if fail is not None else {}
+
+    async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None:
+        self.calls.append(action)
+        _maybe_fail(self.fail, action.host)
+        if action.absent:
+            self.users.pop((action.host, action.username), None)
+            self.vhosts.discard((action.host, action.vhost))
+            return
+        self.users[action.host, action.username] = password
+        self.vhosts.add((action.host, action.vhost))
+
+
+class MemoryIdentity:
+    def __init__(self, fail: dict[str, Exception] | None = None) -> None:
+        self.calls: list[CatalogEntry] = []
+        self.users: dict[str, str] = {}
+        self.catalog: dict[str, Mapping[str, Any]] = {}
+        self.fail = fail if fail is not None else {}
+
+    async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
+        self.calls.append(action)
+        name = str(action.spec["serviceName"])
+        _maybe_fail(self.fail, name)
+        if action.absent:
+            self.users.pop(str(action.spec["username"]), None)
+            self.catalog.pop(name, None)
+            return
+        self.users[str(action.spec["username"])] = password
+        self.catalog[name] = action.spec
+
+
+class MemoryHelm:
+    """Releases as Helm keeps them, and the workloads that `workloads(chart, values)` says a chart makes."""
+
+    def __init__(self, cluster: MemoryCluster, clock: Clock, workloads: Workloads | None = None) -> None:
+        self.calls: list[tuple[str, Key]] = []
+        self.fail: dict[str, Exception] = {}
+        self._cluster = cluster
+        self._clock = clock
+        self._workloads = workloads or (lambda chart, values: [])
+        self._charts: dict[tuple[Key, int], tuple[str, Mapping[str, Any], str]] = {}
+
+    async def upgrade(self, action: HelmUpgrade) -> None:
+        self.calls.append(("upgrade", action.release))
+        _maybe_fail(self.fail, action.chart)
+        self._install(action.release, (action.chart, action.values, action.digest))
+
+    async def rollback(self, release: Key, revision: int) -> None:
+        self.calls.append(("rollback", release))
+        if (release, revision) not in self._charts:
+            raise Refused(f"release {'/'.join(release)} has no revision {revision}")
+        self._install(release, self._charts[release, revision])
+
+    async def uninstall(self, release: Key) -> None:
+        self.calls.append(("uninstall", release))
+        for secret in self._records(release):
+            self._cluster.remove(SECRET, (release[0], secret["metadata"]["name"]))
+        self._prune(release, keep=set())
+
+    def record(self, release: Key, revision: int, state: str, digest: str = "") -> None:
+        """Write the record of one revision in any state, e.g. pending-upgrade after a kill."""
+        labels = {
+            "owner": "helm", "name": release[1], "status": state, "version": str(revision),
+            "modifiedAt": str(int(self._clock.now())), DIGEST_LABEL: digest,
+        }  # fmt: skip
+        name = f"sh.helm.release.v1.{release[1]}.v{revision}"
+        secret = {"metadata": {"name": name, "namespace": release[0], "labels": labels}, "type": "helm.sh/release.v1"}
+        self._cluster.put(SECRET, secret)
+
+    def _install(self, release: Key, content: tuple[str, Mapping[str, Any], str]) -> None:
+        revision = 0
+        for secret in self._records(release):
+            labels = secret["metadata"]["labels"]
+            revision = max(revision, int(labels["version"]))
+            if labels["status"] == "deployed":
+                self._cluster.put(
+                    SECRET, {**secret, "metadata": {**secret["metadata"], "labels": {**labels, "status": "superseded"}}}
+                )
+        self._charts[release, revision + 1] = content
+        self.record(release, revision + 1, "deployed", content[2])
+        made = set()
+        for obj in self._workloads(content[0], content[1]):
+            meta = {**obj["metadata"], "namespace": release[0]}
+            meta["labels"] = {**(meta.get("labels") or {}), RELEASE_LABEL: release[1]}
+            kind = _KINDS[obj["kind"]]
+            made.add((kind, meta["name"]))
+            self._cluster.put(kind, {**obj, "metadata": meta})
+        self._prune(release, keep=made)
+
+    def _prune(self, release: Key, keep: set[tuple[Kind, str]]) -> None:
+        for kind in _KINDS.values():
+            for obj in self._cluster.all(kind, release[0], {RELEASE_LABEL: release[1]}):
+                if (kind, obj["metadata"]["name"]) not in keep:
+                    self._cluster.remove(kind, (release[0], obj["metadata"]["name"]))
+
+    def _records(self, release: Key) -> list[Object]:
+        return self._cluster.all(SECRET, release[0], {"owner": "helm", "name": release[1]})
+
+
+def _maybe_fail(fail: Mapping[str, Exception], what: str) -> None:
+    if what in fail:
+        raise fail[what]

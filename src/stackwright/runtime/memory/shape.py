@@ -1,0 +1,152 @@
+"""How the fields of an object merge under server-side apply: which lists are maps or sets, which fields are declared.
+
+For our kinds it is read from the CRDs' schemas, so it is what the API server knows. For built-in kinds it is a short
+table by field name that covers what the operator writes; a field it does not know is a struct with atomic lists.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.api.crd import KEEP, crd
+from stackwright.api.meta import Kind
+from stackwright.api.registry import RESOURCES
+
+# Maps whose keys are the user's, not the schema's.
+_MAPS = {
+    "labels",
+    "annotations",
+    "data",
+    "stringData",
+    "binaryData",
+    "matchLabels",
+    "nodeSelector",
+    "limits",
+    "requests",
+}
+# List → keys of its items; () is a set of scalars. All other lists are replaced as a whole.
+_LISTS: Mapping[str, tuple[str, ...]] = {
+    "ownerReferences": ("uid",),
+    "finalizers": (),
+    "conditions": ("type",),
+    "containers": ("name",),
+    "initContainers": ("name",),
+    "volumes": ("name",),
+    "env": ("name",),
+    "imagePullSecrets": ("name",),
+    "volumeMounts": ("mountPath",),
+}
+
+
+@dataclass(frozen=True)
+class Shape:
+    """One node. `keys` is None unless the node is a list of which the items have an identity.
+
+    children   declared fields, or None when any name may be used
+    free       fields that are not declared are kept
+    """
+
+    children: Mapping[str, Any] | None = None
+    free: bool = False
+    builtin: bool = False
+    keys: tuple[str, ...] | None = None
+    schema: Mapping[str, Any] | None = None
+
+    def field(self, name: str) -> Shape:
+        if self.builtin:
+            return _builtin(name)
+        if self.children is not None and name in self.children:
+            return _of_schema(self.children[name]) if isinstance(self.children[name], dict) else self.children[name]
+        extra = (self.schema or {}).get("additionalProperties")
+        return _of_schema(extra) if isinstance(extra, dict) else FREE
+
+    def declares(self, name: str) -> bool:
+        """Declared by the schema, as against a key of a map."""
+        return self.builtin or (self.children is not None and name in self.children)
+
+    def item(self) -> Shape:
+        """Shape of this list's items."""
+        return BUILTIN if self.builtin else _of_schema((self.schema or {}).get("items") or {})
+
+    def step(self, element: str) -> Shape:
+        """Below one path element: `f:name` is a field, all others are items."""
+        return self.field(element[2:]) if element.startswith("f:") else self.item()
+
+
+FREE = Shape(free=True)
+BUILTIN = Shape(builtin=True)
+
+
+@functools.cache
+def _builtin(name: str) -> Shape:
+    return FREE if name in _MAPS else Shape(builtin=True, keys=_LISTS.get(name))
+
+
+def _of_schema(schema: Mapping[str, Any]) -> Shape:
+    keys = None
+    if schema.get("x-kubernetes-list-type") == "map":
+        keys = tuple(schema["x-kubernetes-list-map-keys"])
+    elif schema.get("x-kubernetes-list-type") == "set":
+        keys = ()
+    return Shape(children=schema.get("properties"), free=bool(schema.get(KEEP)), keys=keys, schema=schema)
+
+
+@functools.cache
+def _schemas() -> Mapping[tuple[str, str], Mapping[str, Any]]:
+    return {
+        (resource.KIND.group, resource.KIND.kind): crd(resource)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+        for resource in RESOURCES
+    }
+
+
+def schema_of(kind: Kind) -> Mapping[str, Any] | None:
+    """The schema of one of our kinds; None for others."""
+    return _schemas().get((kind.group, kind.kind))
+
+
+@functools.cache
+def shape_of(kind: Kind) -> Shape:
+    schema = schema_of(kind)
+    if schema is None:
+        return BUILTIN
+    envelope = {"apiVersion": BUILTIN, "kind": BUILTIN, "metadata": BUILTIN}
+    return Shape(children={**envelope, **schema["properties"]}, schema=schema)
+
+
+def with_defaults(schema: Mapping[str, Any], value: Any) -> Any:
+    """The value with the schema's defaults where its parents are there, as the API server stores it."""
+    if isinstance(value, list):
+        return [with_defaults(schema.get("items") or {}, item) for item in value]
+    if not isinstance(value, dict):
+        return value
+    out = dict(value)
+    for name, child in (schema.get("properties") or {}).items():
+        if name not in out and "default" in child:
+            out[name] = child["default"]
+        if name in out:
+            out[name] = with_defaults(child, out[name])
+    extra = schema.get("additionalProperties")
+    if isinstance(extra, dict):
+        out.update({k: with_defaults(extra, v) for k, v in value.items()})
+    return out
+
+
+def unknown_fields(shape: Shape, value: Any, path: str = "") -> list[str]:
+    """Paths of fields that the schema does not have; the API refuses them under strict validation."""
+    if shape.builtin or shape.schema is None:
+        return []
+    if isinstance(value, list):
+        return [p for i, item in enumerate(value) for p in unknown_fields(shape.item(), item, f"{path}[{i}]")]
+    if not isinstance(value, dict):
+        return []
+    found = []
+    closed = shape.children is not None and not shape.free
+    for name, child in value.items():
+        if closed and not shape.declares(name):
+            found.append(f"{path}.{name}")
+        else:
+            found += unknown_fields(shape.field(name), child, f"{path}.{name}")
+    return found

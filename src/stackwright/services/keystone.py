@@ -1,0 +1,165 @@
+"""Keystone: the identity service, with the client pod that holds the OpenStack command line.
+
+Its Fernet keys are made and rotated by the operator. The turn is a third of a token's life at most, so with three
+active keys no token outlives the key that reads it. Audit events go to the bus only when the cloud asks for them:
+by default Keystone does not wait for RabbitMQ.
+"""
+
+from __future__ import annotations
+
+from stackwright.api.contracts import DatabaseAccount, MessagingAccount
+from stackwright.api.services import Keystone, MariaDB, RabbitMQ
+from stackwright.services.declaration import (
+    CONTROL_PLANE,
+    Chart,
+    Context,
+    Contract,
+    Keys,
+    Secret,
+    Service,
+    Values,
+    placed,
+)
+from stackwright.services.memcached import servers
+from stackwright.services.sizes import SIZES
+
+ADMIN_SECRET = "keystone-admin"  # noqa: S105 - the name of a Secret
+DATABASE_SECRET = "keystone-database"  # noqa: S105
+MESSAGING_SECRET = "keystone-messaging"  # noqa: S105
+FERNET_KEYS = "keystone-fernet-keys"
+CREDENTIAL_KEYS = "keystone-credential-keys"
+PORT = 5000
+TOKEN_EXPIRATION = 12 * 3600
+MAX_ACTIVE_KEYS = 7
+CREDENTIAL_TURN = 30 * 24 * 3600
+
+CLOUDS_YAML = """\
+clouds:
+  openstack:
+    auth:
+      auth_url: {auth_url}
+      username: {username}
+      password: {password}
+      project_name: {project_name}
+      user_domain_name: {user_domain_name}
+      project_domain_name: {project_domain_name}
+    region_name: {region_name}
+    interface: internal
+    identity_api_version: 3
+"""
+
+
+def auth_url(context: Context) -> str:
+    return f"http://{context.host('keystone-api')}:{PORT}/v3"
+
+
+def _admin(context: Context) -> dict[str, str]:
+    """Names of the administrator, from `features.keystone.users.admin` where the cloud sets them."""
+    names = {"project_name": "admin", "user_domain_name": "Default", "project_domain_name": "Default"}
+    return {**names, **{k: v for k, v in context.spec.settings.get("admin", {}).items() if k in names}}
+
+
+def _cadf(context: Context) -> str:
+    """Where audit events go: messagingv2, log, or nowhere."""
+    return str(context.spec.settings.get("cadf", ""))
+
+
+def _values(context: Context) -> Values:
+    spec = context.spec
+    size = SIZES[spec.size]
+    audit = {"driver": _cadf(context)} if _cadf(context) else {"driver": "noop"}
+    identity = {
+        "auth": {"admin": {"region_name": spec.region, "project_name": _admin(context)["project_name"]}},
+        "port": {"api": {"default": PORT}},
+    }
+    return {
+        "images": {"tags": {"keystone_api": context.image("keystone"), "keystone_db_sync": context.image("keystone")}},
+        "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "identity": identity},
+        "labels": placed(CONTROL_PLANE, "api", "job"),
+        "pod": {"replicas": {"api": size.keystone}},
+        "secrets": {
+            "oslo_db": {"keystone": DATABASE_SECRET},
+            "oslo_messaging": {"keystone": MESSAGING_SECRET if _cadf(context) == "messagingv2" else None},
+            "fernet": FERNET_KEYS,
+            "credential": CREDENTIAL_KEYS,
+            "identity": {"admin": ADMIN_SECRET},
+        },
+        "conf": {
+            "keystone": {
+                "DEFAULT": {"debug": spec.log_level == "DEBUG"},
+                "token": {"provider": "fernet", "expiration": TOKEN_EXPIRATION},
+                "fernet_tokens": {"max_active_keys": MAX_ACTIVE_KEYS},
+                "cache": {
+                    "enabled": True,
+                    "backend": "dogpile.cache.pymemcache",
+                    "memcache_servers": servers(spec, context.namespace),
+                    # A cache that is down must cost little: requests go on without it.
+                    "memcache_socket_timeout": 1,
+                    "enable_retry_client": False,
+                },
+                "oslo_messaging_notifications": audit,
+            },
+            "keystone_api_uwsgi": {"uwsgi": {"processes": size.keystone_workers}},
+            "logging": {"logger_root": {"level": spec.log_level}},
+        },
+    }
+
+
+def _client_values(context: Context) -> Values:
+    return {
+        "images": {"tags": {"keystone_client": context.image("keystoneclient")}},
+        "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
+        "labels": placed(CONTROL_PLANE, "client"),
+        "secrets": {"identity": {"admin": ADMIN_SECRET}},
+    }
+
+
+def _secrets(context: Context) -> tuple[Secret, ...]:
+    fixed = {"username": "admin", "auth_url": auth_url(context), "region_name": context.spec.region}
+    fixed |= _admin(context)
+    return (Secret(ADMIN_SECRET, fixed=fixed, templates={"clouds.yaml": CLOUDS_YAML}),)
+
+
+def _keys(context: Context) -> tuple[Keys, ...]:
+    # Keystone accepts a token for its life and 2 days more (allow_expired_window), so the oldest of
+    # max_active keys must be that old before it goes.
+    window = TOKEN_EXPIRATION + 2 * 24 * 3600
+    return (
+        Keys(FERNET_KEYS, every=window / (MAX_ACTIVE_KEYS - 2), max_active=MAX_ACTIVE_KEYS),
+        # Nothing re-encrypts stored credentials at a turn, so no key that may have encrypted one is ever dropped.
+        Keys(CREDENTIAL_KEYS, every=CREDENTIAL_TURN, max_active=100),
+    )
+
+
+def _contracts(context: Context) -> tuple[Contract, ...]:
+    database = Contract(
+        "Database",
+        DatabaseAccount.KIND,
+        "mariadb",
+        MariaDB.KIND,
+        {"instance": "mariadb", "database": "keystone", "username": "keystone", "secretName": DATABASE_SECRET},
+    )
+    if _cadf(context) != "messagingv2":
+        return (database,)
+    bus = Contract(
+        "Messaging",
+        MessagingAccount.KIND,
+        "rabbitmq",
+        RabbitMQ.KIND,
+        {"instance": "rabbitmq", "vhost": "keystone", "username": "keystone", "secretName": MESSAGING_SECRET},
+    )
+    return (database, bus)
+
+
+SERVICE = Service(
+    service="identity",
+    name="keystone",
+    group="openstack",
+    resource=Keystone,
+    charts=(Chart("keystone", _values), Chart("keystoneclient", _client_values)),
+    secrets=_secrets,
+    keys=_keys,
+    contracts=_contracts,
+    settings={"admin": dict, "cadf": str},
+    conf_files={"keystone": "keystone"},
+)

@@ -1,0 +1,46 @@
+"""MariaDB: the Galera cluster that holds every service's database.
+
+Durability is not a matter of size: InnoDB flushes at each commit and keeps its doublewrite buffer everywhere. The
+`mariadb` Service reaches only the pod that the primary controller labels.
+"""
+
+from __future__ import annotations
+
+from stackwright.api.services import MariaDB
+from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Values, placed
+from stackwright.services.sizes import SIZES
+
+ROOT_SECRET = "mariadb-root"  # noqa: S105 - the name of a Secret
+PORT = 3306
+
+
+def _values(context: Context) -> Values:
+    size = SIZES[context.spec.size]
+    return {
+        "images": {"tags": {"mariadb": context.image("mariadb")}},
+        "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
+        "labels": placed(CONTROL_PLANE, "server"),
+        "pod": {"replicas": {"server": size.mariadb}},
+        "volume": {"class_name": context.spec.storage_class, "size": "5Gi"},
+        "secrets": {"oslo_db": {"root": ROOT_SECRET}},
+        "conf": {
+            "mariadb": {
+                "mysqld": {
+                    "max_connections": size.mariadb_connections,
+                    "innodb_buffer_pool_size": f"{size.mariadb_buffer_pool}M",
+                    "innodb_flush_log_at_trx_commit": 1,
+                    "innodb_doublewrite": 1,
+                }
+            }
+        },
+    }
+
+
+SERVICE = Service(
+    service="database",
+    name="mariadb",
+    group="infra",
+    resource=MariaDB,
+    charts=(Chart("mariadb", _values),),
+    secrets=lambda context: (Secret(ROOT_SECRET, fixed={"username": "root"}),),
+)

@@ -1,0 +1,36 @@
+"""Memcached: the cache that all services share; what is in it may be lost at any time."""
+
+from __future__ import annotations
+
+from stackwright.api.services import Memcached, ServiceSpec
+from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Service, Values, placed
+from stackwright.services.sizes import SIZES
+
+PORT = 11211
+
+
+def servers(spec: ServiceSpec, namespace: str) -> list[str]:
+    """Addresses of all instances, as oslo.cache takes them."""
+    count = SIZES[spec.size].memcached
+    suffix = f"memcached.{namespace}.svc.{spec.cluster_domain}:{PORT}"
+    return [f"memcached-{index}.{suffix}" for index in range(count)]
+
+
+def _values(context: Context) -> Values:
+    size = SIZES[context.spec.size]
+    return {
+        "images": {"tags": {"memcached": context.image("memcached")}},
+        "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
+        "labels": placed(CONTROL_PLANE, "server"),
+        "pod": {"replicas": {"server": size.memcached}},
+        "conf": {"memcached": {"memory": size.memcached_memory}},
+    }
+
+
+SERVICE = Service(
+    service="memcached",
+    name="memcached",
+    group="infra",
+    resource=Memcached,
+    charts=(Chart("memcached", _values),),
+)

@@ -1,0 +1,11 @@
+"""All declarations. A new service is one module and one line here."""
+
+from __future__ import annotations
+
+from stackwright.services import keystone, mariadb, memcached, rabbitmq
+from stackwright.services.declaration import Service
+
+SERVICES: tuple[Service, ...] = (mariadb.SERVICE, rabbitmq.SERVICE, memcached.SERVICE, keystone.SERVICE)
+
+BY_SERVICE = {declared.service: declared for declared in SERVICES}
+BY_KIND = {declared.kind.kind: declared for declared in SERVICES}

@@ -1,0 +1,36 @@
+"""Presets and sizes, as data: which services a cloud has, and how many and how large their pods are."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stackwright.api.services import Size
+
+PRESETS: dict[str, tuple[str, ...]] = {
+    "core": ("database", "messaging", "memcached", "identity"),
+}
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """Pods of each component, uWSGI workers of an API, and memory of the infrastructure (MiB).
+
+    The intended cloud: single is one node for trial and tests, tiny about 10 computes, small 50, medium 300.
+    """
+
+    mariadb: int
+    memcached: int
+    keystone: int
+    keystone_workers: int
+    mariadb_buffer_pool: int
+    mariadb_connections: int
+    rabbitmq_memory: int
+    memcached_memory: int
+
+
+SIZES: dict[Size, Sizing] = {
+    "single": Sizing(1, 1, 1, 2, 128, 500, 512, 64),
+    "tiny": Sizing(3, 3, 3, 2, 1024, 2000, 1024, 256),
+    "small": Sizing(3, 3, 6, 2, 4096, 4000, 2048, 1024),
+    "medium": Sizing(3, 3, 15, 2, 16384, 8000, 8192, 4096),
+}

@@ -1,0 +1,57 @@
+"""A real API server (etcd and kube-apiserver only) for the whole session, with our CRDs in it."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Iterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.api.crd import crd
+from stackwright.api.kinds import CRD
+from stackwright.api.registry import RESOURCES
+from stackwright.core import conditions
+
+
+@pytest.fixture(scope="session")
+def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """Path of a kubeconfig. STACKWRIGHT_TEST_KUBECONFIG gives a cluster that is there already (it is written to)."""
+    given = os.environ.get("STACKWRIGHT_TEST_KUBECONFIG")
+    if given:
+        _install_crds(given)
+        yield given
+        return
+    ephemeral = pytest.importorskip("stackwright.local.ephemeral")
+    with ephemeral.control_plane(tmp_path_factory.mktemp("control-plane")) as path:
+        _install_crds(str(path))
+        yield str(path)
+
+
+def _install_crds(path: str) -> None:
+    async def install() -> None:
+        cluster = KubernetesCluster.from_file(path)
+        for resource in RESOURCES:
+            await cluster.apply(CRD, crd(resource), "test")
+        try:
+            async with asyncio.timeout(30):
+                while not all(_established(obj) for obj in await cluster.list(CRD)):
+                    await asyncio.sleep(0.1)
+        finally:
+            await cluster.close()
+
+    asyncio.run(install())
+
+
+def _established(obj: dict[str, Any]) -> bool:
+    return (conditions.find(obj, "Established") or {}).get("status") == "True"
+
+
+@pytest_asyncio.fixture
+async def cluster(kubeconfig: str) -> AsyncIterator[KubernetesCluster]:
+    connected = KubernetesCluster.from_file(kubeconfig)
+    yield connected
+    await connected.close()

@@ -1,0 +1,205 @@
+"""The charts: rendered by the real helm, compared with golden files, and held to rules that all of them share.
+
+`UPDATE_GOLDEN=1 pytest tests/unit/test_charts.py` writes the golden files anew; read the difference first.
+"""
+
+import functools
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+CHARTS = sorted(path.parent for path in (ROOT / "charts").glob("*/Chart.yaml") if path.parent.name != "lib")
+CASES = sorted((ROOT / "tests/golden/charts").glob("*/*/values.yaml"))
+WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
+NEEDS_TOKEN = {"stackwright", "local-volume-provisioner"}
+
+
+@functools.cache
+def find_helm() -> str:
+    try:
+        from stackwright.local.tools import binary
+
+        path = binary("helm")
+    except Exception:  # the tool may not be built yet; any helm will do
+        path = None
+    found = str(path) if path and Path(path).exists() else shutil.which("helm") or shutil.which("/usr/local/bin/helm")
+    assert found, "these tests need helm: build the tools, or put helm into PATH"
+    return found
+
+
+@functools.cache
+def helm(*args: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([find_helm(), *args], capture_output=True, text=True, timeout=60)
+
+
+def render(case: Path) -> str:
+    chart = case.parents[1].name
+    done = helm("template", chart, str(ROOT / "charts" / chart), "--namespace=openstack", f"--values={case}")
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@functools.cache
+def objects(case: Path) -> list[dict]:
+    return [item for item in yaml.load_all(render(case), yaml.CSafeLoader) if item]
+
+
+def name_of(case: Path) -> str:
+    return f"{case.parents[1].name}/{case.parent.name}"
+
+
+each_case = pytest.mark.parametrize("case", CASES, ids=name_of)
+each_chart = pytest.mark.parametrize("chart", CHARTS, ids=lambda path: path.name)
+
+
+@each_case
+def test_renders_as_the_golden_file(case: Path) -> None:
+    golden = case.with_name("rendered.yaml")
+    if os.environ.get("UPDATE_GOLDEN"):
+        golden.write_text(render(case))
+    assert render(case) == golden.read_text()
+
+
+@each_chart
+def test_every_chart_has_a_golden_case(chart: Path) -> None:
+    assert any(case.parents[1].name == chart.name for case in CASES)
+
+
+@each_chart
+def test_lint(chart: Path) -> None:
+    done = helm("lint", "--strict", "--quiet", str(chart))
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@each_chart
+def test_the_library_is_a_relative_link(chart: Path) -> None:
+    assert str((chart / "charts/stackwright-lib").readlink()) == "../../lib"
+
+
+@each_chart
+def test_unknown_values_are_refused_by_name(chart: Path) -> None:
+    done = helm("template", "x", str(chart), "--set=replicaCount=3,images.pull_policy=Sometimes")
+    assert done.returncode != 0
+    assert "additional properties 'replicaCount' not allowed" in done.stderr
+    assert "/images/pull_policy" in done.stderr
+
+
+@each_chart
+def test_an_image_is_asked_for_by_name(chart: Path) -> None:
+    done = helm("template", "x", str(chart))
+    assert done.returncode != 0
+    assert re.search(r"images\.tags\.\w+ is needed", done.stderr)
+
+
+@each_chart
+def test_every_value_is_explained(chart: Path) -> None:
+    """A comment `# --` stands before each value, or before the group that it is an option of."""
+    unexplained, explained_at = [], None
+    comment = False
+    for line in (chart / "values.yaml").read_text().splitlines():
+        indent = len(line) - len(line.lstrip())
+        if explained_at is not None and line.strip() and indent <= explained_at and not line.lstrip().startswith("#"):
+            explained_at = None
+        if line.lstrip().startswith("# --"):
+            comment = True
+        elif line.strip() and not line.lstrip().startswith("#"):
+            if comment:
+                explained_at = indent if explained_at is None else explained_at
+            elif explained_at is None and not line.rstrip().endswith(":"):
+                unexplained.append(line.strip())
+            comment = False
+    assert not unexplained
+
+
+@each_case
+def test_objects_have_the_labels_and_no_hooks(case: Path) -> None:
+    for item in objects(case):
+        assert {"application", "component", "release_group"} <= item["metadata"]["labels"].keys()
+        assert not any(key.startswith("helm.sh/hook") for key in item["metadata"].get("annotations", {}))
+    assert len({(item["kind"], item["metadata"]["name"]) for item in objects(case)}) == len(objects(case))
+
+
+@each_case
+def test_pods_run_with_few_rights(case: Path) -> None:
+    chart = case.parents[1].name
+    for item in objects(case):
+        if item["kind"] not in WORKLOADS:
+            continue
+        pod = item["spec"]["template"]["spec"]
+        assert pod["automountServiceAccountToken"] is (chart in NEEDS_TOKEN)
+        assert pod["securityContext"]["runAsNonRoot"] is (chart != "local-volume-provisioner")
+        assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        for container in pod.get("initContainers", []) + pod["containers"]:
+            context = container["securityContext"]
+            assert context["allowPrivilegeEscalation"] is False
+            assert context["readOnlyRootFilesystem"] is True
+            assert context["capabilities"]["drop"] == ["ALL"]
+            assert container["resources"].keys() >= {"requests", "limits"}
+            assert not any("tcpSocket" in container.get(f"{kind}Probe", {}) for kind in ("readiness", "liveness"))
+
+
+@each_case
+def test_rights_are_listed_one_by_one(case: Path) -> None:
+    for item in objects(case):
+        for rule in item.get("rules", []) if item["kind"].endswith("Role") else []:
+            assert "*" not in rule["apiGroups"] + rule["resources"] + rule["verbs"]
+            assert not {"escalate", "bind", "impersonate"} & set(rule["verbs"])
+
+
+@each_case
+def test_services_reach_a_named_port_of_their_pods(case: Path) -> None:
+    found = objects(case)
+    pods = [item["spec"]["template"] for item in found if item["kind"] in WORKLOADS]
+    for service in (item for item in found if item["kind"] == "Service"):
+        selector = {k: v for k, v in service["spec"]["selector"].items() if k != "mariadb-role"}
+        template = next(pod for pod in pods if selector.items() <= pod["metadata"]["labels"].items())
+        ports = {port["name"] for container in template["spec"]["containers"] for port in container["ports"]}
+        assert {port["targetPort"] for port in service["spec"]["ports"]} <= ports
+
+
+def job_name(*settings: str) -> str:
+    images = "images.tags.keystone_api=a,images.tags.keystone_db_sync=a"
+    done = helm("template", "keystone", str(ROOT / "charts/keystone"), f"--set={','.join([images, *settings])}")
+    found = [item for item in yaml.safe_load_all(done.stdout) if item and item["kind"] == "Job"]
+    return str(found[0]["metadata"]["name"])
+
+
+def test_a_job_is_another_when_its_image_or_configuration_is() -> None:
+    names = {
+        job_name(),
+        job_name("images.tags.keystone_db_sync=b"),
+        job_name("conf.keystone.token.expiration=60"),
+    }
+    assert len(names) == 3
+    assert job_name("pod.replicas.api=3", "release_group=null") == job_name()
+    assert all(re.fullmatch(r"keystone-db-sync-[0-9a-f]{8}", name) for name in names)
+
+
+def conf_file(case: str, name: str) -> str:
+    found = objects(ROOT / "tests/golden/charts" / case / "values.yaml")
+    return next(item["data"][name] for item in found if item["kind"] == "ConfigMap" and name in item["data"])
+
+
+def test_oslo_conf() -> None:
+    text = conf_file("keystone/public-endpoint", "keystone.conf")
+    assert text.startswith("[DEFAULT]\n")
+    for result in ("success", "pending"):
+        assert f"\nnotification_opt_out = identity.authenticate.{result}\n" in text
+    assert "memcache_servers = memcached-0.memcached:11211,memcached-1.memcached:11211\n" in text
+    assert "max_active_keys = 1000000\n" in text  # not 1e+06
+    assert "enabled = true\n" in text
+    assert "ignored_lockout" not in text
+
+
+def test_scripts_are_valid_bash() -> None:
+    scripts = sorted((ROOT / "charts").glob("*/bin/*.sh"))
+    assert scripts
+    for script in scripts:
+        done = subprocess.run(["bash", "-n", script], capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
