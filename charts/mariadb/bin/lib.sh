@@ -1,7 +1,7 @@
 # What the scripts of a MariaDB pod share. Read by bash from start.sh, state.sh, ready.sh and alive.sh.
 
 HOME_DIR=/var/lib/mysql    # the volume
-DATA=$HOME_DIR/data        # the database; it exists if and only if it is whole
+DATA=$HOME_DIR/data        # the database: made whole, or what a state transfer left
 CNF=/etc/mysql/stackwright/my.cnf
 RUN=/run/mysqld            # lost with the pod
 PHASE_FILE=$RUN/phase      # what the supervisor does now: waiting or running

@@ -43,13 +43,14 @@ make_database() {
 
 # "<uuid> <seqno>" of the data: -2 without any, -1 if it cannot be trusted (a transfer that was cut off).
 find_position() {
-    local uuid seqno
+    local uuid= seqno=
     [[ -d $DATA ]] || { echo "$NO_HISTORY -2"; return; }
     uuid=$(sed -n 's/^uuid: *//p' $DATA/grastate.dat 2>/dev/null)
     seqno=$(sed -n 's/^seqno: *//p' $DATA/grastate.dat 2>/dev/null)
     [[ ${uuid:-$NO_HISTORY} != "$NO_HISTORY" ]] || { echo "$NO_HISTORY -1"; return; }
     # After a crash only the InnoDB log knows.
-    [[ $seqno != -1 ]] || read -r uuid seqno < <(mariadbd --defaults-file=$CNF --wsrep-recover --datadir=$DATA 2>&1 |
+    [[ $seqno != -1 ]] || read -r uuid seqno < <(
+        mariadbd --defaults-file=$CNF --wsrep-recover --wsrep-cluster-address=gcomm:// --datadir=$DATA 2>&1 |
         sed -n 's/.*Recovered position: *\([0-9a-f-]*\):\(-\?[0-9]*\).*/\1 \2/p')
     echo "${uuid:-$NO_HISTORY} ${seqno:--1}"
 }

@@ -18,6 +18,8 @@ from stackwright.core.ports import Conflict, NotYet, Refused
 _RBAC = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"(?P<where>.*)')
 # Server-side apply reports a field that the schema does not have as an internal error of the server.
 _OUR_FAULT = ("field not declared in schema", "failed to create typed patch object", "duplicate entries for key")
+# Some refusals quote the whole object, which may hold a Secret's data.
+_QUOTED = re.compile(r'Invalid value: "\{.*\}": ', re.DOTALL)
 
 
 @dataclass(frozen=True)
@@ -82,4 +84,4 @@ def _causes(status: Mapping[str, Any], message: str) -> str:
     """All causes as `field: message`, or the message when the API gave no causes."""
     causes = (status.get("details") or {}).get("causes") or ()
     lines = [f"{cause['field']}: {cause['message']}" for cause in causes if cause.get("field") and cause.get("message")]
-    return "; ".join(lines) if lines else message
+    return "; ".join(" ".join(_QUOTED.sub("", line).split()) for line in lines or [message])

@@ -9,6 +9,7 @@ from __future__ import annotations
 import http.client
 import json
 import ssl
+from datetime import datetime
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -89,12 +90,14 @@ def _message(said: Any) -> str:
     return str(said.get("message", said)) if isinstance(said, dict) else str(said)
 
 
-def node_unready(node: dict[str, Any] | None) -> str | None:
-    """None when the node is Ready, else why not."""
+def node_unready(node: dict[str, Any] | None, since: float = 0) -> str | None:
+    """None when the node said after `since` that it is Ready, else why not."""
     if node is None:
         return "it has not registered"
     for condition in node.get("status", {}).get("conditions", []):
         if condition["type"] == "Ready":
+            if datetime.fromisoformat(condition["lastHeartbeatTime"]).timestamp() < since:
+                return "its kubelet has not reported since it was started"
             return None if condition["status"] == "True" else str(condition.get("message", "not ready"))
     return "it has not reported"
 

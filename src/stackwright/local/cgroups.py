@@ -34,6 +34,11 @@ def unified() -> bool:
     return (MOUNT / "cgroup.controllers").exists()
 
 
+def primary() -> Path:
+    """The one hierarchy to ask where one must be enough."""
+    return next((top for top in hierarchies() if top.name == "pids"), hierarchies()[0])
+
+
 def ensure(group: str) -> None:
     """Make a cgroup, and each one above it, ready to take processes."""
     for top in hierarchies():

@@ -108,7 +108,7 @@ class Builder:
         for program in recipe.go:
             image_inputs.stage_go_program(program, context, self.cluster)
         if recipe.rootfs:
-            make_rootfs(recipe.rootfs, context / "rootfs.tar")
+            make_rootfs(recipe.rootfs, context)
 
     def _run_containerfile(self, name: str, recipe: Recipe, scratch: Path) -> None:
         words = [
@@ -127,6 +127,8 @@ class Builder:
             words += ["--build-arg", f"PARENT={self.reference(recipe.base)}"]
         for key in ("title", "version", "licenses"):
             words += ["--label", f"org.opencontainers.image.{key}={getattr(recipe, key)}"]
+        if "package" in recipe.sources.values():
+            words += ["--build-arg", f"VERSION={recipe.version}"]
         words += lend(recipe)
         context = scratch / "context"
         self.buildah("build", *words, "--file", context / "Containerfile", context)
@@ -158,12 +160,13 @@ class Builder:
         return layers
 
 
-def make_rootfs(rootfs: RootFs, target: Path) -> None:
+def make_rootfs(rootfs: RootFs, context: Path) -> None:
     """Let mmdebstrap make a minimal Debian; it knows the archive of the suite itself."""
     options = [f"--dpkgopt={option}" for option in _DPKG_OPTIONS]
     options += [f"--include={','.join(rootfs.include)}"] if rootfs.include else []
+    options += [f"--customize-hook={context / rootfs.customize}"] if rootfs.customize else []
     options += ['--aptopt=APT::Install-Recommends "false"', '--aptopt=Acquire::Languages "none"']
-    run(["mmdebstrap", "--quiet", "--variant=minbase", *options, rootfs.suite, target], limit=_SLOW)
+    run(["mmdebstrap", "--quiet", "--variant=minbase", *options, rootfs.suite, context / "rootfs.tar"], limit=_SLOW)
 
 
 def lend(recipe: Recipe) -> list[str]:

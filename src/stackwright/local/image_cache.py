@@ -85,7 +85,7 @@ class ImageCache:
                 report("waiting for another process that builds images")
                 fcntl.flock(file, fcntl.LOCK_EX)
             for left in self.root.glob(f"{_UNFINISHED}*"):
-                shutil.rmtree(left)
+                shutil.rmtree(left, ignore_errors=True)  # a child of the killed one may still write
             yield
 
     @contextlib.contextmanager

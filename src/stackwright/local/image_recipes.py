@@ -17,6 +17,7 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from stackwright.local import image_inputs
+from stackwright.local.commands import LocalError
 from stackwright.local.config import IMAGE_PREFIX
 
 BUILDER_VERSION = 1
@@ -28,10 +29,11 @@ class Model(BaseModel):
 
 
 class RootFs(Model):
-    """A Debian root file system that mmdebstrap makes."""
+    """A Debian root file system that mmdebstrap makes. `customize` is a script of the context, run on it at the end."""
 
     suite: str
     include: tuple[str, ...] = ()
+    customize: str | None = None
 
 
 class Recipe(Model):
@@ -89,7 +91,7 @@ class Catalogue(Model):
         try:
             return self.images[name]
         except KeyError:
-            raise ValueError(f"no image {name!r}; there are: {', '.join(self.images)}") from None
+            raise LocalError(f"There is no image {name!r}, only: {', '.join(self.images)}.") from None
 
 
 def load(path: Path | None = None) -> Catalogue:

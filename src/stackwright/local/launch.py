@@ -20,11 +20,11 @@ def members(procs: pathlib.Path) -> list[int]:
         return []
 
 
-def end_leftovers(groups: list[str]) -> None:
+def end_leftovers(group: str) -> None:
     """First politely, after three seconds not."""
     start = time.monotonic()
     signaled: set[int] = set()
-    while left := {pid for group in groups for pid in members(pathlib.Path(group, "cgroup.procs"))}:
+    while left := set(members(pathlib.Path(group, "cgroup.procs"))):
         rude = time.monotonic() - start > 3
         for pid in left if rude else left - signaled:
             try:
@@ -37,10 +37,12 @@ def end_leftovers(groups: list[str]) -> None:
 
 def main() -> None:
     service = json.loads(pathlib.Path("service.json").read_text())
-    if service["exclusive"]:
-        end_leftovers(service["cgroups"])
+    if service["home"]:
+        end_leftovers(service["home"])
     for group in service["cgroups"]:
         pathlib.Path(group, "cgroup.procs").write_text("0")
+    # Until this says our number, the service counts as not started: a predecessor may still answer in its place.
+    pathlib.Path("launched").write_text(str(os.getpid()))
     os.dup2(1, 2)
     argv = service["argv"]
     os.execvpe(argv[0], argv, {**os.environ, **service["env"]})  # noqa: S606

@@ -54,7 +54,7 @@ def problems(cluster: LocalCluster) -> list[Problem]:
         return [Problem("Not running as root.", "A Kubernetes node needs root: call it with sudo.")]
     return [
         *_size(cluster),
-        *_ports(cluster),
+        *_ports(),
         *_kernel(),
         *_cgroups(),
         *_other_home(cluster),
@@ -83,7 +83,7 @@ def _existing(path: Path) -> Path:
     return path if path.exists() else _existing(path.parent)
 
 
-def _ports(cluster: LocalCluster) -> list[Problem]:
+def _ports() -> list[Problem]:
     wanted = {
         "etcd": config.ETCD_PORT,
         "etcd ": config.ETCD_PORT + 1,
@@ -92,7 +92,7 @@ def _ports(cluster: LocalCluster) -> list[Problem]:
     }
     found = []
     for name, port in wanted.items():
-        if services.status(cluster, name.strip()).up or _free(port):
+        if _free(port) or cgroups.processes(f"{config.CGROUP}/system/{name.strip()}"):
             continue
         what = f"Port 127.0.0.1:{port} ({name.strip()}) is in use by another program."
         found.append(Problem(what, f"Find it with `ss -ltnp sport = :{port}` and end it."))

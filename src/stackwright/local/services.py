@@ -42,7 +42,9 @@ class Service:
             "argv": list(self.argv),
             "env": self.env,
             "cgroups": [str(top / self.cgroup) for top in cgroups.hierarchies()],
-            "exclusive": True,
+            # Whoever is here when it starts is its leftover. Asked in one hierarchy only: containerd's shims leave its
+            # cgroup in all of version 1, but not in the unified one beside them.
+            "home": str(cgroups.primary() / self.cgroup),
             "inputs": self.inputs,
         }
         return json.dumps(document, indent=2) + "\n"
@@ -95,7 +97,7 @@ def start_supervisor(cluster: LocalCluster) -> None:
     log = cluster.logs / "supervisor.log"
     groups = [str(top / SUPERVISOR_CGROUP) for top in cgroups.hierarchies()]
     document = {
-        "argv": ["s6-svscan", "-c", "400", str(cluster.services)], "env": {}, "cgroups": groups, "exclusive": False,
+        "argv": ["s6-svscan", "-c", "400", str(cluster.services)], "env": {}, "cgroups": groups, "home": "",
     }  # fmt: skip
     (home / "service.json").write_text(json.dumps(document))
     with log.open("ab") as out:
@@ -122,38 +124,43 @@ def clean_environment() -> dict[str, str]:
 
 def ensure(cluster: LocalCluster, *wanted: Service) -> list[str]:
     """Bring services into the wanted state. Returns the names of those which were started or restarted."""
-    changed = [service for service in wanted if not is_current(cluster, service)]
+    changed = [service for service in wanted if not _is_same(cluster, service)]
+    for service in reversed(changed):  # what was started last needs the others to end well
+        _end(folder(cluster, service.name))
     for service in changed:
-        place = folder(cluster, service.name)
-        supervised = _supervised(place) is None
         cgroups.ensure(service.cgroup)
         _write(cluster, service)
-        if supervised:  # it runs with the former specification
-            run(["s6-svc", "-u", "-r", place])
     if changed:
         run(["s6-svscanctl", "-an", cluster.services])
-    for service in changed:
+    for service in wanted:
         place = folder(cluster, service.name)
         wait_for(f"the supervisor of {service.name}", partial(_supervised, place), limit=10)
-    for service in wanted:  # someone may have stopped one by hand
-        now = status(cluster, service.name)
-        if not now.up and now.seconds > 2:
-            run(["s6-svc", "-u", folder(cluster, service.name)])
+        run(["s6-svc", "-u", place])  # someone may have stopped it by hand
+        log = log_file(cluster, service.name)
+        wait_for(service.name, partial(_unlaunched, cluster, service.name), limit=30, log=log)
     return [service.name for service in changed]
 
 
 def is_current(cluster: LocalCluster, service: Service) -> bool:
-    """The folder says what is wanted, and its supervisor is at work."""
+    """It runs, and as it is wanted."""
+    return _is_same(cluster, service) and status(cluster, service.name).up
+
+
+def _is_same(cluster: LocalCluster, service: Service) -> bool:
     place = folder(cluster, service.name)
     try:
-        same = (place / "service.json").read_text() == service.spec()
+        same = (place / "service.json").read_text() == service.spec() and (place / "run").read_text() == _run_text()
     except OSError:
         return False
-    return same and _supervised(place) is None and (place / "run").read_text() == _run_text()
+    return same and _supervised(place) is None
 
 
 def _supervised(place: Path) -> str | None:
     return None if succeeds(["s6-svok", place]) else "s6-supervise has not started"
+
+
+def _unlaunched(cluster: LocalCluster, name: str) -> str | None:
+    return None if status(cluster, name).up else "it has not been started, or its predecessor has not ended"
 
 
 def _run_text() -> str:
@@ -179,7 +186,7 @@ def _write(cluster: LocalCluster, service: Service) -> None:
 def log_spec(folder: Path) -> str:
     """A time stamp on each line, files of 5 MB, three old ones kept. It stays in the supervisor's cgroup."""
     argv = ["s6-log", "-b", "--", "T", "n3", "s5000000", str(folder)]
-    return json.dumps({"argv": argv, "env": {}, "cgroups": [], "exclusive": False})
+    return json.dumps({"argv": argv, "env": {}, "cgroups": [], "home": ""})
 
 
 def _program(path: Path, text: str) -> None:
@@ -193,9 +200,10 @@ def status(cluster: LocalCluster, name: str) -> Status:
     place = folder(cluster, name)
     try:
         words = run(["s6-svstat", "-o", "up,pid,updownfor", place], limit=10).split()
-    except LocalError:
+        launched = (place / "launched").read_text()
+    except (LocalError, OSError):
         return Status(name, False, None, 0)
-    up = words[0] == "true"
+    up = words[0] == "true" and words[1] == launched
     return Status(name, up, int(words[1]) if up else None, int(words[2]))
 
 
@@ -204,13 +212,19 @@ def order_stop(cluster: LocalCluster, name: str) -> None:
     succeeds(["s6-svc", "-d", folder(cluster, name)])
 
 
-def stop(cluster: LocalCluster, name: str, *, limit: float = 15) -> None:
+def _end(place: Path) -> None:
+    """Ask it to end, and wait; s6 kills it when it takes too long (which it would not do on a mere restart)."""
+    if _supervised(place) is None:
+        limit = STOP_LIMIT_MS + 2000
+        succeeds(["s6-svc", "-wd", "-T", str(limit), "-d", place], limit=limit / 1000 + 5)
+
+
+def stop(cluster: LocalCluster, name: str) -> None:
     """Stop one service for good and forget it."""
     place = folder(cluster, name)
     if not place.exists():
         return
-    if _supervised(place) is None:
-        succeeds(["s6-svc", "-wD", "-T", str(int(limit * 1000)), "-d", place], limit=limit + 5)
+    _end(place)
     gone = cluster.run / f"{name}.removed-{time.time_ns()}"
     place.rename(gone)
     succeeds(["s6-svscanctl", "-an", cluster.services])

@@ -10,6 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.core.causes import pods_of, why, workload_ready
@@ -19,7 +20,6 @@ from stackwright.core.objects import has_finalizer, is_deleting
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Object, Plan
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
-from stackwright.api.helmbundle import HelmBundle
 
 # After helm ended, the watches may still show the workloads as they were before it.
 SETTLE = 1.0

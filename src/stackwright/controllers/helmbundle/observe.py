@@ -36,7 +36,7 @@ async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> O
         return None
     names = [release["name"] for release in obj["spec"]["releases"]]
     records = releases(await reader.list(SECRET, key[0], {"owner": "helm"}))
-    workloads: dict[str, tuple[Object, ...]] = {name: () for name in names}
+    workloads: dict[str, tuple[Object, ...]] = dict.fromkeys(names, ())
     for kind in (*WORKLOADS, JOB):
         for found in await reader.list(kind, key[0]):
             if (release := label(found, INSTANCE)) in workloads:

@@ -1,6 +1,7 @@
 """(service object, what it asked for, what it got) → Plan. Pure.
 
-The stages, in order: Placement (nodes with the labels it needs), Settings (overrides and the Secrets they name), one per contract (Database, Messaging …), and
+The stages, in order: Placement (nodes with the labels it needs), Settings (overrides
+and the Secrets they name), one per contract (Database, Messaging …), and
 Release. Secrets and contracts are asked for at once; the release waits for them, and each wait names its cause.
 """
 

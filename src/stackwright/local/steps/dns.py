@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
+from functools import partial
 from typing import Any
 
-from stackwright.local import machine, manifests
+from stackwright.local import config, dns_query, machine, manifests
 from stackwright.local.api import deployment_unready
 from stackwright.local.commands import Report
 from stackwright.local.steps.context import Context
@@ -31,8 +32,8 @@ def wanted(ctx: Context) -> list[tuple[str, manifests.Manifest]]:
 
 
 def _config_digest(objects: list[tuple[str, manifests.Manifest]]) -> str:
-    config = next(o for _, o in objects if o["kind"] == "ConfigMap")
-    return hashlib.sha256(json.dumps(config).encode()).hexdigest()[:16]
+    corefile = next(o for _, o in objects if o["kind"] == "ConfigMap")
+    return hashlib.sha256(json.dumps(corefile).encode()).hexdigest()[:16]
 
 
 def _has_upstream() -> bool:
@@ -42,9 +43,17 @@ def _has_upstream() -> bool:
     return any(not server.startswith("127.") and server != "::1" for server in servers)
 
 
+def unready(ctx: Context) -> str | None:
+    """Kubernetes' word may be of before a restart; an answered question is of now."""
+    if missing := deployment_unready(ctx.api.get(DEPLOYMENT)):
+        return missing
+    name = f"kubernetes.default.svc.{config.CLUSTER_DOMAIN}"
+    return None if dns_query.resolves(name, config.DNS_SERVICE) else f"{config.DNS_SERVICE} does not answer"
+
+
 def done(ctx: Context) -> bool:
     there: dict[str, Any] | None = ctx.api.get(DEPLOYMENT)
-    if there is None or deployment_unready(there) is not None:
+    if there is None or unready(ctx) is not None:
         return False
     last = wanted(ctx)[-1][1]["metadata"]["annotations"][DIGEST]
     return bool(there["metadata"].get("annotations", {}).get(DIGEST) == last)
@@ -53,4 +62,4 @@ def done(ctx: Context) -> bool:
 def run(ctx: Context, report: Report) -> None:
     for path, manifest in wanted(ctx):
         ctx.api.apply(path, manifest)
-    wait_for("CoreDNS", lambda: deployment_unready(ctx.api.get(DEPLOYMENT)), limit=120, report=report)
+    wait_for("CoreDNS", partial(unready, ctx), limit=120, report=report)

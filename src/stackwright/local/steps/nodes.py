@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from functools import partial
 from pathlib import Path
 
@@ -74,4 +75,6 @@ def labels(node: Node) -> dict[str, object]:
 
 
 def unready(ctx: Context, node: Node) -> str | None:
-    return node_unready(ctx.api.get(f"/api/v1/nodes/{node.name}"))
+    """A restarted kubelet's node keeps its former life's conditions until it reports anew."""
+    started = time.time() - services.status(ctx.cluster, f"{node.name}-kubelet").seconds
+    return node_unready(ctx.api.get(f"/api/v1/nodes/{node.name}"), since=started - 1)

@@ -1,0 +1,38 @@
+"""`stackwright operator`: the program inside the operator's pod."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+
+def operator(
+    controllers: Annotated[
+        str, typer.Option(help="Roles to run, by comma: osdpl, helmbundle, health, secrets, node.")
+    ] = "all",
+    images: Annotated[Path | None, typer.Option(help="JSON file: image name → reference.")] = None,
+    health_port: Annotated[int | None, typer.Option(help="Port of /healthz.")] = None,
+    metrics_port: Annotated[int | None, typer.Option(help="Port of /metrics.")] = None,
+    webhook_port: Annotated[int | None, typer.Option(help="Port of the admission server.")] = None,
+    kubeconfig: Annotated[str | None, typer.Option(help="Kubeconfig; without it the account of the pod.")] = None,
+    namespace: Annotated[str, typer.Option(envvar="POD_NAMESPACE", help="Namespace of the operator.")] = "stackwright",
+    log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
+) -> None:
+    """Run the operator's controllers.
+
+    Example: stackwright operator --controllers=osdpl,helmbundle --kubeconfig=admin.conf
+    """
+    from stackwright.controllers.catalog import ROLES
+    from stackwright.main import Options, operate
+
+    roles = ROLES if controllers == "all" else tuple(name.strip() for name in controllers.split(","))
+    if unknown := set(roles) - set(ROLES):
+        allowed = ", ".join((*ROLES, "all"))
+        raise typer.BadParameter(
+            f"unknown role {', '.join(sorted(unknown))}; allowed: {allowed}", param_hint="--controllers"
+        )
+    options = Options(roles, images, health_port, metrics_port, webhook_port, kubeconfig, namespace, log_level)
+    asyncio.run(operate(options))

@@ -1,0 +1,111 @@
+"""What is wrong, in words: first the machine, then the cluster, then pods that do not run. Reads only."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from stackwright.local import api, machine, tools
+from stackwright.local.commands import LocalError
+from stackwright.local.config import LocalCluster
+from stackwright.local.leftovers import leftovers
+from stackwright.local.state import ClusterState, cluster_state
+from stackwright.local.steps import packages
+
+
+@dataclass(frozen=True)
+class Finding:
+    """`level`: ok, note (works, with a limit), or problem."""
+
+    subject: str
+    level: str
+    text: str
+    remedy: str = ""
+    log: str = ""
+
+
+def examine(cluster: LocalCluster) -> list[Finding]:
+    found = [*_machine(cluster)]
+    state = cluster_state(cluster)
+    found += _cluster(cluster, state)
+    if state.state in ("ready", "broken", "starting") and state.nodes:
+        found += _pods(cluster)
+    return found
+
+
+def _machine(cluster: LocalCluster) -> list[Finding]:
+    problems = [Finding("machine", "problem", p.what, p.remedy) for p in machine.problems(cluster)]
+    if missing := packages.missing():
+        text = f"Not installed: {', '.join(missing)}."
+        problems.append(Finding("machine", "note", text, "`stackwright up` installs them."))
+    if unbuilt := tools.missing(cluster):
+        names = ", ".join(tool.module for tool in unbuilt)
+        problems.append(Finding("tools", "note", f"Not built: {names}.", "`stackwright up` builds them."))
+    for device, use in (("/dev/kvm", "virtual machines are emulated, slowly"), ("/dev/net/tun", "no virtual machines")):
+        if not Path(device).exists():
+            problems.append(Finding("machine", "note", f"No {device}: {use}.", "Enable it on the host of this machine."))
+    return problems or [Finding("machine", "ok", "Nothing to complain about.")]
+
+
+def _cluster(cluster: LocalCluster, state: ClusterState) -> list[Finding]:
+    if state.state == "absent":
+        return [Finding("cluster", "note", "There is none.", "`stackwright up` makes it.")]
+    if state.state == "stopped":
+        left = leftovers(cluster)
+        if left:
+            text = f"It is stopped, but something is left on the machine:\n{left}"
+            return [Finding("cluster", "problem", text, "`stackwright down` cleans up.")]
+        return [Finding("cluster", "note", "It is stopped; its data is there.", "`stackwright up` starts it.")]
+    if not state.components:
+        return [Finding("cluster", "problem", "Its supervisor has died.", "`stackwright up` resumes it.")]
+    found = []
+    for one in state.components:
+        ago = f"for {_duration(one.seconds)}"
+        if one.problem:
+            found.append(Finding(one.name, "problem", f"{one.problem} ({ago})", "`stackwright up`", one.log))
+        else:
+            found.append(Finding(one.name, "ok", f"running {ago}"))
+    for name, said in {**state.nodes, "dns": state.dns}.items():
+        if said:
+            found.append(Finding(name, "ok" if said == "Ready" else "problem", said))
+    return found
+
+
+def _pods(cluster: LocalCluster) -> list[Finding]:
+    try:
+        listed = api.of(cluster).get("/api/v1/pods") or {}
+    except LocalError as problem:
+        return [Finding("pods", "problem", str(problem))]
+    found = []
+    for pod in listed.get("items", []):
+        if complaint := pod_complaint(pod):
+            name = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+            remedy = f"kubectl -n {pod['metadata']['namespace']} describe pod {pod['metadata']['name']}"
+            found.append(Finding(name, "problem", complaint, remedy))
+    return found or [Finding("pods", "ok", f"{len(listed.get('items', []))} pods, none in trouble")]
+
+
+def pod_complaint(pod: dict[str, Any]) -> str:
+    """Why a pod does not run; empty when it does, or has done its work."""
+    status = pod.get("status", {})
+    if status.get("phase") == "Succeeded":
+        return ""
+    for container in [*status.get("initContainerStatuses", []), *status.get("containerStatuses", [])]:
+        state = container.get("state", {})
+        waiting = state.get("waiting", {})
+        if waiting.get("reason") not in (None, "ContainerCreating", "PodInitializing"):
+            return f"{container['name']}: {waiting['reason']} {waiting.get('message', '')}".strip()
+        if (ended := state.get("terminated", {})).get("exitCode", 0) != 0:
+            return f"{container['name']} ended with exit code {ended['exitCode']}"
+    for condition in status.get("conditions", []):
+        if condition["type"] == "PodScheduled" and condition["status"] != "True":
+            return f"not scheduled: {condition.get('message', '')}"
+    return ""
+
+
+def _duration(seconds: int) -> str:
+    for size, unit in ((86400, "d"), (3600, "h"), (60, "min")):
+        if seconds >= size:
+            return f"{seconds // size} {unit}"
+    return f"{seconds} s"

@@ -1,0 +1,142 @@
+"""What the watches have brought: objects by kind and key, so that observing costs no call to the API.
+
+Objects are slimmed on the way in. In particular no value of a Secret is ever kept: decisions need only the names of
+its keys. A write goes through and its answer is put in, so that a controller sees its own writes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stackwright.api.kinds import POD, SECRET, WORKLOADS
+from stackwright.api.meta import Kind
+from stackwright.core.objects import key_of
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Cluster, Reader
+
+# The watch of Secrets is limited to those with our label, so a Secret that is not here may still exist.
+PARTIAL = (SECRET,)
+_KEPT_OF_PODS = ("nodeName",)
+
+
+def slim(kind: Kind, obj: Object) -> Object:
+    """A copy without what no decision reads."""
+    meta = {k: v for k, v in obj["metadata"].items() if k != "managedFields"}
+    small = {**obj, "metadata": meta}
+    if kind == SECRET:
+        small["data"] = dict.fromkeys(obj.get("data") or {}, "")
+    elif kind == POD:
+        small["spec"] = {k: v for k, v in (obj.get("spec") or {}).items() if k in _KEPT_OF_PODS}
+    elif kind in WORKLOADS:
+        small["spec"] = {k: v for k, v in (obj.get("spec") or {}).items() if k != "template"}
+    return small
+
+
+class Store:
+    def __init__(self) -> None:
+        self._objects: dict[Kind, dict[str, dict[Key, Object]]] = {}
+
+    def watch(self, kind: Kind) -> None:
+        self._objects.setdefault(kind, {})
+
+    def holds(self, kind: Kind) -> bool:
+        return kind in self._objects
+
+    def get(self, kind: Kind, key: Key) -> Object | None:
+        return self._objects.get(kind, {}).get(key[0], {}).get(key)
+
+    def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
+        spaces = self._objects.get(kind, {})
+        chosen = [spaces.get(namespace, {})] if namespace else list(spaces.values())
+        found = [obj for space in chosen for obj in space.values()]
+        if not labels:
+            return found
+        return [obj for obj in found if _matches(obj, labels)]
+
+    def keys(self, kind: Kind) -> set[Key]:
+        return {key for space in self._objects.get(kind, {}).values() for key in space}
+
+    def put(self, kind: Kind, obj: Object) -> bool:
+        """Keep an object; False when what is here is the same or newer."""
+        if kind not in self._objects:
+            return True
+        key = key_of(obj)
+        space = self._objects[kind].setdefault(key[0], {})
+        old = space.get(key)
+        if (
+            old is not None
+            and old["metadata"].get("uid") == obj["metadata"].get("uid")
+            and _version(obj) <= _version(old)
+        ):
+            return False
+        space[key] = slim(kind, obj)
+        return True
+
+    def drop(self, kind: Kind, key: Key) -> None:
+        self._objects.get(kind, {}).get(key[0], {}).pop(key, None)
+
+
+def _version(obj: Object) -> int:
+    # Since Kubernetes 1.35 resource versions of one kind may be compared; etcd has always counted upwards.
+    return int(obj["metadata"].get("resourceVersion") or 0)
+
+
+def _matches(obj: Object, labels: Mapping[str, str]) -> bool:
+    found = obj["metadata"].get("labels") or {}
+    return all(found.get(name) == value for name, value in labels.items())
+
+
+class CachedReader:
+    """Reader for observing: watched kinds from the store, others from the API."""
+
+    def __init__(self, store: Store, direct: Reader) -> None:
+        self._store, self._direct = store, direct
+
+    async def get(self, kind: Kind, key: Key) -> Object | None:
+        found = self._store.get(kind, key)
+        if found is None and (not self._store.holds(kind) or kind in PARTIAL):
+            return await self._direct.get(kind, key)
+        return found
+
+    async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
+        if not self._store.holds(kind):
+            return await self._direct.list(kind, namespace, labels)
+        return self._store.list(kind, namespace, labels)
+
+
+class WriteThrough:
+    """Cluster for executing: reads are direct, and the answer of each write is put into the store."""
+
+    def __init__(self, store: Store, cluster: Cluster) -> None:
+        self._store, self._cluster = store, cluster
+
+    async def get(self, kind: Kind, key: Key) -> Object | None:
+        return await self._cluster.get(kind, key)
+
+    async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
+        return await self._cluster.list(kind, namespace, labels)
+
+    async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return self._keep(kind, await self._cluster.apply(kind, obj, manager))
+
+    async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return self._keep(kind, await self._cluster.apply_status(kind, obj, manager))
+
+    async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
+        return self._keep(kind, await self._cluster.patch(kind, key, patch))
+
+    async def delete(self, kind: Kind, key: Key) -> None:
+        await self._cluster.delete(kind, key)
+
+    async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
+        await self._cluster.event(obj, reason, message, warning)
+
+    def _keep(self, kind: Kind, answer: Any) -> Object:
+        # An object without finalizers that is being deleted is gone with this very answer.
+        meta = answer["metadata"]
+        if meta.get("deletionTimestamp") and not meta.get("finalizers"):
+            self._store.drop(kind, key_of(answer))
+        else:
+            self._store.put(kind, answer)
+        return dict(answer)

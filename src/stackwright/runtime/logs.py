@@ -1,0 +1,43 @@
+"""Structured logs: one JSON object a line, and nothing secret in it.
+
+Actions are logged by their target, never with their contents; this is the second line of defence, which blanks any
+field whose name says that it holds a secret, and passwords inside URLs.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+from collections.abc import MutableMapping
+from typing import Any
+
+import structlog
+
+SECRET_FIELDS = re.compile(r"password|passwd|secret_value|token|private_key|api_key", re.IGNORECASE)
+URL_PASSWORD = re.compile(r"(://[^/:@\s]+:)[^@\s]+@")
+
+
+def blank(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
+    """A structlog processor: hides what must not be seen."""
+    for name, value in event.items():
+        if SECRET_FIELDS.search(name):
+            event[name] = "***"
+        elif isinstance(value, str):
+            event[name] = URL_PASSWORD.sub(r"\1***@", value)
+    return event
+
+
+def configure(level: str = "INFO") -> None:
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            blank,
+            structlog.processors.JSONRenderer(),
+        ],
+        wrapper_class=structlog.make_filtering_bound_logger(logging.getLevelNamesMapping()[level]),
+    )
+    logging.basicConfig(level=level, format='{"level": "%(levelname)s", "logger": "%(name)s", "event": %(message)r}')
+    for noisy in ("httpx2", "httpcore2", "aiohttp.access", "openstack", "keystoneauth"):
+        logging.getLogger(noisy).setLevel(logging.WARNING)

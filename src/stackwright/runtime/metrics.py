@@ -1,0 +1,25 @@
+"""Metrics of the operator itself: how deep the queue is, how long and how reconciles end, what it asks of the API."""
+
+from __future__ import annotations
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+
+REGISTRY = CollectorRegistry()
+QUEUE_DEPTH = Gauge("stackwright_queue_depth", "Keys that wait for a worker", registry=REGISTRY)
+RECONCILE_SECONDS = Histogram(
+    "stackwright_reconcile_seconds",
+    "Time of one reconcile",
+    ["kind"],
+    buckets=(0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30),
+    registry=REGISTRY,
+)
+RECONCILES = Counter(
+    "stackwright_reconciles_total", "Reconciles by how they ended", ["kind", "outcome"], registry=REGISTRY
+)
+API_CALLS = Counter("stackwright_api_calls_total", "Calls to the Kubernetes API", ["verb", "kind"], registry=REGISTRY)
+ACTIONS = Counter("stackwright_actions_total", "Executed actions", ["verb"], registry=REGISTRY)
+
+
+def serve(port: int) -> None:
+    """Serve /metrics on all addresses, in a thread."""
+    start_http_server(port, registry=REGISTRY)

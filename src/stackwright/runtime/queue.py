@@ -1,0 +1,116 @@
+"""The keyed queue: what is to be looked at, each key once, however often it is named.
+
+A key that is added while it is being worked on is worked on again afterwards, never at the same time. A failed key
+comes back after a growing, jittered delay; an event may bring it back sooner. All waiting is done on the loop's own
+clock, so tests run it under simulated time.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import itertools
+from collections import deque
+from collections.abc import Callable, Hashable
+from typing import Generic, Protocol, TypeVar
+
+T = TypeVar("T", bound=Hashable)
+
+
+class Queue(Protocol[T]):
+    def add(self, item: T, delay: float = 0.0) -> None: ...
+    async def get(self) -> T: ...
+    def done(self, item: T) -> None: ...
+    def retry(self, item: T) -> float: ...
+    def forget(self, item: T) -> None: ...
+
+
+class KeyedQueue(Generic[T]):
+    """first, longest  backoff in seconds of the first failure, and its limit
+    jitter          a function that returns a factor around 1, so that failures spread out
+    """
+
+    def __init__(self, first: float = 0.5, longest: float = 60.0, jitter: Callable[[], float] = lambda: 1.0) -> None:
+        self._first, self._longest, self._jitter = first, longest, jitter
+        self._ready: deque[T] = deque()
+        self._queued: set[T] = set()
+        self._working: set[T] = set()
+        self._again: set[T] = set()
+        self._delayed: list[tuple[float, int, T]] = []
+        self._due: dict[T, float] = {}
+        self._failures: dict[T, int] = {}
+        self._order = itertools.count()
+        self._wake = asyncio.Event()
+
+    def __len__(self) -> int:
+        """Items that wait for a worker; delayed ones do not count."""
+        return len(self._ready)
+
+    @property
+    def idle(self) -> bool:
+        """Nothing ready, nothing being worked on. Delayed items may be left."""
+        return not self._ready and not self._working and not self._again
+
+    def next_due(self) -> float | None:
+        """When the next delayed item becomes ready, in the loop's time."""
+        return min(self._due.values(), default=None)
+
+    def add(self, item: T, delay: float = 0.0) -> None:
+        if delay > 0:
+            due = asyncio.get_running_loop().time() + delay
+            if item not in self._due or due < self._due[item]:
+                self._due[item] = due
+                heapq.heappush(self._delayed, (due, next(self._order), item))
+                self._wake.set()
+            return
+        self._due.pop(item, None)
+        if item in self._working:
+            self._again.add(item)
+        elif item not in self._queued:
+            self._queued.add(item)
+            self._ready.append(item)
+            self._wake.set()
+
+    async def get(self) -> T:
+        """The next item; the caller must call done() when it is finished with it."""
+        while True:
+            self._promote()
+            if self._ready:
+                item = self._ready.popleft()
+                self._queued.discard(item)
+                self._working.add(item)
+                if self._ready:
+                    self._wake.set()
+                return item
+            self._wake.clear()
+            due = self._delayed[0][0] if self._delayed else None
+            timeout = None if due is None else max(0.0, due - asyncio.get_running_loop().time())
+            try:
+                await asyncio.wait_for(self._wake.wait(), timeout)
+            except TimeoutError:
+                continue
+
+    def _promote(self) -> None:
+        now = asyncio.get_running_loop().time()
+        while self._delayed and self._delayed[0][0] <= now:
+            due, _, item = heapq.heappop(self._delayed)
+            if self._due.get(item) == due:
+                self.add(item)
+
+    def done(self, item: T) -> None:
+        self._working.discard(item)
+        if item in self._again:
+            self._again.discard(item)
+            self.add(item)
+
+    def retry(self, item: T) -> float:
+        """Bring a failed item back later; returns the delay."""
+        failures = self._failures.get(item, 0)
+        self._failures[item] = failures + 1
+        delay = min(self._longest, self._first * 2.0**failures) * self._jitter()
+        self.add(item, delay)
+        return delay
+
+    def forget(self, item: T) -> None:
+        """It succeeded: the next failure starts from the first delay."""
+        self._failures.pop(item, None)

@@ -1,0 +1,156 @@
+"""The loop, once for all kinds: key → observe → decide → execute → report.
+
+An event is only a key in the queue. One key is never worked on twice at the same time. Whatever goes wrong becomes a
+condition with its cause, and the key comes back later; only a crash of the process ends the loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable
+from typing import Any
+
+import structlog
+
+from stackwright.api.meta import Kind
+from stackwright.core.controller import Controller
+from stackwright.core.objects import MANAGED, key_of
+from stackwright.core.plan import Key, Object, Plan
+from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
+from stackwright.runtime import metrics
+from stackwright.runtime.cache import PARTIAL, Store
+from stackwright.runtime.execute import execute
+from stackwright.runtime.queue import KeyedQueue
+from stackwright.runtime.report import after_failure, report
+
+Item = tuple[str, Key]  # controller's name, key
+log = structlog.get_logger()
+
+
+class Runtime:
+    """reader  what observing uses; ports what executing uses; both over the same cluster"""
+
+    def __init__(
+        self, controllers: Iterable[Controller], ports: Ports, reader: Reader, store: Store, queue: KeyedQueue[Item]
+    ) -> None:
+        self.controllers = {controller.name: controller for controller in controllers}
+        self.ports, self.reader, self.store, self.queue = ports, reader, store, queue
+        self._routes: dict[Kind, list[tuple[str, Any]]] = {}
+        for controller in self.controllers.values():
+            self._routes.setdefault(controller.kind, []).append((controller.name, None))
+            for watch in controller.watches:
+                self._routes.setdefault(watch.kind, []).append((controller.name, watch.keys))
+        for kind in self._routes:
+            store.watch(kind)
+
+    @property
+    def kinds(self) -> list[Kind]:
+        return list(self._routes)
+
+    def on_event(self, gone: bool, kind: Kind, obj: Object) -> None:
+        """Take note of a change and queue all keys that it concerns."""
+        if gone:
+            self.store.drop(kind, key_of(obj))
+        elif not self.store.put(kind, obj):
+            return
+        self.enqueue(kind, obj)
+
+    def enqueue(self, kind: Kind, obj: Object) -> None:
+        for name, keys in self._routes.get(kind, ()):
+            for key in [key_of(obj)] if keys is None else keys(obj, self.store.list):
+                self.queue.add((name, key))
+        metrics.QUEUE_DEPTH.set(len(self.queue))
+
+    async def work(self) -> None:
+        """One worker; it ends only by cancellation or a crash."""
+        while True:
+            item = await self.queue.get()
+            metrics.QUEUE_DEPTH.set(len(self.queue))
+            try:
+                await self.reconcile(item)
+            finally:
+                self.queue.done(item)
+
+    async def reconcile(self, item: Item) -> None:
+        name, key = item
+        controller = self.controllers[name]
+        started = time.perf_counter()
+        outcome = "error"
+        try:
+            outcome, requeue = await self._course(controller, key)
+            self.queue.forget(item)
+            if requeue is not None:
+                self.queue.add(item, requeue)
+        except Conflict:
+            outcome = "conflict"
+            self.queue.add(item, 0.05)
+        except (NotYet, Refused) as error:
+            outcome = "waiting" if isinstance(error, NotYet) else "refused"
+            delay = self.queue.retry(item)
+            log.info("not yet", controller=name, object="/".join(key), cause=str(error), again_in=round(delay, 1))
+        except Exception:
+            delay = self.queue.retry(item)
+            log.exception("reconcile failed", controller=name, object="/".join(key), again_in=round(delay, 1))
+        finally:
+            metrics.RECONCILE_SECONDS.labels(name).observe(time.perf_counter() - started)
+            metrics.RECONCILES.labels(name, outcome).inc()
+
+    async def _course(self, controller: Controller, key: Key) -> tuple[str, float | None]:
+        now = self.ports.clock.now()
+        seen = await controller.observe(self.reader, key, now)
+        if seen is None:
+            return "gone", None
+        plan = controller.decide(seen)
+        try:
+            await self._execute(controller, key, plan)
+        except (NotYet, Refused) as error:
+            await self._report(controller, after_failure(plan, seen.obj, error), seen.obj)
+            raise
+        written = await self._report(controller, plan, seen.obj)
+        changed = bool(plan.actions) or written
+        return ("changed" if changed else "unchanged"), plan.requeue
+
+    async def _execute(self, controller: Controller, key: Key, plan: Plan) -> None:
+        for action in plan.actions:
+            log.info("action", controller=controller.name, object="/".join(key), action=str(action))
+            metrics.ACTIONS.labels(action.verb).inc()
+        await execute(plan.actions, self.ports, controller.manager)
+
+    async def _report(self, controller: Controller, plan: Plan, current: Object) -> bool:
+        try:
+            return await report(controller, plan, current, self.ports.cluster, self.ports.clock.now())
+        except Refused:
+            # The object went away while we worked on it: there is nobody left to tell.
+            if await self.ports.cluster.get(controller.kind, key_of(current)) is None:
+                return False
+            raise
+
+    async def load(self, kinds: Iterable[Kind] | None = None) -> None:
+        """List every watched kind into the store and queue all that is new; also finds what a watch has missed."""
+        for kind in kinds or self.kinds:
+            found = await self.ports.cluster.list(kind, "", MANAGED if kind in PARTIAL else None)
+            present = {key_of(obj) for obj in found}
+            absent = self.store.keys(kind) - present
+            for obj in (each for each in found if self.store.put(kind, each)):
+                self.enqueue(kind, obj)
+            for key in absent:
+                gone = self.store.get(kind, key)
+                # It may have been made since the list was taken; ask before believing that it went.
+                if gone is not None and await self.ports.cluster.get(kind, key) is None:
+                    self.on_event(True, kind, gone)
+
+    async def run(self, workers: int = 8, resync: float = 600.0) -> None:
+        """Work until cancelled; a crash of one worker ends all."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(workers):
+                group.create_task(self.work())
+            group.create_task(self._resync(resync))
+
+    async def _resync(self, every: float) -> None:
+        while True:
+            await asyncio.sleep(every)
+            try:
+                await self.load()
+            except (NotYet, Refused) as error:
+                log.warning("resync failed", cause=str(error))

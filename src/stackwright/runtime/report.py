@@ -1,0 +1,95 @@
+"""Plan → status, written only when it says something new; Events only when something happened.
+
+A controller always writes the same top-level status fields. When an action failed, its error becomes the message of
+Ready, and the other fields stay as they are, because the plan's own fields speak of what would have been done.
+"""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from stackwright.core.conditions import PROGRESSING, READY, Condition, find, merged
+from stackwright.core.controller import Controller
+from stackwright.core.objects import generation
+from stackwright.core.plan import Object, Plan
+from stackwright.core.ports import Cluster, Refused
+
+
+def stamp(now: float) -> str:
+    return datetime.datetime.fromtimestamp(now, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def after_failure(plan: Plan, current: Object, error: Exception) -> Plan:
+    """The plan's report when one of its actions failed."""
+    status = current.get("status") or {}
+    kept = {name: status[name] for name in plan.status if name in status}
+    refused = isinstance(error, Refused)
+    reason, message = ("BlockedRefused" if refused else "Waiting"), str(error)
+    own = [c for c in plan.conditions if c.type not in (READY, PROGRESSING)]
+    stages = [_unless_new(c, status) for c in own]
+    if not plan.conditions:
+        return Plan(status=kept)
+    ready = Condition(READY, False, reason, message)
+    return Plan((), (ready, Condition(PROGRESSING, not refused, reason, message), *stages), kept)
+
+
+def _unless_new(condition: Condition, status: Object) -> Condition:
+    """A stage that would have been done by the failed action is not done."""
+    before = next((c for c in status.get("conditions") or () if c["type"] == condition.type), None)
+    if condition.status and not (before and before["status"] == "True"):
+        return Condition(condition.type, False, "Waiting", "An action before it failed; see Ready")
+    return condition
+
+
+def status_of(plan: Plan, current: Object, now: float) -> dict[str, Any] | None:
+    """The status to write, or None when the object says all of it already."""
+    status = current.get("status") or {}
+    wanted: dict[str, Any] = dict(plan.status)
+    if plan.conditions:
+        before = status.get("conditions") or ()
+        wanted["conditions"] = merged(plan.conditions, before, generation(current), stamp(now))
+        if any(c.type == READY for c in plan.conditions):
+            wanted["observedGeneration"] = generation(current)
+    return None if _says(status, wanted) else wanted
+
+
+def _says(status: Object, wanted: dict[str, Any]) -> bool:
+    for name, value in wanted.items():
+        if name == "conditions":
+            have = {c["type"]: c for c in status.get("conditions") or ()}
+            if any(have.get(c["type"]) != c for c in value):
+                return False
+        elif name not in status and value in ({}, "", []):
+            continue
+        elif status.get(name) != value:
+            return False
+    return True
+
+
+async def report(controller: Controller, plan: Plan, current: Object, cluster: Cluster, now: float) -> bool:
+    """Write the status if it changed; True when it was written."""
+    wanted = status_of(plan, current, now)
+    if wanted is None:
+        return False
+    meta = current["metadata"]
+    identity = {"name": meta["name"], "namespace": meta.get("namespace", ""), "uid": meta["uid"]}
+    body = {"apiVersion": controller.kind.api_version, "kind": controller.kind.kind, "metadata": identity}
+    before = find(current)
+    await cluster.apply_status(controller.kind, {**body, "status": wanted}, controller.manager)
+    await _tell(plan, before, current, cluster)
+    return True
+
+
+async def _tell(plan: Plan, before: Any, current: Object, cluster: Cluster) -> None:
+    """An Event when Ready turned, or became blocked for another cause."""
+    ready = next((c for c in plan.conditions if c.type == READY), None)
+    if ready is None:
+        return
+    was_ready = bool(before and before["status"] == "True")
+    if ready.status and not was_ready:
+        await cluster.event(current, "Ready", f"{current['kind']} is ready", False)
+    elif ready.blocked and not (before and before["reason"] == ready.reason):
+        await cluster.event(current, ready.reason, ready.message, True)
+    elif was_ready and not ready.status:
+        await cluster.event(current, "NotReady", ready.message, True)

@@ -1,0 +1,116 @@
+"""Where events come from: Kopf's watches, and nothing else of Kopf's.
+
+Kopf does what is tedious to do well: discovery, streaming, bookmarks, re-authentication, dead connections, and the
+admission server. Its state-keeping handlers, timers, daemons and indices are not used: they write to every object
+and cost milliseconds each. An event becomes an entry in our store and keys in our queue.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import kopf
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.meta import Kind
+from stackwright.controllers.cloud.validate import parse
+from stackwright.core.objects import MANAGED
+from stackwright.core.plan import Object
+from stackwright.runtime.cache import PARTIAL
+
+OnEvent = Callable[[bool, Kind, Object], None]
+
+
+class Source(Protocol):
+    async def run(self, kinds: Iterable[Kind], on_event: OnEvent) -> None:
+        """Report changes of these kinds until cancelled: (gone, kind, object)."""
+
+
+@dataclass(frozen=True)
+class Webhook:
+    """The admission server: port and the files of its certificate."""
+
+    port: int
+    certificate: str
+    key: str
+
+
+class KopfSource:
+    """health_port  serves /healthz; None for none. webhook  None for no admission server. kubeconfig  None in a pod"""
+
+    def __init__(
+        self, health_port: int | None = None, webhook: Webhook | None = None, kubeconfig: str | None = None
+    ) -> None:
+        self._health_port, self._webhook, self._kubeconfig = health_port, webhook, kubeconfig
+        self.ready = asyncio.Event()
+        logging.getLogger("kopf").setLevel(logging.WARNING)
+
+    async def run(self, kinds: Iterable[Kind], on_event: OnEvent) -> None:
+        registry = kopf.OperatorRegistry()
+        for kind in kinds:
+            _watch(registry, kind, on_event)
+        self._login(registry)
+        if self._webhook:
+            _admission(registry)
+        endpoint = f"http://0.0.0.0:{self._health_port}/healthz" if self._health_port else None
+        await kopf.operator(
+            registry=registry,
+            settings=self._settings(kinds),
+            standalone=True,
+            clusterwide=True,
+            liveness_endpoint=endpoint,
+            ready_flag=self.ready,
+        )
+
+    def _login(self, registry: kopf.OperatorRegistry) -> None:
+        path = self._kubeconfig
+
+        @kopf.on.login(registry=registry)
+        def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
+            return kopf.login_with_kubeconfig(**kwargs) if path else kopf.login_with_service_account(**kwargs)
+
+    def _settings(self, kinds: Iterable[Kind]) -> kopf.OperatorSettings:
+        settings = kopf.OperatorSettings()
+        settings.posting.enabled = False
+        settings.scanning.disabled = True
+        settings.watching.chunk_size = 500
+        settings.networking.request_timeout = 60
+        selector = ",".join(f"{name}={value}" for name, value in MANAGED.items())
+        for kind in kinds:
+            if kind in PARTIAL:
+                settings.watching.label_selectors[f"{kind.group}/{kind.version}/{kind.plural}".lstrip("/")] = selector
+        if self._webhook:
+            settings.admission.server = kopf.WebhookServer(
+                addr="0.0.0.0",  # noqa: S104 - the API server reaches the pod from outside
+                port=self._webhook.port,
+                certfile=self._webhook.certificate,
+                pkeyfile=self._webhook.key,
+            )
+        return settings
+
+
+def _watch(registry: kopf.OperatorRegistry, kind: Kind, on_event: OnEvent) -> None:
+    @kopf.on.event(kind.group, kind.version, kind.plural, registry=registry, id=kind.plural)
+    async def event(event: Any, **_: Any) -> None:
+        on_event(
+            event["type"] == "DELETED", kind, {"kind": kind.kind, "apiVersion": kind.api_version, **event["object"]}
+        )
+
+
+def _admission(registry: kopf.OperatorRegistry) -> None:
+    kind = OpenStackDeployment.KIND
+
+    @kopf.on.validate(
+        kind.group, kind.version, kind.plural, registry=registry, id="validate", operations=["CREATE", "UPDATE"]
+    )
+    async def validate(body: Any, **_: Any) -> None:
+        obj = dict(body)
+        if obj["metadata"].get("deletionTimestamp"):
+            return  # what goes away must not be held up by its spec
+        errors = parse(obj)[1]
+        if errors:
+            raise kopf.AdmissionError("\n".join(errors), code=422)
