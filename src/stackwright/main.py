@@ -1,4 +1,7 @@
-"""Wiring: the only place that knows all. It puts adapters into ports, controllers into the runtime, and runs it."""
+"""Wiring: the only place that knows all. It puts adapters into ports, controllers into the runtime, and runs it.
+
+What only the operator needs is imported where it is used: the provisioner runs on every node, and must be small.
+"""
 
 from __future__ import annotations
 
@@ -10,19 +13,19 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwright.adapters.helm import HelmCli, chart_digests
+from stackwright.adapters.directories import LocalDirectories
 from stackwright.adapters.kubernetes import KubernetesCluster
-from stackwright.adapters.mariadb import MariaDbSql
-from stackwright.adapters.openstack import KeystoneIdentity
-from stackwright.adapters.rabbitmq import RabbitBroker
 from stackwright.adapters.system import SystemClock, SystemEntropy
+from stackwright.api.kinds import NODE
 from stackwright.api.meta import Kind
+from stackwright.controllers import volume
 from stackwright.controllers.catalog import ROLES, controllers
-from stackwright.core.ports import Cluster, Ports
+from stackwright.controllers.volume import Place
+from stackwright.core.objects import label
+from stackwright.core.ports import Cluster, Directories, Ports, Refused, absent
 from stackwright.core.settings import Settings
 from stackwright.runtime import logs, metrics
 from stackwright.runtime.cache import CachedReader, Store, WriteThrough
-from stackwright.runtime.certificate import install
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Item, Runtime
 from stackwright.runtime.source import KopfSource, Webhook
@@ -42,8 +45,21 @@ class Options:
     log_level: str = "INFO"
 
 
+@dataclass(frozen=True)
+class ProvisionerOptions:
+    """What the provisioner's command line says."""
+
+    node: str
+    path: str
+    health_port: int | None = None
+    kubeconfig: str | None = None
+    log_level: str = "INFO"
+
+
 def settings(images: Path | None) -> Settings:
     """Images from a file {name: reference}, digests of the shipped charts."""
+    from stackwright.adapters.helm import chart_digests
+
     references = json.loads(images.read_text()) if images and images.exists() else {}
     return Settings(references, chart_digests())
 
@@ -53,6 +69,11 @@ def count_call(verb: str, kind: Kind) -> None:
 
 
 def ports(cluster: Cluster, kubeconfig: str | None) -> Ports:
+    from stackwright.adapters.helm import HelmCli
+    from stackwright.adapters.mariadb import MariaDbSql
+    from stackwright.adapters.openstack import KeystoneIdentity
+    from stackwright.adapters.rabbitmq import RabbitBroker
+
     return Ports(
         cluster=cluster,
         helm=HelmCli(kubeconfig=kubeconfig),
@@ -66,27 +87,65 @@ def ports(cluster: Cluster, kubeconfig: str | None) -> Ports:
 
 def runtime(cluster: Cluster, options: Options) -> Runtime:
     store = Store()
-    queue: KeyedQueue[Item] = KeyedQueue(jitter=lambda: random.uniform(0.8, 1.2))  # noqa: S311 - spreads load
     chosen = controllers(settings(options.images), options.roles)
     wired = ports(WriteThrough(store, cluster), options.kubeconfig)
-    return Runtime(chosen, wired, CachedReader(store, cluster), store, queue)
+    return Runtime(chosen, wired, CachedReader(store, cluster), store, _queue())
+
+
+def provisioner(cluster: Cluster, place: Place, directories: Directories) -> Runtime:
+    """The runtime with the two controllers of local volumes, and with no foreign system but directories."""
+    store = Store()
+    wired = Ports(
+        cluster=WriteThrough(store, cluster),
+        helm=absent("helm"),
+        sql=absent("database"),
+        broker=absent("message bus"),
+        identity=absent("identity service"),
+        clock=SystemClock(),
+        entropy=SystemEntropy(),
+        directories=directories,
+    )
+    return Runtime(volume.controllers(place, directories), wired, CachedReader(store, cluster), store, _queue())
+
+
+def _queue() -> KeyedQueue[Item]:
+    return KeyedQueue(jitter=lambda: random.uniform(0.8, 1.2))  # noqa: S311 - spreads load
 
 
 async def operate(options: Options) -> None:
     """Run the operator until it is told to stop."""
+    from stackwright.controllers.cloud.validate import parse
+    from stackwright.runtime.certificate import install
+
     logs.configure(options.log_level)
-    if options.kubeconfig:
-        cluster = KubernetesCluster.from_file(options.kubeconfig, on_call=count_call)
-        os.environ["KUBECONFIG"] = options.kubeconfig  # for Kopf and for helm
-    else:
-        cluster = KubernetesCluster.from_env(on_call=count_call)
+    cluster = _connect(options.kubeconfig)
     if options.metrics_port:
         metrics.serve(options.metrics_port)
     with tempfile.TemporaryDirectory() as folder:
         webhook = None
         if options.webhook_port:
-            webhook = Webhook(options.webhook_port, *await install(cluster, options.namespace, Path(folder)))
+            certificate = await install(cluster, options.namespace, Path(folder))
+            webhook = Webhook(options.webhook_port, *certificate, check=lambda obj: parse(obj)[1])
         await _serve(runtime(cluster, options), KopfSource(options.health_port, webhook, options.kubeconfig))
+
+
+async def provision(options: ProvisionerOptions) -> None:
+    """Run the provisioner of one node until it is told to stop."""
+    logs.configure(options.log_level)
+    cluster = _connect(options.kubeconfig)
+    node = await cluster.get(NODE, ("", options.node))
+    if node is None:
+        raise Refused(f"there is no Node {options.node}")
+    place = volume.Place(options.node, label(node, volume.HOSTNAME) or options.node, options.path)
+    loop = provisioner(cluster, place, LocalDirectories(options.path))
+    await _serve(loop, KopfSource(options.health_port, None, options.kubeconfig))
+
+
+def _connect(kubeconfig: str | None) -> KubernetesCluster:
+    if kubeconfig is None:
+        return KubernetesCluster.from_env(on_call=count_call)
+    os.environ["KUBECONFIG"] = kubeconfig  # for Kopf and for helm
+    return KubernetesCluster.from_file(kubeconfig, on_call=count_call)
 
 
 async def _serve(loop: Runtime, source: KopfSource) -> None:

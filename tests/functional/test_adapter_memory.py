@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import random
 import uuid
 from typing import Any
@@ -215,12 +216,12 @@ def _random_op(rnd: random.Random) -> Op:
     if dice < 0.95:
         body: dict[str, Any] = {"metadata": {"labels": _some(rnd, {"x": ["3", None], "z": ["1", None]})}}
         if rnd.random() < 0.5:
-            body["spec"] = _some(rnd, {"settings": [{"a": 5}, {"b": None}, {"b": {"c": 7}}], "region": ["C"]})
+            body["spec"] = _some(rnd, {"region": ["C", "D"], "size": ["medium"]})
         return ("patch", KEYSTONE, body)
     return ("delete", KEYSTONE)
 
 
-@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("seed", range(int(os.environ.get("STACKWRIGHT_TEST_SEEDS", "40"))))
 async def test_same_at_random(cluster: KubernetesCluster, seed: int) -> None:
     rnd = random.Random(seed)
     await same(cluster, [ks("a", {"size": "tiny"}), *(_random_op(rnd) for _ in range(12))])
@@ -248,11 +249,10 @@ async def test_workloads_keep_what_other_managers_own(cluster: KubernetesCluster
     for step in steps:
         real, ours = [await do(each, step, namespace) for each in (cluster, memory)]
         assert plain(ours)["owners"] == plain(real)["owners"]
-        for obj in (real, ours):
-            assert obj["spec"]["replicas"] == ours["spec"]["replicas"]
-            container = obj["spec"]["template"]["spec"]["containers"][0]
-            assert container["image"] == ours["spec"]["template"]["spec"]["containers"][0]["image"]
-            assert container.get("env") or [] == ours["spec"]["template"]["spec"]["containers"][0].get("env") or []
+        assert real["spec"]["replicas"] == ours["spec"]["replicas"]
+        (theirs,), (mine,) = ([*each["spec"]["template"]["spec"]["containers"]] for each in (real, ours))
+        assert theirs["image"] == mine["image"]
+        assert (theirs.get("env") or []) == (mine.get("env") or [])
         assert real["metadata"]["generation"] == ours["metadata"]["generation"]
 
 

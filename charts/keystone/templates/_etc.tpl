@@ -1,5 +1,10 @@
 {{- define "keystone.etc" -}}
-keystone.conf: {{ include "lib.oslo_conf" .Values.conf.keystone | toJson }}
+{{- $conf := include "lib.oslo_conf" .Values.conf.keystone }}
+{{- with .Values.secrets.conf.keystone }}
+{{- /* Its version in the file makes the pods start anew when a sensitive option changes. */}}
+{{- $conf = printf "# sensitive options: Secret %s, version %s\n%s" .name .digest $conf }}
+{{- end }}
+keystone.conf: {{ $conf | toJson }}
 keystone-api-uwsgi.ini: {{ include "lib.oslo_conf" .Values.conf.keystone_api_uwsgi | toJson }}
 logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
 {{- end }}
@@ -26,6 +31,11 @@ logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
       - secret:
           name: {{ . }}
           items: [{key: messaging.conf, path: messaging.conf}]
+      {{- end }}
+      {{- with .Values.secrets.conf.keystone }}
+      - secret:
+          name: {{ .name }}
+          items: [{key: overrides.conf, path: zz-overrides.conf}]
       {{- end }}
 # Whole directories: when the operator rotates the keys, they change under the running processes, which look each time.
 - name: fernet

@@ -4,7 +4,7 @@ HOME_DIR=/var/lib/mysql    # the volume
 DATA=$HOME_DIR/data        # the database: made whole, or what a state transfer left
 CNF=/etc/mysql/stackwright/my.cnf
 RUN=/run/mysqld            # lost with the pod
-PHASE_FILE=$RUN/phase      # what the supervisor does now: waiting or running
+PHASE_FILE=$RUN/phase      # "waiting" once the position is known, "running" from the start of mariadbd on
 POSITION_FILE=$RUN/position  # "<uuid> <seqno>" of the data, while waiting
 SERVED_FILE=$RUN/served    # this mariadbd has been ready once
 
@@ -13,6 +13,9 @@ ORDINAL=${POD_NAME##*-}
 BASE=${POD_NAME%-*}
 
 say() { echo "$(date -u +%FT%TZ) [start] $*" >&2; }
+
+# For what is said again and again: only when it is another.
+say_once() { [[ $(cat $RUN/said 2>/dev/null) == "$*" ]] || { echo "$*" >$RUN/said; say "$*"; }; }
 
 # The OS user mysql is the database user mysql@localhost, by unix_socket: no password in any argument.
 sql() { timeout 4 mariadb --no-defaults --protocol=socket --socket=$RUN/mysqld.sock -NBe "$1" 2>/dev/null; }

@@ -79,21 +79,23 @@ ask_peers() {
 # Of lines "<ordinal> <phase> <uuid> <seqno>": the ordinal of the one to begin.
 newest() { sort -k4,4nr -k1,1n | head -n1 | cut -d' ' -f1; }
 
-# Prints how to start: "join <addresses>", "begin", or nothing, and why, while there is nothing to do but wait.
+# Prints how to start: "join <addresses> <donors>", "begin", or nothing, and why, while there is nothing to do but wait.
 decide() {
-    local peers primaries all histories
+    local peers primaries donors all histories
     peers=$(ask_peers)
     primaries=$(awk '$3 == "primary" {print $1}' <<<"$peers" | paste -sd,)
-    [[ -z $primaries ]] || { echo "join $primaries"; return; }
+    # A donor stalls, so rather not the lowest ordinal, which most likely takes the writes. The last comma: or any other.
+    donors=$(awk -v base="$BASE" '$3 == "primary" {print base "-" $2}' <<<"$peers" | sort -r | paste -sd,),
+    [[ -z $primaries ]] || { echo "join $primaries $donors"; return; }
 
     all=$({ echo "$ORDINAL waiting $(<$POSITION_FILE)"; cut -d' ' -f2- <<<"$peers"; } | grep ' waiting ')
     if (($(wc -l <<<"$all") < CLUSTER_SIZE)); then
-        say "waiting: $(wc -l <<<"$all") of $CLUSTER_SIZE servers are here; any other may hold newer data"
+        say_once "waiting: $(wc -l <<<"$all") of $CLUSTER_SIZE servers are here; any other may hold newer data"
         return
     fi
     histories=$(awk '$4 >= 0 {print $3}' <<<"$all" | sort -u | wc -l)
     if ((histories > 1)); then
-        say "waiting: the servers hold data of different clusters; delete the volumes of those that are wrong:" $all
+        say_once "waiting: the servers hold data of different clusters; delete the volumes of the wrong ones:" $all
         return
     fi
     [[ $(newest <<<"$all") != "$ORDINAL" ]] || echo begin
@@ -102,11 +104,11 @@ decide() {
 # A server without a majority whose peers have all gone down gives up too, so that the newest of them may begin.
 watch_split() {
     local strikes=0 peers
-    while sleep 3; do
+    while sleep 2; do
         [[ $(state_phase) == split ]] || { strikes=0; continue; }
         peers=$(ask_peers)
         if (($(grep -cE ' (waiting|split) ' <<<"$peers") == CLUSTER_SIZE - 1)); then strikes=$((strikes + 1)); else strikes=0; fi
-        ((strikes < 5)) || { say "no majority and no primary left: starting over"; kill -TERM "$1"; return; }
+        ((strikes < 3)) || { say "no majority and no primary left: starting over"; kill -TERM "$1"; return; }
     done
 }
 state_phase() { /opt/stackwright/state.sh | cut -d' ' -f2; }
@@ -114,9 +116,9 @@ state_phase() { /opt/stackwright/state.sh | cut -d' ' -f2; }
 # ---- mariadbd -------------------------------------------------------------------------------------------------------
 
 run() {
-    local how=$1 addresses=${2:-} position
+    local how=$1 addresses=${2:-} donors=${3:-} position
     position=$(tr ' ' : <$POSITION_FILE)
-    local -a start=("--wsrep-cluster-address=gcomm://$addresses")
+    local -a start=("--wsrep-cluster-address=gcomm://$addresses" "--wsrep-sst-donor=$donors")
     [[ $position != *:-* ]] && start+=("--wsrep-start-position=$position")
     if [[ $how == begin ]]; then
         [[ -d $DATA ]] || make_database || return 1
@@ -126,7 +128,7 @@ run() {
     fi
     mkdir -p $DATA
     rm -f $DATA/gvwstate.dat # else the cluster meets a member of the same name that it has not forgotten yet
-    say "$how ${addresses:-}, position $position"
+    say "$how $addresses, position $position"
     echo running >$PHASE_FILE
     mariadbd --defaults-file=$CNF "${start[@]}" --datadir=$DATA --wsrep-node-name="$POD_NAME" --wsrep-node-address="$POD_IP" &
     mariadbd_pid=$!
@@ -146,17 +148,17 @@ run() {
 }
 
 main() {
-    local how addresses
+    local how addresses donors
     listen &
     until [[ -n $stopping ]]; do
-        echo waiting >$PHASE_FILE
         find_position >$POSITION_FILE
+        echo waiting >$PHASE_FILE # only now: the peers compare the position
         how=
         until [[ -n $stopping || -n $how ]]; do
-            read -r how addresses < <(decide)
+            read -r how addresses donors < <(decide)
             [[ -n $how ]] || { sleep 1 & wait $!; }
         done
-        [[ -n $stopping ]] || run "$how" "$addresses"
+        [[ -n $stopping ]] || run "$how" "$addresses" "$donors"
         sleep 1 & wait $!
     done
     kill $(jobs -p) 2>/dev/null

@@ -10,4 +10,5 @@ printf 'default_user = %s\ndefault_pass = %s\ndefault_user_tags.administrator = 
 # The volume's group rights (fsGroup) must not reach the Erlang cookie: Erlang refuses one that others can read.
 [[ ! -e $HOME/.erlang.cookie ]] || chmod 0400 "$HOME/.erlang.cookie"
 
-exec rabbitmq-server
+# Not the wrapper in /usr/sbin, which wants a log folder.
+exec /usr/lib/rabbitmq/bin/rabbitmq-server

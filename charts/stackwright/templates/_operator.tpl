@@ -17,6 +17,7 @@ name: stackwright
 component: operator
 # It is all about the API server.
 token: true
+configmaps: [images]
 # Never two at a time: both would write.
 strategy: {type: Recreate}
 containers:
@@ -29,6 +30,7 @@ containers:
     args:
       - operator
       - --controllers={{ join "," $process.controllers }}
+      - --images=/etc/stackwright/images.json
       - --health-port={{ $health }}
       - --metrics-port={{ $metrics }}
       {{- if $admission }}
@@ -53,6 +55,8 @@ containers:
       {{- if $admission }}
       - {name: webhook, containerPort: 9443}
       {{- end }}
+    volumeMounts:
+      - {name: images, mountPath: /etc/stackwright, readOnly: true}
     probes:
       readiness:
         httpGet: {path: /healthz, port: health-{{ $i }}}

@@ -50,8 +50,8 @@ class Artifacts(Model):
 
 class KeystoneAdmin(Model):
     project_name: str = Field("admin", min_length=1, description="Project of the administrator.")
-    user_domain_name: str = Field("Default", min_length=1, description="Domain of the administrator.")
-    project_domain_name: str = Field("Default", min_length=1, description="Domain of the project.")
+    user_domain_name: Literal["Default"] = Field("Default", description="Domain of the administrator.")
+    project_domain_name: Literal["Default"] = Field("Default", description="Domain of the project.")
     default_domain_id: Unsupported = unsupported("Id of the default domain.")
 
 

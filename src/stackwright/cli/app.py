@@ -1,8 +1,8 @@
 """The `stackwright` command: a table of commands, each imported only when it is called.
 
-`stackwright --help` must answer at once, so the table holds each command's one-line help, and a command's module (with the
-Kubernetes client, the models, rich …) is imported when the command itself runs. A module `cli/<name>.py` has a
-function of the command's name (`-` is `_`), or, for a group of commands, a `typer.Typer` called `app`.
+`stackwright --help` must answer at once, so the table holds each command's one-line help, and a command's module
+(with the Kubernetes client, the models, rich …) is imported when the command itself runs. A module `cli/<name>.py` has
+a function of the command's name (`-` is `_`), or, for a group of commands, a `typer.Typer` called `app`.
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ COMMANDS = {
     "smoke": "Check a cloud by using it.",
     "doctor": "Explain what is wrong on this machine and in the cluster.",
     "operator": "Run the operator in the foreground.",
+    "provisioner": "Run the provisioner of local volumes of one node in the foreground.",
     "down": "Stop everything and clean up the machine; data is kept.",
 }
 

@@ -44,6 +44,6 @@ def doctor(
             if one.remedy:
                 typer.echo(f"      → {one.remedy}")
             for line in one.log.splitlines():
-                typer.echo(f"      | {line}")
+                typer.echo(f"      | {line[:240]}")
     if any(finding.level == "problem" for finding in findings):
         raise typer.Exit(1)

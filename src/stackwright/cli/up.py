@@ -21,7 +21,7 @@ def up(
     cloud: Annotated[bool, typer.Option(help="Make the example cloud.")] = True,
     kubeconfig: Annotated[
         Path | None,
-        typer.Option(envvar="KUBECONFIG", exists=True, dir_okay=False, help="Use this cluster, not a local one."),
+        typer.Option(envvar="KUBECONFIG", dir_okay=False, help="Use this cluster, not a local one."),
     ] = None,
     images: Annotated[
         str, typer.Option(metavar="REGISTRY/PREFIX", help="Where published images are; needed with --kubeconfig.")
@@ -49,6 +49,8 @@ def up(
     cluster = LocalCluster.discover()
     if kubeconfig is not None and kubeconfig.resolve() == cluster.kubeconfig.resolve():
         kubeconfig = None  # our own
+    if kubeconfig is not None and not kubeconfig.exists():
+        raise typer.BadParameter(f"{kubeconfig} does not exist", param_hint="--kubeconfig")
     if kubeconfig is not None and not images:
         raise typer.BadParameter("a cluster given by --kubeconfig needs published images", param_hint="--images")
     count = nodes or remembered_nodes(cluster)

@@ -28,7 +28,7 @@ class Controller:
     role     the container it runs in: osdpl, helmbundle, health, secrets or node
     observe  reads only; None when the object is gone and nothing is owed
     decide   pure: what was observed → Plan
-    current  the object inside what was observed, for the report of its status
+    reports  whether the status of the object is ours to write; where not, a failure is told by an Event
     """
 
     name: str

@@ -237,6 +237,47 @@ class CatalogEntry(Action):
 
 
 @dataclass(frozen=True)
+class MakeDirectory(Action):
+    """A directory of this node for a volume; one that is there is kept as it is."""
+
+    verb = "mkdir"
+    path: str
+    why: str = ""
+
+    @property
+    def target(self) -> str:
+        return self.path
+
+
+@dataclass(frozen=True)
+class RemoveDirectory(Action):
+    """A volume's directory with all that is in it; an absent one is fine."""
+
+    verb = "remove"
+    path: str
+    why: str = ""
+
+    @property
+    def target(self) -> str:
+        return self.path
+
+
+@dataclass(frozen=True)
+class Warn(Action):
+    """A warning Event about an object that has no conditions of ours, e.g. a claim that nobody can serve."""
+
+    verb = "warn"
+    obj: Object
+    reason: str
+    message: str
+
+    @property
+    def target(self) -> str:
+        meta = self.obj["metadata"]
+        return f"{self.obj['kind']} {meta.get('namespace', '')}/{meta['name']}: {self.message}"
+
+
+@dataclass(frozen=True)
 class Plan:
     """What to do now, what to say, when to look again.
 

@@ -97,6 +97,38 @@ class Identity(Protocol):
     async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None: ...
 
 
+class Directories(Protocol):
+    """Directories of this node, all directly below one root; a path elsewhere is refused."""
+
+    async def make(self, path: str) -> None:
+        """For root only, whatever the umask; it is on disk when this returns. One that is there is kept."""
+
+    async def remove(self, path: str) -> None:
+        """With all that is in it; an absent one is fine."""
+
+    async def holds(self, path: str) -> bool:
+        """Whether the directory is there. Raises NotYet when nobody can tell, Refused for a path elsewhere."""
+
+
+class Absent:
+    """In the place of a port that a process does not have: it refuses whatever it is asked."""
+
+    def __init__(self, what: str) -> None:
+        self._what = what
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        raise Refused(f"this process has no {self._what}")
+
+
+def absent(what: str) -> Any:
+    return Absent(what)
+
+
+NO_DIRECTORIES: Directories = absent("directories of a node")
+
+
 class Clock(Protocol):
     def now(self) -> float:
         """Seconds since the epoch."""
@@ -121,6 +153,7 @@ class Ports:
     identity: Identity
     clock: Clock
     entropy: Entropy
+    directories: Directories = NO_DIRECTORIES
 
 
 def secret_data(secret: Any) -> dict[str, str]:

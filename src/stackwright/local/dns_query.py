@@ -19,7 +19,7 @@ def is_answer(packet: bytes, identifier: int) -> bool:
     if len(packet) < 12:
         return False
     number, flags, _, answers = struct.unpack(">HHHH", packet[:8])
-    return number == identifier and flags & 0x800F == 0x8000 and answers > 0
+    return bool(number == identifier and flags & 0x800F == 0x8000 and answers > 0)
 
 
 def resolves(name: str, server: str, limit: float = 1.0) -> bool:

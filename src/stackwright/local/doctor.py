@@ -44,7 +44,9 @@ def _machine(cluster: LocalCluster) -> list[Finding]:
         problems.append(Finding("tools", "note", f"Not built: {names}.", "`stackwright up` builds them."))
     for device, use in (("/dev/kvm", "virtual machines are emulated, slowly"), ("/dev/net/tun", "no virtual machines")):
         if not Path(device).exists():
-            problems.append(Finding("machine", "note", f"No {device}: {use}.", "Enable it on the host of this machine."))
+            problems.append(
+                Finding("machine", "note", f"No {device}: {use}.", "Enable it on the host of this machine.")
+            )
     return problems or [Finding("machine", "ok", "Nothing to complain about.")]
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from pydantic import BaseModel, ValidationError
 
-from stackwright.local.commands import Report
+from stackwright.local.commands import Report, succeeds
 from stackwright.local.image_archive import Layer
 
 _UNFINISHED = ".building-"
@@ -85,14 +85,17 @@ class ImageCache:
                 report("waiting for another process that builds images")
                 fcntl.flock(file, fcntl.LOCK_EX)
             for left in self.root.glob(f"{_UNFINISHED}*"):
-                shutil.rmtree(left, ignore_errors=True)  # a child of the killed one may still write
+                _remove(left)
             yield
 
     @contextlib.contextmanager
     def scratch(self, name: str) -> Iterator[Path]:
         """Lend a folder on the cache's file system, for one build."""
-        with tempfile.TemporaryDirectory(prefix=f"{_UNFINISHED}{name}-", dir=self.root) as folder:
-            yield Path(folder)
+        folder = Path(tempfile.mkdtemp(prefix=f"{_UNFINISHED}{name}-", dir=self.root))
+        try:
+            yield folder
+        finally:
+            _remove(folder)
 
     def keep(self, finished: Path, meta: Meta) -> None:
         """Move a finished image into its place."""
@@ -112,3 +115,8 @@ class ImageCache:
                 shutil.rmtree(folder)
                 removed.append(folder.name)
         return removed
+
+
+def _remove(folder: Path) -> None:
+    """Remove a scratch folder, but never follow a mount that a killed build may have left in it, such as /dev."""
+    succeeds(["rm", "-rf", "--one-file-system", folder], limit=600)

@@ -19,21 +19,14 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 from stackwright.local import image_inputs
 from stackwright.local.commands import LocalError
 from stackwright.local.config import IMAGE_PREFIX
+from stackwright.local.image_rootfs import RootFs
 
-BUILDER_VERSION = 1
+BUILDER_VERSION = 2
 """Part of every digest. Raise it when the builder makes other images of the same recipes."""
 
 
 class Model(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-class RootFs(Model):
-    """A Debian root file system that mmdebstrap makes. `customize` is a script of the context, run on it at the end."""
-
-    suite: str
-    include: tuple[str, ...] = ()
-    customize: str | None = None
 
 
 class Recipe(Model):

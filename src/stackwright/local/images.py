@@ -3,13 +3,15 @@
 An image is known by the digest of its recipe, so "is it built?" is a look into the cache, and a recipe that did not
 change is never built again. What is missing is built in order of need, two at a time.
 
-    image_recipes   what there is, digests, references        image_build    one image with buildah
-    image_inputs    what goes into a digest and a context     image_archive  its archive
+    image_recipes   what there is, digests, references        image_build    one image, from recipe to archive
+    image_inputs    what goes into a digest and a context     image_buildah  the program that builds it
+    image_rootfs    the Debian under all others               image_archive  its archive
     image_cache     where archives are kept                   image_sbom     its contents
 """
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from graphlib import TopologicalSorter
@@ -17,27 +19,24 @@ from graphlib import TopologicalSorter
 from stackwright.local import image_recipes
 from stackwright.local.commands import Report, quiet
 from stackwright.local.config import IMAGE_PREFIX, LocalCluster
-from stackwright.local.image_build import Builder
+from stackwright.local.image_build import Builder, SourcesChanged
 from stackwright.local.image_cache import BuiltImage
 
 __all__ = ["BuiltImage", "build", "cached", "ensure_all", "prune", "references"]
 
 _AT_ONCE = 2
 """Installing packages waits for the network half of the time; more at once only compete for the disk."""
+_ATTEMPTS = 3
+"""For people who edit Stackwright while it is built."""
 
 
 def ensure_all(report: Report | None = None, names: Iterable[str] | None = None) -> list[BuiltImage]:
     """Return the named images, or all, and what they are built on, bases first; build what is missing."""
-    builder = _builder()
-    catalogue = builder.catalogue
-    wanted = catalogue.closure(list(names) if names is not None else list(catalogue.images))
-    if _missing(builder, wanted):
-        with builder.cache.exclusive(report or quiet):
-            missing = _missing(builder, wanted)  # another process may have been faster
-            if missing:
-                builder.sweep()
-                _build_in_order(builder, missing, report or quiet)
-    return [image for name in wanted if (image := builder.cache.image(name, builder.digests[name]))]
+    wanted = list(names) if names is not None else None
+    for _ in range(_ATTEMPTS - 1):
+        with contextlib.suppress(SourcesChanged):
+            return _ensure(wanted, report or quiet)
+    return _ensure(wanted, report or quiet)
 
 
 def build(name: str, report: Report | None = None) -> BuiltImage:
@@ -63,8 +62,20 @@ def prune() -> list[str]:
     with builder.cache.exclusive(quiet):
         removed = builder.cache.prune(builder.digests)
         if removed:
-            builder.forget_others()
+            builder.buildah.remove_all_but(builder.reference(name) for name in builder.digests)
     return removed
+
+
+def _ensure(names: list[str] | None, report: Report) -> list[BuiltImage]:
+    builder = _builder()
+    wanted = builder.catalogue.closure(names if names is not None else list(builder.catalogue.images))
+    if _missing(builder, wanted):
+        with builder.cache.exclusive(report):
+            missing = _missing(builder, wanted)  # another process may have been faster
+            if missing:
+                builder.buildah.prepare()
+                _build_in_order(builder, missing, report)
+    return [image for name in wanted if (image := builder.cache.image(name, builder.digests[name]))]
 
 
 def _builder() -> Builder:

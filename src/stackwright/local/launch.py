@@ -53,6 +53,6 @@ if __name__ == "__main__":
         main()
     except Exception as problem:
         # One line to the service's log; the supervisor tries again in a second.
-        sys.stdout.write(f"could not start: {problem!r}\n")
+        sys.stdout.write(f"could not start: {problem}\n")
         sys.stdout.flush()
         raise SystemExit(1) from None

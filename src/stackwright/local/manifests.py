@@ -103,7 +103,7 @@ def _pod(image: str) -> Manifest:
         "volumeMounts": [{"name": "config", "mountPath": "/etc/coredns", "readOnly": True}],
         "securityContext": security,
         "livenessProbe": {"httpGet": {"path": "/health", "port": 8080}, "periodSeconds": 10, "failureThreshold": 5},
-        "readinessProbe": {"httpGet": {"path": "/ready", "port": 8181}, "periodSeconds": 2},
+        "readinessProbe": {"httpGet": {"path": "/ready", "port": 8181}, "periodSeconds": 1},
     }
     return {
         "serviceAccountName": "coredns",

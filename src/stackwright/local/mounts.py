@@ -17,6 +17,10 @@ def ours(cluster: LocalCluster) -> list[Path]:
     return [Path(target) for target in reversed(found)]
 
 
+def below(top: Path) -> list[Path]:
+    return [Path(target) for target in reversed(_targets()) if target.startswith(f"{top}/")]
+
+
 def _targets() -> list[str]:
     lines = Path("/proc/self/mountinfo").read_text().splitlines()
     return [line.split()[4].encode().decode("unicode_escape") for line in lines]

@@ -127,8 +127,9 @@ def ensure(cluster: LocalCluster, *wanted: Service) -> list[str]:
     changed = [service for service in wanted if not _is_same(cluster, service)]
     for service in reversed(changed):  # what was started last needs the others to end well
         _end(folder(cluster, service.name))
-    for service in changed:
+    for service in wanted:
         cgroups.ensure(service.cgroup)
+    for service in changed:
         _write(cluster, service)
     if changed:
         run(["s6-svscanctl", "-an", cluster.services])

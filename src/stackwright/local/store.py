@@ -5,6 +5,7 @@ never change once written. Only the two bolt files, which do change, are copied 
 
     <cache>/store/<key>/          key: digest over the sorted image references (each holds its recipe's digest)
       root/                       a containerd root: content, snapshots, metadata; no containers
+      references                  the images in it
 """
 
 from __future__ import annotations
@@ -52,12 +53,12 @@ def path(cluster: LocalCluster, images: Sequence[Image]) -> Path:
 
 def ensure(cluster: LocalCluster, images: Sequence[Image], report: Report = quiet) -> Path:
     """The prepared store for these images. Starts from the newest other store, so that only new images are imported."""
+    if enough := holding(cluster, images):
+        return enough
     place = path(cluster, images)
-    if place.is_dir():
-        return place
     cluster.image_store.mkdir(parents=True, exist_ok=True)
     former = newest(cluster)
-    new = cluster.image_store / f"{place.name}.new"
+    new = cluster.image_store / f".{place.name}"
     shutil.rmtree(new, ignore_errors=True)
     if former is None:
         (new / "root").mkdir(parents=True)
@@ -72,6 +73,7 @@ def ensure(cluster: LocalCluster, images: Sequence[Image], report: Report = quie
                 load_archive(cluster, runtime.socket, image)
         for reference in sorted(there - {image.reference for image in images}):
             ctr(cluster, runtime.socket, "images", "remove", "--sync", reference)
+    (new / "references").write_text("".join(f"{image.reference}\n" for image in images))
     new.rename(place)
     for other in cluster.image_store.iterdir():
         if other != place:
@@ -79,9 +81,22 @@ def ensure(cluster: LocalCluster, images: Sequence[Image], report: Report = quie
     return place
 
 
+def holding(cluster: LocalCluster, images: Sequence[Image]) -> Path | None:
+    """A store that has all of these, and maybe more."""
+    wanted = {image.reference for image in images}
+    for place in complete(cluster):
+        if wanted <= set((place / "references").read_text().split()):
+            return place
+    return None
+
+
+def complete(cluster: LocalCluster) -> list[Path]:
+    """Stores that were finished."""
+    return sorted(place.parent for place in cluster.image_store.glob("[!.]*/references"))
+
+
 def newest(cluster: LocalCluster) -> Path | None:
-    stores = [p for p in cluster.image_store.iterdir() if p.is_dir() and not p.name.endswith(".new")]
-    return max(stores, key=lambda p: p.stat().st_mtime, default=None)
+    return max(complete(cluster), key=lambda p: p.stat().st_mtime, default=None)
 
 
 def clone(source: Path, target: Path) -> None:
@@ -154,7 +169,7 @@ class Runtime:
         config.write_text(node_config.store_containerd(self.root, self._home / "state", self.socket))
         log = self._home / "log"
         with log.open("wb") as out:
-            command = [tools.binary("containerd", self.cluster), "--config", config]
+            command: list[str | Path] = [tools.binary("containerd", self.cluster), "--config", config]
             self._process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
         wait_for("containerd of the image store", lambda: self._unready(log), limit=30, log=log)
         return self

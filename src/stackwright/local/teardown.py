@@ -6,6 +6,7 @@ kernel holds for them (mounts, namespaces, links, rules, cgroups), then, only if
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import signal
@@ -16,7 +17,7 @@ from pathlib import Path
 
 from stackwright.local import cgroups, mounts, network, services
 from stackwright.local.commands import LocalError, Report, quiet
-from stackwright.local.config import LocalCluster, Node
+from stackwright.local.config import CGROUP, LocalCluster, Node
 from stackwright.local.leftovers import leftovers
 
 POD_GRACE = 8.0
@@ -67,7 +68,7 @@ def end_pods(cgroup: str = "", grace: float = POD_GRACE) -> None:
 
 def _pod_processes(cgroup: str) -> set[int]:
     found: set[int] = set()
-    for group in cgroups.groups(cgroup or cgroups.CGROUP):
+    for group in cgroups.groups(cgroup or CGROUP):
         if "kubepods" in group.parts and group.is_relative_to(cgroups.hierarchies()[0]):
             found |= cgroups.members(group)
     return found
@@ -90,18 +91,23 @@ def clean(cluster: LocalCluster) -> None:
     mounts.unmount(mounts.ours(cluster))
     network.remove_all(cluster)
     cgroups.remove()
-    _forget_pod_logs(cluster)
+    _forget_fixed_places(cluster)
     shutil.rmtree(cluster.run, ignore_errors=True)
 
 
-def _forget_pod_logs(cluster: LocalCluster) -> None:
-    """The kubelet links its pods' logs into one fixed directory of the machine."""
-    place = Path("/var/log/containers")
-    if not place.is_dir():
-        return
-    for link in place.iterdir():
+def _forget_fixed_places(cluster: LocalCluster) -> None:
+    """A few directories are fixed in the kubelet and in containerd. Only what is ours, or empty, is removed."""
+    logs = Path("/var/log/containers")
+    for link in logs.iterdir() if logs.is_dir() else ():
         if link.is_symlink() and link.readlink().is_relative_to(cluster.state):
             link.unlink()
+    devices = Path("/var/lib/kubelet/device-plugins")
+    for file in ("kubelet.sock", "kubelet_internal_checkpoint"):
+        (devices / file).unlink(missing_ok=True)
+    shared = Path("/run/containerd")
+    for place in (logs, devices, devices.parent, shared / "s", shared / "fifo", shared / "runc", shared):
+        with contextlib.suppress(OSError):  # somebody else's things are in it, or it is not there
+            place.rmdir()
 
 
 def remove_node(cluster: LocalCluster, node: Node, report: Report = quiet) -> None:

@@ -133,7 +133,7 @@ def build(cluster: LocalCluster, tool: Tool, go: Path, report: Report) -> None:
     env = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false -mod=readonly", "GOTOOLCHAIN": "auto"}
     for name, package in tool.packages.items():
         report(f"{name} from tools/{tool.module} (minutes the first time)")
-        command = [go, "build", "-trimpath", "-ldflags", flags, "-o", new / name, package]
+        command: list[str | Path] = [go, "build", "-trimpath", "-ldflags", flags, "-o", new / name, package]
         run(command, limit=BUILD_LIMIT, env=env, cwd=where)
     for alias, target in tool.aliases:
         (new / alias).symlink_to(target)

@@ -28,10 +28,13 @@ from stackwright.core.plan import (
     HelmUninstall,
     HelmUpgrade,
     Key,
+    MakeDirectory,
     Object,
+    RemoveDirectory,
     RotateKeys,
     SetLabel,
     SqlAccount,
+    Warn,
 )
 from stackwright.core.ports import NotYet, Ports, secret_data
 
@@ -66,6 +69,8 @@ async def _run(action: Action, ports: Ports, manager: str) -> None:
         case SetLabel():
             patch = {"metadata": {"labels": {action.label: action.value}}}
             await ports.cluster.patch(action.kind, action.key, patch)
+        case Warn():
+            await ports.cluster.event(action.obj, action.reason, action.message, True)
         case EnsureSecret():
             await _ensure_secret(action, ports, manager)
         case RotateKeys():
@@ -96,6 +101,10 @@ async def _foreign(action: Action, ports: Ports) -> None:
             await ports.identity.entry(
                 action, await _admin(action.admin_secret, ports), await _password(action.secret, ports)
             )
+        case MakeDirectory():
+            await ports.directories.make(action.path)
+        case RemoveDirectory():
+            await ports.directories.remove(action.path)
         case _:
             raise TypeError(f"no way to execute {action}")
 

@@ -105,7 +105,10 @@ class Runtime:
         try:
             await self._execute(controller, key, plan)
         except (NotYet, Refused) as error:
-            await self._report(controller, after_failure(plan, seen.obj, error), seen.obj)
+            if controller.reports:
+                await self._report(controller, after_failure(plan, seen.obj, error), seen.obj)
+            else:
+                await self.ports.cluster.event(seen.obj, "Failed", str(error), True)
             raise
         written = await self._report(controller, plan, seen.obj)
         changed = bool(plan.actions) or written

@@ -17,12 +17,12 @@ import kopf
 
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.meta import Kind
-from stackwright.controllers.cloud.validate import parse
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
 from stackwright.runtime.cache import PARTIAL
 
 OnEvent = Callable[[bool, Kind, Object], None]
+Check = Callable[[Object], list[str]]
 
 
 class Source(Protocol):
@@ -32,11 +32,12 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Webhook:
-    """The admission server: port and the files of its certificate."""
+    """The admission server: port, the files of its certificate, and what is wrong with an OpenStackDeployment."""
 
     port: int
     certificate: str
     key: str
+    check: Check
 
 
 class KopfSource:
@@ -55,7 +56,7 @@ class KopfSource:
             _watch(registry, kind, on_event)
         self._login(registry)
         if self._webhook:
-            _admission(registry)
+            _admission(registry, self._webhook.check)
         endpoint = f"http://0.0.0.0:{self._health_port}/healthz" if self._health_port else None
         await kopf.operator(
             registry=registry,
@@ -101,7 +102,7 @@ def _watch(registry: kopf.OperatorRegistry, kind: Kind, on_event: OnEvent) -> No
         )
 
 
-def _admission(registry: kopf.OperatorRegistry) -> None:
+def _admission(registry: kopf.OperatorRegistry, check: Check) -> None:
     kind = OpenStackDeployment.KIND
 
     @kopf.on.validate(
@@ -111,6 +112,5 @@ def _admission(registry: kopf.OperatorRegistry) -> None:
         obj = dict(body)
         if obj["metadata"].get("deletionTimestamp"):
             return  # what goes away must not be held up by its spec
-        errors = parse(obj)[1]
-        if errors:
+        if errors := check(obj):
             raise kopf.AdmissionError("\n".join(errors), code=422)

@@ -36,10 +36,16 @@ class Context:
     def api(self) -> api.Api:
         return api.of(self.cluster)
 
+    def references(self) -> dict[str, str]:
+        """Image references by short name: built here, or published under the given prefix."""
+        if self.image_prefix:
+            from stackwright.local import images
+
+            return images.references(self.image_prefix)
+        return {ref.rpartition("/")[2].partition(":")[0]: ref for ref in (i.reference for i in self.images)}
+
     def image(self, name: str) -> str | None:
-        """The reference of an image by its short name."""
-        found = (image.reference for image in self.images)
-        return next((ref for ref in found if ref.rpartition("/")[2].partition(":")[0] == name), None)
+        return self.references().get(name)
 
     @property
     def kubeconfig_in_use(self) -> Path:

@@ -1,4 +1,4 @@
-"""The operator itself, from its chart, with the image that was just built."""
+"""The operator itself, from its chart, with the image that was just built and the references of all the others."""
 
 from __future__ import annotations
 
@@ -20,8 +20,7 @@ def chart() -> Path | None:
 
 
 def values(ctx: Context) -> dict[str, Any]:
-    """The chart's images, by the names of their recipes."""
-    return {"images": {"tags": {"operator": ctx.image("operator") or ""}}}
+    return {"images": {"tags": {"stackwright": ctx.image("operator")}, "references": ctx.references()}}
 
 
 def done(ctx: Context) -> bool:

@@ -1,4 +1,4 @@
-"""Volumes of pods: directories of the node, handed out by a small provisioner of our own."""
+"""Volumes of pods: directories below the cluster's data, handed out by a small provisioner of our own."""
 
 from __future__ import annotations
 
@@ -20,8 +20,11 @@ def chart() -> Path | None:
 
 
 def values(ctx: Context) -> dict[str, Any]:
-    """The chart's images, by the names of their recipes."""
-    return {"images": {"tags": {"local-volume-provisioner": ctx.image("local-volume-provisioner") or ""}}}
+    return {
+        "images": {"tags": {"stackwright": ctx.image("operator")}},
+        # Below `state`, so that `down` keeps volumes and `down --purge` removes them.
+        "volumes": {"path": str(ctx.cluster.state / "volumes")},
+    }
 
 
 def done(ctx: Context) -> bool:
@@ -32,4 +35,5 @@ def done(ctx: Context) -> bool:
 def run(ctx: Context, report: Report) -> None:
     place = chart()
     assert place is not None, "otherwise it is done"
+    (ctx.cluster.state / "volumes").mkdir(parents=True, exist_ok=True)
     charts.install(ctx, RELEASE, NAMESPACE, place, values(ctx))

@@ -19,6 +19,7 @@ from stackwright.runtime.memory.ownership import (
     fields_v1,
     from_fields_v1,
     paths_of,
+    shape_at,
     value_at,
     with_parents,
     without,
@@ -73,7 +74,7 @@ def update(shape: Shape, live: Object, new: Object, owner: Owner) -> Owners:
     """Owners after a plain write: the writer owns what it changed, the others lose it."""
     owners = owners_of(live)
     before, after = paths_of(shape, live), paths_of(shape, new)
-    changed = {p for p in after if value_at(shape, live, p) != value_at(shape, new, p)}
+    changed = {p for p in after if not _same(shape, live, new, p)}
     mine = (owners.get(owner, frozenset()) | changed) - (before - after) - _NEVER_OWNED
     owners[owner] = frozenset(p for p in mine if p[:2] != ("f:metadata", "f:managedFields"))
     return _after(shape, live, new, owners, owner)
@@ -94,13 +95,13 @@ def _same(shape: Shape, live: Object, new: Object, path: Path) -> bool:
     before, after = value_at(shape, live, path), value_at(shape, new, path)
     if after is MISSING or before is MISSING:
         return False
-    if isinstance(before, dict) and isinstance(after, dict):
+    if isinstance(before, dict) and isinstance(after, dict | None) and not shape_at(shape, path).atomic:
         return True
     return bool(before == after)
 
 
 def _merge(shape: Shape, live: Any, wanted: Any) -> Any:
-    if isinstance(live, dict) and isinstance(wanted, dict):
+    if isinstance(live, dict) and isinstance(wanted, dict) and not shape.atomic:
         return {**live, **{k: _merge(shape.field(k), live[k], v) if k in live else v for k, v in wanted.items()}}
     if isinstance(live, list) and isinstance(wanted, list) and shape.keys is not None:
         return _merge_items(shape, live, wanted)
@@ -108,13 +109,30 @@ def _merge(shape: Shape, live: Any, wanted: Any) -> Any:
 
 
 def _merge_items(shape: Shape, live: list[Any], wanted: list[Any]) -> list[Any]:
-    """Items by identity: those of live in their order, new ones behind them."""
-    new = {element(shape, item): item for item in wanted}
-    out = []
-    for item in live:
-        match = new.pop(element(shape, item), MISSING)
-        out.append(item if match is MISSING else _merge(shape.item(), item, match))
-    return [*out, *new.values()]
+    """Items by identity, in the order that the API server gives them: the applier's for what it names."""
+    below = {element(shape, item): item for item in live}
+    above = {element(shape, item): item for item in wanted}
+    left, right = list(below), list(above)
+    shared = [key for key in right if key in below]
+    out: list[str] = []
+    while left or right:
+        if left and left[0] not in above:
+            out.append(left.pop(0))
+        elif left and (left[0] in out or (right and left[0] != right[0] and shared and left[0] != shared[0])):
+            left.pop(0)
+        else:
+            out.append(right.pop(0))
+            if shared and shared[0] == out[-1]:
+                shared.pop(0)
+            if left and left[0] == out[-1]:
+                left.pop(0)
+    return [_merge_item(shape, below.get(key, MISSING), above.get(key, MISSING)) for key in out]
+
+
+def _merge_item(shape: Shape, below: Any, above: Any) -> Any:
+    if above is MISSING:
+        return below
+    return above if below is MISSING else _merge(shape.item(), below, above)
 
 
 def managed_fields(owners: Mapping[Owner, Paths], api_version: str, now: str) -> list[dict[str, Any]]:

@@ -20,7 +20,7 @@ from stackwright.api.registry import BY_KIND
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Clock, Conflict, Reader, Refused
 from stackwright.runtime.memory import apply as ssa
-from stackwright.runtime.memory.shape import schema_of, shape_of, unknown_fields, with_defaults
+from stackwright.runtime.memory.shape import gaps, schema_of, shape_of, unknown_fields, with_defaults, without_nulls
 
 Ref = tuple[Kind, Key]
 Objects = list[Object]  # inside the class, `list` is the port's method
@@ -108,7 +108,7 @@ class MemoryCluster:
         wanted = {"status": copy(obj).get("status") or {}}
         _refuse_unknown(kind, wanted)
         merged, owners = ssa.apply(shape_of(kind), live, wanted, ssa.Owner(manager, "Apply", "status"))
-        return self._store(kind, live, merged, owners)
+        return self._store(kind, live, _completed(kind, merged), owners)
 
     async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
         key = _key(kind, key)
@@ -124,8 +124,8 @@ class MemoryCluster:
                 **({"status": live["status"]} if "status" in live else {}),
             }
         _refuse_unknown(kind, new)
-        owners = ssa.update(shape_of(kind), live, new, ssa.Owner(PATCHER, "Update"))
-        return self._store(kind, live, _completed(kind, new), owners)
+        new = _completed(kind, new)
+        return self._store(kind, live, new, ssa.update(shape_of(kind), live, new, ssa.Owner(PATCHER, "Update")))
 
     async def delete(self, kind: Kind, key: Key) -> None:
         key = _key(kind, key)
@@ -144,8 +144,9 @@ class MemoryCluster:
         live = self._objects.get((kind, key))
         new = {"apiVersion": kind.api_version, "kind": kind.kind, **copy(obj)}
         new["metadata"] = {**_server_fields(live), **new["metadata"]}
+        new = _completed(kind, new)
         owners = ssa.update(shape_of(kind), live or {"metadata": {}}, new, ssa.Owner("test", "Update"))
-        return self._store(kind, live, _completed(kind, new), owners)
+        return self._store(kind, live, new, owners)
 
     def remove(self, kind: Kind, key: Key) -> None:
         """Delete as somebody else does; not logged."""
@@ -173,6 +174,7 @@ class MemoryCluster:
         key = key_of(kind, new)
         before = live or {}
         new["metadata"] = {**new["metadata"], **_server_fields(live)}
+        _refuse_new_finalizers(before, new)
         if live is not None and _content(before) == _content(new) and ssa.owners_of(before) == owners:
             return copy(live)
         meta = new["metadata"]
@@ -274,6 +276,13 @@ def _spec(obj: Object) -> Object:
     return {k: v for k, v in obj.items() if k not in ("metadata", "status")}
 
 
+def _refuse_new_finalizers(before: Object, new: Object) -> None:
+    if new["metadata"].get("deletionTimestamp"):
+        had = (before.get("metadata") or {}).get("finalizers") or ()
+        if added := sorted(set(new["metadata"].get("finalizers") or ()) - set(had)):
+            raise Refused(f"metadata.finalizers: no new ones on an object that is being deleted: {', '.join(added)}")
+
+
 def _refuse_unknown(kind: Kind, obj: Object) -> None:
     unknown = unknown_fields(shape_of(kind), obj)
     if unknown:
@@ -285,14 +294,24 @@ def _completed(kind: Kind, obj: Object) -> Object:
     """Defaults filled in, and refused when it is not valid, with all errors."""
     schema = schema_of(kind)
     if schema is None:
-        return obj
+        plain: Object = without_nulls(obj)
+        return {**plain, "metadata": _typed_metadata(plain)}
     new: Object = with_defaults(schema, obj)
+    new["metadata"] = _typed_metadata(new)
+    where = f"apply {kind.kind} {'/'.join(key_of(kind, obj))}"
+    if wrong := gaps(shape_of(kind), new):
+        raise Refused(f"{where}: {'; '.join(wrong)}")
     try:
         BY_KIND[kind.kind].model_validate({k: v for k, v in new.items() if k in ("metadata", "spec")})
     except ValidationError as error:
         lines = [f"{'.'.join(map(str, e['loc']))}: {e['msg']}" for e in error.errors()]
-        raise Refused(f"apply {kind.kind} {'/'.join(key_of(kind, obj))}: {'; '.join(lines)}") from None
+        raise Refused(f"{where}: {'; '.join(lines)}") from None
     return new
+
+
+def _typed_metadata(obj: Object) -> Object:
+    """Metadata is read into a typed struct, which leaves out what is empty."""
+    return {name: value for name, value in without_nulls(obj["metadata"]).items() if value not in ({}, [])}
 
 
 def merge_patch(target: Any, patch: Any) -> Any:

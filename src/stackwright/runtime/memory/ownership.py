@@ -18,15 +18,17 @@ MISSING: Any = object()
 
 
 def element(shape: Shape, item: Any) -> str:
-    """The identity of an item in a list of this shape."""
+    """The identity of an item in a list of this shape; ports of containers and of Services differ in one key."""
     if not shape.keys:
         return "v:" + json.dumps(item)
-    return "k:" + json.dumps({k: item.get(k) for k in sorted(shape.keys)}, separators=(",", ":"))
+    keys = ("containerPort" if key == "port" and key not in item else key for key in shape.keys)
+    identity = {key: item.get(key, "TCP" if key == "protocol" else None) for key in keys}
+    return "k:" + json.dumps(identity, sort_keys=True, separators=(",", ":"))
 
 
 def paths_of(shape: Shape, value: Any, at: Path = ()) -> Paths:
     """What an applier of this value owns: leaves, empty maps, items, and keys that no schema declares."""
-    if isinstance(value, dict):
+    if isinstance(value, dict) and not shape.atomic:
         found: set[Path] = set()
         for name, child in value.items():
             path = (*at, f"f:{name}")
@@ -55,6 +57,12 @@ def with_parents(shape: Shape, paths: Iterable[Path]) -> Paths:
     return frozenset(found)
 
 
+def shape_at(shape: Shape, path: Path) -> Shape:
+    for step in path:
+        shape = shape.step(step)
+    return shape
+
+
 def value_at(shape: Shape, value: Any, path: Path) -> Any:
     """The value at a path, or MISSING."""
     for step in path:
@@ -71,7 +79,10 @@ def value_at(shape: Shape, value: Any, path: Path) -> Any:
 
 
 def without(shape: Shape, value: Any, paths: Paths) -> Any:
-    """The value less the fields at these paths, with all that is below them."""
+    """The value less the fields at these paths, with all that is below them.
+
+    A map or list that is emptied becomes None: so does the API server, which then refuses it or drops it.
+    """
     return _without(shape, value, _tree(paths))
 
 
@@ -84,7 +95,7 @@ def _without(shape: Shape, value: Any, tree: Mapping[str, Any]) -> Any:
                 out[name] = child
             elif "." not in below:
                 out[name] = _without(shape.field(name), child, below)
-        return out
+        return out or (None if value else value)
     if isinstance(value, list) and shape.keys is not None:
         kept = []
         for item in value:
@@ -93,7 +104,7 @@ def _without(shape: Shape, value: Any, tree: Mapping[str, Any]) -> Any:
                 kept.append(item)
             elif "." not in below:
                 kept.append(_without(shape.item(), item, below))
-        return kept
+        return kept or (None if value else value)
     return value
 
 

@@ -16,17 +16,9 @@ from stackwright.api.meta import Kind
 from stackwright.api.registry import RESOURCES
 
 # Maps whose keys are the user's, not the schema's.
-_MAPS = {
-    "labels",
-    "annotations",
-    "data",
-    "stringData",
-    "binaryData",
-    "matchLabels",
-    "nodeSelector",
-    "limits",
-    "requests",
-}
+_MAPS = {"labels", "annotations", "data", "stringData", "binaryData", "limits", "requests"}
+# Maps that are one value to their owner.
+_ATOMIC = {"selector", "labelSelector", "nodeSelector", "secretKeyRef", "configMapKeyRef", "fieldRef"}
 # List → keys of its items; () is a set of scalars. All other lists are replaced as a whole.
 _LISTS: Mapping[str, tuple[str, ...]] = {
     "ownerReferences": ("uid",),
@@ -38,6 +30,7 @@ _LISTS: Mapping[str, tuple[str, ...]] = {
     "env": ("name",),
     "imagePullSecrets": ("name",),
     "volumeMounts": ("mountPath",),
+    "ports": ("port", "protocol"),
 }
 
 
@@ -46,11 +39,13 @@ class Shape:
     """One node. `keys` is None unless the node is a list of which the items have an identity.
 
     children   declared fields, or None when any name may be used
+    atomic     a map that is owned and replaced as a whole
     free       fields that are not declared are kept
     """
 
     children: Mapping[str, Any] | None = None
     free: bool = False
+    atomic: bool = False
     builtin: bool = False
     keys: tuple[str, ...] | None = None
     schema: Mapping[str, Any] | None = None
@@ -82,7 +77,7 @@ BUILTIN = Shape(builtin=True)
 
 @functools.cache
 def _builtin(name: str) -> Shape:
-    return FREE if name in _MAPS else Shape(builtin=True, keys=_LISTS.get(name))
+    return FREE if name in _MAPS else Shape(builtin=True, atomic=name in _ATOMIC, keys=_LISTS.get(name))
 
 
 def _of_schema(schema: Mapping[str, Any]) -> Shape:
@@ -91,7 +86,8 @@ def _of_schema(schema: Mapping[str, Any]) -> Shape:
         keys = tuple(schema["x-kubernetes-list-map-keys"])
     elif schema.get("x-kubernetes-list-type") == "set":
         keys = ()
-    return Shape(children=schema.get("properties"), free=bool(schema.get(KEEP)), keys=keys, schema=schema)
+    atomic = schema.get("x-kubernetes-map-type") == "atomic"
+    return Shape(schema.get("properties"), free=bool(schema.get(KEEP)), atomic=atomic, keys=keys, schema=schema)
 
 
 @functools.cache
@@ -124,7 +120,7 @@ def with_defaults(schema: Mapping[str, Any], value: Any) -> Any:
         return value
     out = dict(value)
     for name, child in (schema.get("properties") or {}).items():
-        if name not in out and "default" in child:
+        if out.get(name) is None and "default" in child:
             out[name] = child["default"]
         if name in out:
             out[name] = with_defaults(child, out[name])
@@ -132,6 +128,26 @@ def with_defaults(schema: Mapping[str, Any], value: Any) -> Any:
     if isinstance(extra, dict):
         out.update({k: with_defaults(extra, v) for k, v in value.items()})
     return out
+
+
+def gaps(shape: Shape, value: Any, path: str = "") -> list[str]:
+    """What is null or absent where the schema wants a value; in free-form fields a null is a value."""
+    schema = shape.schema or {}
+    if value is None:
+        return [f"{path} must not be null"] if schema.get("type") else []
+    if isinstance(value, list):
+        return [p for i, item in enumerate(value) for p in gaps(shape.item(), item, f"{path}[{i}]")]
+    if not isinstance(value, dict):
+        return []
+    found = [f"{path}.{name} is required" for name in schema.get("required") or () if name not in value]
+    return found + [p for name, child in value.items() for p in gaps(shape.field(name), child, f"{path}.{name}")]
+
+
+def without_nulls(value: Any) -> Any:
+    """As typed built-in kinds read an object."""
+    if isinstance(value, dict):
+        return {k: without_nulls(v) for k, v in value.items() if v is not None}
+    return [without_nulls(v) for v in value] if isinstance(value, list) else value
 
 
 def unknown_fields(shape: Shape, value: Any, path: str = "") -> list[str]:

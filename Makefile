@@ -1,0 +1,54 @@
+# Stackwright's verbs. `make help` lists them.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTEST := $(BIN)/python -m pytest -q
+
+.DEFAULT_GOAL := help
+.PHONY: help cloud down test lint unit functional e2e golden bench docs clean
+
+help: ## Show this list
+	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+cloud: $(VENV)/ok ## Start Kubernetes and a cloud on this machine, and show that it works
+	$(BIN)/stackwright up
+
+down: $(VENV)/ok ## Stop the cloud and clean up the machine; data is kept
+	$(BIN)/stackwright down
+
+test: lint unit functional e2e ## Run everything that CI runs
+
+lint: $(VENV)/ok ## Style and types
+	$(BIN)/ruff format --check src tests bench
+	$(BIN)/ruff check src tests bench
+	$(BIN)/mypy
+
+unit: $(VENV)/ok ## Pure tests: unit, golden, scenario; no cluster
+	$(PYTEST) --timeout=20 tests/unit tests/golden tests/scenario
+
+functional: $(VENV)/ok ## Tests against a real kube-apiserver
+	$(PYTEST) --timeout=600 tests/functional
+
+e2e: $(VENV)/ok ## Tests of the real cloud on the local cluster, which is started if need be
+	$(PYTEST) --timeout=3600 tests/e2e
+
+golden: $(VENV)/ok ## Write golden files and generated CRDs anew, to be reviewed as a diff
+	$(BIN)/stackwright crds --dir charts/stackwright/crds
+	UPDATE_GOLDEN=1 $(PYTEST) tests/unit tests/golden tests/scenario
+
+bench: $(VENV)/ok ## Print the figures of performance
+	$(BIN)/python -m bench
+
+docs: $(VENV)/ok ## Write the generated reference pages anew
+	$(BIN)/python tools/docs.py
+
+clean: ## Remove what was built in this checkout (the caches stay)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+
+# Debian keeps ensurepip in a package of its own.
+$(VENV)/ok: requirements-dev.lock pyproject.toml
+	python3 -c 'import ensurepip' 2>/dev/null || { apt-get update -q && apt-get install -qy python3-venv; }
+	python3 -m venv $(VENV)
+	$(BIN)/pip install --quiet --require-hashes --requirement requirements-dev.lock
+	$(BIN)/pip install --quiet --no-deps --editable .
+	touch $@

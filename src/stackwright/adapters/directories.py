@@ -1,0 +1,98 @@
+"""Directories of this node for volumes, all directly below one root.
+
+Every path is taken apart and reached through a handle of the root, never by following what stands at the path: a name
+that is not that of a claim's uid is refused, and so is a link. Blocking calls run in threads.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import PurePosixPath
+
+from stackwright.core.ports import NotYet, Refused
+
+NAME = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+# kubelet gives it to the pod's fsGroup; nobody else looks in.
+MODE, UNFINISHED = 0o770, 0o700
+
+
+class LocalDirectories:
+    """core.ports.Directories on the file system."""
+
+    def __init__(self, root: str) -> None:
+        self._root = PurePosixPath(root)
+
+    async def make(self, path: str) -> None:
+        await asyncio.to_thread(self._make, self._name(path))
+
+    async def remove(self, path: str) -> None:
+        await asyncio.to_thread(self._remove, self._name(path))
+
+    async def holds(self, path: str) -> bool:
+        return await asyncio.to_thread(self._holds, self._name(path))
+
+    def _name(self, path: str) -> str:
+        """The last part of a path that is one of ours."""
+        pure = PurePosixPath(path)
+        if pure.parent != self._root or not NAME.fullmatch(pure.name):
+            raise Refused(f"{path} is not a volume below {self._root}")
+        return pure.name
+
+    @contextlib.contextmanager
+    def _handle(self, doing: str, name: str) -> Iterator[int]:
+        """The root, open; what goes wrong with it open becomes NotYet, as most of it resolves or is mended outside."""
+        try:
+            root = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
+            try:
+                yield root
+            finally:
+                os.close(root)
+        except OSError as error:
+            raise NotYet(f"cannot {doing} {self._root / name}: {error.strerror or error}") from error
+
+    def _make(self, name: str) -> None:
+        with self._handle("make", name) as root:
+            with contextlib.suppress(FileExistsError):
+                os.mkdir(name, UNFINISHED, dir_fd=root)
+            if not _is_directory(root, name):
+                raise Refused(f"{self._root / name} is there and is not a directory")
+            directory = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
+            try:
+                # Not for one that kubelet has given to a group already.
+                if stat.S_IMODE(os.fstat(directory).st_mode) == UNFINISHED:
+                    os.fchmod(directory, MODE)
+                os.fsync(directory)
+            finally:
+                os.close(directory)
+            # Else a power cut could leave a volume in the API without its directory.
+            os.fsync(root)
+
+    def _remove(self, name: str) -> None:
+        with self._handle("remove", name) as root:
+            if _exists(root, name):
+                if not _is_directory(root, name):
+                    raise Refused(f"{self._root / name} is not a directory; it is left alone")
+                shutil.rmtree(name, dir_fd=root)
+            os.fsync(root)
+
+    def _holds(self, name: str) -> bool:
+        with self._handle("look at", name) as root:
+            return _exists(root, name) and _is_directory(root, name)
+
+
+def _exists(root: int, name: str) -> bool:
+    try:
+        os.stat(name, dir_fd=root, follow_symlinks=False)
+    except FileNotFoundError:
+        return False
+    return True
+
+
+def _is_directory(root: int, name: str) -> bool:
+    return stat.S_ISDIR(os.stat(name, dir_fd=root, follow_symlinks=False).st_mode)

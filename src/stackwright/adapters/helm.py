@@ -1,0 +1,189 @@
+"""Helm by its own program: one process per release, side by side, none waiting for pods.
+
+Each process gets its values by a file that only it can read, and cache, config and data folders of this object's own,
+so neither the user's Helm settings nor another release can get in the way. What Helm says on failure is cut down to
+the lines that name the mistake.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections.abc import AsyncIterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from stackwright.core.digest import LENGTH
+from stackwright.core.helmrecords import DIGEST_LABEL
+from stackwright.core.plan import HelmUpgrade, Key
+from stackwright.core.ports import NotYet, Refused
+
+HISTORY = "10"
+_NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:|W\d{4} )")
+_TRANSIENT = re.compile(
+    r"cluster unreachable|connection refused|i/o timeout|TLS handshake timeout|context deadline exceeded|EOF$"
+    r"|another operation \(install/upgrade/rollback\) is in progress|the object has been modified"
+    r"|etcdserver|too many requests|Internal error occurred|no endpoints available"
+    r"|connection reset|http2: |already exists|being deleted|being terminated|server is currently unable",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+class HelmCli:
+    """core.ports.Helm by the `helm` program."""
+
+    def __init__(
+        self,
+        charts: Path | None = None,
+        *,
+        kubeconfig: str | None = None,
+        binary: str = "helm",
+        parallel: int = 4,
+        timeout: float = 300,
+    ) -> None:
+        self._charts = charts
+        self._kubeconfig = kubeconfig
+        self._binary = binary
+        self._slots = asyncio.Semaphore(parallel)
+        self._timeout = timeout
+        self._home = tempfile.TemporaryDirectory(prefix="stackwright-helm-")
+
+    def close(self) -> None:
+        self._home.cleanup()
+
+    async def upgrade(self, action: HelmUpgrade) -> None:
+        namespace, name = action.release
+        async with _values_file(action.values) as values:
+            await self._run(
+                "upgrade", "--install", name, self.chart(action.chart), *_version(action.version),
+                "--namespace", namespace, "--values", values, "--history-max", HISTORY,
+                "--labels", f"{DIGEST_LABEL}={action.digest}",
+            )  # fmt: skip
+
+    async def rollback(self, release: Key, revision: int) -> None:
+        namespace, name = release
+        await self._run("rollback", name, str(revision), "--namespace", namespace, "--history-max", HISTORY)
+
+    async def uninstall(self, release: Key) -> None:
+        namespace, name = release
+        await self._run("uninstall", name, "--namespace", namespace, "--ignore-not-found")
+
+    async def render(self, chart: str, values: Mapping[str, Any], release: Key, version: str = "") -> str:
+        """The manifests as YAML, without a cluster; for plans and tests."""
+        namespace, name = release
+        async with _values_file(values) as path:
+            return await self._run(
+                "template", name, self.chart(chart), *_version(version), "--namespace", namespace, "--values", path
+            )
+
+    def chart(self, name: str) -> str:
+        """Where a chart is: a name without a slash is one of the shipped ones."""
+        if "/" in name:
+            return name
+        folder = self._charts or _shipped()
+        if not (folder / name / "Chart.yaml").is_file():
+            raise Refused(f"there is no chart {name} in {folder}")
+        return str(folder / name)
+
+    async def _run(self, *arguments: str) -> str:
+        async with self._slots:
+            process = await asyncio.create_subprocess_exec(
+                self._binary,
+                *arguments,
+                env=self._environment(),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            try:
+                out, err = await asyncio.wait_for(process.communicate(), self._timeout)
+            except TimeoutError:
+                raise NotYet(f"helm {arguments[0]} took longer than {self._timeout:.0f} s and was ended") from None
+            finally:  # also when this task is cancelled: an orphan would write behind our back
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+        if process.returncode != 0:
+            raise failure(arguments[0], err.decode(errors="replace"))
+        return out.decode()
+
+    def _environment(self) -> dict[str, str]:
+        home = self._home.name
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("HELM_", "XDG_"))}
+        ours = {name: f"{home}/{name.lower()}" for name in ("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME")}
+        return {**kept, **ours, **({"KUBECONFIG": self._kubeconfig} if self._kubeconfig else {})}
+
+
+def failure(command: str, text: str) -> Exception:
+    """Helm's error: NotYet when trying again may help, else Refused, with the lines that say why."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    useful = [line for line in lines if not line.startswith(("coalesce.go", "WARNING:", "warning:", "Use --debug"))]
+    reason = " ".join(useful)
+    while (shorter := _NOISE.sub("", reason)) != reason:
+        reason = shorter
+    message = f"helm {command}: {reason[:2000] or 'failed without a word'}"
+    return NotYet(message) if _TRANSIENT.search(text) else Refused(message)
+
+
+def _version(version: str) -> tuple[str, ...]:
+    return ("--version", version) if version else ()
+
+
+@contextlib.asynccontextmanager
+async def _values_file(values: Mapping[str, Any]) -> AsyncIterator[str]:
+    """JSON is YAML. mkstemp makes it readable by its owner only."""
+    handle, path = tempfile.mkstemp(prefix="stackwright-values-", suffix=".json")
+    try:
+        with os.fdopen(handle, "w") as file:
+            json.dump(values, file)
+        yield path
+    finally:
+        Path(path).unlink(missing_ok=True)
+
+
+_digests: dict[Path, tuple[object, str]] = {}
+
+
+def chart_digest(chart: Path) -> str:
+    """Digest of all files of a chart, those behind symbolic links (the library chart) included.
+
+    Names, sizes and times are looked at each time, contents only when one of them changed.
+    """
+    files = sorted(_files(chart))
+    stamp = tuple((name, path.stat().st_mtime_ns, path.stat().st_size) for name, path in files)
+    known = _digests.get(chart)
+    if known is not None and known[0] == stamp:
+        return known[1]
+    total = hashlib.sha256()
+    for name, path in files:
+        content = path.read_bytes()
+        total.update(f"{name}\0{len(content)}\0".encode() + content)
+    found = total.hexdigest()[:LENGTH]
+    _digests[chart] = (stamp, found)
+    return found
+
+
+def chart_digests(charts: Path | None = None) -> dict[str, str]:
+    """Digest of each shipped chart by its name."""
+    folder = charts or _shipped()
+    return {path.parent.name: chart_digest(path.parent) for path in sorted(folder.glob("*/Chart.yaml"))}
+
+
+def _shipped() -> Path:
+    from stackwright.assets import require
+
+    return require("charts")
+
+
+def _files(folder: Path, under: str = "") -> list[tuple[str, Path]]:
+    """All files by relative name; pathlib's own walk does not follow links to folders."""
+    found = []
+    for entry in folder.iterdir():
+        name = f"{under}{entry.name}"
+        found += _files(entry, f"{name}/") if entry.is_dir() else [(name, entry)]
+    return found

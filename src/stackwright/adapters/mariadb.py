@@ -1,0 +1,117 @@
+"""Databases and users in a MariaDB, by its own protocol.
+
+Every statement can run twice. Names are checked against a narrow pattern and quoted, passwords are bound by the
+driver; neither statements nor passwords get into logs or errors: an error is the server's number and our words.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pymysql
+
+from stackwright.core.plan import SqlAccount
+from stackwright.core.ports import NotYet, Refused
+
+PORT = 3306
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_PRIVILEGE = re.compile(r"[A-Z][A-Z ]{1,40}")
+# 1044/1045/1227/1698: login or rights; the rest of the numbers are a server that is not (yet) a working primary.
+_DENIED = {1044, 1045, 1227, 1698}
+_NOT_YET = {
+    1040: "too many connections",
+    1047: "Galera is not ready",
+    1053: "it is shutting down",
+    1205: "a lock is held too long",
+    1213: "a deadlock with another transaction",
+    1290: "it is read-only",
+    1836: "it is read-only",
+    2002: "the connection was refused",
+    2003: "the connection was refused",
+    2006: "the connection was lost",
+    2013: "the connection was lost",
+}
+Statement = tuple[str, tuple[str, ...]]
+
+
+class MariaDbSql:
+    """core.ports.Sql; at most `parallel` connections at once, each in a thread."""
+
+    def __init__(self, parallel: int = 4, port: int = PORT) -> None:
+        self._slots = asyncio.Semaphore(parallel)
+        self._port = port
+
+    async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None:
+        work = list(statements(action, password))
+        async with self._slots:
+            await asyncio.to_thread(self._execute, action, admin, work)
+
+    def _execute(self, action: SqlAccount, admin: Mapping[str, str], work: list[Statement]) -> None:
+        if not admin.get("password"):
+            raise Refused(f"Secret {'/'.join(action.admin_secret)} has no key password")
+        try:
+            connection = pymysql.connect(
+                host=action.host,
+                port=self._port,
+                user=admin.get("username") or "root",
+                password=admin["password"],
+                connect_timeout=3,
+                read_timeout=30,
+                write_timeout=30,
+                charset="utf8mb4",
+                autocommit=True,
+            )
+            with connection, connection.cursor() as cursor:
+                for text, bound in work:
+                    cursor.execute(text, bound)
+        except (pymysql.MySQLError, OSError) as error:
+            raise error_of(action, error) from None  # the driver's error may quote the statement
+
+
+def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
+    """What to run, in order."""
+    database, user = _quoted(action.database), _name(action.username)
+    if action.absent:
+        yield "DROP USER IF EXISTS %s@'%%'", (user,)
+        if action.drop_database:
+            yield f"DROP DATABASE IF EXISTS {database}", ()
+        return
+    # utf8mb3 as OpenStack's own documents have it: its widest keys were made for three bytes a character.
+    yield f"CREATE DATABASE IF NOT EXISTS {database} CHARACTER SET utf8mb3 COLLATE utf8mb3_general_ci", ()
+    yield "CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY %s", (user, password)
+    yield "ALTER USER %s@'%%' IDENTIFIED BY %s", (user, password)
+    grants = ", ".join(_privilege(grant) for grant in action.grants)
+    yield f"GRANT {grants} ON {database}.* TO %s@'%%'", (user,)
+
+
+def error_of(action: SqlAccount, error: Any) -> Exception:
+    """The server's error by its number."""
+    number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    where = f"MariaDB at {action.host}"
+    if number in _DENIED:
+        secret = "/".join(action.admin_secret)
+        return Refused(f"{where} denies the administrator access: is the password in Secret {secret} its own?")
+    if number in _NOT_YET:
+        return NotYet(f"{where}: {_NOT_YET[number]}")
+    if isinstance(error, pymysql.OperationalError | pymysql.InterfaceError | OSError):
+        return NotYet(f"{where}: it does not answer (error {number})")
+    return Refused(f"{where} refuses to {action.target}: error {number}")
+
+
+def _name(text: str) -> str:
+    if not _NAME.fullmatch(text):
+        raise Refused(f"{text!r} cannot be the name of a database or user: letters, digits, - and _ only")
+    return text
+
+
+def _quoted(text: str) -> str:
+    return f"`{_name(text)}`"
+
+
+def _privilege(text: str) -> str:
+    if not _PRIVILEGE.fullmatch(text.upper()):
+        raise Refused(f"{text!r} is not a privilege: give words such as SELECT or ALL PRIVILEGES")
+    return text.upper()

@@ -1,0 +1,157 @@
+"""Services, endpoints and service users in Keystone, by openstacksdk in a thread.
+
+The SDK takes a second to import, so only the process that needs it pays, at the first use. Requests go to the address
+in the admin's Secret and not to the catalog's, which may not be filled yet or may name an address for users only.
+A password is set only when logging in with it fails: setting it again would end the tokens of running services.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from stackwright.core.digest import digest
+from stackwright.core.plan import CatalogEntry
+from stackwright.core.ports import NotYet, Refused
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+
+PROJECT = "service"
+DOMAIN_ID = "default"  # the domain `Default` that bootstrap makes
+_NEEDED = ("username", "password", "auth_url", "project_name", "user_domain_name", "project_domain_name")
+
+
+class KeystoneIdentity:
+    """core.ports.Identity; connections are kept by a digest of the credentials they were made with."""
+
+    def __init__(self, parallel: int = 4) -> None:
+        self._slots = asyncio.Semaphore(parallel)
+        self._connections: dict[str, Connection] = {}
+        self._lock = threading.Lock()
+
+    async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
+        missing = [key for key in _NEEDED if not admin.get(key)]
+        if missing:
+            raise Refused(f"Secret {'/'.join(action.admin_secret)} lacks {', '.join(missing)}")
+        async with self._slots:
+            await asyncio.to_thread(self._entry, action, admin, password)
+
+    def _entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
+        from keystoneauth1.exceptions import ClientException
+        from openstack.exceptions import SDKException
+
+        try:
+            identity = self._connection(admin).identity
+            if action.absent:
+                _remove(identity, action.spec)
+            else:
+                _ensure_user(identity, action.spec, admin["auth_url"], password)
+                _ensure_catalog(identity, action.spec)
+        except (ClientException, SDKException, OSError) as error:
+            with self._lock:  # a Keystone that was made anew has another catalog and other tokens
+                self._connections.pop(_credentials(admin), None)
+            raise error_of(action, admin["auth_url"], error) from None
+
+    def _connection(self, admin: Mapping[str, str]) -> Connection:
+        from openstack.connection import Connection
+
+        key = _credentials(admin)
+        with self._lock:
+            if key not in self._connections:
+                self._connections[key] = Connection(
+                    auth={name: admin[name] for name in _NEEDED},
+                    region_name=admin.get("region_name") or "RegionOne",
+                    identity_api_version="3",
+                    identity_endpoint_override=admin["auth_url"],
+                    app_name="stackwright",
+                    api_timeout=30,
+                )
+            return self._connections[key]
+
+
+def _credentials(admin: Mapping[str, str]) -> str:
+    return digest(sorted(admin.items()))
+
+
+def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password: str) -> None:
+    """Project, user with this password, and roles."""
+    project = next(identity.projects(name=PROJECT, domain_id=DOMAIN_ID), None)
+    if project is None:
+        project = identity.create_project(name=PROJECT, domain_id=DOMAIN_ID, description="Services of the cloud")
+    name = spec["username"]
+    user = next(identity.users(name=name, domain_id=DOMAIN_ID), None)
+    if user is None:
+        user = identity.create_user(
+            name=name, domain_id=DOMAIN_ID, password=password, default_project_id=project.id, is_enabled=True
+        )
+    elif not user.is_enabled or not _password_works(auth_url, user.id, password):
+        identity.update_user(user, password=password, is_enabled=True)
+    known = {role.name: role for role in identity.roles()}
+    for role in spec["roles"]:
+        found = known.get(role) or identity.create_role(name=role)
+        identity.assign_project_role_to_user(project, user, found)
+
+
+def _password_works(auth_url: str, user_id: str, password: str) -> bool:
+    """Log in without a scope: that needs no role."""
+    from keystoneauth1.exceptions import Unauthorized
+    from keystoneauth1.identity.v3 import Password
+    from keystoneauth1.session import Session
+
+    session = Session(auth=Password(auth_url=auth_url, user_id=user_id, password=password, unscoped=True), timeout=30)
+    try:
+        session.get_token()
+    except Unauthorized:
+        return False
+    return True
+
+
+def _ensure_catalog(identity: Any, spec: Mapping[str, Any]) -> None:
+    """The service, and in its region exactly the endpoints of the spec."""
+    description = spec.get("description") or ""
+    service = _service(identity, spec)
+    if service is None:
+        service = identity.create_service(name=spec["serviceName"], type=spec["serviceType"], description=description)
+    elif (service.description or "") != description:
+        identity.update_service(service, description=description)
+    region = spec.get("region") or "RegionOne"
+    wanted = {interface: url for interface, url in spec["endpoints"].items() if url}
+    current = {e.interface: e for e in identity.endpoints(service_id=service.id) if e.region_id == region}
+    if wanted.keys() - current.keys() and identity.find_region(region) is None:
+        identity.create_region(id=region)
+    for interface, url in wanted.items():
+        if interface not in current:
+            identity.create_endpoint(service_id=service.id, interface=interface, region_id=region, url=url)
+        elif current[interface].url != url:
+            identity.update_endpoint(current[interface], url=url)
+    for interface in current.keys() - wanted.keys():
+        identity.delete_endpoint(current[interface])
+
+
+def _remove(identity: Any, spec: Mapping[str, Any]) -> None:
+    """The user, and the service, with which Keystone drops its endpoints. Project and roles belong to all."""
+    service = _service(identity, spec)
+    if service is not None:
+        identity.delete_service(service)
+    for user in identity.users(name=spec["username"], domain_id=DOMAIN_ID):
+        identity.delete_user(user)
+
+
+def _service(identity: Any, spec: Mapping[str, Any]) -> Any | None:
+    return next(identity.services(type=spec["serviceType"], name=spec["serviceName"]), None)
+
+
+def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception:
+    """By the HTTP status where there is one."""
+    where = f"Keystone at {auth_url}"
+    status = getattr(error, "http_status", None) or getattr(error, "status_code", None) or 0
+    if status == 401:
+        secret = "/".join(action.admin_secret)
+        return Refused(f"{where} denies the administrator access: is the password in Secret {secret} its own?")
+    message = " ".join(str(getattr(error, "details", "") or error).split())[:300]
+    if 400 <= status < 500 and status not in (404, 408, 409, 429):
+        return Refused(f"{where} refuses to {action.target}: HTTP {status} {message}")
+    return NotYet(f"{where} cannot serve now: {f'HTTP {status}' if status else type(error).__name__} {message}")

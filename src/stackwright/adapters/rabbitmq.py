@@ -1,0 +1,63 @@
+"""Virtual hosts and users in a RabbitMQ, by its management HTTP API: PUTs and DELETEs that can repeat."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import quote
+
+import aiohttp
+from yarl import URL
+
+from stackwright.core.plan import BrokerAccount
+from stackwright.core.ports import NotYet, Refused
+
+PORT = 15672
+_ALL = {"configure": ".*", "write": ".*", "read": ".*"}
+Request = tuple[str, str, Mapping[str, Any] | None]
+
+
+class RabbitBroker:
+    """core.ports.Broker."""
+
+    def __init__(self, port: int = PORT, timeout: float = 10) -> None:
+        self._port = port
+        self._timeout = aiohttp.ClientTimeout(total=timeout, connect=3)
+
+    async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None:
+        if not admin.get("password"):
+            raise Refused(f"Secret {'/'.join(action.admin_secret)} has no key password")
+        auth = aiohttp.BasicAuth(admin.get("username") or "admin", admin["password"])
+        base = f"http://{action.host}:{self._port}/api/"
+        try:
+            async with aiohttp.ClientSession(auth=auth, timeout=self._timeout) as session:
+                for method, path, body in requests(action, password):
+                    # The URL is quoted here: a vhost may hold a slash, which must stay %2F.
+                    url = URL(base + path, encoded=True)
+                    async with session.request(method, url, json=body) as response:
+                        if response.status >= 400 and not (method == "DELETE" and response.status == 404):
+                            raise error_of(action, response.status, await response.text())
+        except (aiohttp.ClientError, TimeoutError, OSError) as error:
+            raise NotYet(f"RabbitMQ at {action.host} does not answer: {type(error).__name__}") from None
+
+
+def requests(action: BrokerAccount, password: str) -> list[Request]:
+    """What to ask, in order: method, path, body."""
+    vhost, user = quote(action.vhost, safe=""), quote(action.username, safe="")
+    if action.absent:
+        return [("DELETE", f"users/{user}", None), ("DELETE", f"vhosts/{vhost}", None)]
+    return [
+        ("PUT", f"vhosts/{vhost}", {}),
+        ("PUT", f"users/{user}", {"password": password, "tags": ""}),
+        ("PUT", f"permissions/{vhost}/{user}", _ALL),
+    ]
+
+
+def error_of(action: BrokerAccount, status: int, text: str) -> Exception:
+    where = f"RabbitMQ at {action.host}"
+    if status in (401, 403):
+        secret = "/".join(action.admin_secret)
+        return Refused(f"{where} denies the administrator access: is the password in Secret {secret} its own?")
+    if status >= 500 or status in (404, 408, 429):
+        return NotYet(f"{where} cannot serve now: HTTP {status}")
+    return Refused(f"{where} refuses to {action.target}: HTTP {status} {' '.join(text.split())[:300]}")

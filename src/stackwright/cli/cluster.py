@@ -1,0 +1,127 @@
+"""How a command finds its cluster, and how it ends when the cluster does not answer.
+
+The kubeconfig is the first there is of: `--kubeconfig`, `$KUBECONFIG`, the local cluster's, `~/.kube/config`, the
+account of the pod we run in. Whatever is wrong is told in a sentence; a traceback would explain nothing.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator, Coroutine
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
+
+import typer
+
+if TYPE_CHECKING:
+    from stackwright.adapters.kubernetes import KubernetesCluster
+    from stackwright.core.plan import Key, Object
+    from stackwright.core.ports import Reader
+
+T = TypeVar("T")
+NAMESPACE = "openstack"
+OPERATOR_NAMESPACE = "stackwright"
+POD_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+KubeconfigOption = Annotated[
+    Path | None, typer.Option("--kubeconfig", metavar="FILE", help="The cluster to use, if not the usual one.")
+]
+NamespaceOption = Annotated[str, typer.Option("--namespace", "-n", help="Namespace of the cloud.")]
+
+
+class CliError(Exception):
+    """Ends the command with exit code 1; the text is all the user sees."""
+
+
+def fail(message: str, code: int = 1) -> NoReturn:
+    typer.echo(message, err=True)
+    raise typer.Exit(code)
+
+
+def kubeconfig(given: Path | None) -> Path | None:
+    """The file to use; None for the account of our pod. Raises CliError that names what was tried."""
+    from stackwright.local.config import LocalCluster
+
+    if given is not None:
+        if not given.is_file():
+            raise CliError(f"--kubeconfig {given}: there is no such file")
+        return given
+    named = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
+    tried = [(path, "$KUBECONFIG") for path in named]
+    tried += [(LocalCluster.discover().kubeconfig, "the local cluster"), (Path.home() / ".kube/config", "the default")]
+    for path, _ in tried:
+        if path.is_file() and os.access(path, os.R_OK):
+            return path
+    if POD_ACCOUNT.is_dir():
+        return None
+    places = "".join(f"\n  {path} ({what}): {_absence(path)}" for path, what in tried)
+    raise CliError(f"No Kubernetes cluster is known. Tried:{places}\n`stackwright up` makes one on this machine.")
+
+
+def _absence(path: Path) -> str:
+    return "not readable by you" if path.is_file() else "no such file"
+
+
+def is_local(path: Path | None) -> bool:
+    """Whether this is the cluster that `stackwright up` made on this machine."""
+    from stackwright.local.config import LocalCluster
+
+    return path is not None and path.resolve() == LocalCluster.discover().kubeconfig.resolve()
+
+
+@asynccontextmanager
+async def connected(given: Path | None) -> AsyncIterator[KubernetesCluster]:
+    """The cluster; nothing is sent to it yet."""
+    from stackwright.adapters.kubernetes import KubernetesCluster
+
+    path = kubeconfig(given)
+    try:
+        cluster = KubernetesCluster.from_file(str(path)) if path else KubernetesCluster.from_env()
+    except Exception as error:  # lightkube, YAML, TLS and file errors alike: the file is not usable
+        raise CliError(f"{path} is not a usable kubeconfig: {type(error).__name__}: {error}") from error
+    try:
+        yield cluster
+    finally:
+        await cluster.close()
+
+
+def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
+    """Run a command's coroutine; failures become a sentence and an exit code."""
+    from stackwright.core.ports import Conflict, NotYet, Refused
+
+    try:
+        return asyncio.run(work)
+    except KeyboardInterrupt:
+        raise typer.Exit(interrupted) from None
+    except CliError as error:
+        fail(str(error))
+    except (NotYet, Refused, Conflict) as error:
+        fail(_explained(str(error)))
+
+
+def _explained(text: str) -> str:
+    if "cannot be reached" in text:
+        return f"{text}\nIs it running? `stackwright up` starts the local one, `stackwright doctor` examines it."
+    if "the API does not serve" in text:
+        return f"{text}\nStackwright is not installed on this cluster; `stackwright up` installs it."
+    return text
+
+
+async def the_cloud(reader: Reader, namespace: str, name: str | None) -> Object | None:
+    """The OpenStackDeployment of that name, or the one there is. Raises CliError when the name does not fit."""
+    from stackwright.api.deployment import OpenStackDeployment
+
+    clouds = await reader.list(OpenStackDeployment.KIND, namespace)
+    names = sorted(cloud["metadata"]["name"] for cloud in clouds)
+    if name is None:
+        return min(clouds, key=lambda cloud: str(cloud["metadata"]["name"]), default=None)
+    found = next((cloud for cloud in clouds if cloud["metadata"]["name"] == name), None)
+    if found is None and names:
+        raise CliError(f"There is no OpenStackDeployment {namespace}/{name}; there is {', '.join(names)}")
+    return found
+
+
+def shown(key: Key) -> str:
+    return "/".join(part for part in key if part)

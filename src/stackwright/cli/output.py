@@ -1,0 +1,57 @@
+"""Data on standard output: a table for people, JSON or YAML for programs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from enum import StrEnum
+from typing import Annotated, Any
+
+import typer
+
+
+class Format(StrEnum):
+    TABLE = "table"
+    JSON = "json"
+    YAML = "yaml"
+
+
+FormatOption = Annotated[Format, typer.Option("--output", "-o", help="How to print.")]
+
+
+def dumped(data: Any, format_: Format) -> str:
+    """Data as JSON or YAML."""
+    if format_ is Format.JSON:
+        import json
+
+        return json.dumps(data, indent=2, ensure_ascii=False)
+    return as_yaml(data).rstrip("\n")
+
+
+def as_yaml(data: Any) -> str:
+    """As people write it: keys in their order, no anchors, long texts in one line."""
+    import yaml
+
+    class Plain(yaml.SafeDumper):
+        def ignore_aliases(self, data: Any) -> bool:
+            return True
+
+    return str(yaml.dump(data, Dumper=Plain, sort_keys=False, allow_unicode=True, width=110))
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Columns as wide as their widest cell; the first row is the heading."""
+    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
+    return "\n".join("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
+
+
+def ago(seconds: float) -> str:
+    """A span as Kubernetes shows it: 40s, 3m, 5m10s, 2h, 4d."""
+    left = max(0, int(seconds))
+    days, hours, minutes = left // 86400, left // 3600 % 24, left // 60 % 60
+    if left < 120:
+        return f"{left}s"
+    if left < 600:
+        return f"{minutes}m{left % 60}s" if left % 60 else f"{minutes}m"
+    if left < 3600 * 3:
+        return f"{left // 60}m"
+    return f"{left // 3600}h" if days < 2 else f"{days}d{hours}h" if days < 8 and hours else f"{days}d"

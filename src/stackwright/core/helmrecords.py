@@ -1,0 +1,53 @@
+"""What Helm's own records say: release Secrets' labels as Release values.
+
+Helm 3 keeps each revision of a release in a Secret and repeats in its labels what it looks for. The labels are
+enough to decide, so the payload (compressed manifests and values, with whatever is in them) is never read.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from stackwright.core.plan import Object
+from stackwright.core.ports import Release
+
+DIGEST_LABEL = "stackwright.dev/digest"
+SELECTOR = {"owner": "helm"}
+_WAS_DEPLOYED = ("deployed", "superseded")
+
+
+def releases(secrets: Iterable[Object]) -> dict[str, Release]:
+    """The newest record of each release of one namespace, by name; Secrets that are no records are skipped."""
+    records: dict[str, list[Release]] = {}
+    for secret in secrets:
+        record = _record(secret["metadata"])
+        if record is not None:
+            records.setdefault(record.name, []).append(record)
+    return {name: _newest(found) for name, found in records.items()}
+
+
+def _record(meta: Mapping[str, object]) -> Release | None:
+    labels = meta.get("labels")
+    if not isinstance(labels, Mapping) or labels.get("owner") != "helm" or not labels.get("name"):
+        return None
+    return Release(
+        name=str(labels["name"]),
+        revision=_number(labels.get("version")),
+        namespace=str(meta.get("namespace", "")),
+        state=str(labels.get("status", "unknown")),
+        digest=str(labels.get(DIGEST_LABEL, "")),
+        # Helm writes modifiedAt only when it changes a record; a new one has createdAt.
+        updated=float(_number(labels.get("modifiedAt")) or _number(labels.get("createdAt"))),
+        secret=str(meta.get("name", "")),
+    )
+
+
+def _newest(records: list[Release]) -> Release:
+    newest = max(records, key=lambda record: record.revision)
+    good = [r.revision for r in records if r.revision < newest.revision and r.state in _WAS_DEPLOYED]
+    return replace(newest, deployed_revision=max(good, default=0))
+
+
+def _number(text: object) -> int:
+    return int(text) if isinstance(text, str) and text.isdigit() else 0
