@@ -10,9 +10,10 @@ Values of Secrets are blanked on the way in: no forecast can show one.
 from __future__ import annotations
 
 import base64
-from collections.abc import Iterable, Mapping
+import contextlib
+import json
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from stackwright.api.kinds import JOB, POD, SECRET, WORKLOADS
 from stackwright.api.meta import Kind
@@ -40,8 +41,9 @@ from stackwright.runtime.report import after_failure, report
 ROLES = ("osdpl", "helmbundle", "secrets")
 ROUNDS = 60
 BLANK = base64.b64encode(b"blank").decode()
+# The field manager of a user: as `kubectl apply --server-side`, so that the two can take turns on one object.
+USER = "kubectl"
 UNSEEN = (*WORKLOADS, JOB, POD)
-MANAGER = "kubectl"  # as `kubectl apply --server-side`, so that the two can take turns on one object
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ class Request:
     namespace: str
     apply: tuple[tuple[Kind, Object], ...] = ()
     delete: tuple[tuple[Kind, Key], ...] = ()
+    manager: str = USER
 
 
 @dataclass
@@ -123,10 +126,11 @@ def _ours(kind: Kind) -> bool:
 def _blank(kind: Kind, obj: Object | None) -> Object | None:
     if obj is None or kind != SECRET:
         return obj
-    # With the applied annotation of kubectl's, a Secret's values would come in by another door.
-    meta = {k: v for k, v in obj["metadata"].items() if k != "annotations"}
-    notes = {k: v for k, v in (obj["metadata"].get("annotations") or {}).items() if "last-applied" not in k}
-    return {**obj, "metadata": {**meta, "annotations": notes}, "data": dict.fromkeys(obj.get("data") or {}, BLANK)}
+    # kubectl repeats an applied Secret in an annotation: its values would come in by another door.
+    notes = obj["metadata"].get("annotations") or {}
+    notes = {name: "" if "last-applied" in name else text for name, text in notes.items()}
+    meta = {**obj["metadata"], **({"annotations": notes} if notes else {})}
+    return {**obj, "metadata": meta, "data": dict.fromkeys(obj.get("data") or {}, BLANK)}
 
 
 async def simulate(reader: Reader, settings: Settings, request: Request, now: float) -> Forecast:
@@ -155,8 +159,7 @@ class _Simulation:
         self._waits: set[tuple[str, str]] = set()
 
     async def run(self) -> Forecast:
-        if self.request.delete:
-            await self._hold_all()
+        await self._hold()
         self.world.subscribe(self._on_change)
         await self._ask()
         for self.round in range(1, ROUNDS + 1):
@@ -171,19 +174,20 @@ class _Simulation:
         await self._stuck()
         return self.forecast
 
-    async def _hold_all(self) -> None:
-        """Bring what may be garbage into memory: the collector there sees nothing that lies below."""
-        kinds = [*(resource.KIND for resource in RESOURCES), SECRET]
-        for kind in kinds:
+    async def _hold(self) -> None:
+        """Bring what may become garbage into memory: the collector there sees nothing that lies below."""
+        for kind in (*(resource.KIND for resource in RESOURCES), SECRET):
             for obj in await self.world.list(kind, self.request.namespace):
-                await self.world.patch(kind, key_of(obj), {})
+                if obj["metadata"].get("ownerReferences"):
+                    with contextlib.suppress(Refused):  # an object of an older version; it stays below
+                        await self.world.patch(kind, key_of(obj), {})
 
     async def _ask(self) -> None:
         """The user's own changes are the first steps."""
         self.about = "you"
         for kind, obj in self.request.apply:
             before = await self.world.get(kind, key_of(obj))
-            after = await self.world.apply(kind, obj, MANAGER)
+            after = await self.world.apply(kind, obj, self.request.manager)
             if before is None or before.get("spec") != after.get("spec"):
                 self._note(Apply(kind, after, "asked for"), before)
         for kind, key in self.request.delete:
@@ -255,12 +259,8 @@ def causes(stuck: Mapping[str, str]) -> dict[str, str]:
     }
 
 
-def images(configmaps: Iterable[Object | None]) -> dict[str, str]:
-    """Image references as the operator gets them."""
-    import json
-
-    for configmap in configmaps:
-        if text := ((configmap or {}).get("data") or {}).get("images.json"):
-            found: Any = json.loads(text)
-            return {str(name): str(reference) for name, reference in found.items()}
-    return {}
+def images(configmap: Object | None) -> dict[str, str]:
+    """Image references from the ConfigMap that the operator gets them from."""
+    text = ((configmap or {}).get("data") or {}).get("images.json")
+    found: dict[str, str] = json.loads(text) if text else {}
+    return found

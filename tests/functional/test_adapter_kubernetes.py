@@ -98,6 +98,6 @@ async def test_equal_events_are_one_that_counts(cluster: KubernetesCluster, name
 async def test_calls_are_counted(kubeconfig: str) -> None:
     calls: list[tuple[str, str]] = []
     cluster = KubernetesCluster.from_file(kubeconfig, on_call=lambda verb, kind: calls.append((verb, kind.kind)))
-    await asyncio.gather(cluster.get(CONFIGMAP, ("default", "x")), cluster.list(NAMESPACE))
+    await asyncio.gather(cluster.get(CONFIGMAP, ("default", "x")), cluster.list(CONFIGMAP, "default"))
     await cluster.close()
-    assert sorted(calls) == [("get", "ConfigMap"), ("list", "Namespace")]
+    assert sorted(calls) == [("get", "ConfigMap"), ("list", "ConfigMap")]

@@ -137,6 +137,16 @@ SEQUENCES: dict[str, list[Op]] = {
         ready("t", conditions=[]),
         ready("s", progress="1/1"),
     ],
+    "a status that gets empty": [
+        ks("a", {}),
+        ready("s", conditions=[condition("Ready")], progress="1/1"),
+        ready("s", conditions=[]),
+        ready("s"),
+        ("apply", BUNDLE, {"spec": {"releases": [{"name": "a", "chart": "a"}]}}, "a"),
+        ready("s", BUNDLE, releaseStatuses={"a": {"revision": 1, "digest": "x"}}),
+        ready("s", BUNDLE, releaseStatuses={"a": {}}, conditions=[condition("Ready")]),
+        ready("s", BUNDLE, releaseStatuses={}),
+    ],
     "releases are a map by name": [
         ("apply", BUNDLE, {"spec": {"releases": [{"name": "a", "chart": "a", "values": {"x": {"y": 1}}}]}}, "a"),
         ("apply", BUNDLE, {"spec": {"releases": [{"name": "b", "chart": "b"}, {"name": "a", "chart": "a"}]}}, "a"),

@@ -60,7 +60,7 @@ class World:
             },
             "status": {"phase": "Pending"},
         }
-        self.uid = self.cluster.put(PVC, claim)["metadata"]["uid"]
+        self.uid: str = self.cluster.put(PVC, claim)["metadata"]["uid"]
 
     @property
     def directory(self) -> Path:

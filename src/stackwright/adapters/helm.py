@@ -20,6 +20,7 @@ from typing import Any
 
 from stackwright.core.digest import LENGTH
 from stackwright.core.helmrecords import DIGEST_LABEL
+from stackwright.core.objects import MANAGED
 from stackwright.core.plan import HelmUpgrade, Key
 from stackwright.core.ports import NotYet, Refused
 
@@ -32,6 +33,9 @@ _TRANSIENT = re.compile(
     r"|connection reset|http2: |already exists|being deleted|being terminated|server is currently unable",
     re.IGNORECASE | re.MULTILINE,
 )
+
+# The watch of Secrets sees only those with our label.
+WATCHED = ",".join(f"{name}={value}" for name, value in MANAGED.items())
 
 
 class HelmCli:
@@ -62,7 +66,7 @@ class HelmCli:
             await self._run(
                 "upgrade", "--install", name, self.chart(action.chart), *_version(action.version),
                 "--namespace", namespace, "--values", values, "--history-max", HISTORY,
-                "--labels", f"{DIGEST_LABEL}={action.digest}",
+                "--labels", f"{DIGEST_LABEL}={action.digest},{WATCHED}",
             )  # fmt: skip
 
     async def rollback(self, release: Key, revision: int) -> None:

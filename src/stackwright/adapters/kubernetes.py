@@ -23,6 +23,7 @@ from stackwright.adapters.kubernetes_errors import Call, error_of
 from stackwright.api.kinds import EVENT
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
+from stackwright.core.empties import without_empties
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Conflict, Labels, NotYet, Refused
 
@@ -91,7 +92,10 @@ class KubernetesCluster:
         return await self._apply(Call("apply", kind, _name(obj)), obj, manager, "")
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
-        return await self._apply(Call("apply status of", kind, _name(obj)), obj, manager, "/status")
+        body = {**obj, "status": without_empties(obj.get("status") or {})}
+        if not body["status"]:
+            del body["status"]
+        return await self._apply(Call("apply status of", kind, _name(obj)), body, manager, "/status")
 
     async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
         params = {"fieldManager": MANAGER, "fieldValidation": "Strict"}

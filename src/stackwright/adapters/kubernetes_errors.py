@@ -81,7 +81,7 @@ def _forbidden(call: Call, status: Mapping[str, Any], message: str) -> Exception
 
 
 def _causes(status: Mapping[str, Any], message: str) -> str:
-    """All causes as `field: message`, or the message when the API gave no causes."""
+    """All causes as `field: message`, or the message when there are none; sorted, for the API has no order."""
     causes = (status.get("details") or {}).get("causes") or ()
     lines = [f"{cause['field']}: {cause['message']}" for cause in causes if cause.get("field") and cause.get("message")]
-    return "; ".join(" ".join(_QUOTED.sub("", line).split()) for line in lines or [message])
+    return "; ".join(sorted({" ".join(_QUOTED.sub("", line).split()) for line in lines or [message]}))

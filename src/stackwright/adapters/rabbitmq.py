@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
@@ -27,10 +28,11 @@ class RabbitBroker:
     async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None:
         if not admin.get("password"):
             raise Refused(f"Secret {'/'.join(action.admin_secret)} has no key password")
-        auth = aiohttp.BasicAuth(admin.get("username") or "admin", admin["password"])
+        login = f"{admin.get('username') or 'admin'}:{admin['password']}"
+        headers = {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
         base = f"http://{action.host}:{self._port}/api/"
         try:
-            async with aiohttp.ClientSession(auth=auth, timeout=self._timeout) as session:
+            async with aiohttp.ClientSession(headers=headers, timeout=self._timeout) as session:
                 for method, path, body in requests(action, password):
                     # The URL is quoted here: a vhost may hold a slash, which must stay %2F.
                     url = URL(base + path, encoded=True)

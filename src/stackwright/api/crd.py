@@ -77,9 +77,10 @@ def _root(resource: type[Resource]) -> Schema:
 def structural(schema: Schema, definitions: Schema, *, keep: bool = False) -> Schema:
     """One node of pydantic's schema as a node of a structural schema; `keep` keeps unknown fields."""
     node = _inline(schema, definitions)
-    if node.get(KEEP) or MARK in node:
-        kept = {"description": node.get("description", ""), KEEP: True}
-        return {**kept, "type": "object"} if node.get("type") == "object" else kept
+    if MARK in node:
+        return {"description": node.get("description", ""), "type": node[MARK], **_kept(node[MARK])}
+    if node.get(KEEP):
+        return {"description": node.get("description", ""), KEEP: True, **_kept(node.get("type"))}
     out = {key: value for key, value in node.items() if key not in _DROPPED}
     if (default := node.get("default")) not in (None, "", {}, []) and not isinstance(default, dict):
         out["default"] = default
@@ -97,6 +98,10 @@ def structural(schema: Schema, definitions: Schema, *, keep: bool = False) -> Sc
     elif out.get("type") == "object":
         out[KEEP] = True
     return out
+
+
+def _kept(type_: str | None) -> Schema:
+    return {"type": "object", KEEP: True} if type_ == "object" else {}
 
 
 def _object(out: Schema, node: Schema, definitions: Schema, keep: bool) -> None:

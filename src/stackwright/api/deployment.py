@@ -22,7 +22,11 @@ def _refuse(value: object) -> object:
 
 
 # A field of the reference shape that is refused when set. BeforeValidator runs only on given values.
-Unsupported = Annotated[Any, BeforeValidator(_refuse), Field(json_schema_extra={"x-stackwright-unsupported": True})]
+# The mark says its type in the reference: the API server's rules can name only fields that have one.
+Unsupported = Annotated[Any, BeforeValidator(_refuse), Field(json_schema_extra={"x-stackwright-unsupported": "object"})]
+UnsupportedText = Annotated[
+    Any, BeforeValidator(_refuse), Field(json_schema_extra={"x-stackwright-unsupported": "string"})
+]
 
 
 def unsupported(what: str) -> Any:
@@ -44,15 +48,15 @@ class Common(Model):
 
 
 class Artifacts(Model):
-    images_base_url: Unsupported = unsupported("Base URL of images; give `--images` at installation instead.")
-    binary_base_url: Unsupported = unsupported("Base URL of binaries.")
+    images_base_url: UnsupportedText = unsupported("Base URL of images; give `--images` at installation instead.")
+    binary_base_url: UnsupportedText = unsupported("Base URL of binaries.")
 
 
 class KeystoneAdmin(Model):
     project_name: str = Field("admin", min_length=1, description="Project of the administrator.")
     user_domain_name: Literal["Default"] = Field("Default", description="Domain of the administrator.")
     project_domain_name: Literal["Default"] = Field("Default", description="Domain of the project.")
-    default_domain_id: Unsupported = unsupported("Id of the default domain.")
+    default_domain_id: UnsupportedText = unsupported("Id of the default domain.")
 
 
 class KeystoneUsers(Model):
@@ -139,7 +143,7 @@ class OpenStackDeploymentSpec(Model):
     local_volume_storage_class: str = Field(
         "", description="Storage class of local volumes (database, messaging); empty for the default class."
     )
-    persistent_volume_storage_class: Unsupported = unsupported("Storage class of shared volumes.")
+    persistent_volume_storage_class: UnsupportedText = unsupported("Storage class of shared volumes.")
     artifacts: Artifacts = Field(default_factory=Artifacts, description="Where images come from.")
     common: Common = Field(default_factory=Common, description="Values over the built ones, for many charts.")
     services: FreeForm = Field(

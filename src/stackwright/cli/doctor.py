@@ -25,10 +25,10 @@ def doctor(
     Exit code 1 when there is a problem.
 
     Examples:
-
       stackwright doctor
 
       stackwright doctor -o json
+
     """
     from stackwright.local.config import LocalCluster
     from stackwright.local.doctor import examine

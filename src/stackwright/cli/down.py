@@ -17,10 +17,10 @@ def down(
     starts it again with its data.
 
     Examples:
-
       stackwright down
 
       stackwright down --purge
+
     """
     from stackwright.cli.ui.errors import explained
     from stackwright.cli.ui.progress import progress

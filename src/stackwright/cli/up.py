@@ -32,12 +32,12 @@ def up(
     A second call changes nothing and ends in a second or two.
 
     Examples:
-
       stackwright up
 
       stackwright up --nodes 3 --no-cloud
 
       stackwright up --kubeconfig ~/.kube/config --images registry.example.org/stackwright
+
     """
     from stackwright.cli.ui.errors import explained
     from stackwright.cli.ui.progress import progress
@@ -57,4 +57,6 @@ def up(
     context = Context(cluster, count, bare, cloud, image_prefix=images, kubeconfig=kubeconfig)
     with explained(INTERRUPTED), exclusive(cluster):
         bringup.up(context, progress())
+    if context.token:
+        typer.echo(f"\n$ stackwright shell -- openstack token issue\n{context.token}")
     typer.echo(f"\nKubernetes is ready. Use it with:  export KUBECONFIG={context.kubeconfig_in_use}")

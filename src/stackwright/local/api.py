@@ -1,7 +1,7 @@
 """The few calls of the Kubernetes API that the bring-up itself needs: health, readiness, apply.
 
-On the standard library, not on lightkube, for one reason: a second `up` must end in a second or two, and asks before any
-client could list the API's kinds whether there is an apiserver at all. Controllers and commands use lightkube.
+On the standard library, not on lightkube, for one reason: a second `up` must end in a second or two, and first asks
+whether there is an apiserver at all. Controllers and commands use lightkube.
 """
 
 from __future__ import annotations
@@ -108,5 +108,5 @@ def deployment_unready(deployment: dict[str, Any] | None) -> str | None:
     status, wanted = deployment.get("status", {}), deployment["spec"].get("replicas", 1)
     if status.get("observedGeneration", 0) < deployment["metadata"]["generation"]:
         return "it has not been observed"
-    ready, updated = status.get("availableReplicas", 0), status.get("updatedReplicas", 0)
-    return None if min(ready, updated) >= wanted else f"{ready} of {wanted} replicas available"
+    ready = min(status.get("availableReplicas", 0), status.get("updatedReplicas", 0))
+    return None if ready >= wanted else f"{ready} of {wanted} replicas available"

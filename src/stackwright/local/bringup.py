@@ -23,6 +23,7 @@ from stackwright.local.steps import (
     packages,
     preflight,
     runtimes,
+    token,
     tools,
     volumes,
 )
@@ -41,7 +42,7 @@ MACHINE: tuple[ModuleType, ...] = (
     nodes,
     dns,
 )
-STACKWRIGHT: tuple[ModuleType, ...] = (volumes, operator, cloud)
+STACKWRIGHT: tuple[ModuleType, ...] = (volumes, operator, cloud, token)
 STEPS = MACHINE + STACKWRIGHT
 
 Phase = Callable[[str], AbstractContextManager[Report]]
@@ -51,7 +52,7 @@ Phase = Callable[[str], AbstractContextManager[Report]]
 def steps(ctx: Context) -> tuple[ModuleType, ...]:
     """Somebody else's cluster has a machine, and volumes, of its own."""
     if ctx.kubeconfig:
-        return (operator, cloud)
+        return (operator, cloud, token)
     return MACHINE if ctx.bare else STEPS
 
 

@@ -24,7 +24,7 @@ class Buildah:
 
     cluster: LocalCluster
 
-    def call(self, *arguments: str | Path) -> str:
+    def call(self, *arguments: str | Path, cwd: Path | None = None) -> str:
         root = self.cluster.cache / "buildah"
         (root / "tmp").mkdir(parents=True, exist_ok=True)
         # What is mounted is true until the next boot only, so it is noted where a boot clears it.
@@ -32,7 +32,7 @@ class Buildah:
         state /= hashlib.sha256(str(root).encode()).hexdigest()[:8]
         places: list[str | Path] = ["--root", root / "storage", "--runroot", state]
         command = ["buildah", *places, "--storage-driver", "overlay", *arguments]
-        return run(command, limit=_LIMIT, env={"TMPDIR": str(root / "tmp")})
+        return run(command, limit=_LIMIT, cwd=cwd, env={"TMPDIR": str(root / "tmp")})
 
     def prepare(self) -> None:
         """Make sure that the programs are there; remove working containers of builds that were killed."""
@@ -55,7 +55,8 @@ class Buildah:
 
     def pull(self, layout: Path, reference: str) -> None:
         """Take an image from a complete OCI layout."""
-        identity = self.call("pull", "--quiet", f"oci:{layout}").strip()
+        # By a relative path: buildah makes a name of it for the moment, and not every path makes a valid one.
+        identity = self.call("pull", "--quiet", f"oci:{layout.name}", cwd=layout.parent).strip()
         self.call("tag", identity, reference)
 
     def remove(self, reference: str) -> None:

@@ -1,8 +1,8 @@
 """What the supervisor runs to start one service. A copy of this file is each service's `run` program.
 
-It must start in milliseconds and stand alone, so it uses the standard library only and is run by `python -I -S`. It reads
-`service.json` in its working directory, ends whatever a killed supervisor left of the service, enters the service's
-cgroup in each hierarchy, and becomes the program.
+It must start in milliseconds and stand alone: standard library only, run by `python -I -S`. It reads `service.json`
+in its working directory, ends whatever a killed supervisor left of the service, enters the service's cgroup in each
+hierarchy, and becomes the program.
 """
 
 import json

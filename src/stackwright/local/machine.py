@@ -8,7 +8,7 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwright.local import cgroups, config, network, node_config, services, tools
+from stackwright.local import cgroups, config, network, node_config, supervisor, tools
 from stackwright.local.config import LocalCluster
 
 MIN_CORES = 2
@@ -159,7 +159,7 @@ def _other_home(cluster: LocalCluster) -> list[Problem]:
         home = (cluster.run / "home").read_text()
     except OSError:
         return []
-    if home == str(cluster.state) or not services.supervisor_alive(cluster):
+    if home == str(cluster.state) or not supervisor.alive(cluster):
         return []
     remedy = f"Use it, or end it with `STACKWRIGHT_HOME={home} stackwright down`."
     return [Problem(f"Another local cluster, in {home}, runs on this machine.", remedy)]

@@ -2,8 +2,8 @@
 
     machine 10.89.0.1 ── sw-br0 ─┬─ sw-node1 ═ eth0 10.89.0.11 in stackwright-node1 ── pods 10.244.1.0/24
                                  └─ sw-node2 ═ eth0 10.89.0.12 in stackwright-node2 ── pods 10.244.2.0/24
-Nodes reach each other's pods straight over the bridge; the machine reaches pods by a route per node, and Services through
-the first node's rules. One nftables table, ours alone, lets pods reach the outside.
+Nodes reach each other's pods straight over the bridge; the machine reaches pods by a route per node, and Services
+through the first node's rules. One nftables table, ours alone, lets pods reach the outside.
 """
 
 from __future__ import annotations

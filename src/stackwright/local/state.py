@@ -7,7 +7,7 @@ import urllib.request
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from stackwright.local import api, config, dns_query, services
+from stackwright.local import api, config, dns_query, services, supervisor
 from stackwright.local.commands import LocalError, tail
 from stackwright.local.config import LocalCluster
 from stackwright.local.steps.context import remembered_nodes
@@ -50,7 +50,7 @@ def cluster_state(cluster: LocalCluster | None = None) -> ClusterState:
     cluster = cluster or LocalCluster.discover()
     if not cluster.settings.exists():
         return ClusterState("absent")
-    if not services.supervisor_alive(cluster):
+    if not supervisor.alive(cluster):
         crashed = services.names(cluster)  # `down` would have removed them
         return ClusterState("broken" if crashed else "stopped")
     found = ClusterState("ready", str(cluster.kubeconfig))
@@ -98,7 +98,7 @@ def _health(cluster: LocalCluster, name: str) -> str | None:
 def _healthz(cluster: LocalCluster, port: int) -> str | None:
     context = ssl.create_default_context(cafile=str(cluster.pki / "ca.crt"))
     try:
-        with urllib.request.urlopen(f"https://127.0.0.1:{port}/healthz", timeout=3, context=context):  # noqa: S310
+        with urllib.request.urlopen(f"https://127.0.0.1:{port}/healthz", timeout=3, context=context):
             return None
     except OSError as problem:
         return f"/healthz: {problem}"

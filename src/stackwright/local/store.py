@@ -123,7 +123,7 @@ def _link_or_copy(source: Path, target: Path) -> None:
 
 
 def load(images: Sequence[Image], nodes: Sequence[Node], cluster: LocalCluster | None = None) -> list[str]:
-    """Bring images to running nodes; those already there cost one listing. Returns what was imported, as node/reference."""
+    """Bring images to running nodes; those already there cost one listing. Returns node/reference of the others."""
     cluster = cluster or LocalCluster.discover()
     imported = []
     for node in nodes:

@@ -1,7 +1,7 @@
 """`down`: end everything, undo everything, keep the data. Works on any half-made or half-dead cluster.
 
-In order: those who would start things again, then the pods (politely), then all that lives in our cgroups, then what the
-kernel holds for them (mounts, namespaces, links, rules, cgroups), then, only if asked, the data.
+In order: those who would start things again, then the pods (politely), then all that lives in our cgroups, then what
+the kernel holds for them (mounts, namespaces, links, rules, cgroups), then, only if asked, the data.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from stackwright.local import cgroups, mounts, network, services
+from stackwright.local import cgroups, mounts, network, services, supervisor
 from stackwright.local.commands import LocalError, Report, quiet
 from stackwright.local.config import CGROUP, LocalCluster, Node
 from stackwright.local.leftovers import leftovers
@@ -29,7 +29,7 @@ def down(cluster: LocalCluster, phase: Phase, *, purge: bool = False, cache: boo
         stop_agents(cluster)
         end_pods()
     with phase("Stop the control plane"):
-        services.stop_all(cluster)
+        supervisor.stop_all(cluster)
         end_processes()
     with phase("Clean up mounts, network, cgroups"):
         clean(cluster)

@@ -1,7 +1,7 @@
-"""The programs of the cluster, built once from pinned Go modules under `tools/` and cached by what they were built from.
+"""The programs of the cluster, built once from pinned Go modules under `tools/`, cached by what they were built from.
 
-A tool's digest covers its go.mod, go.sum, *.go files and flags. Its folder `<cache>/tools/<name>-<digest12>/` appears only
-when the build is complete. `binary("kubectl")` answers the path of a program; several names may be one binary (`kube`).
+A tool's digest covers its go.mod, go.sum, *.go files and flags. Its folder `<cache>/tools/<name>-<digest12>/` appears
+only when the build is complete. `binary("kubectl")` answers the path of a program; several may be one binary (`kube`).
 """
 
 from __future__ import annotations
@@ -45,6 +45,7 @@ KUBE = "kube"
 KUBE_NAMES = (
     "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubelet", "kube-proxy", "kubectl",
 )  # fmt: skip
+_HELM = "helm.sh/helm/v3"
 _CONTAINERD = "github.com/containerd/containerd/v2"
 TOOLS = (
     Tool(
@@ -62,7 +63,7 @@ TOOLS = (
         _CONTAINERD,
         (f"{_CONTAINERD}/version.Version",),
     ),
-    Tool("helm", {"helm": "helm.sh/helm/v3/cmd/helm"}, (), "helm.sh/helm/v3", ("helm.sh/helm/v3/internal/version.version",)),
+    Tool("helm", {"helm": f"{_HELM}/cmd/helm"}, (), _HELM, (f"{_HELM}/internal/version.version",)),
     Tool("coredns", {"coredns": "."}),
 )  # fmt: skip
 

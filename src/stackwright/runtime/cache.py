@@ -34,8 +34,11 @@ def slim(kind: Kind, obj: Object) -> Object:
 
 
 class Store:
+    """Objects, and apart from them which version of each a watch has told of: our own writes are news to others."""
+
     def __init__(self) -> None:
         self._objects: dict[Kind, dict[str, dict[Key, Object]]] = {}
+        self._told: dict[tuple[Kind, Key], tuple[str, int]] = {}  # uid and version
 
     def watch(self, kind: Kind) -> None:
         self._objects.setdefault(kind, {})
@@ -58,23 +61,32 @@ class Store:
         return {key for space in self._objects.get(kind, {}).values() for key in space}
 
     def put(self, kind: Kind, obj: Object) -> bool:
-        """Keep an object; False when what is here is the same or newer."""
+        """Keep an object that a watch told of; False when it had told the same or newer before."""
         if kind not in self._objects:
             return True
-        key = key_of(obj)
-        space = self._objects[kind].setdefault(key[0], {})
-        old = space.get(key)
-        if (
-            old is not None
-            and old["metadata"].get("uid") == obj["metadata"].get("uid")
-            and _version(obj) <= _version(old)
-        ):
+        name, version = (kind, key_of(obj)), _version(obj)
+        if name in self._told and version <= self._told[name][1]:
             return False
-        space[key] = slim(kind, obj)
+        self._told[name] = (obj["metadata"].get("uid", ""), version)
+        self.keep(kind, obj)
         return True
 
-    def drop(self, kind: Kind, key: Key) -> None:
-        self._objects.get(kind, {}).get(key[0], {}).pop(key, None)
+    def keep(self, kind: Kind, obj: Object) -> None:
+        """Keep an object, unless what is here is the same or newer."""
+        if kind in self._objects:
+            key = key_of(obj)
+            space = self._objects[kind].setdefault(key[0], {})
+            if key not in space or _version(obj) > _version(space[key]):
+                space[key] = slim(kind, obj)
+
+    def drop(self, kind: Kind, obj: Object) -> None:
+        """Forget an object, unless another one has taken its name meanwhile."""
+        key, uid = key_of(obj), obj["metadata"].get("uid")
+        space = self._objects.get(kind, {}).get(key[0], {})
+        if key in space and space[key]["metadata"].get("uid") == uid:
+            del space[key]
+        if self._told.get((kind, key), ("", 0))[0] == uid:
+            del self._told[kind, key]
 
 
 def _version(obj: Object) -> int:
@@ -136,7 +148,7 @@ class WriteThrough:
         # An object without finalizers that is being deleted is gone with this very answer.
         meta = answer["metadata"]
         if meta.get("deletionTimestamp") and not meta.get("finalizers"):
-            self._store.drop(kind, key_of(answer))
+            self._store.drop(kind, answer)
         else:
-            self._store.put(kind, answer)
+            self._store.keep(kind, answer)
         return dict(answer)

@@ -51,7 +51,7 @@ class Runtime:
     def on_event(self, gone: bool, kind: Kind, obj: Object) -> None:
         """Take note of a change and queue all keys that it concerns."""
         if gone:
-            self.store.drop(kind, key_of(obj))
+            self.store.drop(kind, obj)
         elif not self.store.put(kind, obj):
             return
         self.enqueue(kind, obj)

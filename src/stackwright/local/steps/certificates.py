@@ -1,4 +1,4 @@
-"""Authorities, certificates, keys, and kubeconfigs. Made once; a certificate again when what it says changes or it ages."""
+"""Certificates, keys, and kubeconfigs: made once; a certificate again when what it says changes or it ages."""
 
 from __future__ import annotations
 

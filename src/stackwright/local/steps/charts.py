@@ -1,24 +1,20 @@
-"""Helm releases of the last steps, installed by one function: `helm upgrade --install`, skipped when nothing changed."""
+"""Helm releases of the last steps: one `helm upgrade --install`, skipped when nothing changed."""
 
 from __future__ import annotations
 
-import hashlib
 import json
 from pathlib import Path
 from typing import Any
 
+from stackwright.adapters.helm import chart_digest
+from stackwright.core.digest import digest as core_digest
 from stackwright.local import tools
 from stackwright.local.commands import run as execute
 from stackwright.local.steps.context import Context
 
-DIGEST = "stackwrightDigest"
-
 
 def digest(chart: Path, values: dict[str, Any]) -> str:
-    total = hashlib.sha256(json.dumps(values, sort_keys=True).encode())
-    for path in sorted(p for p in chart.rglob("*") if p.is_file()):
-        total.update(f"{path.relative_to(chart)}\0".encode() + path.read_bytes())
-    return total.hexdigest()[:16]
+    return core_digest(chart_digest(chart), values)
 
 
 def is_deployed(ctx: Context, release: str, namespace: str, wanted: str) -> bool:
@@ -31,9 +27,12 @@ def is_deployed(ctx: Context, release: str, namespace: str, wanted: str) -> bool
     return bool(told["info"].get("description") == wanted)
 
 
-def install(ctx: Context, release: str, namespace: str, chart: Path, values: dict[str, Any]) -> None:
+def install(
+    ctx: Context, release: str, namespace: str, chart: Path, values: dict[str, Any], *, wait: bool = True
+) -> None:
     place = ["--namespace", namespace, "--create-namespace"]
-    command = ["upgrade", "--install", release, str(chart), *place, "--wait", "--timeout", "5m"]
+    command = ["upgrade", "--install", release, str(chart), *place]
+    command += ["--wait", "--timeout", "5m"] if wait else []
     command += ["--description", digest(chart, values), "--values", "-", "--history-max", "5"]
     helm(ctx, *command, stdin=json.dumps(values), limit=330)
 

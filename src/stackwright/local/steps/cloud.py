@@ -1,26 +1,53 @@
-"""The example cloud: applied once, then waited for. A cloud that exists is left as its owner made it."""
+"""The example cloud: made if there is none, then waited for. A cloud that exists is left as its owner made it."""
 
 from __future__ import annotations
 
-from pathlib import Path
+import json
+import time
+from typing import Any
 
 from stackwright import assets
-from stackwright.local.commands import Report
+from stackwright.local.commands import LocalError, Report
 from stackwright.local.steps import charts
 from stackwright.local.steps.context import Context
 
 TITLE = "Cloud"
+LIMIT = 900.0
 
 
-def manifest() -> Path | None:
-    return assets.find("examples/cloud.yaml")
+def clouds(ctx: Context) -> list[dict[str, Any]]:
+    """All OpenStackDeployments of the cluster; none before the operator brought the kind."""
+    found = charts.kubectl(ctx, "get", "openstackdeployments", "--all-namespaces", "--output", "json")
+    return list(json.loads(found)["items"])
+
+
+def trouble(cloud: dict[str, Any]) -> str | None:
+    """None when a cloud is ready for its present spec, else what it waits for."""
+    for condition in cloud.get("status", {}).get("conditions", []):
+        if condition["type"] == "Ready":
+            if condition["status"] == "True" and condition["observedGeneration"] == cloud["metadata"]["generation"]:
+                return None
+            return str(condition["message"] or condition["reason"])
+    return "the operator has not looked at it yet"
 
 
 def done(ctx: Context) -> bool:
-    return not ctx.cloud or manifest() is None
+    if not ctx.cloud:
+        return True
+    found = clouds(ctx)
+    return bool(found) and all(trouble(cloud) is None for cloud in found)
 
 
 def run(ctx: Context, report: Report) -> None:
-    path = manifest()
-    assert path is not None, "otherwise it is done"
-    charts.kubectl(ctx, "apply", "--server-side", "--filename", str(path))
+    ctx.cloud_is_new = True
+    if not clouds(ctx):
+        manifest = str(assets.require("examples/cloud.yaml"))
+        charts.kubectl(ctx, "apply", "--server-side", "--filename", manifest)
+    start = time.monotonic()
+    while missing := [text for cloud in clouds(ctx) if (text := trouble(cloud))]:
+        report("; ".join(missing))
+        if time.monotonic() - start > LIMIT:
+            raise LocalError(
+                f"The cloud was not ready after {LIMIT:.0f} s: {'; '.join(missing)}. See `stackwright status`."
+            )
+        time.sleep(0.5)

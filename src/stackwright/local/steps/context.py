@@ -27,6 +27,10 @@ class Context:
     kubeconfig: Path | None = None
     """Somebody else's cluster."""
     images: list[store.Image] = field(default_factory=list)
+    cloud_is_new: bool = False
+    """Whether this call made the cloud, or had to wait for it."""
+    token: str = ""
+    """What `openstack token issue` printed."""
 
     @property
     def nodes(self) -> list[Node]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 
-from stackwright.local import cgroups, mounts, network, services
+from stackwright.local import cgroups, mounts, network, supervisor
 from stackwright.local.commands import Report
 from stackwright.local.steps.context import Context, remember, remembered_nodes
 
@@ -14,7 +14,7 @@ TITLE = "Network and supervisor"
 def done(ctx: Context) -> bool:
     return (
         remembered_nodes(ctx.cluster) == ctx.node_count
-        and services.supervisor_alive(ctx.cluster)
+        and supervisor.alive(ctx.cluster)
         and network.bridge_is_up()
         and all(network.is_connected(node) for node in ctx.nodes)
     )
@@ -31,4 +31,4 @@ def run(ctx: Context, report: Report) -> None:
     network.ensure_bridge(ctx.cluster)
     for node in ctx.nodes:
         network.ensure_node(node, ctx.nodes)
-    services.start_supervisor(ctx.cluster)
+    supervisor.start(ctx.cluster)

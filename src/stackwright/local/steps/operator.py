@@ -1,4 +1,4 @@
-"""The operator itself, from its chart, with the image that was just built and the references of all the others."""
+"""The kinds and the operator, from its chart, with the images that were just built or that are published."""
 
 from __future__ import annotations
 
@@ -15,20 +15,23 @@ RELEASE = "stackwright"
 NAMESPACE = "stackwright"
 
 
-def chart() -> Path | None:
-    return assets.find("charts/stackwright")
+def chart() -> Path:
+    return assets.require("charts/stackwright")
 
 
 def values(ctx: Context) -> dict[str, Any]:
-    return {"images": {"tags": {"stackwright": ctx.image("operator")}, "references": ctx.references()}}
+    references = ctx.references()
+    return {"images": {"tags": {"stackwright": references["operator"]}, "references": references}}
 
 
 def done(ctx: Context) -> bool:
-    place = chart()
-    return place is None or charts.is_deployed(ctx, RELEASE, NAMESPACE, charts.digest(place, values(ctx)))
+    return charts.is_deployed(ctx, RELEASE, NAMESPACE, charts.digest(chart(), values(ctx)))
 
 
 def run(ctx: Context, report: Report) -> None:
-    place = chart()
-    assert place is not None, "otherwise it is done"
-    charts.install(ctx, RELEASE, NAMESPACE, place, values(ctx))
+    # Helm installs the CRDs of a chart once and never again; a newer operator may bring newer kinds.
+    report("the CustomResourceDefinitions")
+    charts.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--filename", str(chart() / "crds"))
+    charts.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=30s", "--filename", str(chart() / "crds"))
+    report("waiting for the operator's pod")
+    charts.install(ctx, RELEASE, NAMESPACE, chart(), values(ctx))

@@ -1,4 +1,4 @@
-"""Volumes of pods: directories below the cluster's data, handed out by a small provisioner of our own."""
+"""Volumes of pods: directories of the node, handed out by a small provisioner of our own."""
 
 from __future__ import annotations
 
@@ -15,25 +15,22 @@ RELEASE = "local-volume-provisioner"
 NAMESPACE = "kube-system"
 
 
-def chart() -> Path | None:
-    return assets.find("charts/local-volume-provisioner")
+def chart() -> Path:
+    return assets.require("charts/local-volume-provisioner")
 
 
 def values(ctx: Context) -> dict[str, Any]:
     return {
-        "images": {"tags": {"stackwright": ctx.image("operator")}},
-        # Below `state`, so that `down` keeps volumes and `down --purge` removes them.
+        "images": {"tags": {"stackwright": ctx.references()["operator"]}},
         "volumes": {"path": str(ctx.cluster.state / "volumes")},
+        "storage_class": {"default": True},
     }
 
 
 def done(ctx: Context) -> bool:
-    place = chart()
-    return place is None or charts.is_deployed(ctx, RELEASE, NAMESPACE, charts.digest(place, values(ctx)))
+    return charts.is_deployed(ctx, RELEASE, NAMESPACE, charts.digest(chart(), values(ctx)))
 
 
 def run(ctx: Context, report: Report) -> None:
-    place = chart()
-    assert place is not None, "otherwise it is done"
-    (ctx.cluster.state / "volumes").mkdir(parents=True, exist_ok=True)
-    charts.install(ctx, RELEASE, NAMESPACE, place, values(ctx))
+    # Not waited for: claims wait for it by themselves, and the operator can start meanwhile.
+    charts.install(ctx, RELEASE, NAMESPACE, chart(), values(ctx), wait=False)

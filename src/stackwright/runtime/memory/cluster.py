@@ -17,6 +17,7 @@ from pydantic import ValidationError
 from stackwright.api.kinds import JOB, NAMESPACE, POD, WORKLOADS
 from stackwright.api.meta import Kind
 from stackwright.api.registry import BY_KIND
+from stackwright.core.empties import without_empties
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Clock, Conflict, Reader, Refused
 from stackwright.runtime.memory import apply as ssa
@@ -105,7 +106,8 @@ class MemoryCluster:
         key = key_of(kind, obj)
         self.writes.append(Write("apply_status", kind, key))
         live = await self._existing("apply status of", kind, key)
-        wanted = {"status": copy(obj).get("status") or {}}
+        status = without_empties(copy(obj).get("status") or {})
+        wanted: Object = {"status": status} if status else {}
         _refuse_unknown(kind, wanted)
         merged, owners = ssa.apply(shape_of(kind), live, wanted, ssa.Owner(manager, "Apply", "status"))
         return self._store(kind, live, _completed(kind, merged), owners)
@@ -287,7 +289,8 @@ def _refuse_unknown(kind: Kind, obj: Object) -> None:
     unknown = unknown_fields(shape_of(kind), obj)
     if unknown:
         lines = "; ".join(f"{path}: field not declared in schema" for path in unknown)
-        raise Refused(f"apply {kind.kind} {'/'.join(key_of(kind, obj))}: {lines}" if "metadata" in obj else lines)
+        name = "/".join(key_of(kind, obj)) if "metadata" in obj else "status"
+        raise Refused(f"apply {kind.kind} {name}: {lines}")
 
 
 def _completed(kind: Kind, obj: Object) -> Object:

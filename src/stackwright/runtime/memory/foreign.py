@@ -14,6 +14,7 @@ from typing import Any
 
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, JOB, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
+from stackwright.core.objects import MANAGED
 from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Key, Object, SqlAccount
 from stackwright.core.ports import Clock, Refused
 from stackwright.runtime.memory.cluster import MemoryCluster
@@ -140,7 +141,7 @@ class MemoryHelm:
         """Write the record of one revision in any state, e.g. pending-upgrade after a kill."""
         labels = {
             "owner": "helm", "name": release[1], "status": state, "version": str(revision),
-            "modifiedAt": str(int(self._clock.now())), DIGEST_LABEL: digest,
+            "modifiedAt": str(int(self._clock.now())), DIGEST_LABEL: digest, **MANAGED,
         }  # fmt: skip
         name = f"sh.helm.release.v1.{release[1]}.v{revision}"
         secret = {"metadata": {"name": name, "namespace": release[0], "labels": labels}, "type": "helm.sh/release.v1"}

@@ -1,0 +1,88 @@
+"""`stackwright apply`: manifests, checked in full before the first of them is applied."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+
+if TYPE_CHECKING:
+    from stackwright.cli.manifests import Manifest
+    from stackwright.core.ports import Cluster
+
+
+def apply(
+    file: Annotated[Path, typer.Option("--file", "-f", help="Manifests in YAML; - for standard input.")],
+    namespace: NamespaceOption = NAMESPACE,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until the cloud is ready.")] = False,
+    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Check manifests and apply them; all mistakes are told at once, and with one of them nothing is applied.
+
+    A namespace that does not exist is made.
+
+    Examples:
+
+      stackwright apply -f cloud.yaml
+
+      stackwright apply -f cloud.yaml --wait --timeout 900
+    """
+    from stackwright.cli.cluster import connected, fail, run
+    from stackwright.cli.manifests import BadManifest, load
+
+    try:
+        manifests = load(file, namespace)
+    except BadManifest as error:
+        fail(f"{error}\nNothing was applied.")
+
+    async def work() -> None:
+        async with connected(kubeconfig) as cluster:
+            await apply_all(cluster, manifests)
+            if wait:
+                await _wait(cluster, manifests, timeout)
+
+    run(work())
+
+
+async def apply_all(cluster: Cluster, manifests: list[Manifest]) -> None:
+    """Namespaces first, then the rest in its order."""
+    from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
+
+    given = {m.obj["metadata"]["name"] for m in manifests if m.kind == NAMESPACE_KIND}
+    wanted = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} - given)
+    for name in wanted:
+        await _namespace(cluster, name)
+    for manifest in sorted(manifests, key=lambda m: m.kind != NAMESPACE_KIND):
+        await _one(cluster, manifest)
+
+
+async def _namespace(cluster: Cluster, name: str) -> None:
+    from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
+    from stackwright.cli.manifests import Manifest
+
+    if await cluster.get(NAMESPACE_KIND, ("", name)) is None:
+        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+        await _one(cluster, Manifest(NAMESPACE_KIND, body))
+
+
+async def _one(cluster: Cluster, manifest: Manifest) -> None:
+    from stackwright.core.objects import key_of
+    from stackwright.cli.manifests import MANAGER
+
+    before = await cluster.get(manifest.kind, key_of(manifest.obj))
+    after = await cluster.apply(manifest.kind, manifest.obj, MANAGER)
+    same = before is not None and before["metadata"].get("resourceVersion") == after["metadata"].get("resourceVersion")
+    typer.echo(f"{manifest.name}: {'created' if before is None else 'unchanged' if same else 'changed'}")
+
+
+async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float) -> None:
+    from stackwright.cli.wait import Patience, follow
+
+    for manifest in manifests:
+        if manifest.kind.kind == "OpenStackDeployment":
+            meta = manifest.obj["metadata"]
+            await follow(cluster, meta["namespace"], meta["name"], Patience(timeout=timeout))

@@ -1,0 +1,194 @@
+"""`stackwright plan`: what the operator would do, found out by its own controllers on a copy of the cluster in memory."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.output import Format, FormatOption
+
+if TYPE_CHECKING:
+    from stackwright.cli.manifests import Manifest
+    from stackwright.cli.planned import Background, Entry
+    from stackwright.core.ports import Reader
+    from stackwright.core.settings import Settings
+    from stackwright.simulate import Forecast, Request
+
+EXIT_CHANGES = 2
+
+
+def plan(
+    file: Annotated[
+        Path | None, typer.Option("--file", "-f", help="Manifests that would be applied; - for standard input.")
+    ] = None,
+    namespace: NamespaceOption = NAMESPACE,
+    delete: Annotated[
+        str | None, typer.Option("--delete", metavar="NAME", help="As if this OpenStackDeployment were deleted.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="All values, also of what is new.")] = False,
+    output: FormatOption = Format.TABLE,
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Show what a manifest would change, without changing anything.
+
+    Without a file: what the operator has still to do. The plan assumes that each step succeeds. It is made with the
+    charts of this program and the images of the operator.
+
+    Exit code 0 when nothing would change, 2 when something would.
+
+    Examples:
+
+      stackwright plan -f cloud.yaml
+
+      stackwright plan --delete cloud
+    """
+    from stackwright.cli.cluster import run
+    from stackwright.cli.ui.steps import lines
+
+    manifests = _manifests(file, namespace)
+    found, stuck = run(_work(manifests, namespace, delete, kubeconfig))
+    if output is not Format.TABLE:
+        from stackwright.cli.output import dumped
+
+        data = {"changes": [entry.as_dict() for entry in found], "stuck": stuck}
+        typer.echo(dumped(data, output))
+    else:
+        typer.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=sys.stdout.isatty()))))
+    if any(entry.does != "wait" for entry in found):
+        raise typer.Exit(EXIT_CHANGES)
+
+
+def _manifests(file: Path | None, namespace: str) -> list[Manifest]:
+    from stackwright.cli.cluster import fail
+    from stackwright.cli.manifests import BadManifest, load
+
+    if file is None:
+        return []
+    try:
+        return load(file, namespace)
+    except BadManifest as error:
+        fail(f"{error}\nNothing was changed.")
+
+
+def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[str]:
+    from stackwright.cli.planned import DELETE, summary
+
+    total = summary(found)
+    text = [*told, "", total] if total else ["No changes."]
+    if any(entry.does == DELETE and entry.verb == "helm" for entry in found):
+        text.append("Volumes and the data in them are kept; generated passwords go with their Secrets.")
+    if stuck:
+        text += ["", "It would not get ready:", *(f"  {name}: {message}" for name, message in sorted(stuck.items()))]
+    return text
+
+
+async def _work(
+    manifests: list[Manifest], namespace: str, delete: str | None, kubeconfig: Path | None
+) -> tuple[list[Entry], dict[str, str]]:
+    """One forecast for each namespace that the manifests name."""
+    import time
+
+    from stackwright.cli.cluster import connected
+
+    spaces = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} or {namespace})
+    found: list[Entry] = []
+    stuck: dict[str, str] = {}
+    async with connected(kubeconfig) as cluster:
+        known = await operator_settings(cluster)
+        for space in spaces:
+            asked = await _request(cluster, space, manifests, delete)
+            more, problems = await forecast(cluster, known, asked, time.time())
+            found, stuck = found + more, stuck | problems
+    return found, stuck
+
+
+async def _request(reader: Reader, namespace: str, manifests: list[Manifest], delete: str | None) -> Request:
+    from stackwright.api.deployment import OpenStackDeployment
+    from stackwright.cli.cluster import CliError, the_cloud
+    from stackwright.simulate import Request
+
+    mine = [m for m in manifests if m.obj["metadata"].get("namespace", namespace) == namespace]
+    gone = []
+    if delete is not None or not manifests:
+        cloud = await the_cloud(reader, namespace, delete)
+        if cloud is None:
+            hint = "" if delete else "; give one with -f FILE"
+            raise CliError(f"There is no OpenStackDeployment in namespace {namespace}{hint}")
+        if delete:
+            gone = [(OpenStackDeployment.KIND, (namespace, delete))]
+    return Request(namespace, tuple((m.kind, m.obj) for m in mine), tuple(gone))
+
+
+async def operator_settings(reader: Reader) -> Settings:
+    """As the operator's: its images, and the charts that this program ships."""
+    from stackwright.adapters.helm import chart_digests
+    from stackwright.api.kinds import CONFIGMAP
+    from stackwright.cli.cluster import OPERATOR_NAMESPACE
+    from stackwright.core.settings import Settings
+    from stackwright.simulate import images
+
+    configmap = await reader.get(CONFIGMAP, (OPERATOR_NAMESPACE, "stackwright-images"))
+    return Settings(images(configmap), chart_digests())
+
+
+async def forecast(
+    reader: Reader, settings: Settings, request: Request, now: float
+) -> tuple[list[Entry], dict[str, str]]:
+    """What would be done, and what would then still not be ready, and why."""
+    from stackwright.cli.planned import FAIL, Entry, entries
+    from stackwright.simulate import causes, simulate
+
+    result = await simulate(reader, settings, request, now)
+    found = entries(result.steps, await _background(result, settings, request.namespace))
+    if not result.settled:
+        found.append(Entry(FAIL, "fail", "The controllers did not come to rest; the plan is cut off here"))
+    return found, causes(result.stuck)
+
+
+async def _background(result: Forecast, settings: Settings, namespace: str) -> Background:
+    from stackwright.api.helmbundle import HelmBundle
+    from stackwright.api.kinds import SECRET
+    from stackwright.api.registry import BY_KIND
+    from stackwright.cli.planned import Background
+    from stackwright.core.helmrecords import SELECTOR, releases
+    from stackwright.core.objects import key_of
+
+    base, found = result.base, Background()
+    records = releases(await base.list(SECRET, namespace, SELECTOR))
+    found.secrets = {key_of(secret) for secret in await base.list(SECRET, namespace)}
+    for bundle in await base.list(HelmBundle.KIND, namespace):
+        for wanted in bundle["spec"]["releases"]:
+            if record := records.get(wanted["name"]):
+                known = _as_deployed(settings, bundle, wanted, record.digest)
+                found.releases[namespace, wanted["name"]] = _deployed(wanted, known)
+    for bundle in await result.world.list(HelmBundle.KIND, namespace):
+        for ref in bundle["metadata"].get("ownerReferences") or ():
+            if ref["kind"] in BY_KIND:
+                kind, key = BY_KIND[ref["kind"]].KIND, (namespace, ref["name"])
+                levels = [_overrides(await reader.get(kind, key)) for reader in (base, result.world)]
+                found.services[key_of(bundle)] = (levels[0], levels[1])
+    return found
+
+
+def _deployed(wanted: Any, known: bool) -> Any:
+    from stackwright.cli.planned import Deployed
+
+    return Deployed(wanted["chart"], wanted.get("values") or {}, known)
+
+
+def _as_deployed(settings: Settings, bundle: Any, wanted: Any, digest: str) -> bool:
+    """Whether the release has the values that its HelmBundle has now: by digest, or because the operator says so."""
+    from stackwright.controllers.helmbundle.decide import release_digest
+
+    status = bundle.get("status") or {}
+    said = (status.get("releaseStatuses") or {}).get(wanted["name"]) or {}
+    current = status.get("observedGeneration") == bundle["metadata"].get("generation")
+    return release_digest(settings, wanted) == digest or bool(current and said.get("success"))
+
+
+def _overrides(service: Any) -> Any:
+    return ((service or {}).get("spec") or {}).get("overrides") or ()

@@ -1,0 +1,192 @@
+"""`stackwright status`: from the cloud to its pods, each with its state and the cause of it."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.output import Format, FormatOption
+
+if TYPE_CHECKING:
+    from stackwright.adapters.kubernetes import KubernetesCluster
+    from stackwright.cli.ui.tree import Node
+
+EVERY = 2.0
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked for on the command line."""
+
+    name: str | None
+    namespace: str
+    kubeconfig: Path | None
+
+
+def status(
+    name: Annotated[str | None, typer.Argument(help="OpenStackDeployment; all if not given.")] = None,
+    namespace: NamespaceOption = NAMESPACE,
+    watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on showing it as it changes; Ctrl-C ends.")] = False,
+    output: FormatOption = Format.TABLE,
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Show the state of the clouds, from the cloud down to its pods, and of the local cluster.
+
+    ✓ ready, … in progress, ✗ blocked: somebody must act; the text says how. The time is since the state last changed.
+
+    Examples:
+
+      stackwright status
+
+      stackwright status --watch
+
+      stackwright status -o json
+    """
+    from stackwright.cli.cluster import run
+    from stackwright.cli.output import dumped
+
+    question = Question(name, namespace, kubeconfig)
+    if watch:
+        shown: list[bool] = []
+        try:
+            run(_watch(question, shown), interrupted=-1)
+        except typer.Exit as end:
+            raise typer.Exit((0 if shown else 130) if end.exit_code == -1 else end.exit_code) from None
+        return
+    answer = run(_once(question, local=True))
+    typer.echo(dumped(answer.as_dict(), output) if output is not Format.TABLE else "\n".join(answer.lines()))
+
+
+@dataclass(frozen=True)
+class Answer:
+    clouds: list[Node]
+    operator: Node | None
+    local: dict[str, Any] | None
+    hint: str = ""
+
+    def as_dict(self) -> dict[str, Any]:
+        return {
+            "clouds": [node.as_dict() for node in self.clouds],
+            "operator": self.operator.as_dict() if self.operator else None,
+            "cluster": self.local,
+        }
+
+    def lines(self) -> list[str]:
+        from stackwright.cli.ui.tree import lines
+
+        colour = sys.stdout.isatty()
+        text: list[str] = []
+        for node in [*self.clouds, *([self.operator] if self.operator else [])]:
+            text += [*lines(node, colour=colour), ""]
+        if self.hint:
+            text += [self.hint, ""]
+        if self.local:
+            text += _local_lines(self.local)
+        return text[:-1] if text and not text[-1] else text
+
+
+def _local_lines(state: dict[str, Any]) -> list[str]:
+    nodes = ", ".join(f"{name} {said}" for name, said in state["nodes"].items())
+    problems = [f"  ✗ {c['name']}: {c['problem']}" for c in state["components"] if c["problem"]]
+    return [f"Local cluster: {state['state']}" + (f"; nodes: {nodes}" if nodes else ""), *problems]
+
+
+async def _once(question: Question, *, local: bool) -> Answer:
+    from stackwright.cli.cluster import connected, is_local, kubeconfig
+
+    async with connected(question.kubeconfig) as cluster:
+        theirs = is_local(kubeconfig(question.kubeconfig)) if local else False
+        state = asyncio.create_task(asyncio.to_thread(_local_state)) if theirs else None
+        return await _answer(cluster, question, await state if state else None)
+
+
+def _local_state() -> dict[str, Any] | None:
+    from stackwright.local.state import cluster_state
+
+    return cluster_state().as_dict()
+
+
+async def _answer(cluster: KubernetesCluster, question: Question, local: dict[str, Any] | None = None) -> Answer:
+    from stackwright.api.kinds import DEPLOYMENT, POD
+    from stackwright.cli.cluster import CliError
+    from stackwright.cli.world import World, read, trees, workload
+
+    world = await read(cluster, question.namespace, time.time())
+    found = trees(world, question.name)
+    if question.name and not found:
+        raise CliError(f"There is no OpenStackDeployment {question.namespace}/{question.name}")
+    pods, deployments = await asyncio.gather(
+        cluster.list(POD, OPERATOR_NAMESPACE), cluster.list(DEPLOYMENT, OPERATOR_NAMESPACE, {"application": "stackwright"})
+    )
+    operator = workload(World(world.now, {POD: pods}), deployments[0]) if deployments else None
+    return Answer(found, operator, local, _hint(question.namespace, found, operator))
+
+
+def _hint(namespace: str, found: list[Node], operator: Node | None) -> str:
+    hints = []
+    if not found:
+        hints.append(f"There is no OpenStackDeployment in namespace {namespace}; make one: stackwright apply -f cloud.yaml")
+    if operator is None:
+        hints.append(f"No operator runs in namespace {OPERATOR_NAMESPACE}; `stackwright up` installs it")
+    return "\n".join(hints)
+
+
+async def _watch(question: Question, shown: list[bool]) -> None:
+    from stackwright.cli.cluster import connected
+
+    async with connected(question.kubeconfig) as cluster:
+        draw, end = _live() if sys.stdout.isatty() else (_changed_lines(), lambda: None)
+        try:
+            while True:
+                draw(await _answer(cluster, question))
+                shown.append(True)
+                await asyncio.sleep(EVERY)
+        finally:
+            end()
+
+
+def _live() -> tuple[Callable[[Answer], None], Callable[[], None]]:
+    from rich.live import Live
+    from rich.text import Text
+
+    live = Live(auto_refresh=False, vertical_overflow="crop")
+    live.start()
+
+    def draw(answer: Answer) -> None:
+        live.update(Text.from_ansi("\n".join(answer.lines())), refresh=True)
+
+    return draw, live.stop
+
+
+def _changed_lines() -> Callable[[Answer], None]:
+    """Without a terminal: at first everything, then what has changed, with the time since the start."""
+    from stackwright.cli.ui.tree import MARKS, Node, flat
+
+    before: dict[str, Node] = {}
+    started = time.monotonic()
+
+    def draw(answer: Answer) -> None:
+        nonlocal before
+        now = dict(flat([*answer.clouds, *([answer.operator] if answer.operator else [])]))
+        if not before:
+            typer.echo("\n".join(answer.lines()))
+        else:
+            stamp = f"{time.monotonic() - started:5.0f}s"
+            for path, node in now.items():
+                old = before.get(path)
+                if old is None or (old.state, old.message) != (node.state, node.message):
+                    typer.echo(f"{stamp} {MARKS[node.state]} {node.title}{': ' if node.message else ''}{node.message}")
+            for path in before.keys() - now.keys():
+                typer.echo(f"{stamp} - {before[path].title} is gone")
+        before = now
+        sys.stdout.flush()
+
+    return draw

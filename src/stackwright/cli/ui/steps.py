@@ -1,0 +1,56 @@
+"""A plan as text: one line a step, with what changes in it below."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stackwright.cli.planned import BUILT, CREATE, DELETE, FAIL, SIGNS, WAIT, Entry, Sourced
+
+COLOURS = {
+    "create": "green",
+    "change": "yellow",
+    "delete": "red",
+    "fail": "red",
+    "call": "cyan",
+    "wait": "bright_black",
+}
+MOST = 40
+
+
+def lines(found: Iterable[Entry], *, full: bool = False, colour: bool = False) -> list[str]:
+    told: list[str] = []
+    for entry in found:
+        tail = "; ".join(text for text in (entry.why, entry.note) if text)
+        head = f"  {SIGNS[entry.does]} {entry.what}"
+        told.append(_painted(head, entry.does, colour) + (f"  ({tail})" if tail and entry.does != FAIL else ""))
+        if entry.does == FAIL:
+            told.append(f"      {tail}")
+        elif entry.does not in (WAIT, DELETE):
+            told += _changes(entry, full)
+    return told
+
+
+def _changes(entry: Entry, full: bool) -> list[str]:
+    """All changes of what is there; of what is new, those that a user asked for, unless `full`."""
+    shown = list(entry.changes)
+    if entry.does == CREATE and not full:
+        shown = [each for each in shown if each.source != BUILT]
+    cut = shown if full else shown[:MOST]
+    told = [_change(each) for each in cut]
+    left = len(entry.changes) - len(cut)
+    if left:
+        more = f"{left} more values" if len(cut) else f"{left} values"
+        told.append(f"      {more}; --full shows them")
+    return told
+
+
+def _change(each: Sourced) -> str:
+    return f"      {each.change}" + (f"   [{each.source}]" if each.source else "")
+
+
+def _painted(text: str, does: str, colour: bool) -> str:
+    if not colour:
+        return text
+    import typer
+
+    return typer.style(text, fg=COLOURS[does])

@@ -1,0 +1,129 @@
+"""`stackwright wait`: until a cloud is ready or gone, with each cause that was waited for."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+
+if TYPE_CHECKING:
+    from stackwright.core.plan import Object
+    from stackwright.core.ports import Reader
+
+EVERY = 1.0
+
+
+class Goal(StrEnum):
+    READY = "ready"
+    DELETED = "deleted"
+
+
+@dataclass(frozen=True)
+class Patience:
+    goal: Goal = Goal.READY
+    timeout: float = 600.0
+    keep_waiting: bool = False
+    every: float = EVERY
+
+
+def wait(
+    name: Annotated[str | None, typer.Argument(help="OpenStackDeployment; the only one if not given.")] = None,
+    namespace: NamespaceOption = NAMESPACE,
+    goal: Annotated[Goal, typer.Option("--for", help="What to wait for.")] = Goal.READY,
+    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
+    keep_waiting: Annotated[
+        bool, typer.Option("--keep-waiting", help="Wait on, even when somebody must act first.")
+    ] = False,
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Wait until a cloud is ready, telling what it waits for.
+
+    Exit code 0 when it is; 1 after the time-out, or at once when somebody must act, with the causes.
+
+    Examples:
+
+      stackwright wait
+
+      stackwright wait cloud --for=deleted --timeout 120
+    """
+    from stackwright.cli.cluster import connected, run
+
+    async def work() -> None:
+        async with connected(kubeconfig) as cluster:
+            await follow(cluster, namespace, name, Patience(goal, timeout, keep_waiting))
+
+    run(work())
+
+
+async def follow(
+    reader: Reader, namespace: str, name: str | None, patience: Patience, say: Callable[[str], None] = typer.echo
+) -> None:
+    """Return when the goal is reached. Raises CliError with the tree of causes when it is not."""
+    from stackwright.cli.cluster import CliError, the_cloud
+
+    started, told = time.monotonic(), ""
+    cloud = await the_cloud(reader, namespace, name)
+    if cloud is None and patience.goal is Goal.READY:
+        raise CliError(f"There is no OpenStackDeployment {name or ''} in namespace {namespace}".replace("  ", " "))
+    title = f"OpenStackDeployment {namespace}/{cloud['metadata']['name']}" if cloud else "OpenStackDeployment"
+    uid = cloud["metadata"].get("uid") if cloud else None
+    while True:
+        elapsed = time.monotonic() - started
+        done, state, blocked = _look(cloud, uid, patience.goal)
+        if state != told:
+            say(f"{elapsed:5.0f}s {'✓' if done else '✗' if blocked else '…'} {title}{': ' if state else ''}{state}")
+            told = state
+        if done:
+            return
+        if blocked and not patience.keep_waiting:
+            raise CliError(f"{title} is blocked; somebody must act:\n{await causes(reader, namespace, name)}")
+        if elapsed >= patience.timeout:
+            what = "ready" if patience.goal is Goal.READY else "gone"
+            raise CliError(f"{title} was not {what} after {elapsed:.0f} s:\n{await causes(reader, namespace, name)}")
+        await asyncio.sleep(patience.every)
+        cloud = await _again(reader, namespace, cloud)
+
+
+async def _again(reader: Reader, namespace: str, cloud: Object | None) -> Object | None:
+    from stackwright.api.deployment import OpenStackDeployment
+    from stackwright.core.ports import NotYet
+
+    if cloud is None:
+        return None
+    try:
+        return await reader.get(OpenStackDeployment.KIND, (namespace, cloud["metadata"]["name"]))
+    except NotYet:  # the API server may be away for a while; the time-out decides
+        return cloud
+
+
+def _look(cloud: Object | None, uid: str | None, goal: Goal) -> tuple[bool, str, bool]:
+    """(goal reached, what to tell, blocked)"""
+    from stackwright.core.conditions import find, is_ready, why_not_ready
+
+    if cloud is None or cloud["metadata"].get("uid") != uid:
+        return (True, "is gone", False) if goal is Goal.DELETED else (False, "it is gone", True)
+    entry = find(cloud) or {}
+    current = entry.get("observedGeneration") == cloud["metadata"].get("generation")
+    blocked = current and str(entry.get("reason", "")).startswith("Blocked")
+    if goal is Goal.DELETED:
+        deleting = cloud["metadata"].get("deletionTimestamp")
+        return False, "is being deleted" if deleting else "nobody has deleted it yet", False
+    if is_ready(cloud):
+        return True, "is ready", False
+    return False, why_not_ready(cloud) if current or not entry else "its last change was not looked at yet", blocked
+
+
+async def causes(reader: Reader, namespace: str, name: str | None) -> str:
+    """The tree of what is not ready."""
+    from stackwright.cli.ui.tree import lines, troubles
+    from stackwright.cli.world import read, trees
+
+    found = trees(await read(reader, namespace, time.time()), name)
+    return "\n".join(line for node in found if (bad := troubles(node)) is not None for line in lines(bad))

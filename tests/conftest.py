@@ -1,0 +1,45 @@
+"""What all tests share: silence, hypothesis' profile, and golden files."""
+
+from __future__ import annotations
+
+import difflib
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import structlog
+from hypothesis import HealthCheck, settings
+
+GOLDEN = Path(__file__).parent / "golden"
+
+# The same examples in each run: a red test must be red again on the next machine. `--hypothesis-profile=search` looks
+# for new ones.
+settings.register_profile("suite", max_examples=40, deadline=None, derandomize=True, database=None)
+settings.register_profile("search", max_examples=2000, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("suite")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _quiet() -> None:
+    """Log lines are made, so a wrong one fails, and go nowhere."""
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory(), cache_logger_on_first_use=False)
+
+
+@pytest.fixture
+def golden() -> Callable[[str, str], None]:
+    """Compare a text with tests/golden/<name>; UPDATE_GOLDEN=1 writes the file anew, and a missing one fails."""
+
+    def compare(name: str, text: str) -> None:
+        path = GOLDEN / name
+        if os.environ.get("UPDATE_GOLDEN"):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+            return
+        assert path.is_file(), f"there is no tests/golden/{name}; write it with UPDATE_GOLDEN=1, then read it"
+        before = path.read_text()
+        if text != before:
+            lines = difflib.unified_diff(before.splitlines(), text.splitlines(), "golden", "now", lineterm="", n=3)
+            pytest.fail(f"tests/golden/{name} differs (UPDATE_GOLDEN=1 accepts it):\n" + "\n".join(lines))
+
+    return compare

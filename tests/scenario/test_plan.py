@@ -1,0 +1,179 @@
+"""`stackwright plan` on a cluster in memory: the same controllers, no helm, no write."""
+
+from __future__ import annotations
+
+import copy
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.kinds import NODE, SECRET
+from stackwright.api.services import MariaDB
+from stackwright.cli.plan import forecast
+from stackwright.cli.planned import Entry, summary
+from stackwright.cli.ui.steps import lines
+from stackwright.core.settings import Settings
+from stackwright.runtime.memory import MemoryCluster
+from stackwright.simulate import Request, simulate
+
+NOW = 1_750_000_000.0
+GOLDEN = Path(__file__).parents[1] / "golden" / "plan"
+CLOUD = ("openstack", "cloud")
+NAMES = ("mariadb", "rabbitmq", "memcached", "keystone", "keystoneclient")
+SETTINGS = Settings({name: f"registry/{name}:1" for name in NAMES}, dict.fromkeys(NAMES, "1"))
+SPEC: dict[str, Any] = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
+
+
+def cloud(**spec: Any) -> dict[str, Any]:
+    return {"metadata": {"namespace": CLOUD[0], "name": CLOUD[1]}, "spec": {**SPEC, **spec}}
+
+
+def applied(*objects: dict[str, Any]) -> Request:
+    return Request("openstack", tuple((OpenStackDeployment.KIND, obj) for obj in objects))
+
+
+def empty() -> MemoryCluster:
+    cluster = MemoryCluster()
+    cluster.put(NODE, {"metadata": {"name": "node1", "labels": {"openstack-control-plane": "enabled"}}})
+    return cluster
+
+
+async def deployed(**spec: Any) -> MemoryCluster:
+    """A cluster in which the cloud is ready: the end of a forecast of its own installation."""
+    result = await simulate(empty(), SETTINGS, applied(cloud(**spec)), NOW)
+    assert result.settled and not result.stuck
+    result.world.writes.clear()
+    return result.world
+
+
+async def planned(cluster: MemoryCluster, request: Request, settings: Settings = SETTINGS) -> list[Entry]:
+    found, stuck = await forecast(cluster, settings, request, NOW + 200)
+    assert not stuck
+    assert not cluster.writes, "a plan writes nothing"
+    return found
+
+
+def golden(name: str, found: list[Entry], *, full: bool = False) -> None:
+    text = "\n".join([*lines(found, full=full), "", summary(found)]) + "\n"
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("UPDATE_GOLDEN"):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    assert text == path.read_text()
+
+
+def overridden(expiration: int) -> dict[str, Any]:
+    values = {"conf": {"keystone": {"token": {"expiration": expiration}}}}
+    return {"identity": {"keystone": {"values": values}}}
+
+
+async def test_a_first_installation() -> None:
+    golden("install", await planned(empty(), applied(cloud(services=overridden(3600)))))
+
+
+async def test_nothing_changed_nothing_to_do() -> None:
+    cluster = await deployed()
+    assert await planned(cluster, applied(cloud())) == []
+    assert await planned(cluster, Request("openstack")) == []
+
+
+async def test_an_override_of_a_service_changes_one_release() -> None:
+    found = await planned(await deployed(), applied(cloud(services=overridden(3600))))
+    upgrades = [entry for entry in found if entry.verb == "helm"]
+    assert [entry.what for entry in upgrades] == ["release openstack/openstack-keystone, chart keystone"]
+    [sourced] = upgrades[0].changes
+    assert str(sourced.change) == "conf.keystone.token.expiration: 43200 → 3600"
+    assert sourced.source == "spec.services"
+    golden("override", found)
+
+
+async def test_an_override_taken_away_says_where_it_was() -> None:
+    found = await planned(await deployed(services=overridden(3600)), applied(cloud()))
+    [sourced] = next(entry for entry in found if entry.verb == "helm").changes
+    assert (str(sourced.change), sourced.source) == (
+        "conf.keystone.token.expiration: 3600 → 43200",
+        "no longer in spec.services",
+    )
+
+
+async def test_a_common_value_reaches_the_charts_of_its_group_and_no_other() -> None:
+    common = {"openstack": {"values": {"pod": {"tolerations": {"enabled": True}}}}}
+    found = await planned(await deployed(), applied(cloud(common=common)))
+    assert {entry.what.split(",")[0] for entry in found if entry.verb == "helm"} == {
+        "release openstack/openstack-keystone",
+        "release openstack/openstack-keystoneclient",
+    }
+    golden("common", found)
+
+
+async def test_other_charts_are_an_upgrade_without_changed_values() -> None:
+    newer = Settings(SETTINGS.images, {**SETTINGS.charts, "memcached": "2"})
+    [entry] = [e for e in await planned(await deployed(), Request("openstack"), newer) if e.does != "wait"]
+    assert entry.what == "release openstack/openstack-memcached, chart memcached"
+    assert "other chart" in entry.note
+
+
+async def test_a_service_taken_away_goes_with_all_it_has() -> None:
+    found = await planned(await deployed(), applied(cloud(features={"services": ["~messaging"]})))
+    golden("remove", found)
+
+
+async def test_deleting_a_cloud() -> None:
+    request = Request("openstack", delete=((OpenStackDeployment.KIND, CLOUD),))
+    golden("delete", await planned(await deployed(), request))
+
+
+async def test_a_foreign_edit_is_set_back() -> None:
+    cluster = await deployed()
+    edited = copy.deepcopy(await cluster.get(MariaDB.KIND, ("openstack", "mariadb"))) or {}
+    edited["spec"]["logLevel"] = "DEBUG"
+    cluster.put(MariaDB.KIND, edited)
+    found = await planned(cluster, Request("openstack"))
+    entry = next(entry for entry in found if entry.what == "MariaDB openstack/mariadb")
+    assert "set back" in entry.why
+    assert [str(each.change) for each in entry.changes] == ["spec.logLevel: DEBUG → INFO"]
+
+
+async def test_what_blocks_is_told() -> None:
+    cluster = MemoryCluster()  # no node
+    found, stuck = await forecast(cluster, SETTINGS, applied(cloud()), NOW)
+    assert not any(entry.verb == "helm" for entry in found)
+    assert any("kubectl label node" in message for message in stuck.values())
+
+
+async def test_no_secret_is_shown() -> None:
+    cluster = await deployed()
+    values = {"conf": {"keystone": {"ldap": {"password": {"value_from": {"secret_key_ref": {"name": "l", "key": "p"}}}}}}}
+    secret = {"metadata": {"namespace": "openstack", "name": "l"}, "data": {"p": "aHVzaGh1c2g="}}
+    cluster.put(SECRET, secret)
+    plain = {"conf": {"keystone": {"ldap": {"user_password": "hushhush"}}}}
+    services = {"identity": {"keystone": {"values": {"conf": {"keystone": {"ldap": {
+        **values["conf"]["keystone"]["ldap"], **plain["conf"]["keystone"]["ldap"]}}}}}}}  # fmt: skip
+    found = await planned(cluster, applied(cloud(services=services)))
+    text = "\n".join(lines(found, full=True)) + str([entry.as_dict() for entry in found])
+    assert "hushhush" not in text and "aHVzaGh1c2g" not in text
+    assert "(hidden)" in text
+    assert any("from Secret l" in entry.note for entry in found)
+
+
+async def test_a_bundle_that_was_not_deployed_is_compared_with_a_warning() -> None:
+    cluster = await deployed()
+    bundle = copy.deepcopy(await cluster.get(HelmBundle.KIND, ("openstack", "openstack-memcached"))) or {}
+    bundle["spec"]["releases"][0]["values"]["conf"]["memcached"]["memory"] = 128
+    cluster.put(HelmBundle.KIND, bundle)
+    found = await planned(cluster, Request("openstack"))
+    assert any("not known" in entry.note for entry in found if entry.verb == "helm") or any(
+        "set back" in entry.why for entry in found
+    )
+
+
+@pytest.mark.parametrize("name", ["install", "override"])
+async def test_machine_readable(name: str) -> None:
+    import json
+
+    found = await planned(await deployed(), applied(cloud(services=overridden(3600))))
+    assert json.loads(json.dumps([entry.as_dict() for entry in found]))

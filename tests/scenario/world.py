@@ -1,0 +1,364 @@
+"""A whole world in memory and simulated time: the operator as it is wired, and all other actors around it.
+
+State in, event, state out: a test puts objects in, lets the world settle, and looks at what is there. The operator is
+the real one (runtime, queue, store, controllers); the API server, Helm, MariaDB, RabbitMQ and Keystone are those of
+`stackwright.runtime.memory`; the kubelet is below. Only loop time passes, so days take milliseconds.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, JOB, NODE, POD, SECRET, STATEFULSET
+from stackwright.api.meta import Kind
+from stackwright.api.registry import RESOURCES
+from stackwright.controllers.catalog import controllers
+from stackwright.core.conditions import find, is_ready
+from stackwright.core.digest import digest
+from stackwright.core.objects import MANAGED
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Cluster, Ports
+from stackwright.core.settings import Settings
+from stackwright.runtime.cache import PARTIAL, CachedReader, Store, WriteThrough
+from stackwright.runtime.memory import (
+    Crash,
+    Fuse,
+    MemoryBroker,
+    MemoryCluster,
+    MemoryHelm,
+    MemoryIdentity,
+    MemorySql,
+    SeededEntropy,
+    faulty,
+)
+from stackwright.runtime.queue import KeyedQueue
+from stackwright.runtime.reconcile import Item, Runtime
+
+NAMESPACE = "openstack"
+NAME = "cloud"
+START = 1_750_000_000.0
+CONTROL_PLANE = {"openstack-control-plane": "enabled"}
+IMAGES = ("keystone", "keystoneclient", "mariadb", "rabbitmq", "memcached")
+SETTINGS = Settings(
+    {name: f"example.org/{name}:1" for name in IMAGES}, {name: f"digest-of-{name}" for name in IMAGES}
+)
+# Chart → its workloads: (kind, name, component).
+WORKLOADS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
+    "mariadb": (("StatefulSet", "mariadb-server", "server"),),
+    "rabbitmq": (("StatefulSet", "rabbitmq-server", "server"),),
+    "memcached": (("StatefulSet", "memcached", "server"),),
+    "keystone": (("Deployment", "keystone-api", "api"), ("Job", "keystone-db-sync", "db-sync")),
+    "keystoneclient": (("Deployment", "keystone-client", "client"),),
+}
+KINDS = {kind.kind: kind for kind in (DEPLOYMENT, STATEFULSET, DAEMONSET, JOB)}
+
+
+def cloud_object(name: str = NAME, namespace: str = NAMESPACE, **spec: Any) -> Object:
+    """An OpenStackDeployment as small as can be."""
+    base = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
+    return {"metadata": {"name": name, "namespace": namespace}, "spec": {**base, **spec}}
+
+
+def workloads(chart: str, values: Mapping[str, Any]) -> list[Object]:
+    """What a chart makes, as far as the operator can tell."""
+    made = []
+    for kind, name, component in WORKLOADS[chart]:
+        labels = {"application": chart, "component": component}
+        replicas = ((values.get("pod") or {}).get("replicas") or {}).get(component, 1)
+        template = {"metadata": {"labels": labels, "annotations": {"values": digest(values)}}}
+        spec = {"selector": {"matchLabels": labels}, "template": template}
+        if kind == "Job":
+            name = f"{name}-{digest(values)[:8]}"
+        else:
+            spec["replicas"] = replicas
+        made.append({"kind": kind, "metadata": {"name": name, "labels": labels}, "spec": spec})
+    return made
+
+
+class LoopClock:
+    """The time of day, moved by the loop only."""
+
+    def now(self) -> float:
+        return START + asyncio.get_running_loop().time()
+
+
+class Kubelet:
+    """Makes pods of workloads, and both ready after `start` seconds. `broken` workloads stay as the status given."""
+
+    def __init__(self, cluster: MemoryCluster, start: float = 3.0) -> None:
+        self.broken: dict[str, Object] = {}
+        self._cluster, self._start = cluster, start
+        self._seen: dict[tuple[str, str], int] = {}
+
+    def notice(self, event: str, kind: Kind, obj: Object) -> None:
+        if kind.kind not in KINDS:
+            return
+        uid, name = obj["metadata"]["uid"], obj["metadata"]["name"]
+        if event == "DELETED":
+            for pod in self._cluster.all(POD, obj["metadata"]["namespace"]):
+                if pod["metadata"]["ownerReferences"][0]["uid"] == uid:
+                    self._cluster.remove(POD, (pod["metadata"]["namespace"], pod["metadata"]["name"]))
+        elif self._seen.get((uid, name)) != obj["metadata"]["generation"]:
+            self._seen[uid, name] = obj["metadata"]["generation"]
+            asyncio.get_running_loop().call_later(self._start, self.sync, kind, name, obj["metadata"]["namespace"])
+
+    def sync(self, kind: Kind, name: str, namespace: str = NAMESPACE) -> None:
+        """Bring a workload's pods and status to where its spec and `broken` say they are."""
+        obj = self._cluster.peek(kind, (namespace, name))
+        if obj is None:
+            return
+        count = 1 if kind == JOB else obj["spec"].get("replicas", 1)
+        trouble = next((status for prefix, status in self.broken.items() if name.startswith(prefix)), None)
+        for index in range(count):
+            self._cluster.put(POD, _pod(obj, index, trouble))
+        ready = 0 if trouble else count
+        status = {"replicas": count, "readyReplicas": ready, "updatedReplicas": count, "succeeded": ready}
+        status |= {"observedGeneration": obj["metadata"]["generation"]}
+        if kind == STATEFULSET:
+            status |= {"currentRevision": "1", "updateRevision": "1"}
+        self._cluster.put(kind, {**obj, "status": status})
+
+
+def _pod(owner: Object, index: int, trouble: Object | None) -> Object:
+    """A pod of a workload; the labels that somebody set on it stay."""
+    name = f"{owner['metadata']['name']}-{index}"
+    instance = owner["metadata"]["labels"]["app.kubernetes.io/instance"]
+    labels = {**owner["metadata"]["labels"], "app.kubernetes.io/instance": instance}
+    reference = {"apiVersion": "apps/v1", "kind": owner["kind"], "name": owner["metadata"]["name"]}
+    reference["uid"] = owner["metadata"]["uid"]
+    ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    meta = {"name": name, "namespace": owner["metadata"]["namespace"], "labels": labels, "ownerReferences": [reference]}
+    return {"metadata": meta, "spec": {"nodeName": "node-1"}, "status": trouble or ready}
+
+
+UNSCHEDULABLE = {
+    "phase": "Pending",
+    "conditions": [{"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: too few cpu"}],
+}
+UNREADY = {
+    "phase": "Running",
+    "conditions": [{"type": "Ready", "status": "False", "reason": "ContainersNotReady"}],
+    "containerStatuses": [{"name": "main", "state": {"running": {}}}],
+}
+
+
+class World:
+    """latency  seconds from a write to the watch event about it"""
+
+    def __init__(self, *, nodes: int = 1, latency: float = 0.0, workers: int = 4) -> None:
+        self.clock = LoopClock()
+        self.cluster = MemoryCluster(clock=self.clock)
+        self.helm = MemoryHelm(self.cluster, self.clock, workloads)
+        self.sql, self.broker, self.identity = MemorySql(), MemoryBroker(), MemoryIdentity()
+        self.kubelet = Kubelet(self.cluster)
+        self.entropy = SeededEntropy()
+        self.reconciles: list[Item] = []
+        self._latency, self._workers = latency, workers
+        self._runtime: Runtime | None = None
+        self._task: asyncio.Task[None] | None = None
+        self.cluster.subscribe(self.kubelet.notice)
+        self.cluster.subscribe(self._watch)
+        for index in range(nodes):
+            self.node(f"node-{index + 1}", CONTROL_PLANE)
+
+    # The operator as a process.
+
+    async def start(self, fuse: Fuse | None = None) -> None:
+        """A new process: nothing of the last one is left but what it wrote."""
+        ports = Ports(
+            self.cluster, self.helm, self.sql, self.broker, self.identity, self.clock, self.entropy
+        )
+        if fuse:
+            ports = faulty(ports, fuse)
+        store = Store()
+        queue: KeyedQueue[Item] = KeyedQueue()
+        direct: Cluster = ports.cluster
+        wired = Ports(
+            WriteThrough(store, direct), ports.helm, ports.sql, ports.broker, ports.identity, ports.clock, ports.entropy
+        )
+        runtime = _Counting(controllers(SETTINGS), wired, CachedReader(store, direct), store, queue)
+        runtime.log = self.reconciles
+        self._runtime = runtime
+        await runtime.load()
+        self._task = asyncio.create_task(runtime.run(self._workers))
+
+    async def stop(self) -> None:
+        """kill -9."""
+        self._runtime = None
+        if self._task is not None:
+            self._task.cancel()
+            with contextlib.suppress(asyncio.CancelledError, BaseExceptionGroup):
+                await self._task
+            self._task = None
+
+    async def settle(self, patience: float = 30.0, limit: float = 900.0) -> None:
+        """Until nothing is queued, nor due within `patience` seconds, nor any pod on its way up. Raises Crash.
+
+        Fails when that is not so within `limit` seconds: then something goes round in circles.
+        """
+        if self._task is None:
+            await self.start()
+        loop = asyncio.get_running_loop()
+        end = loop.time() + limit
+        quiet = 0.0
+        while loop.time() < end:
+            assert self._runtime is not None and self._task is not None
+            if self._task.done():
+                raise _crash_of(self._task)
+            queue = self._runtime.queue
+            due = queue.next_due()
+            if not queue.idle or (due is not None and due < loop.time() + patience):
+                quiet = 0.0
+            elif quiet > max(self.kubelet._start, self._latency) + 1:
+                return
+            step = 0.5 if due is None or quiet else max(0.001, min(0.5, due - loop.time()))
+            await asyncio.sleep(step)
+            quiet += step
+        raise AssertionError(f"not settled after {limit} s; what went on last: {self.reconciles[-12:]}")
+
+    async def run(self, seconds: float) -> None:
+        """Let time pass."""
+        if self._task is None:
+            await self.start()
+        assert self._task is not None
+        await asyncio.wait({self._task}, timeout=seconds)
+        if self._task.done():
+            raise _crash_of(self._task)
+
+    def _watch(self, event: str, kind: Kind, obj: Object) -> None:
+        """As the API server tells it: only of watched kinds, and of Secrets only with our label."""
+        selected = kind not in PARTIAL or MANAGED.items() <= (obj["metadata"].get("labels") or {}).items()
+        runtime = self._runtime
+        if runtime is not None and kind in runtime.kinds and selected:
+            deliver = lambda: runtime is self._runtime and runtime.on_event(event == "DELETED", kind, obj)  # noqa: E731
+            asyncio.get_running_loop().call_later(self._latency, deliver) if self._latency else (
+                asyncio.get_running_loop().call_soon(deliver)
+            )
+
+    # What users and others do.
+
+    def node(self, name: str, labels: Mapping[str, str], ready: bool = True) -> None:
+        condition = {"type": "Ready", "status": "True" if ready else "Unknown", "reason": "KubeletReady"}
+        if not ready:
+            condition |= {"reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}
+        self.cluster.put(NODE, {"metadata": {"name": name, "labels": dict(labels)}, "status": {"conditions": [condition]}})
+
+    def cloud(self, **spec: Any) -> Object:
+        """Write the OpenStackDeployment, as `kubectl apply` does."""
+        before = self.osdpl
+        obj = cloud_object(**spec)
+        if before:
+            obj = {**before, "spec": obj["spec"]}
+        return self.cluster.put(OpenStackDeployment.KIND, obj)
+
+    def secret(self, name: str, **data: str) -> None:
+        """A Secret of a user."""
+        import base64
+
+        encoded = {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
+        before = self.cluster.peek(SECRET, (NAMESPACE, name)) or {"metadata": {"name": name, "namespace": NAMESPACE}}
+        self.cluster.put(SECRET, {**before, "data": encoded})
+
+    def delete(self, kind: Kind, name: str) -> None:
+        self.cluster.remove(kind, (NAMESPACE, name))
+
+    # What is there.
+
+    @property
+    def osdpl(self) -> Object | None:
+        return self.get(OpenStackDeployment.KIND, NAME)
+
+    def get(self, kind: Kind, name: str) -> Object | None:
+        return self.cluster.peek(kind, (NAMESPACE, name))
+
+    def names(self, kind: Kind) -> list[str]:
+        return [obj["metadata"]["name"] for obj in self.cluster.all(kind, NAMESPACE)]
+
+    def bundle(self, name: str) -> Object:
+        found = self.get(HelmBundle.KIND, f"openstack-{name}")
+        assert found is not None, f"there is no HelmBundle openstack-{name}"
+        return found
+
+    def ready(self, obj: Object | None = None) -> bool:
+        return is_ready(self.osdpl if obj is None else obj)
+
+    def condition(self, type_: str = "Ready", obj: Object | None = None) -> tuple[str, str, str]:
+        entry = find(self.osdpl if obj is None else obj, type_)
+        assert entry is not None, f"there is no condition {type_}"
+        return entry["status"], entry["reason"], entry["message"]
+
+    @property
+    def writes(self) -> int:
+        """All writes of the operator so far, to the API and to foreign systems."""
+        foreign = (self.helm.calls, self.sql.calls, self.broker.calls, self.identity.calls)
+        return len(self.cluster.writes) + len(self.cluster.events) + sum(map(len, foreign))
+
+    def state(self) -> dict[str, Any]:
+        """All there is, without what differs between two equal worlds: identities, times, passwords, revisions."""
+        kinds = [*(resource.KIND for resource in RESOURCES), *KINDS.values(), POD, SECRET]
+        objects = {
+            f"{kind.kind}/{obj['metadata']['name']}": _normal(obj) for kind in kinds for obj in self.cluster.all(kind)
+        }
+        return {
+            "objects": {name: obj for name, obj in objects.items() if not name.startswith("Secret/sh.helm")},
+            "sql": (sorted(self.sql.users), sorted(self.sql.databases)),
+            "broker": (sorted(self.broker.users), sorted(self.broker.vhosts)),
+            "identity": (sorted(self.identity.users), sorted(self.identity.catalog)),
+            "passwords": self._passwords(),
+        }
+
+    def _passwords(self) -> dict[str, bool]:
+        """Whether each account has the password that is in its Secret."""
+        from stackwright.core.ports import secret_data
+
+        secrets = {
+            data["username"]: data["password"]
+            for obj in self.cluster.all(SECRET)
+            if {"username", "password"} <= (data := secret_data(obj)).keys()
+        }
+        accounts = {**self.sql.users, **self.broker.users}
+        return {user: secrets.get(user) == password for (_, user), password in accounts.items()}
+
+
+_VOLATILE = {
+    "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "observedGeneration",
+    "lastTransitionTime", "digest", "data", "revision", "stackwright.dev/digest", "stackwright.dev/rotated-at",
+}  # fmt: skip
+
+
+def _normal(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: sorted(found) if key == "data" else _normal(found) for key, found in sorted(value.items())
+                if key not in _VOLATILE or key == "data"}
+    return [_normal(each) for each in value] if isinstance(value, list) else value
+
+
+class _Counting(Runtime):
+    """The runtime, with a list of what it worked on."""
+
+    log: list[Item]
+
+    async def reconcile(self, item: Item) -> None:
+        self.log.append(item)
+        await super().reconcile(item)
+
+
+def _crash_of(task: asyncio.Task[None]) -> BaseException:
+    error = task.exception()
+    assert error is not None, "the runtime ended without a word"
+    return next(_leaves(error))
+
+
+def _leaves(error: BaseException) -> Iterable[BaseException]:
+    if isinstance(error, BaseExceptionGroup):
+        crashes, others = error.split(Crash)
+        for part in (crashes, others):
+            for each in part.exceptions if part else ():
+                yield from _leaves(each)
+    else:
+        yield error

@@ -1,0 +1,167 @@
+"""HelmCli with a stand-in for the program, its errors in words, chart digests, and Helm's records."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import stat
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackwright.adapters.helm import HelmCli, chart_digest, chart_digests, failure
+from stackwright.core.helmrecords import releases
+from stackwright.core.plan import HelmUpgrade
+from stackwright.core.ports import NotYet, Refused
+
+
+def program(folder: Path, script: str) -> str:
+    path = folder / "helm"
+    path.write_text(f"#!/bin/sh\n{script}\n")
+    path.chmod(0o755)
+    return str(path)
+
+
+def chart(folder: Path, name: str = "keystone") -> Path:
+    made = folder / "charts" / name
+    made.mkdir(parents=True)
+    (made / "Chart.yaml").write_text(f"name: {name}\n")
+    return made
+
+
+def upgrade(**changes: Any) -> HelmUpgrade:
+    fields: dict[str, Any] = {
+        "release": ("openstack", "keystone"), "chart": "keystone", "version": "", "values": {"a": "secret"},
+        "digest": "d1", "owner": {},
+    }  # fmt: skip
+    return HelmUpgrade(**{**fields, **changes})
+
+
+async def test_upgrade_calls_helm_once_with_a_private_values_file(tmp_path: Path) -> None:
+    chart(tmp_path)
+    script = (
+        f'echo "$@" > {tmp_path}/args; for a; do case $a in *values*.json) stat -c %a $a > {tmp_path}/mode; esac; done'
+    )
+    helm = HelmCli(tmp_path / "charts", binary=program(tmp_path, script), kubeconfig="/k")
+    await helm.upgrade(upgrade())
+    helm.close()
+    words = (tmp_path / "args").read_text().split()
+    assert words[:4] == ["upgrade", "--install", "keystone", str(tmp_path / "charts/keystone")]
+    assert "--labels stackwright.dev/digest=d1" in " ".join(words)
+    assert "--wait" not in words
+    values = Path(words[words.index("--values") + 1])
+    assert (tmp_path / "mode").read_text().strip() == oct(stat.S_IRUSR | stat.S_IWUSR)[2:]
+    assert not values.exists()
+
+
+async def test_helm_has_its_own_folders_and_the_given_kubeconfig(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HELM_NAMESPACE", "wrong")
+    helm = HelmCli(binary=program(tmp_path, f"env > {tmp_path}/env"), kubeconfig="/k")
+    await helm.uninstall(("openstack", "keystone"))
+    env = dict(line.split("=", 1) for line in (tmp_path / "env").read_text().splitlines() if "=" in line)
+    assert env["KUBECONFIG"] == "/k"
+    assert "HELM_NAMESPACE" not in env
+    assert env["HELM_CACHE_HOME"].startswith(helm._home.name)
+    helm.close()
+
+
+async def test_at_most_so_many_at_once(tmp_path: Path) -> None:
+    script = (
+        f"touch {tmp_path}/run.$$; ls {tmp_path}/run.* | wc -l >> {tmp_path}/count; sleep 0.2; rm {tmp_path}/run.$$"
+    )
+    helm = HelmCli(binary=program(tmp_path, script), parallel=2)
+    await asyncio.gather(*(helm.uninstall(("n", str(i))) for i in range(5)))
+    helm.close()
+    assert max(int(line) for line in (tmp_path / "count").read_text().split()) == 2
+
+
+async def test_a_process_that_takes_too_long_is_ended(tmp_path: Path) -> None:
+    helm = HelmCli(binary=program(tmp_path, f"echo $$ > {tmp_path}/pid; exec sleep 60"), timeout=0.3)
+    with pytest.raises(NotYet, match="took longer"):
+        await helm.uninstall(("n", "x"))
+    helm.close()
+    assert not Path(f"/proc/{(tmp_path / 'pid').read_text().strip()}").exists()
+
+
+async def test_an_unknown_chart_is_refused(tmp_path: Path) -> None:
+    helm = HelmCli(tmp_path)
+    with pytest.raises(Refused, match="there is no chart nothing"):
+        await helm.upgrade(upgrade(chart="nothing"))
+    helm.close()
+
+
+@pytest.mark.parametrize(
+    ("text", "kind", "words"),
+    [
+        (
+            'coalesce.go:289: warning: x\nError: UPGRADE FAILED: template: keystone/templates/a.yaml:1:3: executing "a"'
+            " at <.Values.x>: nil pointer",
+            Refused,
+            "helm upgrade: template: keystone/templates/a.yaml:1:3",
+        ),
+        (
+            "Error: INSTALLATION FAILED: values don't meet the specifications of the schema(s) in these charts:"
+            "\nkeystone:\n- at '/pod': additional properties 'replica' not allowed\n",
+            Refused,
+            "values don't meet",
+        ),
+        ("Error: UPGRADE FAILED: Kubernetes cluster unreachable: dial tcp: connection refused", NotYet, "unreachable"),
+        (
+            "Error: UPGRADE FAILED: another operation (install/upgrade/rollback) is in progress",
+            NotYet,
+            "another operation",
+        ),
+        ("", Refused, "without a word"),
+    ],
+)
+def test_errors_in_words(text: str, kind: type[Exception], words: str) -> None:
+    error = failure("upgrade", text)
+    assert type(error) is kind
+    assert words in str(error)
+    assert "coalesce" not in str(error)
+
+
+def test_chart_digest_sees_each_file_and_the_linked_library(tmp_path: Path) -> None:
+    made = chart(tmp_path)
+    library = tmp_path / "charts/lib"
+    library.mkdir()
+    (library / "shapes.tpl").write_text("a")
+    (made / "charts").mkdir()
+    (made / "charts/lib").symlink_to("../../lib")
+    first = chart_digest(made)
+    assert chart_digest(made) == first
+    time.sleep(0.01)
+    (library / "shapes.tpl").write_text("b")
+    second = chart_digest(made)
+    assert second != first
+    os.utime(library / "shapes.tpl")
+    assert chart_digest(made) == second
+    (made / "new.yaml").write_text("")
+    assert chart_digest(made) != second
+    assert set(chart_digests(tmp_path / "charts")) == {"keystone"}
+
+
+def record(name: str, revision: int, status: str, **labels: str) -> dict[str, Any]:
+    more = {"owner": "helm", "name": name, "version": str(revision), "status": status, **labels}
+    return {"metadata": {"namespace": "n", "name": f"sh.helm.release.v1.{name}.v{revision}", "labels": more}}
+
+
+def test_the_newest_record_of_each_release() -> None:
+    secrets = [
+        record("a", 9, "deployed", createdAt="5"),
+        record("a", 10, "failed", modifiedAt="7", **{"stackwright.dev/digest": "d"}),
+        record("a", 8, "superseded"),
+        record("b", 1, "pending-install"),
+        {"metadata": {"name": "other"}},
+        {"metadata": {"name": "other", "labels": {"owner": "helm"}}},
+    ]
+    found = releases(secrets)
+    assert set(found) == {"a", "b"}
+    a = found["a"]
+    assert (a.revision, a.state, a.digest, a.updated, a.deployed_revision) == (10, "failed", "d", 7.0, 9)
+    assert a.secret == "sh.helm.release.v1.a.v10"
+    assert (found["b"].deployed_revision, found["b"].digest) == (0, "")

@@ -1,0 +1,76 @@
+"""What MariaDbSql runs and how it speaks of errors; nothing here connects but to closed ports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pymysql
+import pytest
+
+from stackwright.adapters.mariadb import MariaDbSql, error_of, statements
+from stackwright.core.plan import SqlAccount
+from stackwright.core.ports import NotYet, Refused
+
+
+def account(**changes: Any) -> SqlAccount:
+    fields: dict[str, Any] = {
+        "host": "127.0.0.1", "admin_secret": ("openstack", "mariadb-root"), "database": "keystone",
+        "username": "keystone", "grants": ("ALL PRIVILEGES",), "secret": ("openstack", "keystone-db"),
+    }  # fmt: skip
+    return SqlAccount(**{**fields, **changes})
+
+
+def test_an_account_is_made_by_statements_that_can_repeat() -> None:
+    texts = [text for text, _ in statements(account(database="nova-cell0"), "pa'ss")]
+    assert [text.split()[0] for text in texts] == ["CREATE", "CREATE", "ALTER", "GRANT"]
+    assert texts[0].startswith("CREATE DATABASE IF NOT EXISTS `nova-cell0` CHARACTER SET utf8mb3")
+    assert not any("pa'ss" in text for text in texts)
+
+
+def test_the_driver_quotes_what_is_bound() -> None:
+    (text, bound), *_ = [s for s in statements(account(), "a'b\\") if s[0].startswith("ALTER")]
+    escaped = text % tuple(pymysql.converters.escape_item(value, "utf8mb4") for value in bound)
+    assert escaped == r"ALTER USER 'keystone'@'%' IDENTIFIED BY 'a\'b\\'"
+
+
+def test_removal_drops_the_database_only_when_asked() -> None:
+    assert [t for t, _ in statements(account(absent=True), "")] == ["DROP USER IF EXISTS %s@'%%'"]
+    assert len(list(statements(account(absent=True, drop_database=True), ""))) == 2
+
+
+@pytest.mark.parametrize("bad", ["a`b", "a'b", "", "a b", "1a", "a;b"])
+def test_odd_names_are_refused(bad: str) -> None:
+    with pytest.raises(Refused):
+        list(statements(account(database=bad), "x"))
+    with pytest.raises(Refused):
+        list(statements(account(username=bad), "x"))
+
+
+def test_odd_privileges_are_refused() -> None:
+    with pytest.raises(Refused, match="privilege"):
+        list(statements(account(grants=("ALL ON *.* TO x; --",)), "x"))
+
+
+@pytest.mark.parametrize(
+    ("error", "kind", "words"),
+    [
+        (pymysql.OperationalError(1045, "Access denied for 'root' (using password: YES)"), Refused, "mariadb-root"),
+        (pymysql.OperationalError(1047, "WSREP has not yet prepared node"), NotYet, "Galera is not ready"),
+        (pymysql.OperationalError(1290, "read-only"), NotYet, "read-only"),
+        (pymysql.OperationalError(9999, "?"), NotYet, "9999"),
+        (pymysql.ProgrammingError(1064, "near 'IDENTIFIED BY 'hunter2''"), Refused, "1064"),
+    ],
+)
+def test_errors_in_words(error: Exception, kind: type[Exception], words: str) -> None:
+    raised = error_of(account(), error)
+    assert type(raised) is kind
+    assert words in str(raised)
+    assert "hunter2" not in str(raised)
+
+
+async def test_a_closed_port_is_not_yet() -> None:
+    sql = MariaDbSql(port=1)
+    with pytest.raises(NotYet, match="refused"):
+        await sql.account(account(), {"password": "x"}, "y")
+    with pytest.raises(Refused, match="no key password"):
+        await sql.account(account(), {}, "y")

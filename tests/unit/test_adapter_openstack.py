@@ -1,0 +1,120 @@
+"""What KeystoneIdentity asks of the SDK, by a stand-in for its identity proxy."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stackwright.adapters import openstack
+from stackwright.adapters.openstack import KeystoneIdentity, error_of
+from stackwright.core.plan import CatalogEntry
+from stackwright.core.ports import NotYet, Refused
+
+SPEC: dict[str, Any] = {
+    "serviceName": "glance", "serviceType": "image", "description": "Images", "region": "RegionOne",
+    "endpoints": {"internal": "http://i", "public": "http://p", "admin": None}, "username": "glance",
+    "roles": ["admin", "service"],
+}  # fmt: skip
+ACTION = CatalogEntry(("openstack", "keystone-admin"), SPEC, ("openstack", "glance-ks"))
+CREATED = ("project", "user", "role", "service", "endpoint", "region")
+
+
+class Identity:
+    """Keeps objects by type, notes writes."""
+
+    def __init__(self) -> None:
+        self.kept: dict[str, list[Any]] = {name: [] for name in CREATED}
+        self.kept["role"] = [SimpleNamespace(id="r-admin", name="admin")]
+        self.writes: list[str] = []
+
+    def __getattr__(self, name: str) -> Any:
+        verb, _, what = name.partition("_")
+        if verb == "create":
+            return lambda **fields: self._create(what, fields)
+        if verb == "update":
+            return lambda obj, **fields: (self.writes.append(name), obj.__dict__.update(fields))
+        if verb == "delete":
+            return lambda obj: (self.writes.append(name), self.kept[what].remove(obj))
+        if verb == "find":
+            return lambda key: next((o for o in self.kept[what] if o.id == key), None)
+        return lambda **query: self._list(name.removesuffix("s"), query)
+
+    def _create(self, what: str, fields: dict[str, Any]) -> Any:
+        self.writes.append(f"create_{what}")
+        made = SimpleNamespace(**{"id": f"{what}-{len(self.kept[what])}", **fields})
+        self.kept[what].append(made)
+        return made
+
+    def _list(self, what: str, query: dict[str, Any]) -> Iterator[Any]:
+        return iter([o for o in self.kept[what] if all(getattr(o, k) == v for k, v in query.items())])
+
+    def assign_project_role_to_user(self, project: Any, user: Any, role: Any) -> None:
+        self.roles = {*getattr(self, "roles", ()), (project.name, user.name, role.name)}
+
+
+@pytest.fixture
+def identity(monkeypatch: pytest.MonkeyPatch) -> Identity:
+    monkeypatch.setattr(openstack, "_password_works", lambda url, user, password: True)
+    return Identity()
+
+
+def ensure(identity: Identity, **changes: Any) -> list[str]:
+    identity.writes.clear()
+    spec = {**SPEC, **changes}
+    openstack._ensure_user(identity, spec, "http://k/v3", "pw")
+    openstack._ensure_catalog(identity, spec)
+    return list(identity.writes)
+
+
+def test_all_is_made_once(identity: Identity) -> None:
+    made = ["create_project", "create_user", "create_role", "create_service", "create_region"]
+    assert ensure(identity) == [*made, "create_endpoint", "create_endpoint"]
+    assert identity.roles == {("service", "glance", "admin"), ("service", "glance", "service")}
+    assert ensure(identity) == []
+
+
+def test_endpoints_follow_the_spec(identity: Identity) -> None:
+    ensure(identity)
+    assert ensure(identity, endpoints={"internal": "http://i2", "public": "http://p"}) == ["update_endpoint"]
+    assert ensure(identity, endpoints={"internal": "http://i2"}) == ["delete_endpoint"]
+    assert [e.url for e in identity.kept["endpoint"]] == ["http://i2"]
+    ensure(identity, region="Two", endpoints={"internal": "http://two"})
+    assert len(identity.kept["endpoint"]) == 2
+
+
+def test_a_password_is_set_only_when_the_login_fails(identity: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
+    ensure(identity)
+    monkeypatch.setattr(openstack, "_password_works", lambda url, user, password: False)
+    assert ensure(identity) == ["update_user"]
+
+
+def test_removal(identity: Identity) -> None:
+    ensure(identity)
+    openstack._remove(identity, SPEC)
+    openstack._remove(identity, SPEC)
+    assert (identity.kept["user"], identity.kept["service"]) == ([], [])
+    assert identity.kept["project"]
+
+
+@pytest.mark.parametrize(
+    ("status", "kind"), [(401, Refused), (400, Refused), (403, Refused), (404, NotYet), (503, NotYet), (0, NotYet)]
+)
+def test_errors(status: int, kind: type[Exception]) -> None:
+    error = Exception("why")
+    error.http_status = status  # type: ignore[attr-defined]
+    assert type(error_of(ACTION, "http://k", error)) is kind
+
+
+async def test_a_closed_port_is_not_yet_and_a_bare_secret_is_refused() -> None:
+    admin = {
+        "username": "admin", "password": "pw-x", "auth_url": "http://127.0.0.1:1/v3", "project_name": "admin",
+        "user_domain_name": "Default", "project_domain_name": "Default",
+    }  # fmt: skip
+    with pytest.raises(NotYet) as raised:
+        await KeystoneIdentity().entry(ACTION, admin, "y")
+    assert "pw-x" not in str(raised.value)
+    with pytest.raises(Refused, match="keystone-admin lacks password"):
+        await KeystoneIdentity().entry(ACTION, {**admin, "password": ""}, "y")

@@ -1,0 +1,86 @@
+"""RabbitBroker against a stand-in for the management API."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+from aiohttp import web
+
+from stackwright.adapters.rabbitmq import RabbitBroker
+from stackwright.core.plan import BrokerAccount
+from stackwright.core.ports import NotYet, Refused
+
+ADMIN = {"username": "admin", "password": "root-pw"}
+
+
+class Server:
+    def __init__(self) -> None:
+        self.seen: list[tuple[str, str, Any]] = []
+        self.status = 204
+        self.port = 0
+
+    async def answer(self, request: web.Request) -> web.Response:
+        if request.headers["Authorization"] != f"Basic {base64.b64encode(b'admin:root-pw').decode()}":
+            return web.Response(status=401)
+        body = await request.json() if request.can_read_body else None
+        self.seen.append((request.method, request.raw_path, body))
+        return web.Response(status=self.status, text="" if self.status == 204 else '{"reason":"bad"}')
+
+
+@pytest_asyncio.fixture
+async def server() -> AsyncIterator[Server]:
+    made = Server()
+    app = web.Application()
+    app.router.add_route("*", "/{path:.*}", made.answer)
+    runner = web.AppRunner(app)
+    await runner.setup()
+    site = web.TCPSite(runner, "127.0.0.1", 0)
+    await site.start()
+    made.port = runner.addresses[0][1]
+    yield made
+    await runner.cleanup()
+
+
+def account(**changes: Any) -> BrokerAccount:
+    fields: dict[str, Any] = {
+        "host": "127.0.0.1", "admin_secret": ("openstack", "rabbitmq-admin"), "vhost": "no/va", "username": "nova",
+        "secret": ("openstack", "nova-mq"),
+    }  # fmt: skip
+    return BrokerAccount(**{**fields, **changes})
+
+
+async def test_an_account_is_three_puts(server: Server) -> None:
+    await RabbitBroker(server.port).account(account(), ADMIN, "pw")
+    assert server.seen == [
+        ("PUT", "/api/vhosts/no%2Fva", {}),
+        ("PUT", "/api/users/nova", {"password": "pw", "tags": ""}),
+        ("PUT", "/api/permissions/no%2Fva/nova", {"configure": ".*", "write": ".*", "read": ".*"}),
+    ]
+
+
+async def test_removal_does_not_mind_what_is_gone(server: Server) -> None:
+    server.status = 404
+    await RabbitBroker(server.port).account(account(absent=True), ADMIN, "")
+    assert [seen[:2] for seen in server.seen] == [("DELETE", "/api/users/nova"), ("DELETE", "/api/vhosts/no%2Fva")]
+
+
+@pytest.mark.parametrize(("status", "kind"), [(400, Refused), (403, Refused), (500, NotYet), (503, NotYet)])
+async def test_errors(server: Server, status: int, kind: type[Exception]) -> None:
+    server.status = status
+    with pytest.raises(kind) as raised:
+        await RabbitBroker(server.port).account(account(), ADMIN, "pw-x")
+    assert "pw-x" not in str(raised.value)
+
+
+async def test_a_wrong_password_names_the_secret(server: Server) -> None:
+    with pytest.raises(Refused, match="openstack/rabbitmq-admin"):
+        await RabbitBroker(server.port).account(account(), {"password": "other"}, "pw")
+
+
+async def test_a_closed_port_is_not_yet() -> None:
+    with pytest.raises(NotYet, match="does not answer"):
+        await RabbitBroker(1).account(account(), ADMIN, "pw")

@@ -1,0 +1,37 @@
+import subprocess
+import sys
+
+import pytest
+from typer.testing import CliRunner
+
+from stackwright.cli.app import COMMANDS, app
+
+
+def test_help_imports_no_command() -> None:
+    code = (
+        "import sys\n"
+        "from typer.testing import CliRunner\n"
+        "from stackwright.cli.app import app\n"
+        "assert CliRunner().invoke(app, ['--help']).exit_code == 0\n"
+        "bad = [m for m in sys.modules if m.partition('.')[0] in ('rich', 'kopf', 'lightkube', 'pydantic', 'yaml')\n"
+        "       or m.startswith('stackwright.local')]\n"
+        "assert not bad, bad\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_help_lists_what_exists() -> None:
+    result = CliRunner().invoke(app, ["--help"])
+    assert COMMANDS["down"].partition(".")[0][:30] in result.output
+    assert "stackwright up --nodes 3" in result.output
+
+
+@pytest.mark.parametrize("argv", [["nonsense"], ["up", "--nodes", "0"], ["down", "--cache"]])
+def test_wrong_usage_is_two(argv: list[str]) -> None:
+    assert CliRunner().invoke(app, argv).exit_code == 2
+
+
+def test_a_command_tells_its_examples() -> None:
+    result = CliRunner().invoke(app, ["up", "--help"])
+    assert result.exit_code == 0
+    assert "stackwright up --nodes 3" in result.output

@@ -1,0 +1,68 @@
+import json
+import tomllib
+from pathlib import Path
+
+from stackwright.local import node_config
+from stackwright.local.config import LocalCluster
+from stackwright.local.node_config import Machine
+
+CLUSTER = LocalCluster(Path("/s"), Path("/c"))
+ONE, TWO = CLUSTER.nodes(2)
+PAUSE = "stackwright.local/pause:0123456789ab"
+RUNTIME = "io.containerd.cri.v1.runtime"
+
+
+def containerd(machine: Machine) -> dict[str, dict]:
+    return tomllib.loads(node_config.containerd(ONE, PAUSE, machine))["plugins"]
+
+
+def test_the_sandbox_image_is_ours_and_never_removed() -> None:
+    plugins = containerd(Machine())
+    assert plugins["io.containerd.cri.v1.images"]["pinned_images"]["sandbox"] == PAUSE
+
+
+def test_scores_are_restricted_only_where_the_capability_is_missing() -> None:
+    assert containerd(Machine(may_raise_limits=False))[RUNTIME]["restrict_oom_score_adj"] is True
+    assert containerd(Machine(may_raise_limits=True))[RUNTIME]["restrict_oom_score_adj"] is False
+
+
+def test_shims_have_a_cgroup_beside_containerds() -> None:
+    options = containerd(Machine())[RUNTIME]["containerd"]["runtimes"]["runc"]["options"]
+    assert options["ShimCgroup"] == "/stackwright/node1/shims"
+
+
+def test_two_nodes_share_no_path() -> None:
+    def places(node: object) -> set[str]:
+        parsed = tomllib.loads(node_config.containerd(node, PAUSE, Machine()))  # type: ignore[arg-type]
+        return {parsed["root"], parsed["state"], parsed["grpc"]["address"]}
+
+    assert not places(ONE) & places(TWO)
+
+
+def test_pods_get_addresses_of_their_node() -> None:
+    ptp = json.loads(node_config.cni(TWO))["plugins"][0]
+    assert ptp["type"] == "ptp"
+    assert ptp["ipam"]["ranges"] == [[{"subnet": "10.244.2.0/24"}]]
+    assert ptp["ipam"]["dataDir"] == "/s/nodes/node2/ipam"
+
+
+def test_the_kubelet_runs_on_old_cgroups_and_trusts_nobody() -> None:
+    given = json.loads(node_config.kubelet(Path("/pki"), TWO, Machine()))
+    assert given["failCgroupV1"] is False
+    assert given["cgroupRoot"] == "/stackwright/node2"
+    assert given["authentication"]["anonymous"]["enabled"] is False
+    assert given["authorization"]["mode"] == "Webhook"
+
+
+def test_images_are_never_removed_because_nobody_could_pull_them_again() -> None:
+    assert json.loads(node_config.kubelet(Path("/pki"), ONE, Machine()))["imageGCHighThresholdPercent"] == 100
+
+
+def test_only_the_first_node_runs_the_control_plane_of_clouds() -> None:
+    assert "openstack-control-plane" in node_config.labels(ONE)
+    assert "openstack-control-plane" not in node_config.labels(TWO)
+    assert node_config.labels(TWO) == {
+        "openstack-compute-node": "enabled",
+        "openvswitch": "enabled",
+        "openstack-gateway": "enabled",
+    }

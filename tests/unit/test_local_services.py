@@ -1,0 +1,89 @@
+import json
+from pathlib import Path
+
+import pytest
+
+from stackwright.local import cgroups, leftovers, manifests, waiting
+from stackwright.local.api import deployment_unready, node_unready
+from stackwright.local.commands import LocalError
+from stackwright.local.dns_query import is_answer, question
+from stackwright.local.doctor import pod_complaint
+from stackwright.local.services import Service
+
+
+@pytest.fixture(autouse=True)
+def two_hierarchies(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(cgroups, "hierarchies", lambda: (Path("/cg/memory"), Path("/cg/pids")))
+
+
+def test_a_service_enters_every_hierarchy_and_is_looked_for_in_one() -> None:
+    spec = json.loads(Service("etcd", ("etcd",), "stackwright/system/etcd").spec())
+    assert spec["cgroups"] == ["/cg/memory/stackwright/system/etcd", "/cg/pids/stackwright/system/etcd"]
+    assert spec["home"] == "/cg/pids/stackwright/system/etcd"
+
+
+def test_a_changed_configuration_makes_another_service() -> None:
+    one = Service("kubelet", ("kubelet",), "g", inputs="a")
+    other = Service("kubelet", ("kubelet",), "g", inputs="b")
+    assert one.spec() != other.spec()
+
+
+def test_a_wait_that_fails_names_its_cause_and_shows_the_log(tmp_path: Path) -> None:
+    log = tmp_path / "current"
+    log.write_text("first\npanic: no disk\n")
+    with pytest.raises(LocalError, match=r"(?s)etcd was not there.*it sleeps.*panic: no disk"):
+        waiting.wait_for("etcd", lambda: "it sleeps", limit=0, log=log)
+
+
+def test_nothing_left_is_false() -> None:
+    left = leftovers.Leftovers()
+    left.add("links", [])
+    assert not left
+    left.add("links", ["sw-br0"])
+    assert left
+    assert "sw-br0" in str(left)
+
+
+def node(status: str, when: str) -> dict[str, object]:
+    condition = {"type": "Ready", "status": status, "lastHeartbeatTime": when, "message": "no runtime"}
+    return {"status": {"conditions": [condition]}}
+
+
+def test_a_nodes_word_of_a_former_life_does_not_count() -> None:
+    assert node_unready(node("True", "2026-01-01T00:00:10Z"), since=1767225600) is None
+    assert "not reported" in str(node_unready(node("True", "2025-01-01T00:00:00Z"), since=1767225600))
+    assert node_unready(node("False", "2026-01-01T00:00:10Z")) == "no runtime"
+    assert node_unready(None) == "it has not registered"
+
+
+def test_a_deployment_is_ready_when_the_new_pods_are() -> None:
+    deployment = {
+        "metadata": {"generation": 2},
+        "spec": {"replicas": 2},
+        "status": {"observedGeneration": 2, "availableReplicas": 2, "updatedReplicas": 1},
+    }
+    assert deployment_unready(deployment) == "1 of 2 replicas available"
+    deployment["status"]["updatedReplicas"] = 2  # type: ignore[index]
+    assert deployment_unready(deployment) is None
+
+
+def test_dns_without_an_upstream_still_serves_the_cluster() -> None:
+    assert "forward" not in manifests.corefile(upstream=False)
+    assert "forward . /etc/resolv.conf" in manifests.corefile(upstream=True)
+
+
+def test_a_dns_answer_is_ours_and_has_a_record() -> None:
+    asked = question("kubernetes.default.svc.cluster.local", 7)
+    answer = bytearray(asked)
+    answer[2:4] = b"\x81\x80"
+    answer[7] = 1
+    assert is_answer(bytes(answer), 7)
+    assert not is_answer(bytes(answer), 8)
+    assert not is_answer(asked, 7)
+    assert not is_answer(b"", 7)
+
+
+def test_a_pod_that_did_its_work_is_no_complaint() -> None:
+    assert pod_complaint({"status": {"phase": "Succeeded"}}) == ""
+    waiting_pod = {"status": {"containerStatuses": [{"name": "c", "state": {"waiting": {"reason": "ErrImagePull"}}}]}}
+    assert pod_complaint(waiting_pod) == "c: ErrImagePull"

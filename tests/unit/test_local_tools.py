@@ -1,0 +1,39 @@
+from pathlib import Path
+
+import pytest
+
+from stackwright.local import tools
+from stackwright.local.commands import LocalError
+from stackwright.local.config import LocalCluster
+
+CLUSTER = LocalCluster(Path("/s"), Path("/c"))
+KUBERNETES = next(tool for tool in tools.TOOLS if tool.module == "kubernetes")
+GO_MOD = "require (\n\tk8s.io/kubernetes v1.36.3\n)\n"
+
+
+def test_kubernetes_reports_the_version_it_is_pinned_to() -> None:
+    flags = tools.ldflags(KUBERNETES, GO_MOD)
+    assert "-X k8s.io/component-base/version.gitVersion=v1.36.3" in flags
+    assert "gitMajor=1" in flags
+    assert "gitMinor=36" in flags
+
+
+def test_an_unpinned_tool_is_refused_with_the_file_to_look_at() -> None:
+    with pytest.raises(LocalError, match=r"tools/kubernetes/go\.mod"):
+        tools.ldflags(KUBERNETES, "module x\n")
+
+
+def test_all_kubernetes_programs_are_one_binary_under_several_names() -> None:
+    places = {tools.binary(name, CLUSTER).parent for name in tools.KUBE_NAMES}
+    assert len(places) == 1
+    assert tools.binary("kubectl", CLUSTER).name == "kubectl"
+
+
+def test_an_unknown_program_is_an_error() -> None:
+    with pytest.raises(KeyError):
+        tools.binary("emacs", CLUSTER)
+
+
+def test_every_tool_has_its_source_and_a_digest_of_its_own() -> None:
+    digests = {tools.digest(tool) for tool in tools.TOOLS}
+    assert len(digests) == len(tools.TOOLS)
