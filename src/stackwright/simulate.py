@@ -41,8 +41,6 @@ from stackwright.runtime.report import after_failure, report
 ROLES = ("osdpl", "helmbundle", "secrets")
 ROUNDS = 60
 BLANK = base64.b64encode(b"blank").decode()
-# The field manager of a user: as `kubectl apply --server-side`, so that the two can take turns on one object.
-USER = "kubectl"
 UNSEEN = (*WORKLOADS, JOB, POD)
 
 
@@ -66,12 +64,12 @@ class Step:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked: objects to apply and objects to delete before the operator's turn."""
+    """What is asked: objects to apply, as which field manager, and objects to delete, before the operator's turn."""
 
     namespace: str
     apply: tuple[tuple[Kind, Object], ...] = ()
     delete: tuple[tuple[Kind, Key], ...] = ()
-    manager: str = USER
+    manager: str = "user"
 
 
 @dataclass
@@ -120,7 +118,7 @@ class Snapshot:
 
 
 def _ours(kind: Kind) -> bool:
-    return any(resource.KIND == kind for resource in RESOURCES)
+    return any(kind == resource.KIND for resource in RESOURCES)
 
 
 def _blank(kind: Kind, obj: Object | None) -> Object | None:
@@ -255,7 +253,9 @@ def causes(stuck: Mapping[str, str]) -> dict[str, str]:
     return {
         name: message
         for i, (name, message) in enumerate(stuck.items())
-        if not any(j != i and other in message and (len(other) < len(message) or j > i) for j, other in enumerate(messages))
+        if not any(
+            j != i and other in message and (len(other) < len(message) or j > i) for j, other in enumerate(messages)
+        )
     }
 
 

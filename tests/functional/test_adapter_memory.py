@@ -168,6 +168,17 @@ SEQUENCES: dict[str, list[Op]] = {
         ("patch", KEYSTONE, {"spec": {"unknown": "b"}}),
         ("patch", KEYSTONE, {"spec": {"size": "huge"}}),
     ],
+    "a uid is a precondition": [
+        ks("a", {}, uid="00000000-0000-4000-8000-00000000ffff"),
+        ks("a", {}),
+        ks("a", {"size": "tiny"}, uid="00000000-0000-4000-8000-00000000ffff"),
+        (
+            "apply_status",
+            KEYSTONE,
+            {"metadata": {"uid": "00000000-0000-4000-8000-00000000ffff"}, "status": {"progress": "1"}},
+            "s",
+        ),
+    ],
     "finalizers hold a deletion": [
         ks("a", {}),
         ("patch", KEYSTONE, {"metadata": {"finalizers": ["stackwright.dev/x"]}}),

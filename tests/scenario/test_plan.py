@@ -147,7 +147,9 @@ async def test_what_blocks_is_told() -> None:
 
 async def test_no_secret_is_shown() -> None:
     cluster = await deployed()
-    values = {"conf": {"keystone": {"ldap": {"password": {"value_from": {"secret_key_ref": {"name": "l", "key": "p"}}}}}}}
+    values = {
+        "conf": {"keystone": {"ldap": {"password": {"value_from": {"secret_key_ref": {"name": "l", "key": "p"}}}}}}
+    }
     secret = {"metadata": {"namespace": "openstack", "name": "l"}, "data": {"p": "aHVzaGh1c2g="}}
     cluster.put(SECRET, secret)
     plain = {"conf": {"keystone": {"ldap": {"user_password": "hushhush"}}}}

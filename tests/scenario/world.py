@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -92,7 +93,7 @@ class Kubelet:
 
     def __init__(self, cluster: MemoryCluster, start: float = 3.0) -> None:
         self.broken: dict[str, Object] = {}
-        self._cluster, self._start = cluster, start
+        self._cluster, self.start = cluster, start
         self._seen: dict[tuple[str, str], int] = {}
 
     def notice(self, event: str, kind: Kind, obj: Object) -> None:
@@ -105,7 +106,7 @@ class Kubelet:
                     self._cluster.remove(POD, (pod["metadata"]["namespace"], pod["metadata"]["name"]))
         elif self._seen.get((uid, name)) != obj["metadata"]["generation"]:
             self._seen[uid, name] = obj["metadata"]["generation"]
-            asyncio.get_running_loop().call_later(self._start, self.sync, kind, name, obj["metadata"]["namespace"])
+            asyncio.get_running_loop().call_later(self.start, self.sync, kind, name, obj["metadata"]["namespace"])
 
     def sync(self, kind: Kind, name: str, namespace: str = NAMESPACE) -> None:
         """Bring a workload's pods and status to where its spec and `broken` say they are."""
@@ -115,7 +116,10 @@ class Kubelet:
         count = 1 if kind == JOB else obj["spec"].get("replicas", 1)
         trouble = next((status for prefix, status in self.broken.items() if name.startswith(prefix)), None)
         for index in range(count):
-            self._cluster.put(POD, _pod(obj, index, trouble))
+            pod = _pod(obj, index, trouble)
+            before = self._cluster.peek(POD, (namespace, pod["metadata"]["name"])) or {"metadata": {}}
+            pod["metadata"]["labels"] |= before["metadata"].get("labels", {})  # others may have set some
+            self._cluster.put(POD, pod)
         ready = 0 if trouble else count
         status = {"replicas": count, "readyReplicas": ready, "updatedReplicas": count, "succeeded": ready}
         status |= {"observedGeneration": obj["metadata"]["generation"]}
@@ -125,10 +129,7 @@ class Kubelet:
 
 
 def _pod(owner: Object, index: int, trouble: Object | None) -> Object:
-    """A pod of a workload; the labels that somebody set on it stay."""
-    name = f"{owner['metadata']['name']}-{index}"
-    instance = owner["metadata"]["labels"]["app.kubernetes.io/instance"]
-    labels = {**owner["metadata"]["labels"], "app.kubernetes.io/instance": instance}
+    name, labels = f"{owner['metadata']['name']}-{index}", dict(owner["metadata"]["labels"])
     reference = {"apiVersion": "apps/v1", "kind": owner["kind"], "name": owner["metadata"]["name"]}
     reference["uid"] = owner["metadata"]["uid"]
     ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
@@ -214,7 +215,7 @@ class World:
             due = queue.next_due()
             if not queue.idle or (due is not None and due < loop.time() + patience):
                 quiet = 0.0
-            elif quiet > max(self.kubelet._start, self._latency) + 1:
+            elif quiet > max(self.kubelet.start, self._latency) + 1:
                 return
             step = 0.5 if due is None or quiet else max(0.001, min(0.5, due - loop.time()))
             await asyncio.sleep(step)
@@ -239,6 +240,23 @@ class World:
             asyncio.get_running_loop().call_later(self._latency, deliver) if self._latency else (
                 asyncio.get_running_loop().call_soon(deliver)
             )
+
+    def again(self) -> World:
+        """A copy of the world as it is now, in which no operator runs; this one stays as it is."""
+        other = World(nodes=0, latency=self._latency, workers=self._workers)
+        for mine, theirs in ((self.cluster, other.cluster), (self.helm, other.helm)):
+            for name in ("_objects", "_hidden", "_version", "_uids", "_charts"):
+                if hasattr(mine, name):
+                    setattr(theirs, name, copy.copy(getattr(mine, name)))
+        other.sql.users, other.sql.databases = dict(self.sql.users), set(self.sql.databases)
+        other.broker.users, other.broker.vhosts = dict(self.broker.users), set(self.broker.vhosts)
+        other.identity.users, other.identity.catalog = dict(self.identity.users), dict(self.identity.catalog)
+        other.entropy = SeededEntropy(1)
+        other.kubelet.__dict__ |= {"broken": dict(self.kubelet.broken), "start": self.kubelet.start}
+        for kind in KINDS.values():
+            for obj in other.cluster.all(kind):
+                other.kubelet.notice("ADDED", kind, obj)
+        return other
 
     # What users and others do.
 

@@ -26,10 +26,10 @@ def apply(
     A namespace that does not exist is made.
 
     Examples:
-
       stackwright apply -f cloud.yaml
 
       stackwright apply -f cloud.yaml --wait --timeout 900
+
     """
     from stackwright.cli.cluster import connected, fail, run
     from stackwright.cli.manifests import BadManifest, load
@@ -70,8 +70,8 @@ async def _namespace(cluster: Cluster, name: str) -> None:
 
 
 async def _one(cluster: Cluster, manifest: Manifest) -> None:
-    from stackwright.core.objects import key_of
     from stackwright.cli.manifests import MANAGER
+    from stackwright.core.objects import key_of
 
     before = await cluster.get(manifest.kind, key_of(manifest.obj))
     after = await cluster.apply(manifest.kind, manifest.obj, MANAGER)

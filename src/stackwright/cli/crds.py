@@ -23,10 +23,10 @@ def crds(
     """Print the CustomResourceDefinitions, or write them to a directory.
 
     Examples:
-
       stackwright crds | kubectl apply --server-side -f -
 
       stackwright crds --dir charts/stackwright/crds
+
     """
     from stackwright.cli.output import Format, as_yaml, dumped
 

@@ -1,4 +1,4 @@
-"""`stackwright plan`: what the operator would do, found out by its own controllers on a copy of the cluster in memory."""
+"""`stackwright plan`: what the operator would do, found out by its own controllers on a copy in memory."""
 
 from __future__ import annotations
 
@@ -41,10 +41,10 @@ def plan(
     Exit code 0 when nothing would change, 2 when something would.
 
     Examples:
-
       stackwright plan -f cloud.yaml
 
       stackwright plan --delete cloud
+
     """
     from stackwright.cli.cluster import run
     from stackwright.cli.ui.steps import lines
@@ -109,6 +109,7 @@ async def _work(
 async def _request(reader: Reader, namespace: str, manifests: list[Manifest], delete: str | None) -> Request:
     from stackwright.api.deployment import OpenStackDeployment
     from stackwright.cli.cluster import CliError, the_cloud
+    from stackwright.cli.manifests import MANAGER
     from stackwright.simulate import Request
 
     mine = [m for m in manifests if m.obj["metadata"].get("namespace", namespace) == namespace]
@@ -120,7 +121,7 @@ async def _request(reader: Reader, namespace: str, manifests: list[Manifest], de
             raise CliError(f"There is no OpenStackDeployment in namespace {namespace}{hint}")
         if delete:
             gone = [(OpenStackDeployment.KIND, (namespace, delete))]
-    return Request(namespace, tuple((m.kind, m.obj) for m in mine), tuple(gone))
+    return Request(namespace, tuple((m.kind, m.obj) for m in mine), tuple(gone), MANAGER)
 
 
 async def operator_settings(reader: Reader) -> Settings:

@@ -43,12 +43,12 @@ def status(
     ✓ ready, … in progress, ✗ blocked: somebody must act; the text says how. The time is since the state last changed.
 
     Examples:
-
       stackwright status
 
       stackwright status --watch
 
       stackwright status -o json
+
     """
     from stackwright.cli.cluster import run
     from stackwright.cli.output import dumped
@@ -124,7 +124,8 @@ async def _answer(cluster: KubernetesCluster, question: Question, local: dict[st
     if question.name and not found:
         raise CliError(f"There is no OpenStackDeployment {question.namespace}/{question.name}")
     pods, deployments = await asyncio.gather(
-        cluster.list(POD, OPERATOR_NAMESPACE), cluster.list(DEPLOYMENT, OPERATOR_NAMESPACE, {"application": "stackwright"})
+        cluster.list(POD, OPERATOR_NAMESPACE),
+        cluster.list(DEPLOYMENT, OPERATOR_NAMESPACE, {"application": "stackwright"}),
     )
     operator = workload(World(world.now, {POD: pods}), deployments[0]) if deployments else None
     return Answer(found, operator, local, _hint(question.namespace, found, operator))
@@ -133,7 +134,9 @@ async def _answer(cluster: KubernetesCluster, question: Question, local: dict[st
 def _hint(namespace: str, found: list[Node], operator: Node | None) -> str:
     hints = []
     if not found:
-        hints.append(f"There is no OpenStackDeployment in namespace {namespace}; make one: stackwright apply -f cloud.yaml")
+        hints.append(
+            f"There is no OpenStackDeployment in namespace {namespace}; make one: stackwright apply -f cloud.yaml"
+        )
     if operator is None:
         hints.append(f"No operator runs in namespace {OPERATOR_NAMESPACE}; `stackwright up` installs it")
     return "\n".join(hints)
@@ -168,7 +171,7 @@ def _live() -> tuple[Callable[[Answer], None], Callable[[], None]]:
 
 def _changed_lines() -> Callable[[Answer], None]:
     """Without a terminal: at first everything, then what has changed, with the time since the start."""
-    from stackwright.cli.ui.tree import MARKS, Node, flat
+    from stackwright.cli.ui.tree import MARKS, flat
 
     before: dict[str, Node] = {}
     started = time.monotonic()

@@ -48,10 +48,10 @@ def wait(
     Exit code 0 when it is; 1 after the time-out, or at once when somebody must act, with the causes.
 
     Examples:
-
       stackwright wait
 
       stackwright wait cloud --for=deleted --timeout 120
+
     """
     from stackwright.cli.cluster import connected, run
 

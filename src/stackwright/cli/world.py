@@ -85,7 +85,9 @@ def service(world: World, obj: Object) -> Node:
 
 def bundle(world: World, obj: Object) -> Node:
     statuses = (obj.get("status") or {}).get("releaseStatuses") or {}
-    releases = [_release(world, wanted["name"], statuses.get(wanted["name"]) or {}) for wanted in obj["spec"]["releases"]]
+    releases = [
+        _release(world, wanted["name"], statuses.get(wanted["name"]) or {}) for wanted in obj["spec"]["releases"]
+    ]
     return _node(world, obj, tuple(releases))
 
 
@@ -97,14 +99,16 @@ def _release(world: World, name: str, status: Mapping[str, Any]) -> Node:
     if status.get("success"):
         return Node(READY, f"release {name}", "", facts, children)
     failed = bool(status.get("failedDigest"))
-    message = "" if any(child.state != READY for child in children) else str(status.get("message") or "not installed yet")
+    message = (
+        "" if any(child.state != READY for child in children) else str(status.get("message") or "not installed yet")
+    )
     return Node(BLOCKED if failed else BUSY, f"release {name}", message, facts, children)
 
 
 def workload(world: World, obj: Object) -> Node:
     pods = pods_of(obj, world.of(POD))
     title = f"{obj['kind']} {obj['metadata']['name']}"
-    children = tuple(pod(world, each) for each in pods)
+    children = tuple(pod(world, dict(each)) for each in pods)
     if workload_ready(obj):
         return Node(READY, title, "", _pods_fact(obj), children)
     told = any(child.message for child in children)
@@ -158,8 +162,8 @@ def _node(world: World, obj: Object, children: tuple[Node, ...] = ()) -> Node:
         since = _since(world, obj["metadata"]["deletionTimestamp"])
         return Node(BUSY, title, str((entry or {}).get("message") or "is being deleted"), (since,), children)
     if entry is None:
-        facts = (_since(world, obj["metadata"].get("creationTimestamp")),)
-        return Node(UNKNOWN, title, "the operator has not looked at it yet", facts, children)
+        age = _since(world, obj["metadata"].get("creationTimestamp"))
+        return Node(UNKNOWN, title, "the operator has not looked at it yet", (age,), children)
     facts = tuple(fact for fact in (progress, _since(world, entry.get("lastTransitionTime"))) if fact)
     if entry.get("observedGeneration") != obj["metadata"].get("generation"):
         return Node(BUSY, title, "the operator has not looked at its last change yet", facts, children)

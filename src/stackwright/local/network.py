@@ -9,6 +9,7 @@ through the first node's rules. One nftables table, ours alone, lets pods reach 
 from __future__ import annotations
 
 import json
+import socket
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def restore_forwarding(cluster: LocalCluster) -> None:
 
 
 def links() -> set[str]:
-    return {path.name for path in Path("/sys/class/net").iterdir()}
+    return {name for _, name in socket.if_nameindex()}
 
 
 def namespaces() -> set[str]:

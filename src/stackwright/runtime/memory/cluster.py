@@ -14,7 +14,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 from pydantic import ValidationError
 
-from stackwright.api.kinds import JOB, NAMESPACE, POD, WORKLOADS
+from stackwright.api.kinds import EVENT, JOB, NAMESPACE, POD, WORKLOADS
 from stackwright.api.meta import Kind
 from stackwright.api.registry import BY_KIND
 from stackwright.core.empties import without_empties
@@ -95,6 +95,7 @@ class MemoryCluster:
         key = key_of(kind, obj)
         self.writes.append(Write("apply", kind, key))
         live = await self._live(kind, key)
+        _same_uid(obj, live)
         wanted = {k: v for k, v in copy(obj).items() if k != "status" or not _has_status(kind)}
         _refuse_unknown(kind, wanted)
         start = live or {"metadata": {}}
@@ -106,6 +107,7 @@ class MemoryCluster:
         key = key_of(kind, obj)
         self.writes.append(Write("apply_status", kind, key))
         live = await self._existing("apply status of", kind, key)
+        _same_uid(obj, live)
         status = without_empties(copy(obj).get("status") or {})
         wanted: Object = {"status": status} if status else {}
         _refuse_unknown(kind, wanted)
@@ -138,6 +140,7 @@ class MemoryCluster:
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
         meta = obj["metadata"]
+        self.writes.append(Write("event", EVENT, (meta.get("namespace", ""), meta["name"])))
         self.events.append(((meta.get("namespace", ""), meta["name"]), reason, message, warning))
 
     def put(self, kind: Kind, obj: Object) -> Object:
@@ -276,6 +279,13 @@ def _content(obj: Object) -> Object:
 
 def _spec(obj: Object) -> Object:
     return {k: v for k, v in obj.items() if k not in ("metadata", "status")}
+
+
+def _same_uid(obj: Object, live: Object | None) -> None:
+    """A uid in what is applied is a precondition: it means this object and not a later one of its name."""
+    wanted = obj["metadata"].get("uid")
+    if wanted and wanted != ((live or {}).get("metadata") or {}).get("uid"):
+        raise Conflict(f"{obj['metadata']['name']}: another object has this name now")
 
 
 def _refuse_new_finalizers(before: Object, new: Object) -> None:

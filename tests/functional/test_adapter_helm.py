@@ -1,0 +1,111 @@
+"""HelmCli with the real program against a real API server: records, digests, history, errors."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import shutil
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from stackwright.adapters.helm import HelmCli
+from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
+from stackwright.core.helmrecords import SELECTOR, releases
+from stackwright.core.plan import HelmUpgrade
+from stackwright.core.ports import NotYet, Refused
+
+BINARY = os.environ.get("STACKWRIGHT_TEST_HELM") or shutil.which("helm")
+pytestmark = pytest.mark.skipif(BINARY is None, reason="there is no helm; STACKWRIGHT_TEST_HELM names one")
+TEMPLATE = """apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ .Release.Name }}
+data:
+  value: {{ required "value is needed" .Values.value | quote }}
+"""
+
+
+@pytest.fixture
+def charts(tmp_path: Path) -> Path:
+    chart = tmp_path / "charts/demo"
+    (chart / "templates").mkdir(parents=True)
+    (chart / "Chart.yaml").write_text("apiVersion: v2\nname: demo\nversion: 0.1.0\n")
+    (chart / "templates/configmap.yaml").write_text(TEMPLATE)
+    return tmp_path / "charts"
+
+
+@pytest_asyncio.fixture
+async def helm(charts: Path, kubeconfig: str) -> AsyncIterator[HelmCli]:
+    made = HelmCli(charts, kubeconfig=kubeconfig, binary=BINARY or "helm")
+    yield made
+    made.close()
+
+
+@pytest_asyncio.fixture
+async def namespace(cluster: KubernetesCluster) -> AsyncIterator[str]:
+    name = f"h-{uuid.uuid4().hex[:10]}"
+    await cluster.apply(NAMESPACE, {"metadata": {"name": name}}, "test")
+    yield name
+    await cluster.delete(NAMESPACE, ("", name))
+
+
+def release(namespace: str, digest: str, name: str = "demo", **values: Any) -> HelmUpgrade:
+    return HelmUpgrade((namespace, name), "demo", "", values, digest, {})
+
+
+async def test_the_life_of_a_release(helm: HelmCli, cluster: KubernetesCluster, namespace: str) -> None:
+    key = (namespace, "demo")
+    await helm.upgrade(release(namespace, "d1", value="one"))
+    await helm.upgrade(release(namespace, "d2", value="two"))
+    found = releases(await cluster.list(SECRET, namespace, SELECTOR))["demo"]
+    assert (found.revision, found.state, found.digest, found.deployed_revision) == (2, "deployed", "d2", 1)
+    assert found.updated > 1_700_000_000
+    await helm.rollback(key, 1)
+    assert ((await cluster.get(CONFIGMAP, key)) or {})["data"] == {"value": "one"}
+    found = releases(await cluster.list(SECRET, namespace, SELECTOR))["demo"]
+    assert (found.revision, found.digest) == (3, "d1")
+    await helm.uninstall(key)
+    await helm.uninstall(key)
+    assert await cluster.get(CONFIGMAP, key) is None
+    assert releases(await cluster.list(SECRET, namespace, SELECTOR)) == {}
+
+
+async def test_releases_are_installed_side_by_side(helm: HelmCli, cluster: KubernetesCluster, namespace: str) -> None:
+    await asyncio.gather(*(helm.upgrade(release(namespace, "d", f"demo-{n}", value="x")) for n in range(6)))
+    found = releases(await cluster.list(SECRET, namespace, SELECTOR))
+    assert {name: record.state for name, record in found.items()} == {f"demo-{n}": "deployed" for n in range(6)}
+
+
+async def test_a_broken_template_is_refused_with_its_reason(helm: HelmCli, namespace: str) -> None:
+    with pytest.raises(Refused, match="value is needed"):
+        await helm.upgrade(release(namespace, "d"))
+
+
+async def test_a_manifest_that_the_api_refuses(helm: HelmCli, charts: Path, namespace: str) -> None:
+    (charts / "demo/templates/bad.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_Valid}\n")
+    with pytest.raises(Refused, match="Not_Valid"):
+        await helm.upgrade(release(namespace, "d", value="x"))
+
+
+async def test_rendering_needs_no_cluster(charts: Path) -> None:
+    helm = HelmCli(charts, kubeconfig="/nowhere", binary=BINARY or "helm")
+    assert 'value: "shown"' in await helm.render("demo", {"value": "shown"}, ("n", "demo"))
+    helm.close()
+
+
+async def test_no_api_server_is_not_yet(charts: Path, tmp_path: Path) -> None:
+    config = tmp_path / "kubeconfig"
+    config.write_text(
+        "apiVersion: v1\nkind: Config\ncurrent-context: a\ncontexts: [{name: a, context: {cluster: c, user: u}}]\n"
+        "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:1'}}]\nusers: [{name: u, user: {}}]\n"
+    )
+    helm = HelmCli(charts, kubeconfig=str(config), binary=BINARY or "helm")
+    with pytest.raises(NotYet, match="unreachable"):
+        await helm.upgrade(release("default", "d", value="x"))
+    helm.close()

@@ -1,0 +1,241 @@
+"""A running cloud is changed: services come and go, features, sizes, names, and its deletion."""
+
+import pytest
+from world import NAMESPACE, UNREADY, World
+
+from stackwright.api.contracts import DatabaseAccount, MessagingAccount
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, POD, SECRET, STATEFULSET
+from stackwright.api.registry import RESOURCES
+from stackwright.api.services import Keystone, MariaDB, Memcached, RabbitMQ
+from stackwright.core.ports import Refused, secret_data
+
+pytestmark = pytest.mark.looptime
+ONLY_MEMCACHED = {"services": ["~identity", "~database", "~messaging"]}
+AUDIT = {"logging": {"cadf": {"enabled": True}}}
+
+
+async def ready_world(**spec):
+    world = World()
+    world.cloud(**spec)
+    await world.settle()
+    assert world.ready()
+    return world
+
+
+async def test_a_cloud_of_memcached_only_has_nothing_else():
+    world = await ready_world(features=ONLY_MEMCACHED)
+    assert world.osdpl["status"]["progress"] == "1/1"
+    assert world.names(HelmBundle.KIND) == ["openstack-memcached"]
+    assert [resource.KIND.kind for resource in RESOURCES if world.names(resource.KIND)] == [
+        "OpenStackDeployment", "HelmBundle", "Memcached"
+    ]  # fmt: skip
+    assert not world.sql.calls and not world.broker.calls
+
+
+async def test_services_that_are_removed_go_with_all_they_had_and_the_cloud_stays_ready():
+    world = await ready_world()
+    world.cloud(features=ONLY_MEMCACHED)
+    await world.settle()
+    only = await ready_world(features=ONLY_MEMCACHED)
+    assert world.ready()
+    state, wanted = world.state(), only.state()
+    assert state["objects"].keys() == wanted["objects"].keys()
+    assert state["sql"][0] == []
+    assert world.osdpl["status"]["services"].keys() == {"memcached"}
+    assert {c["type"] for c in world.osdpl["status"]["conditions"]} == {"Ready", "Progressing", "Memcached", "Nodes"}
+
+
+async def test_a_service_that_is_wanted_again_comes_back():
+    world = await ready_world()
+    world.cloud(features={"services": ["~identity"]})
+    await world.settle()
+    assert not world.names(Keystone.KIND)
+    world.cloud()
+    await world.settle()
+    assert world.ready()
+    assert world.sql.users[("mariadb.openstack.svc", "keystone")] == secret_data(
+        world.get(SECRET, "keystone-database")
+    )["password"]
+
+
+async def test_audit_events_ask_for_a_messaging_account_and_without_them_it_goes():
+    world = await ready_world(features=AUDIT)
+    assert world.names(MessagingAccount.KIND) == ["keystone"]
+    assert world.broker.users.keys() == {("rabbitmq.openstack.svc", "keystone")}
+    values = world.bundle("keystone")["spec"]["releases"][0]["values"]
+    assert values["secrets"]["oslo_messaging"] == {"keystone": "keystone-messaging"}
+    assert values["conf"]["keystone"]["oslo_messaging_notifications"] == {"driver": "messagingv2"}
+    world.cloud()
+    await world.settle()
+    assert world.ready()
+    assert not world.names(MessagingAccount.KIND)
+    assert not world.broker.users and not world.broker.vhosts
+    assert world.get(SECRET, "keystone-messaging") is None
+    values = world.bundle("keystone")["spec"]["releases"][0]["values"]
+    assert values["conf"]["keystone"]["oslo_messaging_notifications"] == {"driver": "noop"}
+
+
+async def test_a_change_of_one_service_upgrades_its_releases_only():
+    world = await ready_world()
+    calls = len(world.helm.calls)
+    world.cloud(services={"identity": {"keystone": {"values": {"conf": {"keystone": {"DEFAULT": {"debug": True}}}}}}})
+    await world.settle()
+    assert world.ready()
+    assert world.helm.calls[calls:] == [("upgrade", (NAMESPACE, "openstack-keystone"))]
+
+
+async def test_what_somebody_edits_in_an_object_of_ours_is_put_right():
+    world = await ready_world()
+    bundle = world.bundle("memcached")
+    bundle["spec"]["releases"][0]["values"]["pod"]["replicas"]["server"] = 5
+    world.cluster.put(HelmBundle.KIND, bundle)
+    await world.settle()
+    assert world.bundle("memcached")["spec"]["releases"][0]["values"]["pod"]["replicas"]["server"] == 1
+    assert world.get(STATEFULSET, "memcached")["spec"]["replicas"] == 1
+    assert world.ready()
+
+
+async def test_an_object_of_ours_that_somebody_deletes_is_made_again():
+    world = await ready_world()
+    world.delete(Memcached.KIND, "memcached")
+    await world.settle()
+    assert world.ready()
+    assert world.names(STATEFULSET) == ["mariadb-server", "memcached", "rabbitmq-server"]
+
+
+async def test_the_secret_of_a_contract_is_made_anew_and_the_account_gets_its_password():
+    world = await ready_world()
+    before = secret_data(world.get(SECRET, "keystone-database"))["password"]
+    world.delete(SECRET, "keystone-database")
+    await world.settle()
+    after = secret_data(world.get(SECRET, "keystone-database"))["password"]
+    assert after != before
+    assert world.sql.users == {("mariadb.openstack.svc", "keystone"): after}
+    assert world.ready()
+
+
+async def test_a_draft_is_left_alone_until_it_is_none():
+    world = World()
+    world.cloud(draft=True)
+    await world.settle()
+    assert world.condition()[:2] == ("False", "Draft")
+    assert not world.names(MariaDB.KIND)
+    world.cloud()
+    await world.settle()
+    assert world.ready()
+
+
+async def test_a_spec_that_the_schema_allows_but_makes_no_sense_is_blocked_with_all_errors():
+    world = World()
+    world.cloud(
+        services={"identity": {"nosuch": {"values": {}}}},
+        common={"charts": {"releases": {"other": {"values": {"a": 1}}}}},
+    )
+    await world.settle()
+    status, reason, message = world.condition()
+    assert (status, reason) == ("False", "BlockedInvalidSpec")
+    assert "spec.services.identity.nosuch: unknown chart; allowed: keystone, keystoneclient" in message
+    assert "spec.common.charts.releases.other: unknown chart" in message
+    assert not world.names(MariaDB.KIND)
+    world.cloud()
+    await world.settle()
+    assert world.ready()
+
+
+async def test_a_running_cloud_keeps_running_when_its_spec_becomes_nonsense():
+    world = await ready_world()
+    calls = len(world.helm.calls)
+    world.cloud(services={"identity": {"nosuch": {"values": {}}}})
+    await world.settle()
+    assert world.condition()[1] == "BlockedInvalidSpec"
+    assert len(world.helm.calls) == calls
+    assert len(world.names(HelmBundle.KIND)) == 4
+
+
+async def test_an_unsupported_field_is_refused_by_the_api_server():
+    world = World()
+    with pytest.raises(Refused, match="not supported"):
+        world.cloud(features={"nova": {}})
+
+
+async def test_the_second_cloud_of_a_namespace_is_blocked_whatever_its_name():
+    world = await ready_world()
+    before = world.state()["objects"]
+    from world import cloud_object
+
+    for name in ("aaa", "zzz"):
+        world.cluster.put(OpenStackDeployment.KIND, cloud_object(name, size="tiny"))
+    await world.settle()
+    for name in ("aaa", "zzz"):
+        blocked = world.get(OpenStackDeployment.KIND, name)
+        assert world.condition("Ready", blocked)[1] == "BlockedAnotherCloud"
+        assert "cloud" in world.condition("Ready", blocked)[2]
+    assert world.ready()
+    after = world.state()["objects"]
+    assert {name: obj for name, obj in after.items() if name in before} == before
+
+
+async def test_the_second_cloud_takes_over_when_the_first_is_deleted():
+    from world import cloud_object
+
+    world = World()
+    world.cloud(draft=True)
+    await world.settle()
+    world.cluster.put(OpenStackDeployment.KIND, cloud_object("later", features=ONLY_MEMCACHED))
+    await world.settle()
+    world.delete(OpenStackDeployment.KIND, "cloud")
+    await world.settle()
+    assert world.ready(world.get(OpenStackDeployment.KIND, "later"))
+
+
+async def test_a_deleted_cloud_leaves_nothing_of_its_own_and_everything_of_others():
+    world = World()
+    world.secret("mine", password="x")
+    world.cluster.put(CONFIGMAP, {"metadata": {"name": "mine", "namespace": NAMESPACE}, "data": {"a": "b"}})
+    labels = {"application": "mine", "component": "web"}
+    spec = {"replicas": 1, "selector": {"matchLabels": labels}}
+    meta = {"name": "mine", "namespace": NAMESPACE, "labels": {**labels, "app.kubernetes.io/instance": "mine"}}
+    world.cluster.put(DEPLOYMENT, {"metadata": meta, "spec": spec})
+    await world.run(10)
+    before = world.state()
+    world.cloud(features=AUDIT)
+    await world.settle()
+    assert world.ready()
+    world.delete(OpenStackDeployment.KIND, "cloud")
+    await world.settle()
+    after = world.state()
+    assert after["objects"] == before["objects"]
+    assert world.get(CONFIGMAP, "mine")
+    assert not world.helm._records((NAMESPACE, "openstack-keystone"))
+
+
+@pytest.mark.parametrize("seconds", [0.2, 0.6, 1.1, 2.0, 3.5, 4.1, 5.0, 6.0])
+async def test_a_half_installed_cloud_can_be_deleted(seconds):
+    world = World(latency=0.1)
+    world.cloud(features=AUDIT)
+    await world.run(seconds)
+    world.delete(OpenStackDeployment.KIND, "cloud")
+    await world.settle()
+    left = [name for name in world.state()["objects"] if not name.startswith("Node/")]
+    assert left == []
+
+
+async def test_a_cloud_whose_database_never_got_ready_can_be_deleted():
+    world = World()
+    world.kubelet.broken["mariadb"] = UNREADY
+    world.cloud()
+    await world.settle()
+    assert world.names(DatabaseAccount.KIND) == ["keystone"]
+    world.delete(OpenStackDeployment.KIND, "cloud")
+    await world.settle()
+    assert world.state()["objects"] == {}
+    assert world.cluster.all(POD) == []
+
+
+async def test_a_service_object_can_be_used_without_a_cloud():
+    world = World()
+    world.cluster.put(RabbitMQ.KIND, {"metadata": {"name": "rabbitmq", "namespace": NAMESPACE}, "spec": {}})
+    await world.settle()
+    assert world.ready(world.get(RabbitMQ.KIND, "rabbitmq"))

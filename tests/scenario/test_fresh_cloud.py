@@ -1,0 +1,144 @@
+"""A cloud from nothing to Ready, and what an unchanged one costs."""
+
+import pytest
+from world import NAMESPACE, SETTINGS, UNSCHEDULABLE, World
+
+from stackwright.api.contracts import DatabaseAccount, MessagingAccount
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.kinds import POD, SECRET
+from stackwright.api.registry import SERVICE_KINDS
+from stackwright.core.ports import secret_data
+from stackwright.services.sizes import SIZES
+
+pytestmark = pytest.mark.looptime
+
+
+async def test_a_fresh_cloud_becomes_ready_and_every_level_says_so():
+    world = World()
+    world.cloud()
+    await world.settle()
+    status = world.osdpl["status"]
+    assert world.condition() == ("True", "Ready", "")
+    assert world.condition("Progressing") == ("False", "Settled", "")
+    assert (status["progress"], status["healthSummary"], status["version"]) == ("4/4", "5/5", "epoxy")
+    assert {name: child["ready"] for name, child in status["children"].items()} == {
+        f"openstack-{name}": True for name in ("keystone", "mariadb", "memcached", "rabbitmq")
+    }
+    for resource in SERVICE_KINDS:
+        (service,) = world.cluster.all(resource.KIND)
+        assert service["status"]["state"] == "APPLIED"
+        assert service["status"]["release"] == "epoxy"
+        assert status["services"][_word(resource.KIND.kind)] == {
+            "state": "APPLIED", "openstack_version": "epoxy", "message": ""
+        }  # fmt: skip
+
+
+def _word(kind):
+    return {"MariaDB": "database", "RabbitMQ": "messaging", "Memcached": "memcached", "Keystone": "identity"}[kind]
+
+
+async def test_a_fresh_cloud_costs_no_more_reconciles_and_writes_than_it_has_to():
+    world = World()
+    world.cloud()
+    await world.settle()
+    # Ceilings, not figures: who makes the operator chattier shall know it.
+    assert len(world.reconciles) <= 200
+    assert world.writes <= 130
+    assert len(world.helm.calls) == 5
+    assert len(world.sql.calls) == 1
+
+
+async def test_the_release_of_keystone_waits_for_its_database_and_the_others_wait_for_nothing():
+    world = World()
+    world.kubelet.broken["mariadb"] = UNSCHEDULABLE
+    world.cloud()
+    await world.settle()
+    installed = {name for verb, (_, name) in world.helm.calls}
+    assert installed == {"openstack-mariadb", "openstack-rabbitmq", "openstack-memcached"}
+    cause = "Pod mariadb-server-0 cannot be scheduled: 0/1 nodes are available: too few cpu"
+    assert cause in world.condition("Keystone")[2]
+    assert "Waiting for DatabaseAccount openstack/keystone" in world.condition("Keystone")[2]
+    assert cause in world.condition("MariaDB")[2]
+    assert cause in world.condition()[2]
+
+
+async def test_when_nothing_changes_nothing_is_written_even_after_a_resync_and_a_restart():
+    world = World()
+    world.cloud()
+    await world.settle()
+    before, reconciles = world.writes, len(world.reconciles)
+    await world.run(3600)
+    assert world.writes == before
+    assert len(world.reconciles) == reconciles
+    await world.stop()
+    await world.settle()
+    assert len(world.reconciles) > reconciles
+    assert world.writes == before
+
+
+async def test_a_watch_that_is_late_makes_no_difference_to_the_outcome():
+    prompt, late = World(), World(latency=0.7)
+    for world in (prompt, late):
+        world.cloud()
+        await world.settle()
+        assert world.ready()
+    assert late.state() == prompt.state()
+
+
+async def test_what_is_in_flight_when_the_operator_is_killed_is_taken_up_by_the_next_one():
+    world = World()
+    world.cloud()
+    await world.run(2.0)
+    await world.stop()
+    assert not world.ready()
+    await world.settle()
+    assert world.ready()
+
+
+async def test_the_account_in_the_database_has_the_password_that_keystone_is_told():
+    world = World()
+    world.cloud()
+    await world.settle()
+    data = secret_data(world.get(SECRET, "keystone-database"))
+    assert world.sql.users == {("mariadb.openstack.svc", "keystone"): data["password"]}
+    assert data["database.conf"] == (
+        f"[database]\nconnection = mysql+pymysql://keystone:{data['password']}"
+        "@mariadb.openstack.svc:3306/keystone?charset=utf8\n"
+    )
+
+
+async def test_no_password_is_in_any_object_but_secrets():
+    world = World()
+    world.cloud(features={"logging": {"cadf": {"enabled": True}}})
+    await world.settle()
+    passwords = [d["password"] for obj in world.cluster.all(SECRET) if "password" in (d := secret_data(obj))]
+    assert len(passwords) == 5
+    elsewhere = [
+        *world.cluster.all(OpenStackDeployment.KIND), *world.cluster.all(HelmBundle.KIND), *world.cluster.events,
+        *world.cluster.all(DatabaseAccount.KIND), *world.cluster.all(MessagingAccount.KIND), *world.cluster.all(POD),
+    ]  # fmt: skip
+    assert not [password for password in passwords if password in str(elsewhere)]
+
+
+@pytest.mark.parametrize("size", SIZES)
+async def test_a_cloud_of_each_size_becomes_ready_with_the_pods_of_that_size(size):
+    world = World()
+    world.cloud(size=size)
+    await world.settle()
+    assert world.ready()
+    pods = [pod["metadata"]["name"] for pod in world.cluster.all(POD)]
+    assert sum(name.startswith("mariadb-server") for name in pods) == SIZES[size].mariadb
+    assert sum(name.startswith("keystone-api") for name in pods) == SIZES[size].keystone
+
+
+async def test_events_tell_of_the_turns_of_ready_and_of_nothing_else():
+    world = World()
+    world.cloud()
+    await world.settle()
+    about_cloud = [(reason, warning) for key, reason, _, warning in world.cluster.events if key == (NAMESPACE, "cloud")]
+    assert about_cloud == [("Ready", False)]
+
+
+def test_the_settings_of_the_world_name_an_image_for_every_chart():
+    assert set(SETTINGS.images) == set(SETTINGS.charts)
