@@ -248,15 +248,12 @@ class _Simulation:
 
 
 def causes(stuck: Mapping[str, str]) -> dict[str, str]:
-    """Without objects that only repeat what another one says."""
-    messages = list(stuck.values())
-    return {
-        name: message
-        for i, (name, message) in enumerate(stuck.items())
-        if not any(
-            j != i and other in message and (len(other) < len(message) or j > i) for j, other in enumerate(messages)
-        )
-    }
+    """Names → cause, without objects that only repeat what another one says."""
+    found: dict[str, list[str]] = {}
+    for name, message in stuck.items():
+        if not any(other != message and other in message for other in stuck.values()):
+            found.setdefault(message, []).append(name)
+    return {", ".join(names): message for message, names in found.items()}
 
 
 def images(configmap: Object | None) -> dict[str, str]:

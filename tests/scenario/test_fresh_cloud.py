@@ -1,7 +1,7 @@
 """A cloud from nothing to Ready, and what an unchanged one costs."""
 
 import pytest
-from world import NAMESPACE, SETTINGS, UNSCHEDULABLE, World
+from world import NAMESPACE, SETTINGS, UNSCHEDULABLE, World, ready_world
 
 from stackwright.api.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.deployment import OpenStackDeployment
@@ -64,9 +64,7 @@ async def test_the_release_of_keystone_waits_for_its_database_and_the_others_wai
 
 
 async def test_when_nothing_changes_nothing_is_written_even_after_a_resync_and_a_restart():
-    world = World()
-    world.cloud()
-    await world.settle()
+    world = await ready_world()
     before, reconciles = world.writes, len(world.reconciles)
     await world.run(3600)
     assert world.writes == before
@@ -97,9 +95,7 @@ async def test_what_is_in_flight_when_the_operator_is_killed_is_taken_up_by_the_
 
 
 async def test_the_account_in_the_database_has_the_password_that_keystone_is_told():
-    world = World()
-    world.cloud()
-    await world.settle()
+    world = await ready_world()
     data = secret_data(world.get(SECRET, "keystone-database"))
     assert world.sql.users == {("mariadb.openstack.svc", "keystone"): data["password"]}
     assert data["database.conf"] == (
@@ -109,9 +105,7 @@ async def test_the_account_in_the_database_has_the_password_that_keystone_is_tol
 
 
 async def test_no_password_is_in_any_object_but_secrets():
-    world = World()
-    world.cloud(features={"logging": {"cadf": {"enabled": True}}})
-    await world.settle()
+    world = await ready_world(features={"logging": {"cadf": {"enabled": True}}})
     passwords = [d["password"] for obj in world.cluster.all(SECRET) if "password" in (d := secret_data(obj))]
     assert len(passwords) == 5
     elsewhere = [

@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -84,8 +85,11 @@ def workloads(chart: str, values: Mapping[str, Any]) -> list[Object]:
 class LoopClock:
     """The time of day, moved by the loop only."""
 
+    def __init__(self, now: float = START) -> None:
+        self._start = now - asyncio.get_running_loop().time()
+
     def now(self) -> float:
-        return START + asyncio.get_running_loop().time()
+        return self._start + asyncio.get_running_loop().time()
 
 
 class Kubelet:
@@ -151,8 +155,8 @@ UNREADY = {
 class World:
     """latency  seconds from a write to the watch event about it"""
 
-    def __init__(self, *, nodes: int = 1, latency: float = 0.0, workers: int = 4) -> None:
-        self.clock = LoopClock()
+    def __init__(self, *, nodes: int = 1, latency: float = 0.0, workers: int = 4, now: float = START) -> None:
+        self.clock = LoopClock(now)
         self.cluster = MemoryCluster(clock=self.clock)
         self.helm = MemoryHelm(self.cluster, self.clock, workloads)
         self.sql, self.broker, self.identity = MemorySql(), MemoryBroker(), MemoryIdentity()
@@ -241,13 +245,14 @@ class World:
                 asyncio.get_running_loop().call_soon(deliver)
             )
 
-    def again(self) -> World:
+    def again(self, now: float | None = None) -> World:
         """A copy of the world as it is now, in which no operator runs; this one stays as it is."""
-        other = World(nodes=0, latency=self._latency, workers=self._workers)
+        now = self.clock.now() if now is None else now
+        other = World(nodes=0, latency=self._latency, workers=self._workers, now=now)
         for mine, theirs in ((self.cluster, other.cluster), (self.helm, other.helm)):
             for name in ("_objects", "_hidden", "_version", "_uids", "_charts"):
                 if hasattr(mine, name):
-                    setattr(theirs, name, copy.copy(getattr(mine, name)))
+                    setattr(theirs, name, copy.deepcopy(getattr(mine, name)))
         other.sql.users, other.sql.databases = dict(self.sql.users), set(self.sql.databases)
         other.broker.users, other.broker.vhosts = dict(self.broker.users), set(self.broker.vhosts)
         other.identity.users, other.identity.catalog = dict(self.identity.users), dict(self.identity.catalog)
@@ -341,6 +346,26 @@ class World:
         }
         accounts = {**self.sql.users, **self.broker.users}
         return {user: secrets.get(user) == password for (_, user), password in accounts.items()}
+
+
+_READY: dict[str, tuple[World, float]] = {}
+
+
+async def ready_world(**spec: Any) -> World:
+    """A cloud that became Ready, with its operator running. It is built once a spec and copied for each test."""
+    name = json.dumps(spec, sort_keys=True)
+    if name not in _READY:
+        world = World()
+        world.cloud(**spec)
+        await world.settle()
+        assert world.ready(), world.condition()
+        _READY[name] = (world, world.clock.now())
+        await world.stop()
+    world, now = _READY[name]
+    copied = world.again(now)
+    await copied.settle()
+    copied.reconciles.clear()
+    return copied
 
 
 _VOLATILE = {

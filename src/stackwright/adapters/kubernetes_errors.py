@@ -38,7 +38,7 @@ def error_of(call: Call, code: int, body: bytes) -> Exception:
     """The exception for an answer that is not a success."""
     status = _status(body)
     message = str(status.get("message") or f"HTTP {code}")
-    if code == 409:
+    if code == 409 or (code == 422 and "metadata.uid: Invalid value" in message):  # replaced by one of the same name
         return Conflict(f"{call}: {message}")
     if code == 404:
         return _absent(call, status, message)

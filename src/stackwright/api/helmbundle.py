@@ -48,6 +48,7 @@ class ReleaseStatus(Model):
     revision: int = Field(0, description="Helm's revision number.")
     success: bool = Field(False, description="Whether it is deployed and ready.")
     failedDigest: str = Field("", description="Digest that failed and was rolled back; not tried again.")
+    readyRevision: int = Field(0, description="Newest revision that got ready; where a rollback goes to.")
     message: str = Field("", description="What it waits for, or why it failed.")
 
 

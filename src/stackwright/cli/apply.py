@@ -25,11 +25,11 @@ def apply(
 
     A namespace that does not exist is made.
 
-    Examples:
+    For example:
+
       stackwright apply -f cloud.yaml
 
       stackwright apply -f cloud.yaml --wait --timeout 900
-
     """
     from stackwright.cli.cluster import connected, fail, run
     from stackwright.cli.manifests import BadManifest, load

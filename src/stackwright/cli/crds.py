@@ -22,11 +22,11 @@ def crds(
 ) -> None:
     """Print the CustomResourceDefinitions, or write them to a directory.
 
-    Examples:
+    For example:
+
       stackwright crds | kubectl apply --server-side -f -
 
       stackwright crds --dir charts/stackwright/crds
-
     """
     from stackwright.cli.output import Format, as_yaml, dumped
 

@@ -48,13 +48,13 @@ def logs(
     A service is named as in an OpenStackDeployment (identity) or as its program (keystone). Each line begins with its
     pod, when there are several.
 
-    Examples:
+    For example:
+
       stackwright logs keystone -f
 
       stackwright logs operator --tail 20
 
       stackwright logs mariadb-server-0 --container mariadb
-
     """
     from stackwright.cli.cluster import run
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.output import Format, FormatOption
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from stackwright.simulate import Forecast, Request
 
 EXIT_CHANGES = 2
+IMAGES = "stackwright-images"  # the ConfigMap from which the operator knows its images
 
 
 def plan(
@@ -40,11 +41,11 @@ def plan(
 
     Exit code 0 when nothing would change, 2 when something would.
 
-    Examples:
+    For example:
+
       stackwright plan -f cloud.yaml
 
       stackwright plan --delete cloud
-
     """
     from stackwright.cli.cluster import run
     from stackwright.cli.ui.steps import lines
@@ -99,6 +100,9 @@ async def _work(
     stuck: dict[str, str] = {}
     async with connected(kubeconfig) as cluster:
         known = await operator_settings(cluster)
+        if not known.images:
+            where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
+            typer.echo(f"Note: there is no ConfigMap {where}, so references of images are not the real ones.", err=True)
         for space in spaces:
             asked = await _request(cluster, space, manifests, delete)
             more, problems = await forecast(cluster, known, asked, time.time())
@@ -128,11 +132,10 @@ async def operator_settings(reader: Reader) -> Settings:
     """As the operator's: its images, and the charts that this program ships."""
     from stackwright.adapters.helm import chart_digests
     from stackwright.api.kinds import CONFIGMAP
-    from stackwright.cli.cluster import OPERATOR_NAMESPACE
     from stackwright.core.settings import Settings
     from stackwright.simulate import images
 
-    configmap = await reader.get(CONFIGMAP, (OPERATOR_NAMESPACE, "stackwright-images"))
+    configmap = await reader.get(CONFIGMAP, (OPERATOR_NAMESPACE, IMAGES))
     return Settings(images(configmap), chart_digests())
 
 

@@ -36,11 +36,11 @@ def shell(
 
     The exit code is that of the command.
 
-    Examples:
+    For example:
+
       stackwright shell -- openstack token issue
 
       stackwright shell
-
     """
     from stackwright.cli.cluster import CliError, connected, fail, run
     from stackwright.cli.cluster import kubeconfig as resolved

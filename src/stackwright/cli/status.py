@@ -42,13 +42,13 @@ def status(
 
     ✓ ready, … in progress, ✗ blocked: somebody must act; the text says how. The time is since the state last changed.
 
-    Examples:
+    For example:
+
       stackwright status
 
       stackwright status --watch
 
       stackwright status -o json
-
     """
     from stackwright.cli.cluster import run
     from stackwright.cli.output import dumped

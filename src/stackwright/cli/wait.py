@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
     from stackwright.core.plan import Object
@@ -47,11 +47,11 @@ def wait(
 
     Exit code 0 when it is; 1 after the time-out, or at once when somebody must act, with the causes.
 
-    Examples:
+    For example:
+
       stackwright wait
 
       stackwright wait cloud --for=deleted --timeout 120
-
     """
     from stackwright.cli.cluster import connected, run
 
@@ -121,9 +121,13 @@ def _look(cloud: Object | None, uid: str | None, goal: Goal) -> tuple[bool, str,
 
 
 async def causes(reader: Reader, namespace: str, name: str | None) -> str:
-    """The tree of what is not ready."""
+    """The tree of what is not ready; and that there is no operator, if there is none."""
+    from stackwright.api.kinds import DEPLOYMENT
     from stackwright.cli.ui.tree import lines, troubles
     from stackwright.cli.world import read, trees
 
     found = trees(await read(reader, namespace, time.time()), name)
-    return "\n".join(line for node in found if (bad := troubles(node)) is not None for line in lines(bad))
+    text = [line for node in found if (bad := troubles(node)) is not None for line in lines(bad)]
+    if not await reader.list(DEPLOYMENT, OPERATOR_NAMESPACE, {"application": "stackwright"}):
+        text.append(f"No operator runs in namespace {OPERATOR_NAMESPACE}; `stackwright up` installs it")
+    return "\n".join(text)

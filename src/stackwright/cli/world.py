@@ -20,6 +20,7 @@ from stackwright.core.conditions import find
 from stackwright.core.objects import is_deleting, key_of, label
 from stackwright.core.plan import Object
 from stackwright.core.ports import Reader
+from stackwright.services.registry import SERVICES
 
 INSTANCE = "app.kubernetes.io/instance"
 KINDS = (
@@ -63,17 +64,9 @@ def trees(world: World, name: str | None = None) -> list[Node]:
 
 def cloud(world: World, obj: Object) -> Node:
     services = world.owned(obj, *(resource.KIND for resource in SERVICE_KINDS))
-    order = list((obj.get("status") or {}).get("services") or ())
-    children = tuple(service(world, each) for each in sorted(services, key=lambda s: _rank(order, s)))
-    return _node(world, obj, children)
-
-
-def _rank(order: list[str], obj: Object) -> tuple[int, str]:
-    """As the cloud's status lists them."""
-    from stackwright.services.registry import BY_KIND
-
-    name = BY_KIND[obj["kind"]].service
-    return (order.index(name) if name in order else len(order), name)
+    order = [declared.name for declared in SERVICES]  # what others need comes first
+    services.sort(key=lambda each: order.index(each["metadata"]["name"]) if each["metadata"]["name"] in order else -1)
+    return _node(world, obj, tuple(service(world, each) for each in services))
 
 
 def service(world: World, obj: Object) -> Node:

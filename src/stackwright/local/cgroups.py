@@ -12,6 +12,7 @@ import time
 from functools import cache
 from pathlib import Path
 
+from stackwright.local.commands import LocalError
 from stackwright.local.config import CGROUP
 
 MOUNT = Path("/sys/fs/cgroup")
@@ -53,14 +54,19 @@ def ensure(group: str) -> None:
 
 def _delegate(path: Path) -> None:
     """Version 2: children have a controller only if the parent passes it on."""
-    try:
-        offered = (path / "cgroup.controllers").read_text().split()
-        passed = (path / "cgroup.subtree_control").read_text().split()
-    except OSError:
+    if not unified():
         return
+    offered = (path / "cgroup.controllers").read_text().split()
+    passed = (path / "cgroup.subtree_control").read_text().split()
     for name in V2_CONTROLLERS:
         if name in offered and name not in passed:
-            (path / "cgroup.subtree_control").write_text(f"+{name}")
+            try:
+                (path / "cgroup.subtree_control").write_text(f"+{name}")
+            except OSError as refused:
+                raise LocalError(
+                    f"The cgroup {path} does not pass on the controller {name} ({refused.strerror}): processes are in it. "
+                    "Inside a container, move them into a child cgroup first."
+                ) from refused
 
 
 def _copy_cpuset(path: Path) -> None:

@@ -14,7 +14,16 @@ from typing import Any
 
 from stackwright.api.kinds import SECRET
 from stackwright.core import fernet
-from stackwright.core.objects import DIGEST, FINALIZER, MANAGED, OWNER, key_of, owner_label, owner_reference
+from stackwright.core.objects import (
+    DIGEST,
+    FINALIZER,
+    MANAGED,
+    OWNER,
+    is_deleting,
+    key_of,
+    owner_label,
+    owner_reference,
+)
 from stackwright.core.plan import (
     Action,
     Apply,
@@ -36,7 +45,7 @@ from stackwright.core.plan import (
     SqlAccount,
     Warn,
 )
-from stackwright.core.ports import NotYet, Ports, secret_data
+from stackwright.core.ports import Conflict, NotYet, Ports, secret_data
 
 ROTATED = "stackwright.dev/rotated-at"
 
@@ -90,17 +99,11 @@ async def _foreign(action: Action, ports: Ports) -> None:
         case HelmUninstall():
             await ports.helm.uninstall(action.release)
         case SqlAccount():
-            await ports.sql.account(
-                action, await _admin(action.admin_secret, ports), await _password(action.secret, ports)
-            )
+            await ports.sql.account(action, await _admin(action.admin_secret, ports), await _password(action, ports))
         case BrokerAccount():
-            await ports.broker.account(
-                action, await _admin(action.admin_secret, ports), await _password(action.secret, ports)
-            )
+            await ports.broker.account(action, await _admin(action.admin_secret, ports), await _password(action, ports))
         case CatalogEntry():
-            await ports.identity.entry(
-                action, await _admin(action.admin_secret, ports), await _password(action.secret, ports)
-            )
+            await ports.identity.entry(action, await _admin(action.admin_secret, ports), await _password(action, ports))
         case MakeDirectory():
             await ports.directories.make(action.path)
         case RemoveDirectory():
@@ -113,10 +116,14 @@ async def _finalizer(action: Finalizer, ports: Ports) -> None:
     """Guarded by the resource version: between our look and this write nobody else's finalizer gets lost."""
     current = await ports.cluster.get(action.kind, key_of(action.obj))
     if current is None or current["metadata"].get("uid") != action.obj["metadata"].get("uid"):
+        if action.present:  # what follows would be made for an object that can no longer clean it up
+            raise Conflict(f"{action}: the object is gone")
         return
     current_finalizers = current["metadata"].get("finalizers") or []
     if (FINALIZER in current_finalizers) == action.present:
         return
+    if action.present and is_deleting(current):
+        raise Conflict(f"{action}: the object is being deleted")
     others = [name for name in current_finalizers if name != FINALIZER]
     patch = {
         "metadata": {
@@ -185,8 +192,9 @@ async def _admin(key: Key, ports: Ports) -> dict[str, Any]:
     return dict(admin)
 
 
-async def _password(key: Key, ports: Ports) -> str:
-    password = secret_data(await ports.cluster.get(SECRET, key)).get("password")
-    if not password:
-        raise NotYet(f"Waiting for Secret {'/'.join(key)}")
+async def _password(action: SqlAccount | BrokerAccount | CatalogEntry, ports: Ports) -> str:
+    """That of the account; whoever takes one away needs none."""
+    password = secret_data(await ports.cluster.get(SECRET, action.secret)).get("password", "")
+    if not password and not action.absent:
+        raise NotYet(f"Waiting for Secret {'/'.join(action.secret)}")
     return password

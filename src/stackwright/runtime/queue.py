@@ -15,6 +15,8 @@ from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
 T = TypeVar("T", bound=Hashable)
+TICK = 0.001  # a timer may fire a little early; who then waits for the rest would spin
+DOUBLINGS = 16  # beyond that the longest delay is reached anyhow
 
 
 class Queue(Protocol[T]):
@@ -91,7 +93,7 @@ class KeyedQueue(Generic[T]):
                 continue
 
     def _promote(self) -> None:
-        now = asyncio.get_running_loop().time()
+        now = asyncio.get_running_loop().time() + TICK
         while self._delayed and self._delayed[0][0] <= now:
             due, _, item = heapq.heappop(self._delayed)
             if self._due.get(item) == due:
@@ -107,7 +109,7 @@ class KeyedQueue(Generic[T]):
         """Bring a failed item back later; returns the delay."""
         failures = self._failures.get(item, 0)
         self._failures[item] = failures + 1
-        delay = min(self._longest, self._first * 2.0**failures) * self._jitter()
+        delay = min(self._longest, self._first * 2.0 ** min(failures, DOUBLINGS)) * self._jitter()
         self.add(item, delay)
         return delay
 

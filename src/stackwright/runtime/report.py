@@ -12,7 +12,7 @@ from typing import Any
 from stackwright.core.conditions import PROGRESSING, READY, Condition, find, merged
 from stackwright.core.controller import Controller
 from stackwright.core.objects import generation
-from stackwright.core.plan import Object, Plan
+from stackwright.core.plan import Finalizer, Object, Plan
 from stackwright.core.ports import Cluster, Refused
 
 
@@ -28,8 +28,8 @@ def after_failure(plan: Plan, current: Object, error: Exception) -> Plan:
     reason, message = ("BlockedRefused" if refused else "Waiting"), str(error)
     own = [c for c in plan.conditions if c.type not in (READY, PROGRESSING)]
     stages = [_unless_new(c, status) for c in own]
-    if not plan.conditions:
-        return Plan(status=kept)
+    if not plan.conditions and not any(isinstance(action, Finalizer) for action in plan.actions):
+        return Plan(status=kept)  # Ready is not this controller's
     ready = Condition(READY, False, reason, message)
     return Plan((), (ready, Condition(PROGRESSING, not refused, reason, message), *stages), kept)
 

@@ -12,5 +12,7 @@ CLOUD = OpenStackDeployment.KIND
 
 
 def controller() -> Controller:
-    watches = tuple(Watch(resource.KIND, all_in_namespace(CLOUD)) for resource in SERVICE_KINDS)
+    # Its own kind too: a cloud that had to stand back goes on when the one before it is gone.
+    watched = (CLOUD, *(resource.KIND for resource in SERVICE_KINDS))
+    watches = tuple(Watch(kind, all_in_namespace(CLOUD)) for kind in watched)
     return Controller("cloud", "osdpl", CLOUD, watches, observe, decide)

@@ -24,7 +24,7 @@ def decide(seen: Observed) -> Plan:
         return Plan()  # what it owns goes with it
     if (seen.obj.get("spec") or {}).get("draft") is True:
         return _stopped(Condition("Ready", False, "Draft", "spec.draft is true: the operator leaves this object alone"))
-    if seen.others and min((*seen.others, seen.obj["metadata"]["name"])) != seen.obj["metadata"]["name"]:
+    if seen.others:
         text = f"There is another OpenStackDeployment here, {seen.others[0]}; use one a namespace and delete this one"
         return _stopped(blocked("Ready", "AnotherCloud", text))
     spec, errors = parse(seen.obj)

@@ -13,7 +13,9 @@ from stackwright.core.ports import Reader
 
 @dataclass(frozen=True)
 class Observed:
-    """services  (kind, name) → object, of all service kinds in the namespace"""
+    """others    names of the OpenStackDeployments in the namespace that were there first
+    services  (kind, name) → object, of all service kinds in the namespace
+    """
 
     obj: Object
     others: tuple[str, ...] = ()
@@ -25,9 +27,13 @@ async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
     if obj is None:
         return None
     clouds = await reader.list(OpenStackDeployment.KIND, key[0])
-    others = sorted(c["metadata"]["name"] for c in clouds if c["metadata"]["name"] != key[1])
+    others = [cloud["metadata"]["name"] for cloud in sorted(clouds, key=_age) if _age(cloud) < _age(obj)]
     services = {}
     for resource in SERVICE_KINDS:
         for found in await reader.list(resource.KIND, key[0]):
             services[resource.KIND.kind, found["metadata"]["name"]] = found
     return Observed(obj, tuple(others), services)
+
+
+def _age(cloud: Object) -> tuple[str, str]:
+    return str(cloud["metadata"].get("creationTimestamp", "")), cloud["metadata"]["name"]

@@ -67,9 +67,10 @@ def _remove(seen: Observed) -> Plan:
     if not has_finalizer(seen.obj):
         return Plan()
     gone = Finalizer(seen.contract.kind, seen.obj, False)
-    never_made = not (seen.obj.get("status") or {}).get("digest")
-    if seen.instance is None or is_deleting(seen.instance) or never_made:
+    if seen.instance is None or is_deleting(seen.instance):
         return Plan((gone,))
+    if not is_ready(seen.instance) and not (seen.obj.get("status") or {}).get("digest"):
+        return Plan((gone,))  # as far as we know nothing was made
     if not is_ready(seen.instance):
         name = f"{seen.contract.instance_kind.kind} {seen.instance['metadata']['name']}"
         stage = waiting(

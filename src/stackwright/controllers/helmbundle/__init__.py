@@ -10,7 +10,7 @@ from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import JOB, POD, SECRET, WORKLOADS
 from stackwright.controllers.helmbundle import children
 from stackwright.controllers.helmbundle.decide import decide
-from stackwright.controllers.helmbundle.observe import INSTANCE, observe
+from stackwright.controllers.helmbundle.observe import INSTANCE, observe, release_key
 from stackwright.core.controller import Controller, Lookup, Watch, all_in_namespace
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
@@ -22,8 +22,12 @@ def _by_release(obj: Object, lookup: Lookup) -> Iterable[Key]:
     release = label(obj, INSTANCE) or (label(obj, "name") if label(obj, "owner") == "helm" else "")
     if not release:
         return []
-    bundles = lookup(HelmBundle.KIND, obj["metadata"].get("namespace", ""))
-    return [key_of(b) for b in bundles if any(r["name"] == release for r in b["spec"]["releases"])]
+    key = (obj["metadata"].get("namespace", ""), release)
+    return [
+        key_of(bundle)
+        for bundle in lookup(HelmBundle.KIND, "")
+        if any(release_key(bundle, each) == key for each in bundle["spec"]["releases"])
+    ]
 
 
 def controllers(settings: Settings) -> tuple[Controller, ...]:

@@ -7,17 +7,17 @@ last revision that was, its digest is remembered as failed, and it is not tried 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import SECRET
-from stackwright.controllers.helmbundle.observe import Observed
+from stackwright.controllers.helmbundle.observe import Observed, release_key
 from stackwright.core.causes import pods_of, why, workload_ready
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
 from stackwright.core.digest import digest
 from stackwright.core.objects import has_finalizer, is_deleting
-from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Object, Plan
+from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
 
@@ -40,8 +40,9 @@ class Step:
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return _remove(seen)
-    steps = [_release(seen, wanted) for wanted in seen.obj["spec"]["releases"]]
+    steps = [_remembering(seen, _release(seen, wanted), wanted["name"]) for wanted in seen.obj["spec"]["releases"]]
     actions: list[Action] = [] if has_finalizer(seen.obj) else [Finalizer(HelmBundle.KIND, seen.obj, True)]
+    actions += [HelmUninstall(key) for key in _dropped(seen)]
     actions += [action for step in steps for action in step.actions]
     stages = [step.condition for step in steps]
     statuses = {w["name"]: step.status for w, step in zip(seen.obj["spec"]["releases"], steps, strict=True)}
@@ -52,10 +53,17 @@ def decide(seen: Observed) -> Plan:
 def _remove(seen: Observed) -> Plan:
     if not has_finalizer(seen.obj):
         return Plan()
-    namespace = seen.obj["metadata"]["namespace"]
-    names = [wanted["name"] for wanted in seen.obj["spec"]["releases"]]
-    uninstall = tuple(HelmUninstall((namespace, name)) for name in names if name in seen.records)
+    # All that there may be, not only those of which a record was seen: the watch may be behind helm.
+    keys = [release_key(seen.obj, wanted) for wanted in seen.obj["spec"]["releases"]]
+    uninstall = [HelmUninstall(key) for key in [*keys, *_dropped(seen)]]
     return Plan((*uninstall, Finalizer(HelmBundle.KIND, seen.obj, False)))
+
+
+def _dropped(seen: Observed) -> list[Key]:
+    """Releases that this bundle once had and its spec no longer names."""
+    names = {wanted["name"] for wanted in seen.obj["spec"]["releases"]}
+    before = set((seen.obj.get("status") or {}).get("releaseStatuses") or {})
+    return [(seen.obj["metadata"]["namespace"], name) for name in sorted(before - names)]
 
 
 def release_digest(settings: Settings, wanted: Object) -> str:
@@ -64,11 +72,22 @@ def release_digest(settings: Settings, wanted: Object) -> str:
     return digest(chart, wanted.get("version", ""), wanted.get("values") or {})
 
 
+def _before(seen: Observed, name: str) -> Object:
+    """The status of a release as it was written last."""
+    return ((seen.obj.get("status") or {}).get("releaseStatuses") or {}).get(name) or {}
+
+
+def _remembering(seen: Observed, step: Step, name: str) -> Step:
+    """With the newest revision that got ready: it is never rolled back, and others are rolled back to it."""
+    ready = step.status["revision"] if step.status["success"] else int(_before(seen, name).get("readyRevision") or 0)
+    return replace(step, status={**step.status, "readyRevision": ready})
+
+
 def _release(seen: Observed, wanted: Object) -> Step:
     name = wanted["name"]
     target = release_digest(seen.settings, wanted)
     record = seen.records.get(name)
-    before = ((seen.obj.get("status") or {}).get("releaseStatuses") or {}).get(name) or {}
+    before = _before(seen, name)
     if before.get("failedDigest") == target and (record is None or record.digest != target):
         return _given_up(name, record, before)
     if record and record.digest == target and record.state == "failed" and seen.now - record.updated < RETRY_FAILED:
@@ -105,12 +124,11 @@ def _failed(name: str, record: Release, before: Object, left: float) -> Step:
 
 
 def _upgrade(seen: Observed, wanted: Object, record: Release | None, target: str) -> Step:
-    namespace = wanted.get("namespace") or seen.obj["metadata"]["namespace"]
-    key = (namespace, wanted["name"])
+    key = release_key(seen.obj, wanted)
     actions: tuple[Action, ...] = ()
     if record and (record.state.startswith("pending") or record.state == "uninstalling"):
         # Helm was killed half-way and would refuse to go on; its objects stay, and the upgrade adopts them.
-        actions = (Delete(SECRET, (namespace, record.secret), f"record of an interrupted helm ({record.state})"),)
+        actions = (Delete(SECRET, (key[0], record.secret), f"record of an interrupted helm ({record.state})"),)
     upgrade = HelmUpgrade(key, wanted["chart"], wanted.get("version", ""), wanted.get("values") or {}, target, seen.obj)
     verb = "upgraded" if record else "installed"
     message = f"Release {wanted['name']} is being {verb}"
@@ -135,19 +153,20 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
     # StatefulSets and Deployments before Jobs: who waits for whom, as a rule.
     message = "; ".join(why(w, pods_of(w, seen.pods)) for w in unready)
     timeout = float(wanted.get("timeout") or 600)
-    was_ready = bool((((seen.obj.get("status") or {}).get("releaseStatuses") or {}).get(name) or {}).get("success"))
+    ready = int(_before(seen, name).get("readyRevision") or 0)
+    was_ready = ready == record.revision
     if age < timeout or was_ready:
         status = _status(record, success=False, message=message)
         return Step((), waiting(_type(name), message, "NotReady"), status, None if was_ready else timeout - age)
-    return _too_late(wanted, record, target, message)
+    message = f"Release {name} did not become ready in {timeout:.0f} s: {message}"
+    return _too_late(record, ready, target, message)
 
 
-def _too_late(wanted: Object, record: Release, target: str, cause: str) -> Step:
-    name, timeout = wanted["name"], wanted.get("timeout") or 600
-    message = f"Release {name} did not become ready in {timeout} s: {cause}"
-    if not record.deployed_revision:
+def _too_late(record: Release, ready: int, target: str, message: str) -> Step:
+    name = record.name
+    if not ready:
         return Step((), blocked(_type(name), "NotReady", message), _status(record, success=False, message=message))
-    message = f"{message}; rolled back to revision {record.deployed_revision}"
-    rollback = HelmRollback((record.namespace, name), record.deployed_revision)
+    message = f"{message}; rolled back to revision {ready}"
+    rollback = HelmRollback((record.namespace, name), ready)
     status = _status(record, success=False, message=message, failed=target)
     return Step((rollback,), blocked(_type(name), "RolledBack", message), status)

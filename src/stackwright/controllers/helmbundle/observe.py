@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import JOB, POD, SECRET, WORKLOADS
@@ -34,19 +34,31 @@ async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> O
     obj = await reader.get(HelmBundle.KIND, key)
     if obj is None:
         return None
-    names = [release["name"] for release in obj["spec"]["releases"]]
-    records = releases(await reader.list(SECRET, key[0], {"owner": "helm"}))
+    seen = Observed(settings, obj, now)
+    wanted = [release_key(obj, release) for release in obj["spec"]["releases"]]
+    for namespace in sorted({each for each, _ in wanted}):
+        here = [name for each, name in wanted if each == namespace]
+        seen = await _look(reader, namespace, here, seen)
+    return seen
+
+
+def release_key(obj: Object, release: Object) -> Key:
+    """Namespace and name of a release of a HelmBundle."""
+    return release.get("namespace") or obj["metadata"]["namespace"], release["name"]
+
+
+async def _look(reader: Reader, namespace: str, names: list[str], seen: Observed) -> Observed:
+    """What was seen, and the releases of one more namespace."""
+    records = releases(await reader.list(SECRET, namespace, {"owner": "helm"}))
     workloads: dict[str, tuple[Object, ...]] = dict.fromkeys(names, ())
     for kind in (*WORKLOADS, JOB):
-        for found in await reader.list(kind, key[0]):
+        for found in await reader.list(kind, namespace):
             if (release := label(found, INSTANCE)) in workloads:
                 workloads[release] += ({"kind": kind.kind, **found},)
-    pods = [pod for pod in await reader.list(POD, key[0]) if label(pod, INSTANCE) in workloads]
-    return Observed(
-        settings,
-        obj,
-        now,
-        {name: record for name, record in records.items() if name in names},
-        workloads,
-        tuple(pods),
+    pods = [pod for pod in await reader.list(POD, namespace) if label(pod, INSTANCE) in workloads]
+    return replace(
+        seen,
+        records={**seen.records, **{name: record for name, record in records.items() if name in names}},
+        workloads={**seen.workloads, **workloads},
+        pods=(*seen.pods, *pods),
     )

@@ -24,7 +24,8 @@ from stackwright.services.declaration import Context
 
 ROTATED = "stackwright.dev/rotated-at"
 RELEASE = "Release"
-POLL = 5.0
+POLL = 5.0  # for a Secret that is missing
+REFRESH = 60.0  # for a change of one that is there
 
 
 def decide(seen: Observed) -> Plan:
@@ -42,8 +43,8 @@ def decide(seen: Observed) -> Plan:
         actions += release
     else:
         condition = waiting(RELEASE, "Waiting for the stages before it")
-    if settings.reason == "BlockedMissingSecret":
-        turn = POLL  # Secrets of users are not watched
+    if seen.sensitive:  # Secrets of users are not watched
+        turn = min(turn or REFRESH, POLL if settings.reason == "BlockedMissingSecret" else REFRESH)
     return _report(seen, tuple(actions), [*stages, condition], turn)
 
 

@@ -164,7 +164,9 @@ class MemoryHelm:
             meta["labels"] = {**(meta.get("labels") or {}), RELEASE_LABEL: release[1]}
             kind = _KINDS[obj["kind"]]
             made.add((kind, meta["name"]))
-            self._cluster.put(kind, {**obj, "metadata": meta})
+            live = self._cluster.peek(kind, (release[0], meta["name"])) or {}
+            status = {"status": live["status"]} if "status" in live else {}  # helm leaves it alone
+            self._cluster.put(kind, {**obj, "metadata": meta, **status})
         self._prune(release, keep=made)
 
     def _prune(self, release: Key, keep: set[tuple[Kind, str]]) -> None:

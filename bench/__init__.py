@@ -1,0 +1,1 @@
+"""Figures of performance. `python -m bench` prints them; docs/reference/benchmarks.md explains them."""

@@ -1,0 +1,83 @@
+"""`python -m bench`: run benches and print their figures as one table, or as JSON.
+
+Exit code 0, however slow; 1 when a bench could not measure; 2 for wrong usage. A figure is never asserted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import sys
+import time
+import traceback
+from types import ModuleType
+
+from bench.figure import Figure
+from bench.options import BenchError, Options, say
+from bench.table import table
+
+# In the order of the table. Those that are not quick, or that change a cluster, run only when they are named.
+QUICK = ("help", "reconcile", "queue", "restart5000", "rest", "unit")
+NAMED = ("up", "cold", "health")
+
+
+def module(name: str) -> ModuleType:
+    """A bench is a module with a docstring, and measure(Options) → figures."""
+    return importlib.import_module(f"bench.{name}")
+
+
+def main() -> int:
+    chosen, options, as_json = arguments()
+    figures: list[tuple[str, Figure]] = []
+    failed = []
+    for name in chosen:
+        say(f"{name}: {title(name)}")
+        start = time.monotonic()
+        try:
+            figures += [(name, figure) for figure in module(name).measure(options)]
+        except BenchError as error:
+            failed.append(f"{name}: {error}")
+        except Exception:
+            failed.append(f"{name}: {traceback.format_exc()}")
+        say(f"{name}: took {time.monotonic() - start:.0f} s")
+    if as_json:
+        found = [figure.as_dict(name) for name, figure in figures]
+        print(json.dumps({"figures": found, "failed": failed}, indent=2, ensure_ascii=False))
+    elif figures:
+        print(table(figures))
+    for text in failed:
+        print(f"\n✗ {text}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def title(name: str) -> str:
+    return (module(name).__doc__ or "").split("\n", 1)[0]
+
+
+def arguments() -> tuple[list[str], Options, bool]:
+    parser = argparse.ArgumentParser(prog="python -m bench", description="Print figures of performance.")
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join((*QUICK, *NAMED))}; default: quick")
+    parser.add_argument("--list", action="store_true", help="list the benches and exit")
+    parser.add_argument("--all", action="store_true", help="also those that are slow or change a cluster")
+    parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    parser.add_argument("--n", type=int, help="how often to measure")
+    parser.add_argument("--objects", type=int, help="queue, restart5000: how many objects")
+    parser.add_argument("--seconds", type=float, default=60.0, help="rest: how long to look")
+    parser.add_argument("--again", action="store_true", help="up: also a second `up` that has nothing to do")
+    parser.add_argument("--purge", action="store_true", help="up, cold: the local cluster may be thrown away")
+    parser.add_argument("--profile", metavar="FILE", default="", help="restart5000: write a profile (pstats)")
+    given = parser.parse_args()
+    if given.list:
+        for name in (*QUICK, *NAMED):
+            print(f"{name:12} {'' if name in QUICK else '(only when named) '}{title(name)}")
+        sys.exit(0)
+    if unknown := set(given.names) - {*QUICK, *NAMED}:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join((*QUICK, *NAMED))}")
+    chosen = given.names or [*QUICK, *(NAMED if given.all else ())]
+    options = Options(given.n, given.objects, given.seconds, given.again, given.purge, given.profile)
+    return chosen, options, given.output == "json"
+
+
+if __name__ == "__main__":
+    sys.exit(main())

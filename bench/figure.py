@@ -1,0 +1,87 @@
+"""A figure: samples of one thing, the goal they are held against, and the same thing of a peer. Pure.
+
+A goal is told, never asserted: timings on a shared machine vary, and a red bench would only teach people to ignore it.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Goal:
+    """most  the median shall be at most this. times  the peer shall cost at least so many times ours."""
+
+    most: float | None = None
+    times: float | None = None
+
+    def __str__(self) -> str:
+        return f"≥ {self.times:g}×" if self.times is not None else f"≤ {self.most:g}"
+
+
+@dataclass(frozen=True)
+class Figure:
+    """of    what was measured, in a few words
+    peer  who else was measured, in the same run and in the same unit; peers  the peer's samples
+    note  what one must know to read the figure
+    """
+
+    of: str
+    unit: str
+    samples: Sequence[float]
+    goal: Goal | None = None
+    peer: str = ""
+    peers: Sequence[float] = ()
+    note: str = ""
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.samples)
+
+    @property
+    def p95(self) -> float | None:
+        return percentile(self.samples, 0.95) if len(self.samples) > 1 else None
+
+    @property
+    def ratio(self) -> float | None:
+        """How many times ours the peer's median is; of rates (…/s), the other way round."""
+        if not self.peers or not self.median:
+            return None
+        other = statistics.median(self.peers)
+        return self.median / other if self.unit.endswith("/s") else other / self.median
+
+    @property
+    def met(self) -> bool | None:
+        if self.goal is None:
+            return None
+        if self.goal.times is not None:
+            return None if self.ratio is None else self.ratio >= self.goal.times
+        assert self.goal.most is not None
+        return self.median <= self.goal.most
+
+    def as_dict(self, bench: str) -> dict[str, Any]:
+        return {
+            "bench": bench,
+            "of": self.of,
+            "unit": self.unit,
+            "goal": str(self.goal) if self.goal else None,
+            "met": self.met,
+            "n": len(self.samples),
+            "median": self.median,
+            "p95": self.p95,
+            "samples": list(self.samples),
+            "peer": self.peer or None,
+            "peer_median": statistics.median(self.peers) if self.peers else None,
+            "ratio": self.ratio,
+            "note": self.note or None,
+        }
+
+
+def percentile(samples: Sequence[float], share: float) -> float:
+    """By nearest rank: always one of the samples. Of fewer than twenty, the 95th is the largest."""
+    ranked = sorted(samples)
+    return ranked[max(0, math.ceil(share * len(ranked)) - 1)]

@@ -1,0 +1,33 @@
+"""What the command line asks of a bench."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Options:
+    """n        how often to measure; None: each bench's own default
+    objects  how many objects; None: each bench's own default
+    seconds  how long to look at a cluster at rest
+    again    `up`: also measure a second one that has nothing to do
+    purge    `up`, `cold`: the local cluster and its data may be thrown away
+    profile  `restart5000`: file for the profile of one more run
+    """
+
+    n: int | None = None
+    objects: int | None = None
+    seconds: float = 60.0
+    again: bool = False
+    purge: bool = False
+    profile: str = ""
+
+
+class BenchError(Exception):
+    """The bench could not measure; the text says why."""
+
+
+def say(text: str) -> None:
+    """Progress, apart from the figures."""
+    print(f"   … {text}", file=sys.stderr, flush=True)

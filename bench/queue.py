@@ -1,0 +1,96 @@
+"""Cost of handling an object: our runtime against plain Kopf handlers, same objects, same API server, same run.
+
+How: N DatabaseAccounts that are up to date, on a real API server (etcd and kube-apiserver on loopback). Each side starts
+as a process of its own and handles all of them; CPU seconds (the process's own, by getrusage, after its imports) and
+wall time to the last one handled. CPU counts until the process is at rest, so watches that catch up, patches and their
+echoes are in it. The sides take turns within one run. What each side does:
+
+  ours, contract   the operator with the role `secrets`, as its pod runs it: lists and watches 7 kinds (N accounts and N
+                   Secrets), reads account, MariaDB and Secret, validates, compares digests, finds nothing to do
+  ours, bare       the same runtime with one kind and a controller that only reads its object: like an empty handler
+  kopf, restart    on.create, on.resume, on.update with an empty body, on objects that Kopf has handled before
+  kopf, first      the same at first sight of the objects
+  … status write   one change of the status an object: ours writes a status that tells of an older generation anew;
+                   Kopf's handler sets one field of the status
+
+Kopf runs with Events and scanning off and without a delete handler, which would add a finalizer and one more write.
+
+What would make it wrong: objects that are not up to date (checked: our side must end with N × unchanged and no write by
+the server's own count); a number so small that the constant cost of starting (about 0.3 s on our side) shows.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections import defaultdict
+from collections.abc import Iterator
+from typing import Any
+
+from bench.figure import Figure, Goal
+from bench.options import BenchError, Options, say
+from bench.process import run
+from bench.server import Server, api_server, outdate, seed
+
+Samples = dict[str, list[dict[str, Any]]]
+
+
+def side(server: Server, who: str, objects: int, *more: str) -> dict[str, Any]:
+    """Run one side; adds how many writes the API server counted meanwhile."""
+    before = server.writes()
+    argv = [sys.executable, "-m", "bench.side", who, "--kubeconfig", str(server.kubeconfig), f"--objects={objects}"]
+    found: dict[str, Any] = json.loads(run([*argv, *more]).output.splitlines()[-1])
+    found["writes"] = server.writes() - before
+    found["per_object"] = found["cpu_settled"] / objects * 1e3
+    say(
+        f"{who} {' '.join(more)}: {found['cpu_settled']:.2f} s CPU, {found['wall_done']:.2f} s, {found['writes']} writes"
+    )
+    return found
+
+
+def measure(options: Options) -> Iterator[Figure]:
+    count = options.objects or 1000
+    found: Samples = defaultdict(list)
+    with api_server() as server:
+        say(f"making {count} objects")
+        seed(server, count)
+        found["first"].append(side(server, "kopf", count))
+        for _ in range(options.n or 3):
+            found["contract"].append(unchanged(side(server, "operator", count, f"--news={2 * count}"), count))
+            found["bare"].append(side(server, "bare", count, f"--news={count}"))
+            found["restart"].append(side(server, "kopf", count))
+        for index in range(options.n or 3):
+            outdate(server)
+            found["contract status"].append(side(server, "operator", count, f"--news={2 * count}"))
+            found["kopf status"].append(side(server, "kopf", count, f"--status={1000 + index}"))
+    yield from _figures(found, count)
+
+
+def unchanged(found: dict[str, Any], count: int) -> dict[str, Any]:
+    """Refuse a sample in which our operator had something to do."""
+    if found["writes"] or found["outcomes"].get("database unchanged", 0) < count:
+        raise BenchError(f"the objects were not up to date: {found['writes']} writes, {found['outcomes']}")
+    return found
+
+
+def _figures(found: Samples, count: int) -> Iterator[Figure]:
+    def cost(name: str) -> list[float]:
+        return [sample["per_object"] for sample in found[name]]
+
+    def rate(name: str) -> list[float]:
+        return [count / sample["wall_done"] for sample in found[name]]
+
+    def writes(name: str) -> list[float]:
+        return [sample["writes"] / count for sample in found[name]]
+
+    ten = Goal(times=10)
+    pairs = (("bare", "restart", "no-op, bare"), ("contract", "restart", "no-op, contract"))
+    status = ("contract status", "kopf status", "one status write, contract")
+    for ours, theirs, what in (*pairs, status):
+        peer = "kopf"
+        yield Figure(f"{what}: CPU an object", "ms", cost(ours), ten, peer, cost(theirs))
+        yield Figure(f"{what}: handled", "objects/s", rate(ours), None, peer, rate(theirs))
+        yield Figure(f"{what}: API writes an object", "writes", writes(ours), None, peer, writes(theirs))
+    yield Figure("first sight, kopf alone: CPU an object", "ms", cost("first"), note=f"{writes('first')[0]:.1f} writes")
+    peaks = [sample["peak_mib"] for sample in found["contract"]]
+    yield Figure("peak memory, contract", "MiB", peaks, None, "kopf", [each["peak_mib"] for each in found["restart"]])

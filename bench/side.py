@@ -1,0 +1,223 @@
+"""One side of a comparison, as a process of its own: `python -m bench.side WHO --kubeconfig FILE --objects N`.
+
+operator  the operator as its pod runs it (main.operate), with the roles given
+bare      our runtime (KopfSource, KeyedQueue, Runtime) with one controller that looks at the object and wants nothing
+kopf      plain Kopf: on.create, on.resume and on.update of the same kind, with an empty body or (--status) one that sets
+          one field of the status. No Events, no logs below WARNING, no delete handler: all that is in Kopf's favour
+
+It ends when all objects have been handled and then, for one second, it needs less than 3 % of a core: so what trails
+(the watch that catches up, Kopf's patches and their echoes) is counted too. Prints one line of JSON.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import os
+import resource
+import sys
+import time
+from collections.abc import Callable, Coroutine
+from pathlib import Path
+from typing import Any
+
+LIMIT = 600.0
+QUIET, SHARE = 1.0, 0.03
+
+
+def cpu() -> float:
+    usage = resource.getrusage(resource.RUSAGE_SELF)
+    return usage.ru_utime + usage.ru_stime
+
+
+class Progress:
+    """handled  objects that are through. news  events that a watch brought"""
+
+    def __init__(self, objects: int) -> None:
+        self.objects = objects
+        self.keys: set[str] = set()
+        self.news = 0
+        self.enough_news = 0
+        self.outcomes: Callable[[], dict[str, float]] = dict
+        self.handled: Callable[[], int] = lambda: len(self.keys)
+
+    @property
+    def done(self) -> bool:
+        return self.handled() >= self.objects
+
+
+async def watch(progress: Progress, work: Coroutine[Any, Any, Any]) -> dict[str, Any]:
+    """Run until settled; seconds count from here, CPU seconds both from here and from the start of the process."""
+    before, start = cpu(), time.monotonic()
+    task = asyncio.create_task(work)
+    while not progress.done:
+        await _pause(task, 0.05, start)
+    done = {"cpu_done": cpu() - before, "cpu_process_done": cpu(), "wall_done": time.monotonic() - start}
+    while progress.news < progress.enough_news:
+        await _pause(task, 0.05, start)
+    while True:
+        mark, at = cpu(), time.monotonic()
+        await _pause(task, QUIET, start)
+        if (cpu() - mark) / (time.monotonic() - at) < SHARE:
+            break
+    return {
+        **done,
+        "cpu_settled": mark - before,
+        "cpu_process_settled": mark,
+        "wall_settled": at - start,
+        "handled": progress.handled(),
+        "news": progress.news,
+        "outcomes": progress.outcomes(),
+        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+    }
+
+
+async def _pause(task: asyncio.Task[Any], seconds: float, start: float) -> None:
+    await asyncio.sleep(seconds)
+    if task.done():
+        task.result()
+        raise RuntimeError("it ended by itself")
+    if time.monotonic() - start > LIMIT:
+        raise TimeoutError(f"not settled after {LIMIT:.0f} s")
+
+
+def operator(given: argparse.Namespace) -> dict[str, Any]:
+    from stackwright.main import Options, operate
+    from stackwright.runtime import metrics
+    from stackwright.runtime.reconcile import Runtime
+
+    progress = Progress(given.objects)
+    progress.enough_news = given.news
+    _count_news(Runtime, progress)
+
+    def outcomes() -> dict[str, float]:
+        return {
+            f"{sample.labels['kind']} {sample.labels['outcome']}": sample.value
+            for metric in metrics.RECONCILES.collect()
+            for sample in metric.samples
+            if sample.name.endswith("_total")
+        }
+
+    progress.outcomes = outcomes
+    progress.handled = lambda: int(sum(v for k, v in outcomes().items() if k.startswith("database ")))
+    roles = tuple(given.roles.split(","))
+    options = Options(roles=roles, kubeconfig=given.kubeconfig, log_level="WARNING")
+    return asyncio.run(watch(progress, operate(options)))
+
+
+def bare(given: argparse.Namespace) -> dict[str, Any]:
+    from dataclasses import dataclass
+
+    from stackwright.adapters.kubernetes import KubernetesCluster
+    from stackwright.api.contracts import DatabaseAccount
+    from stackwright.core.controller import Controller
+    from stackwright.core.plan import Key, Object, Plan
+    from stackwright.core.ports import Reader
+    from stackwright.main import ports
+    from stackwright.runtime import logs
+    from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+    from stackwright.runtime.queue import KeyedQueue
+    from stackwright.runtime.reconcile import Runtime
+    from stackwright.runtime.source import KopfSource
+
+    kind = DatabaseAccount.KIND
+    progress = Progress(given.objects)
+    progress.enough_news = given.news
+    _count_news(Runtime, progress)
+    logs.configure("WARNING")
+    os.environ["KUBECONFIG"] = given.kubeconfig
+
+    @dataclass(frozen=True)
+    class Seen:
+        obj: Object
+
+    async def observe(reader: Reader, key: Key, now: float) -> Seen | None:
+        obj = await reader.get(kind, key)
+        return None if obj is None else Seen(obj)
+
+    def decide(seen: Seen) -> Plan:
+        progress.keys.add(seen.obj["metadata"]["name"])
+        return Plan()
+
+    async def work() -> None:
+        cluster = KubernetesCluster.from_file(given.kubeconfig)
+        store = Store()
+        wired = ports(WriteThrough(store, cluster), given.kubeconfig)
+        controller = Controller("bare", "bare", kind, (), observe, decide)
+        loop = Runtime((controller,), wired, CachedReader(store, cluster), store, KeyedQueue())
+        await loop.load()
+        await asyncio.gather(KopfSource(kubeconfig=given.kubeconfig).run(loop.kinds, loop.on_event), loop.run())
+
+    return asyncio.run(watch(progress, work()))
+
+
+def _count_news(runtime: Any, progress: Progress) -> None:
+    original = runtime.on_event
+
+    def counted(self: Any, gone: bool, kind: Any, obj: Any) -> None:
+        progress.news += 1
+        original(self, gone, kind, obj)
+
+    runtime.on_event = counted
+
+
+def kopf(given: argparse.Namespace) -> dict[str, Any]:
+    import logging
+
+    import kopf
+
+    from stackwright.api.contracts import DatabaseAccount
+
+    kind = DatabaseAccount.KIND
+    place = (kind.group, kind.version, kind.plural)
+    progress = Progress(given.objects)
+    registry = kopf.OperatorRegistry()
+    logging.getLogger("kopf").setLevel(logging.WARNING)
+    os.environ["KUBECONFIG"] = given.kubeconfig
+
+    @kopf.on.create(*place, registry=registry)
+    @kopf.on.resume(*place, registry=registry)
+    @kopf.on.update(*place, registry=registry)
+    async def handle(name: str, patch: kopf.Patch, **_: Any) -> None:
+        if given.status:
+            patch.status["observedGeneration"] = given.status
+        progress.keys.add(name)
+
+    @kopf.on.login(registry=registry)
+    def login(**kwargs: Any) -> kopf.ConnectionInfo | None:
+        return kopf.login_with_kubeconfig(**kwargs)
+
+    settings = kopf.OperatorSettings()
+    settings.posting.enabled = False
+    settings.scanning.disabled = True
+    settings.watching.chunk_size = 500
+    work = kopf.operator(registry=registry, settings=settings, standalone=True, clusterwide=True)
+    return asyncio.run(watch(progress, work))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser()
+    parser.add_argument("who", choices=("operator", "bare", "kopf"))
+    parser.add_argument("--kubeconfig", required=True)
+    parser.add_argument("--objects", type=int, required=True)
+    parser.add_argument("--roles", default="secrets", help="operator: which roles")
+    parser.add_argument("--news", type=int, default=0, help="operator, bare: events that the watches must bring")
+    parser.add_argument("--status", type=int, default=0, help="kopf: set status.observedGeneration to this")
+    parser.add_argument("--profile", default="", help="file for a profile; the figures are then not to be used")
+    given = parser.parse_args()
+    work = {"operator": operator, "bare": bare, "kopf": kopf}[given.who]
+    if given.profile:
+        import cProfile
+
+        profile = cProfile.Profile(time.process_time)
+        found = profile.runcall(work, given)
+        profile.dump_stats(Path(given.profile))
+    else:
+        found = work(given)
+    print(json.dumps(found), flush=True)
+    os._exit(0)  # nothing is to be ended well
+
+
+if __name__ == "__main__":
+    sys.exit(main())

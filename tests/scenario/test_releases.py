@@ -1,0 +1,217 @@
+"""Helm releases that go wrong: refused, never ready, interrupted, removed."""
+
+import pytest
+from world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_world
+
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.kinds import STATEFULSET
+from stackwright.core.helmrecords import releases
+from stackwright.core.ports import NotYet, Refused
+
+pytestmark = pytest.mark.looptime
+MEMCACHED = {"services": ["~identity", "~database", "~messaging"]}
+RELEASE = (NAMESPACE, "openstack-memcached")
+
+
+def with_memory(amount: int) -> dict:
+    values = {"conf": {"memcached": {"memory": amount}}}
+    return {"features": MEMCACHED, "services": {"memcached": {"memcached": {"values": values}}}}
+
+
+def record(world: World):
+    return releases(world.helm._records(RELEASE))["openstack-memcached"]
+
+
+async def test_a_chart_that_helm_refuses_is_blocked_with_helms_words_on_every_level():
+    world = World()
+    world.helm.fail["memcached"] = Refused("helm upgrade: memcached/templates/x.yaml:3: nil pointer")
+    world.cloud(features=MEMCACHED)
+    await world.run(120)
+    for obj in (world.bundle("memcached"), world.osdpl):
+        status, reason, message = world.condition("Ready", obj)
+        assert (status, reason) == ("False", "BlockedRefused")
+        assert "nil pointer" in message
+    calls = len(world.helm.calls)
+    await world.run(600)
+    assert 5 <= len(world.helm.calls) - calls <= 15, "it is tried again about once a minute"
+    del world.helm.fail["memcached"]
+    await world.settle(patience=90)
+    assert world.ready()
+
+
+async def test_a_chart_that_is_refused_does_not_hold_up_the_releases_beside_it():
+    world = World()
+    world.helm.fail["keystoneclient"] = Refused("helm upgrade: broken")
+    world.cloud()
+    await world.run(60)
+    assert ("upgrade", (NAMESPACE, "openstack-keystone")) in world.helm.calls
+    assert world.condition("RabbitMQ")[0] == "True"
+    assert world.condition()[1] == "BlockedRefused"
+    assert world.condition("Ready", world.bundle("keystone"))[2] == "helm upgrade: broken"
+
+
+async def test_a_first_install_that_is_never_ready_stays_and_says_why():
+    world = World()
+    world.kubelet.broken["memcached"] = UNSCHEDULABLE
+    world.cloud(features=MEMCACHED)
+    await world.run(30)
+    assert world.condition("Ready", world.bundle("memcached"))[1] == "NotReady"
+    await world.run(700)
+    _, reason, message = world.condition("Ready", world.bundle("memcached"))
+    assert reason == "BlockedNotReady"
+    assert message == (
+        "Release openstack-memcached did not become ready in 600 s: StatefulSet memcached: "
+        "Pod memcached-0 cannot be scheduled: 0/1 nodes are available: too few cpu"
+    )
+    assert world.helm.calls == [("upgrade", RELEASE)]
+    world.kubelet.broken.clear()
+    world.kubelet.sync(STATEFULSET, "memcached")
+    await world.settle()
+    assert world.ready()
+
+
+async def test_an_upgrade_that_is_not_ready_in_time_is_rolled_back_and_not_tried_again_until_it_changes():
+    world = await ready_world(features=MEMCACHED)
+    before = record(world)
+    world.kubelet.broken["memcached"] = UNREADY
+    world.cloud(**with_memory(99))
+    await world.run(590)
+    assert world.helm.calls == [("upgrade", RELEASE)]
+    await world.run(20)
+    assert world.helm.calls == [("upgrade", RELEASE), ("rollback", RELEASE)]
+    world.kubelet.broken.clear()
+    world.kubelet.sync(STATEFULSET, "memcached")
+    await world.settle()
+    assert record(world).digest == before.digest
+    status, reason, message = world.condition()
+    assert (status, reason) == ("False", "BlockedRolledBack")
+    assert "did not become ready in 600 s" in message and "rolled back to revision 1" in message
+    writes = world.writes
+    await world.stop()
+    await world.run(3600)
+    assert world.writes == writes, "neither time nor a restart tries it again"
+    world.cloud(**with_memory(98))
+    await world.settle()
+    assert world.ready()
+    assert world.helm.calls[2:] == [("upgrade", RELEASE)]
+
+
+async def test_after_a_rollback_the_old_values_make_the_cloud_ready_again():
+    world = await ready_world(features=MEMCACHED)
+    world.kubelet.broken["memcached"] = UNREADY
+    world.cloud(**with_memory(99))
+    await world.run(620)
+    world.kubelet.broken.clear()
+    world.kubelet.sync(STATEFULSET, "memcached")
+    world.cloud(features=MEMCACHED)
+    await world.settle()
+    assert world.ready()
+    assert [verb for verb, _ in world.helm.calls] == ["upgrade", "rollback"]
+
+
+async def test_an_operator_killed_between_helm_and_its_report_still_rolls_back_in_time():
+    world = await ready_world(features=MEMCACHED)
+    world.kubelet.broken["memcached"] = UNREADY
+    await world.stop()
+    # As if helm had run for the new values and the operator had died before it wrote the status.
+    world.cloud(**with_memory(99))
+    await world.run(0.01)
+    status = world.bundle("memcached")["status"]
+    await world.run(2)
+    await world.stop()
+    world.cluster.put(HelmBundle.KIND, {**world.bundle("memcached"), "status": {**status}})
+    await world.run(620)
+    assert [verb for verb, _ in world.helm.calls] == ["upgrade", "rollback"]
+
+
+async def test_a_release_that_was_ready_is_never_rolled_back_for_a_pod_that_fails_later():
+    world = await ready_world(features=MEMCACHED)
+    world.kubelet.broken["memcached"] = UNREADY
+    world.kubelet.sync(STATEFULSET, "memcached")
+    await world.run(3600)
+    assert world.helm.calls == []
+    assert world.condition()[:2] == ("False", "NotReady")
+    world.kubelet.broken.clear()
+    world.kubelet.sync(STATEFULSET, "memcached")
+    await world.settle()
+    assert world.ready()
+
+
+@pytest.mark.parametrize("state", ["pending-install", "pending-upgrade", "pending-rollback"])
+async def test_the_record_of_a_helm_that_was_killed_is_removed_and_the_upgrade_done(state):
+    world = await ready_world(features=MEMCACHED)
+    await world.stop()
+    world.helm.record(RELEASE, 2, state, "half")
+    await world.settle()
+    assert world.ready()
+    assert world.helm.calls == [("upgrade", RELEASE)]
+    assert record(world).state == "deployed"
+
+
+async def test_a_release_that_the_api_server_refused_in_part_is_tried_again_once_a_minute():
+    world = await ready_world(features=MEMCACHED)
+    await world.stop()
+    world.helm.record(RELEASE, 2, "failed", record(world).digest)
+    await world.run(30)
+    assert world.helm.calls == []
+    assert world.condition("Ready", world.bundle("memcached"))[1] == "BlockedFailed"
+    await world.run(40)
+    assert world.helm.calls == [("upgrade", RELEASE)]
+    await world.settle()
+    assert world.ready()
+
+
+async def test_a_release_that_is_no_longer_in_the_bundle_is_uninstalled():
+    world = World()
+    release = {"chart": "memcached", "values": {}}
+    bundle = {"metadata": {"name": "mine", "namespace": NAMESPACE}, "spec": {"releases": [{**release, "name": "a"}, {**release, "name": "b"}]}}
+    world.cluster.put(HelmBundle.KIND, bundle)
+    await world.settle()
+    live = world.get(HelmBundle.KIND, "mine")
+    world.cluster.put(HelmBundle.KIND, {**live, "spec": {"releases": [{**release, "name": "a"}]}})
+    await world.settle()
+    assert ("uninstall", (NAMESPACE, "b")) in world.helm.calls
+    assert not world.helm._records((NAMESPACE, "b"))
+    assert world.get(HelmBundle.KIND, "mine")["status"]["releaseStatuses"].keys() == {"a"}
+
+
+async def test_a_release_in_another_namespace_is_found_there():
+    world = World()
+    release = {"name": "a", "chart": "memcached", "values": {}, "namespace": "elsewhere"}
+    world.cluster.put(HelmBundle.KIND, {"metadata": {"name": "mine", "namespace": NAMESPACE}, "spec": {"releases": [release]}})
+    await world.settle()
+    assert world.helm.calls == [("upgrade", ("elsewhere", "a"))]
+    assert world.ready(world.get(HelmBundle.KIND, "mine"))
+    world.delete(HelmBundle.KIND, "mine")
+    await world.settle()
+    assert world.helm.calls[1:] == [("uninstall", ("elsewhere", "a"))]
+    assert world.get(HelmBundle.KIND, "mine") is None
+
+
+async def test_a_bundle_that_cannot_be_uninstalled_says_why_and_goes_when_it_can(monkeypatch):
+    world = await ready_world(features=MEMCACHED)
+    real = world.helm.uninstall
+
+    async def cannot(release):
+        raise NotYet("helm uninstall: Kubernetes cluster unreachable")
+
+    monkeypatch.setattr(world.helm, "uninstall", cannot)
+    world.delete(HelmBundle.KIND, "openstack-memcached")
+    await world.run(20)
+    assert "cluster unreachable" in world.condition("Ready", world.bundle("memcached"))[2]
+    monkeypatch.setattr(world.helm, "uninstall", real)
+    await world.settle(patience=90)
+    assert world.ready()
+    assert world.bundle("memcached")["metadata"].get("deletionTimestamp") is None
+
+
+async def test_a_new_chart_of_a_new_operator_upgrades_the_release(monkeypatch):
+    world = await ready_world(features=MEMCACHED)
+    await world.stop()
+    import world as module
+
+    newer = {**SETTINGS.charts, "memcached": "newer"}
+    monkeypatch.setattr(module, "SETTINGS", type(SETTINGS)(SETTINGS.images, newer))
+    await world.settle()
+    assert world.helm.calls == [("upgrade", RELEASE)]
+    assert world.ready()

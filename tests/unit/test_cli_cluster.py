@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import typer
+
+from stackwright.cli.cluster import CliError, kubeconfig, run
+from stackwright.core.ports import NotYet
+
+
+@pytest.fixture
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path / "local"))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    return tmp_path
+
+
+def made(path: Path) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    return path
+
+
+def test_the_first_there_is(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(CliError) as caught:
+        kubeconfig(None)
+    for tried in ("local/kubeconfig", "home/.kube/config", "stackwright up"):
+        assert tried in str(caught.value)
+    default = made(home / "home/.kube/config")
+    assert kubeconfig(None) == default
+    local = made(home / "local/kubeconfig")
+    assert kubeconfig(None) == local
+    monkeypatch.setenv("KUBECONFIG", f"{home}/missing{os.pathsep}{made(home / 'env')}")
+    assert kubeconfig(None) == home / "env"
+    given = made(home / "given")
+    assert kubeconfig(given) == given
+
+
+def test_a_given_file_that_is_not_there_is_an_error(home: Path) -> None:
+    with pytest.raises(CliError, match="there is no such file"):
+        kubeconfig(home / "nowhere")
+
+
+def test_a_failure_is_a_sentence_and_an_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    async def unreachable() -> None:
+        raise NotYet("list Pod: the Kubernetes API cannot be reached: refused")
+
+    with pytest.raises(typer.Exit) as caught:
+        run(unreachable())
+    assert caught.value.exit_code == 1
+    assert "stackwright doctor" in capsys.readouterr().err
+
+
+def test_help_and_status_do_not_import_what_they_do_not_need() -> None:
+    """It is what makes them answer at once."""
+    heavy = "{'kopf', 'openstack', 'pymysql', 'cryptography', 'prometheus_client'}"
+    code = (
+        "import sys, stackwright.cli.app as app, stackwright.cli.cluster, stackwright.cli.output\n"
+        "assert 'pydantic' not in sys.modules and 'yaml' not in sys.modules\n"
+        "import stackwright.cli.status, stackwright.cli.world, stackwright.adapters.kubernetes\n"
+        f"assert not {heavy} & sys.modules.keys(), {heavy} & sys.modules.keys()\n"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,98 @@
+"""Commands as they are called: arguments, exit codes, and what goes to which stream."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from stackwright.api.kinds import NODE
+from stackwright.cli import cluster as cli_cluster
+from stackwright.cli.app import COMMANDS, app
+from stackwright.runtime.memory import MemoryCluster
+
+MANIFEST = """\
+apiVersion: lcm.mirantis.com/v1alpha1
+kind: OpenStackDeployment
+metadata: {name: cloud}
+spec: {openstack_version: epoxy, preset: core, size: single}
+"""
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryCluster:
+    """The commands' cluster is in memory, and there is no local one."""
+    memory = MemoryCluster()
+    memory.put(NODE, {"metadata": {"name": "node1", "labels": {"openstack-control-plane": "enabled"}}})
+
+    @asynccontextmanager
+    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
+        yield memory
+
+    (tmp_path / "kubeconfig").touch()
+    monkeypatch.setattr(cli_cluster, "connected", connected)
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+    monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path / "local"))
+    return memory
+
+
+def called(*words: str, stdin: str = "") -> Any:
+    return CliRunner().invoke(app, words, input=stdin)
+
+
+@pytest.mark.parametrize("name", ["plan", "apply", "status", "wait", "logs", "shell", "crds"])
+def test_each_command_has_help_with_its_examples(name: str) -> None:
+    assert name in COMMANDS
+    result = called(name, "--help")
+    assert result.exit_code == 0
+    assert f"    stackwright {name}" in result.stdout
+
+
+def test_apply_then_plan_then_status(cluster: MemoryCluster) -> None:
+    result = called("apply", "-f", "-", stdin=MANIFEST)
+    assert result.exit_code == 0
+    assert result.stdout.splitlines() == [
+        "Namespace openstack: created",
+        "OpenStackDeployment openstack/cloud: created",
+    ]
+    assert called("apply", "-f", "-", stdin=MANIFEST).stdout == "OpenStackDeployment openstack/cloud: unchanged\n"
+    result = called("plan")
+    assert result.exit_code == 2
+    assert "  + Keystone openstack/keystone  (for OpenStackDeployment openstack/cloud)" in result.stdout
+    result = called("status")
+    assert result.exit_code == 0
+    assert "the operator has not looked at it yet" in result.stdout
+    assert "No operator runs" in result.stdout
+
+
+def test_nothing_is_applied_when_a_document_is_wrong(cluster: MemoryCluster) -> None:
+    result = called("apply", "-f", "-", stdin=MANIFEST + "---\nkind: Keystone\n")
+    assert result.exit_code == 1
+    assert "Nothing was applied." in result.stderr
+    assert not cluster.writes
+
+
+def test_without_a_cloud_it_says_what_to_do(cluster: MemoryCluster) -> None:
+    assert "stackwright apply -f" in called("status").stdout
+    for words in (["plan"], ["wait"], ["plan", "--delete", "x"], ["status", "x"], ["logs", "nova"], ["shell"]):
+        result = called(*words)
+        assert (result.exit_code, result.stdout) == (1, ""), words
+        assert result.stderr.strip()
+
+
+def test_wrong_usage(cluster: MemoryCluster) -> None:
+    assert called("apply").exit_code == 2
+    assert called("status", "-o", "xml").exit_code == 2
+    assert called("nonsense").exit_code == 2
+
+
+def test_a_draft_changes_nothing(cluster: MemoryCluster) -> None:
+    called("apply", "-f", "-", stdin=MANIFEST.replace("size:", "draft: true, size:"))
+    result = called("plan")
+    assert result.exit_code == 0
+    assert "No changes." in result.stdout
+    assert "spec.draft is true" in result.stdout

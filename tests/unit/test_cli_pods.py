@@ -1,0 +1,64 @@
+"""Which pods `logs` and `shell` choose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stackwright.api.kinds import POD
+from stackwright.cli.cluster import CliError
+from stackwright.cli.logs import find_pods, streams_of
+from stackwright.cli.shell import client_pod
+from stackwright.runtime.memory import MemoryCluster
+
+
+def pod(name: str, application: str, *containers: str, ready: bool = True, **state: Any) -> dict[str, Any]:
+    states = [{"name": each, "state": state or {"running": {}}} for each in containers]
+    conditions = [{"type": "Ready", "status": str(ready)}]
+    labels = {"application": application, "component": "client"}
+    return {
+        "metadata": {"namespace": "openstack", "name": name, "labels": labels},
+        "status": {"phase": "Running", "conditions": conditions, "containerStatuses": states},
+    }
+
+
+def cluster(*pods: dict[str, Any]) -> MemoryCluster:
+    made = MemoryCluster()
+    for each in pods:
+        made.put(POD, each)
+    return made
+
+
+async def test_pods_by_service_by_program_and_by_name() -> None:
+    there = cluster(pod("api", "keystone", "k"), pod("client", "keystoneclient", "c"), pod("db", "mariadb", "m"))
+
+    async def names(what: str) -> list[str]:
+        return [each["metadata"]["name"] for each in await find_pods(there, what, "openstack")]
+
+    assert await names("identity") == await names("keystone") == ["api", "client"]
+    assert await names("database") == ["db"]
+    assert await names("client") == ["client"]
+    with pytest.raises(CliError, match="there are pods of: keystone, keystoneclient, mariadb"):
+        await names("nova")
+
+
+def test_a_single_log_needs_no_prefix() -> None:
+    assert [each.prefix for each in streams_of([pod("a", "x", "one")], None)[0]] == [""]
+    assert [each.prefix for each in streams_of([pod("a", "x", "one", "two")], None)[0]] == ["a/one", "a/two"]
+    assert [each.container for each in streams_of([pod("a", "x", "one", "two")], "two")[0]] == ["two"]
+
+
+def test_a_container_that_has_not_begun_tells_why() -> None:
+    waiting = pod("a", "x", "one", ready=False, waiting={"reason": "ImagePullBackOff"})
+    found, silent = streams_of([waiting], None)
+    assert not found
+    assert "ImagePullBackOff" in silent[0]
+
+
+async def test_the_client_pod_must_be_ready() -> None:
+    assert await client_pod(cluster(pod("c", "keystoneclient", "c")), "openstack") == "c"
+    with pytest.raises(CliError, match="does not pass its readiness probe"):
+        await client_pod(cluster(pod("c", "keystoneclient", "c", ready=False)), "openstack")
+    with pytest.raises(CliError, match="HelmBundle openstack/openstack-keystone: it does not exist"):
+        await client_pod(cluster(), "openstack")

@@ -1,0 +1,125 @@
+"""From the objects of a cloud to the tree that `status` shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.kinds import DEPLOYMENT, POD
+from stackwright.api.services import Keystone, MariaDB
+from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, Node, flat, lines, troubles
+from stackwright.cli.world import World, trees
+
+NOW = 1_750_000_000.0
+AT = "2025-06-15T15:05:40Z"  # 60 s before NOW
+
+
+def ready(status: str = "True", reason: str = "Ready", message: str = "", **more: Any) -> dict[str, Any]:
+    condition = {"type": "Ready", "status": status, "reason": reason, "message": message}
+    return {"conditions": [{**condition, "observedGeneration": 1, "lastTransitionTime": AT}], **more}
+
+
+def obj(kind: str, name: str, owner: str = "", **more: Any) -> dict[str, Any]:
+    meta: dict[str, Any] = {"namespace": "openstack", "name": name, "uid": f"{kind}-{name}", "generation": 1}
+    meta["creationTimestamp"] = AT
+    if owner:
+        meta["ownerReferences"] = [{"uid": owner}]
+    meta |= more.pop("metadata", {})
+    return {"kind": kind, "metadata": meta, **more}
+
+
+def crashing() -> list[dict[str, Any]]:
+    labels = {"app.kubernetes.io/instance": "openstack-keystone", "application": "keystone"}
+    selector = {"matchLabels": {"application": "keystone"}}
+    deployment = obj(
+        "Deployment", "keystone-api", metadata={"labels": labels}, spec={"replicas": 2, "selector": selector}
+    )
+    deployment["status"] = {"observedGeneration": 1, "replicas": 2, "readyReplicas": 1, "updatedReplicas": 2}
+    good = obj("Pod", "keystone-api-a", metadata={"labels": labels}, spec={"nodeName": "node1"})
+    good["status"] = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    bad = obj("Pod", "keystone-api-b", metadata={"labels": labels})
+    waiting = {"reason": "CrashLoopBackOff", "message": "back-off 10s restarting"}
+    state = {"waiting": waiting}
+    last = {"terminated": {"exitCode": 1}}
+    bad["status"] = {
+        "phase": "Running",
+        "containerStatuses": [{"name": "keystone", "restartCount": 3, "state": state, "lastState": last}],
+    }
+    return [deployment, good, bad]
+
+
+def world() -> World:
+    deployment, good, bad = crashing()
+    cloud = obj(
+        "OpenStackDeployment", "cloud", status=ready("False", "NotReady", "Keystone: a pod crashes", progress="1/2")
+    )
+    release = {"name": "openstack-keystone", "chart": "keystone"}
+    bundle = obj("HelmBundle", "openstack-keystone", "Keystone-keystone", spec={"releases": [release]})
+    bundle["status"] = ready("False", "NotReady", "a pod crashes", releaseStatuses={release["name"]: {"revision": 2}})
+    return World(
+        NOW,
+        {
+            OpenStackDeployment.KIND: [cloud],
+            Keystone.KIND: [
+                obj("Keystone", "keystone", cloud["metadata"]["uid"], status=ready("False", "x", "a pod crashes"))
+            ],
+            MariaDB.KIND: [obj("MariaDB", "mariadb", cloud["metadata"]["uid"], status=ready())],
+            HelmBundle.KIND: [bundle],
+            DEPLOYMENT: [deployment],
+            POD: [good, bad],
+        },
+    )
+
+
+def test_the_tree_goes_from_the_cloud_to_the_pod_with_the_cause() -> None:
+    [tree] = trees(world())
+    assert lines(tree) == [
+        "… OpenStackDeployment openstack/cloud  (1/2, 60s): Keystone: a pod crashes",
+        "├─ ✓ MariaDB openstack/mariadb  (60s)",
+        "└─ … Keystone openstack/keystone  (60s): a pod crashes",
+        "   └─ … HelmBundle openstack/openstack-keystone  (60s): a pod crashes",
+        "      └─ … release openstack-keystone  (revision 2)",
+        "         └─ ✗ Deployment keystone-api  (1/2)",
+        "            ├─ ✓ Pod keystone-api-a  (60s, on node1)",
+        "            └─ ✗ Pod keystone-api-b  (60s, 3 restarts): container keystone: CrashLoopBackOff; "
+        "last exit code 1: back-off restarting",
+    ]
+
+
+def test_troubles_leave_out_what_is_ready() -> None:
+    [tree] = trees(world())
+    bad = troubles(tree)
+    assert bad is not None
+    assert not any(node.state == READY for _, node in flat([bad]))
+    assert troubles(Node(READY, "x")) is None
+
+
+def test_an_old_answer_of_the_operator_is_not_ready() -> None:
+    cloud = obj("OpenStackDeployment", "cloud", metadata={"generation": 2}, status=ready())
+    [tree] = trees(World(NOW, {OpenStackDeployment.KIND: [cloud]}))
+    assert (tree.state, tree.message) == (BUSY, "the operator has not looked at its last change yet")
+
+
+def test_blocked_and_unseen_and_going() -> None:
+    objects = [
+        obj("OpenStackDeployment", "a", status=ready("False", "BlockedInvalidSpec", "spec.x: wrong")),
+        obj("OpenStackDeployment", "b"),
+        obj("OpenStackDeployment", "c", metadata={"deletionTimestamp": AT}, status=ready()),
+    ]
+    found = trees(World(NOW, {OpenStackDeployment.KIND: objects}))
+    assert [node.state for node in found] == [BLOCKED, "unknown", BUSY]
+    assert [node.title for node in trees(World(NOW, {OpenStackDeployment.KIND: objects}), "b")] == [
+        "OpenStackDeployment openstack/b"
+    ]
+
+
+def test_a_service_of_nobody_is_a_tree_of_its_own() -> None:
+    found = trees(World(NOW, {Keystone.KIND: [obj("Keystone", "mine", status=ready())]}))
+    assert [node.title for node in found] == ["Keystone openstack/mine"]
+
+
+def test_as_data() -> None:
+    [tree] = trees(world())
+    data = tree.as_dict()
+    assert (data["what"], data["state"], len(data["children"])) == ("OpenStackDeployment openstack/cloud", BUSY, 2)
