@@ -22,7 +22,7 @@ from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
 
-LIMIT = 600.0
+LIMIT = 10.0
 QUIET, SHARE = 1.0, 0.03
 
 

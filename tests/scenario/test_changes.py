@@ -45,9 +45,10 @@ async def test_a_service_that_is_wanted_again_comes_back():
     world.cloud()
     await world.settle()
     assert world.ready()
-    assert world.sql.users[("mariadb.openstack.svc", "keystone")] == secret_data(
-        world.get(SECRET, "keystone-database")
-    )["password"]
+    assert (
+        world.sql.users[("mariadb.openstack.svc", "keystone")]
+        == secret_data(world.get(SECRET, "keystone-database"))["password"]
+    )
 
 
 async def test_audit_events_ask_for_a_messaging_account_and_without_them_it_goes():

@@ -164,7 +164,10 @@ async def test_a_release_that_the_api_server_refused_in_part_is_tried_again_once
 async def test_a_release_that_is_no_longer_in_the_bundle_is_uninstalled():
     world = World()
     release = {"chart": "memcached", "values": {}}
-    bundle = {"metadata": {"name": "mine", "namespace": NAMESPACE}, "spec": {"releases": [{**release, "name": "a"}, {**release, "name": "b"}]}}
+    bundle = {
+        "metadata": {"name": "mine", "namespace": NAMESPACE},
+        "spec": {"releases": [{**release, "name": "a"}, {**release, "name": "b"}]},
+    }
     world.cluster.put(HelmBundle.KIND, bundle)
     await world.settle()
     live = world.get(HelmBundle.KIND, "mine")
@@ -178,7 +181,9 @@ async def test_a_release_that_is_no_longer_in_the_bundle_is_uninstalled():
 async def test_a_release_in_another_namespace_is_found_there():
     world = World()
     release = {"name": "a", "chart": "memcached", "values": {}, "namespace": "elsewhere"}
-    world.cluster.put(HelmBundle.KIND, {"metadata": {"name": "mine", "namespace": NAMESPACE}, "spec": {"releases": [release]}})
+    world.cluster.put(
+        HelmBundle.KIND, {"metadata": {"name": "mine", "namespace": NAMESPACE}, "spec": {"releases": [release]}}
+    )
     await world.settle()
     assert world.helm.calls == [("upgrade", ("elsewhere", "a"))]
     assert world.ready(world.get(HelmBundle.KIND, "mine"))

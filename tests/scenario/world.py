@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import copy
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -38,6 +37,7 @@ from stackwright.runtime.memory import (
     SeededEntropy,
     faulty,
 )
+from stackwright.runtime.memory.cluster import copy
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Item, Runtime
 
@@ -46,9 +46,7 @@ NAME = "cloud"
 START = 1_750_000_000.0
 CONTROL_PLANE = {"openstack-control-plane": "enabled"}
 IMAGES = ("keystone", "keystoneclient", "mariadb", "rabbitmq", "memcached")
-SETTINGS = Settings(
-    {name: f"example.org/{name}:1" for name in IMAGES}, {name: f"digest-of-{name}" for name in IMAGES}
-)
+SETTINGS = Settings({name: f"example.org/{name}:1" for name in IMAGES}, {name: f"digest-of-{name}" for name in IMAGES})
 # Chart → its workloads: (kind, name, component).
 WORKLOADS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "mariadb": (("StatefulSet", "mariadb-server", "server"),),
@@ -83,13 +81,16 @@ def workloads(chart: str, values: Mapping[str, Any]) -> list[Object]:
 
 
 class LoopClock:
-    """The time of day, moved by the loop only."""
+    """The time of day, moved by the loop only; it stands still until an operator is started for the first time."""
 
     def __init__(self, now: float = START) -> None:
-        self._start = now - asyncio.get_running_loop().time()
+        self._now, self._start = now, 0.0
+
+    def go(self) -> None:
+        self._start = self._start or self._now - asyncio.get_running_loop().time()
 
     def now(self) -> float:
-        return self._start + asyncio.get_running_loop().time()
+        return self._start + asyncio.get_running_loop().time() if self._start else self._now
 
 
 class Kubelet:
@@ -108,7 +109,11 @@ class Kubelet:
             for pod in self._cluster.all(POD, obj["metadata"]["namespace"]):
                 if pod["metadata"]["ownerReferences"][0]["uid"] == uid:
                     self._cluster.remove(POD, (pod["metadata"]["namespace"], pod["metadata"]["name"]))
-        elif self._seen.get((uid, name)) != obj["metadata"]["generation"]:
+        elif (
+            (obj.get("status") or {}).get("observedGeneration")
+            != obj["metadata"]["generation"]
+            != self._seen.get((uid, name))
+        ):
             self._seen[uid, name] = obj["metadata"]["generation"]
             asyncio.get_running_loop().call_later(self.start, self.sync, kind, name, obj["metadata"]["namespace"])
 
@@ -167,6 +172,7 @@ class World:
         self._runtime: Runtime | None = None
         self._task: asyncio.Task[None] | None = None
         self.cluster.subscribe(self.kubelet.notice)
+        self.cluster.subscribe(self._collect)
         self.cluster.subscribe(self._watch)
         for index in range(nodes):
             self.node(f"node-{index + 1}", CONTROL_PLANE)
@@ -175,9 +181,7 @@ class World:
 
     async def start(self, fuse: Fuse | None = None) -> None:
         """A new process: nothing of the last one is left but what it wrote."""
-        ports = Ports(
-            self.cluster, self.helm, self.sql, self.broker, self.identity, self.clock, self.entropy
-        )
+        ports = Ports(self.cluster, self.helm, self.sql, self.broker, self.identity, self.clock, self.entropy)
         if fuse:
             ports = faulty(ports, fuse)
         store = Store()
@@ -189,6 +193,10 @@ class World:
         runtime = _Counting(controllers(SETTINGS), wired, CachedReader(store, direct), store, queue)
         runtime.log = self.reconciles
         self._runtime = runtime
+        self.clock.go()
+        for kind in KINDS.values():
+            for obj in self.cluster.all(kind):
+                self.kubelet.notice("ADDED", kind, obj)
         await runtime.load()
         self._task = asyncio.create_task(runtime.run(self._workers))
 
@@ -210,15 +218,16 @@ class World:
             await self.start()
         loop = asyncio.get_running_loop()
         end = loop.time() + limit
-        quiet = 0.0
+        quiet, before = 0.0, (0, 0)
         while loop.time() < end:
             assert self._runtime is not None and self._task is not None
             if self._task.done():
                 raise _crash_of(self._task)
             queue = self._runtime.queue
             due = queue.next_due()
-            if not queue.idle or (due is not None and due < loop.time() + patience):
-                quiet = 0.0
+            now = (self.cluster._version, len(self.reconciles))
+            if now != before or not queue.idle or (due is not None and due < loop.time() + patience):
+                quiet, before = 0.0, now
             elif quiet > max(self.kubelet.start, self._latency) + 1:
                 return
             step = 0.5 if due is None or quiet else max(0.001, min(0.5, due - loop.time()))
@@ -252,16 +261,20 @@ class World:
         for mine, theirs in ((self.cluster, other.cluster), (self.helm, other.helm)):
             for name in ("_objects", "_hidden", "_version", "_uids", "_charts"):
                 if hasattr(mine, name):
-                    setattr(theirs, name, copy.deepcopy(getattr(mine, name)))
+                    setattr(theirs, name, copy(getattr(mine, name)))
         other.sql.users, other.sql.databases = dict(self.sql.users), set(self.sql.databases)
         other.broker.users, other.broker.vhosts = dict(self.broker.users), set(self.broker.vhosts)
         other.identity.users, other.identity.catalog = dict(self.identity.users), dict(self.identity.catalog)
         other.entropy = SeededEntropy(1)
         other.kubelet.__dict__ |= {"broken": dict(self.kubelet.broken), "start": self.kubelet.start}
-        for kind in KINDS.values():
-            for obj in other.cluster.all(kind):
-                other.kubelet.notice("ADDED", kind, obj)
         return other
+
+    def _collect(self, event: str, kind: Kind, obj: Object) -> None:
+        """The garbage collector also takes what is made for an owner that is gone already."""
+        owners = {reference["uid"] for reference in obj["metadata"].get("ownerReferences") or ()}
+        if event == "ADDED" and owners and not owners & self.cluster._uids_here():
+            key = (obj["metadata"]["namespace"], obj["metadata"]["name"])
+            asyncio.get_running_loop().call_later(1.0, self.cluster.remove, kind, key)
 
     # What users and others do.
 
@@ -269,7 +282,9 @@ class World:
         condition = {"type": "Ready", "status": "True" if ready else "Unknown", "reason": "KubeletReady"}
         if not ready:
             condition |= {"reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}
-        self.cluster.put(NODE, {"metadata": {"name": name, "labels": dict(labels)}, "status": {"conditions": [condition]}})
+        self.cluster.put(
+            NODE, {"metadata": {"name": name, "labels": dict(labels)}, "status": {"conditions": [condition]}}
+        )
 
     def cloud(self, **spec: Any) -> Object:
         """Write the OpenStackDeployment, as `kubectl apply` does."""
@@ -370,15 +385,17 @@ async def ready_world(**spec: Any) -> World:
 
 _VOLATILE = {
     "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "observedGeneration",
-    "lastTransitionTime", "digest", "data", "revision", "stackwright.dev/digest", "stackwright.dev/rotated-at",
+    "lastTransitionTime", "digest", "data", "revision", "readyRevision", "stackwright.dev/digest", "stackwright.dev/rotated-at",
 }  # fmt: skip
 
 
 def _normal(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: sorted(found) if key == "data" else _normal(found) for key, found in sorted(value.items())
-                if key not in _VOLATILE or key == "data"}
-    return [_normal(each) for each in value] if isinstance(value, list) else value
+    if isinstance(value, list):
+        return sorted((_normal(each) for each in value), key=str)
+    if not isinstance(value, dict):
+        return value
+    kept = {name: _normal(found) for name, found in sorted(value.items()) if name not in _VOLATILE}
+    return {**kept, "data": sorted(value["data"])} if isinstance(value.get("data"), dict) else kept
 
 
 class _Counting(Runtime):

@@ -17,6 +17,7 @@ from stackwright.api.meta import Resource
 
 Schema = dict[str, Any]
 KEEP = "x-kubernetes-preserve-unknown-fields"
+ATOMIC = "x-kubernetes-map-type"
 MARK = "x-stackwright-unsupported"
 _DROPPED = ("title", "default", "additionalProperties", "discriminator", MARK)
 
@@ -80,7 +81,8 @@ def structural(schema: Schema, definitions: Schema, *, keep: bool = False) -> Sc
     if MARK in node:
         return {"description": node.get("description", ""), "type": node[MARK], **_kept(node[MARK])}
     if node.get(KEEP):
-        return {"description": node.get("description", ""), KEEP: True, **_kept(node.get("type"))}
+        kept = {"description": node.get("description", ""), KEEP: True, **_kept(node.get("type"))}
+        return {**kept, ATOMIC: node[ATOMIC]} if ATOMIC in node else kept
     out = {key: value for key, value in node.items() if key not in _DROPPED}
     if (default := node.get("default")) not in (None, "", {}, []) and not isinstance(default, dict):
         out["default"] = default

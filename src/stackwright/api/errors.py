@@ -33,7 +33,7 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
 
 def _is_union_branch(part: Any) -> bool:
     """Pydantic names the branch of a union in the path (`str`, a model's name); a user never wrote it."""
-    return isinstance(part, str) and (part in {"str", "dict", "list"} or part[:1].isupper() and part.isidentifier())
+    return isinstance(part, str) and (part in {"str", "dict", "list"} or (part[:1].isupper() and part.isidentifier()))
 
 
 def _fields(model: Any, path: list[Any]) -> list[str]:

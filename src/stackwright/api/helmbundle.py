@@ -12,7 +12,12 @@ from pydantic import Field
 
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
 
-FreeForm = Annotated[dict[str, Any], Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True})]
+# Atomic: the last writer owns all of it. A map that is emptied field by field would otherwise become null, and Helm
+# reads null as "delete the default".
+FreeForm = Annotated[
+    dict[str, Any],
+    Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-map-type": "atomic"}),
+]
 
 
 class HelmRelease(Model):

@@ -48,7 +48,8 @@ def owned(
             "name": key[1],
             "namespace": key[0],
             "labels": {**MANAGED, OWNER: owner_label(owner), **(labels or {})},
-            "annotations": {DIGEST: digest(body, dict(labels or {}))},
+            # With the owner's identity: what an earlier owner of that name left is about to be collected.
+            "annotations": {DIGEST: digest(body, dict(labels or {}), owner["metadata"]["uid"])},
             "ownerReferences": [owner_reference(owner)],
         },
     }
@@ -65,6 +66,11 @@ def ensure(kind: Kind, desired: Object, current: Object | None) -> tuple[Apply, 
     if not covers(current.get("spec"), desired.get("spec")):
         return (Apply(kind, desired, "edited by someone else"),)
     return ()
+
+
+def belongs(obj: Object | None, uid: str) -> bool:
+    """Whether an object is owned by just this object; one of an earlier owner of that name is about to be collected."""
+    return any(ref.get("uid") == uid for ref in ((obj or {}).get("metadata") or {}).get("ownerReferences") or ())
 
 
 def covers(current: Any, desired: Any) -> bool:

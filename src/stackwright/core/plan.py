@@ -111,7 +111,8 @@ class EnsureSecret(Action):
 
     @property
     def digest(self) -> str:
-        return digest(self.generated, dict(self.fixed), dict(self.templates), dict(self.labels))
+        owner = self.owner["metadata"]["uid"]  # what an earlier owner of that name left is about to be collected
+        return digest(self.generated, dict(self.fixed), dict(self.templates), dict(self.labels), owner)
 
 
 @dataclass(frozen=True)

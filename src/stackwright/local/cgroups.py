@@ -64,8 +64,8 @@ def _delegate(path: Path) -> None:
                 (path / "cgroup.subtree_control").write_text(f"+{name}")
             except OSError as refused:
                 raise LocalError(
-                    f"The cgroup {path} does not pass on the controller {name} ({refused.strerror}): processes are in it. "
-                    "Inside a container, move them into a child cgroup first."
+                    f"The cgroup {path} does not pass on the controller {name} ({refused.strerror}): "
+                    "processes are in it. Inside a container, move them into a child cgroup first."
                 ) from refused
 
 

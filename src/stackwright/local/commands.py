@@ -51,6 +51,11 @@ def run(
     return done.stdout
 
 
+def bound(argv: Sequence[str | Path]) -> list[str | Path]:
+    """The same command, killed by the kernel when we die: nobody must go on writing behind a successor's back."""
+    return ["setpriv", "--pdeathsig", "KILL", "--", *argv]
+
+
 def succeeds(argv: Sequence[str | Path], *, limit: float = 60) -> bool:
     """For questions whose answer is an exit code, and removals that may find nothing."""
     try:

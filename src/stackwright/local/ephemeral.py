@@ -16,7 +16,7 @@ from pathlib import Path
 
 from stackwright.local import flags, identities, pki, tools
 from stackwright.local.api import Api
-from stackwright.local.commands import LocalError, tail
+from stackwright.local.commands import LocalError, bound, tail
 from stackwright.local.waiting import wait_for
 
 
@@ -69,7 +69,7 @@ def _child(argv: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     if not program.exists():
         raise LocalError(f"{argv[0]} is not built; call `stackwright up --bare` once")
     with (folder / f"{argv[0]}.log").open("wb") as log:
-        process = subprocess.Popen([program, *argv[1:]], stdout=log, stderr=log, start_new_session=True)
+        process = subprocess.Popen(bound([program, *argv[1:]]), stdout=log, stderr=log, start_new_session=True)
     try:
         yield process
     finally:

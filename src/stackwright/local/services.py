@@ -76,7 +76,7 @@ def ensure(cluster: LocalCluster, *wanted: Service) -> list[str]:
     """Bring services into the wanted state. Returns the names of those which were started or restarted."""
     changed = [service for service in wanted if not _is_same(cluster, service)]
     for service in reversed(changed):  # what was started last needs the others to end well
-        _end(folder(cluster, service.name))
+        end(folder(cluster, service.name))
     for service in wanted:
         cgroups.ensure(service.cgroup)
     for service in changed:
@@ -163,7 +163,7 @@ def order_stop(cluster: LocalCluster, name: str) -> None:
     succeeds(["s6-svc", "-d", folder(cluster, name)])
 
 
-def _end(place: Path) -> None:
+def end(place: Path) -> None:
     """Ask it to end, and wait; s6 kills it when it takes too long (which it would not do on a mere restart)."""
     if _supervised(place) is None:
         limit = STOP_LIMIT_MS + 2000
@@ -175,7 +175,7 @@ def stop(cluster: LocalCluster, name: str) -> None:
     place = folder(cluster, name)
     if not place.exists():
         return
-    _end(place)
+    end(place)
     gone = cluster.run / f"{name}.removed-{time.time_ns()}"
     place.rename(gone)
     succeeds(["s6-svscanctl", "-an", cluster.services])

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Protocol
 
 from stackwright.local import node_config, tools
-from stackwright.local.commands import LocalError, Report, quiet, run, succeeds, tail
+from stackwright.local.commands import LocalError, Report, bound, quiet, run, succeeds, tail
 from stackwright.local.config import LocalCluster, Node
 from stackwright.local.waiting import wait_for
 
@@ -103,6 +103,7 @@ def clone(source: Path, target: Path) -> None:
     """Clone a containerd root that nobody uses. Complete or absent: built aside, then renamed."""
     new = target.with_name(target.name + ".cloning")
     shutil.rmtree(new, ignore_errors=True)
+    new.mkdir(parents=True, mode=0o711)
     for part in LINKED:
         if (source / part).is_dir():
             (new / part).parent.mkdir(parents=True, exist_ok=True, mode=0o711)
@@ -111,15 +112,14 @@ def clone(source: Path, target: Path) -> None:
         if (source / part).exists():
             (new / part).parent.mkdir(parents=True, exist_ok=True, mode=0o711)
             shutil.copy2(source / part, new / part)
-    new.mkdir(parents=True, exist_ok=True, mode=0o711)
     new.rename(target)
 
 
 def _link_or_copy(source: Path, target: Path) -> None:
     # cp, not Python: it keeps devices (whiteouts), owners and extended attributes (opaque directories).
-    if not succeeds(["cp", "-a", "--link", source, target], limit=600):
+    if not succeeds(bound(["cp", "-a", "--no-target-directory", "--link", source, target]), limit=600):
         shutil.rmtree(target, ignore_errors=True)  # another file system: no links across
-        run(["cp", "-a", "--reflink=auto", source, target], limit=1800)
+        run(bound(["cp", "-a", "--no-target-directory", "--reflink=auto", source, target]), limit=1800)
 
 
 def load(images: Sequence[Image], nodes: Sequence[Node], cluster: LocalCluster | None = None) -> list[str]:
@@ -169,7 +169,7 @@ class Runtime:
         config.write_text(node_config.store_containerd(self.root, self._home / "state", self.socket))
         log = self._home / "log"
         with log.open("wb") as out:
-            command: list[str | Path] = [tools.binary("containerd", self.cluster), "--config", config]
+            command = bound([tools.binary("containerd", self.cluster), "--config", config])
             self._process = subprocess.Popen(command, stdout=out, stderr=out, start_new_session=True)
         wait_for("containerd of the image store", lambda: self._unready(log), limit=30, log=log)
         return self

@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 
 from stackwright import assets
-from stackwright.local.commands import LocalError, Report, quiet, run
+from stackwright.local.commands import LocalError, Report, bound, quiet, run
 from stackwright.local.config import LocalCluster
 
 GO_VERSION = (1, 26)
@@ -135,7 +135,7 @@ def build(cluster: LocalCluster, tool: Tool, go: Path, report: Report) -> None:
     for name, package in tool.packages.items():
         report(f"{name} from tools/{tool.module} (minutes the first time)")
         command: list[str | Path] = [go, "build", "-trimpath", "-ldflags", flags, "-o", new / name, package]
-        run(command, limit=BUILD_LIMIT, env=env, cwd=where)
+        run(bound(command), limit=BUILD_LIMIT, env=env, cwd=where)
     for alias, target in tool.aliases:
         (new / alias).symlink_to(target)
     new.rename(place)

@@ -6,6 +6,7 @@ its keys. A write goes through and its answer is put in, so that a controller se
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,6 +19,8 @@ from stackwright.core.ports import Cluster, Reader
 # The watch of Secrets is limited to those with our label, so a Secret that is not here may still exist.
 PARTIAL = (SECRET,)
 _KEPT_OF_PODS = ("nodeName",)
+# Deletions of which a late answer could still speak; an answer is late by milliseconds.
+REMEMBERED = 10_000
 
 
 def slim(kind: Kind, obj: Object) -> Object:
@@ -39,6 +42,7 @@ class Store:
     def __init__(self) -> None:
         self._objects: dict[Kind, dict[str, dict[Key, Object]]] = {}
         self._told: dict[tuple[Kind, Key], tuple[str, int]] = {}  # uid and version
+        self._gone: OrderedDict[tuple[Kind, Key], int] = OrderedDict()  # version at which it was last deleted
 
     def watch(self, kind: Kind) -> None:
         self._objects.setdefault(kind, {})
@@ -75,6 +79,8 @@ class Store:
         """Keep an object, unless what is here is the same or newer."""
         if kind in self._objects:
             key = key_of(obj)
+            if _version(obj) <= self._gone.get((kind, key), -1):
+                return  # the answer of a write that was overtaken by the news of the deletion
             space = self._objects[kind].setdefault(key[0], {})
             if key not in space or _version(obj) > _version(space[key]):
                 space[key] = slim(kind, obj)
@@ -87,6 +93,9 @@ class Store:
             del space[key]
         if self._told.get((kind, key), ("", 0))[0] == uid:
             del self._told[kind, key]
+        self._gone[kind, key] = max(_version(obj), self._gone.pop((kind, key), -1))
+        while len(self._gone) > REMEMBERED:
+            self._gone.popitem(last=False)
 
 
 def _version(obj: Object) -> int:

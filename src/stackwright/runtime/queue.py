@@ -8,6 +8,7 @@ clock, so tests run it under simulated time.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import heapq
 import itertools
 from collections import deque
@@ -87,10 +88,10 @@ class KeyedQueue(Generic[T]):
             self._wake.clear()
             due = self._delayed[0][0] if self._delayed else None
             timeout = None if due is None else max(0.0, due - asyncio.get_running_loop().time())
-            try:
-                await asyncio.wait_for(self._wake.wait(), timeout)
-            except TimeoutError:
-                continue
+            # Not wait_for: in Python 3.11 it swallows a cancellation that comes together with the event.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(timeout):
+                    await self._wake.wait()
 
     def _promote(self) -> None:
         now = asyncio.get_running_loop().time() + TICK

@@ -84,7 +84,8 @@ class Runtime:
                 self.queue.add(item, requeue)
         except Conflict:
             outcome = "conflict"
-            self.queue.add(item, 0.05)
+            self.queue.retry(item)
+            await self._look_again(controller.kind, key)
         except (NotYet, Refused) as error:
             outcome = "waiting" if isinstance(error, NotYet) else "refused"
             delay = self.queue.retry(item)
@@ -129,6 +130,18 @@ class Runtime:
                 return False
             raise
 
+    async def _look_again(self, kind: Kind, key: Key) -> None:
+        """A conflict means that our picture is old; a deletion that no watch told of would never mend itself."""
+        known = self.store.get(kind, key)
+        try:
+            current = await self.ports.cluster.get(kind, key)
+        except (NotYet, Refused):
+            return  # it is tried again anyway
+        if current is not None:
+            self.store.keep(kind, current)
+        elif known is not None:
+            self.on_event(True, kind, known)
+
     async def load(self, kinds: Iterable[Kind] | None = None) -> None:
         """List every watched kind into the store and queue all that is new; also finds what a watch has missed."""
         for kind in kinds or self.kinds:
@@ -143,16 +156,22 @@ class Runtime:
                 if gone is not None and await self.ports.cluster.get(kind, key) is None:
                     self.on_event(True, kind, gone)
 
-    async def run(self, workers: int = 8, resync: float = 600.0) -> None:
-        """Work until cancelled; a crash of one worker ends all."""
+    async def run(self, workers: int = 8, settle: float = 10.0, resync: float = 600.0) -> None:
+        """Work until cancelled; a crash of one worker ends all.
+
+        The first resync comes soon: what is deleted after the first list and before the watches have begun is told
+        by no event.
+        """
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
                 group.create_task(self.work())
-            group.create_task(self._resync(resync))
+            group.create_task(self._resync(settle, resync))
 
-    async def _resync(self, every: float) -> None:
+    async def _resync(self, first: float, every: float) -> None:
+        pause = first
         while True:
-            await asyncio.sleep(every)
+            await asyncio.sleep(pause)
+            pause = every
             try:
                 await self.load()
             except (NotYet, Refused) as error:

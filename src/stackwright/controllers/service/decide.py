@@ -18,7 +18,7 @@ from stackwright.controllers.service.objects import (
 )
 from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.core.conditions import Condition, blocked, done, find, is_ready, summary, waiting, why_not_ready
-from stackwright.core.objects import DIGEST, annotation, ensure, is_deleting, key_of
+from stackwright.core.objects import DIGEST, annotation, belongs, ensure, is_deleting, key_of
 from stackwright.core.plan import Action, Delete, Plan, RotateKeys
 from stackwright.services.declaration import Context
 
@@ -76,7 +76,8 @@ def _secrets(seen: Observed, context: Context) -> tuple[list[Action], float | No
             actions.append(action)
     due = []
     for keys in seen.declared.keys(context):
-        rotated = annotation(seen.secrets.get(keys.name), ROTATED)
+        repository = seen.secrets.get(keys.name)
+        rotated = annotation(repository, ROTATED) if belongs(repository, seen.obj["metadata"]["uid"]) else ""
         left = float(rotated) + keys.every - seen.now if rotated else 0.0
         if left <= 0:
             actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active))

@@ -26,7 +26,13 @@ def sensitive_secret(seen: Observed, context: Context, chart: str) -> CopySecret
     """Its digest changes with what is asked for and with each change of a Secret that it is taken from."""
     versions = {name: _version(seen.secrets.get(name)) for name in sources_of(seen, chart)}
     key = (context.namespace, secret_name(chart))
-    return CopySecret(key, seen.obj, "overrides.conf", seen.sensitive[chart], digest(seen.sensitive[chart], versions))
+    return CopySecret(
+        key,
+        seen.obj,
+        "overrides.conf",
+        seen.sensitive[chart],
+        digest(seen.sensitive[chart], versions, seen.obj["metadata"]["uid"]),
+    )
 
 
 def bundle(seen: Observed, context: Context) -> Object:

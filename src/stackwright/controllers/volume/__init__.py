@@ -44,6 +44,5 @@ def controllers(place: Place, directories: Directories) -> tuple[Controller, ...
     look = partial(observe_claim, place)
     makes = Controller("volume", ROLE, PVC, watches, look, decide_claim, reports=False)
     look_after = partial(observe_volume, place, directories)
-    watches = (Watch(PVC, _volume_of_claim),)
-    removes = Controller("reclaim", ROLE, PV, watches, look_after, decide_volume, reports=False)
+    removes = Controller("reclaim", ROLE, PV, (Watch(PVC, _volume_of_claim),), look_after, decide_volume, reports=False)
     return (makes, removes)

@@ -49,7 +49,7 @@ def run(ctx: Context, report: Report) -> None:
         raise LocalError(f"This machine has no apt-get. Install what it calls: {', '.join(wanted)}")
     report(", ".join(wanted))
     env = {"DEBIAN_FRONTEND": "noninteractive"}
-    install = ["apt-get", "install", "--yes", "--no-install-recommends", *wanted]
+    install = ["apt-get", "install", "--yes", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends", *wanted]
     try:
         execute(install, limit=600, env=env)
     except LocalError:  # lists may be missing or old

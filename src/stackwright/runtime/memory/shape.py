@@ -80,7 +80,20 @@ def _builtin(name: str) -> Shape:
     return FREE if name in _MAPS else Shape(builtin=True, atomic=name in _ATOMIC, keys=_LISTS.get(name))
 
 
+_SHAPES: dict[int, Shape] = {}
+
+
 def _of_schema(schema: Mapping[str, Any]) -> Shape:
+    """The shape of one node of a schema; made once a node, since a shape holds its node and so the node's id."""
+    found = _SHAPES.get(id(schema))
+    if found is None:
+        found = _shape(schema)
+        if schema:  # an empty one is nobody's node
+            _SHAPES[id(schema)] = found
+    return found
+
+
+def _shape(schema: Mapping[str, Any]) -> Shape:
     keys = None
     if schema.get("x-kubernetes-list-type") == "map":
         keys = tuple(schema["x-kubernetes-list-map-keys"])

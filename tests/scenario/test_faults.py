@@ -1,0 +1,194 @@
+"""The operator is killed at every write, and every write fails once: the outcome is the same.
+
+A kill leaves what was written and nothing else, so a picture of the world before and after each write is what a kill
+at that write leaves. Each picture gets a new operator, which must bring it to the state that an undisturbed one does.
+"""
+
+import pytest
+from world import World, ready_world
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.registry import CONTRACT_KINDS
+from stackwright.core.ports import Conflict, NotYet
+from stackwright.runtime.memory import Crash, Fuse
+
+pytestmark = pytest.mark.looptime
+SMALL = {"services": ["~memcached", "~messaging"]}
+# With messaging, and with something in each foreign system.
+AUDIT = {"services": ["~memcached"], "logging": {"cadf": {"enabled": True}}}
+
+
+class Camera(Fuse):
+    """Takes a picture of the world before and after each write, once of each state."""
+
+    def __init__(self, world):
+        super().__init__()
+        self.pictures = {}
+        self._world, self._last = world, None
+
+    async def write(self, what):
+        self.count += 1
+        self._take(f"before write {self.count}")
+        result = await what
+        self._take(f"after write {self.count}")
+        return result
+
+    def _take(self, name):
+        world = self._world
+        foreign = (world.helm.calls, world.sql.calls, world.broker.calls, world.identity.calls)
+        state = (world.cluster._version, *map(len, foreign))
+        if state != self._last:
+            self._last = state
+            self.pictures[name] = world.again()
+
+
+class Kill(Fuse):
+    """As a fuse, and who is dead writes nothing more: other workers of the process do not live on."""
+
+    async def write(self, what):
+        if self.count >= self.crash_at:
+            what.close()
+            raise Crash("dead")
+        return await super().write(what)
+
+
+class Failing(Fuse):
+    """The first try of each write fails, before it is done or (the answer is lost) after."""
+
+    def __init__(self, error, after):
+        super().__init__()
+        self._error, self._after, self._failed = error, after, set()
+
+    async def write(self, what):
+        name = self._name(what)
+        self.count += 1
+        if name in self._failed or name[0] == "event":
+            return await what
+        self._failed.add(name)
+        if self._after:
+            await what
+        else:
+            what.close()
+        raise self._error(f"{name} failed once")
+
+    def _name(self, what):
+        values = what.cr_frame.f_locals
+        action, obj = values.get("action"), values.get("obj") or {}
+        return (
+            what.__name__,
+            str(action or values.get("kind", "")),
+            str(values.get("key") or obj.get("metadata", {}).get("name")),
+        )
+
+
+def difference(here, there, path=""):
+    """Where two states differ; pytest's own answer would be pages long."""
+    if isinstance(here, dict) and isinstance(there, dict):
+        return [
+            line
+            for name in sorted(here.keys() | there.keys())
+            for line in difference(here.get(name), there.get(name), f"{path}/{name}")
+        ]
+    return [] if here == there else [f"{path}: {here!r:.200}, not {there!r:.200}"]
+
+
+def start(features=SMALL):
+    world = World()
+    world.kubelet.start = 0.0
+    world.cloud(features=features)
+    return world
+
+
+async def pictures_of(world):
+    """A run from here to the end, with a picture of each state between two writes; and the state at the end."""
+    camera = Camera(world)
+    await world.start(camera)
+    await world.settle()
+    await world.stop()
+    return camera.pictures, world.state()
+
+
+async def all_end_like(pictures, wanted):
+    for name, world in pictures.items():
+        await world.settle()
+        assert difference(world.state(), wanted) == [], f"killed {name}"
+        await world.stop()
+
+
+async def test_an_installation_that_is_killed_at_any_write_ends_like_an_undisturbed_one():
+    pictures, wanted = await pictures_of(start())
+    assert wanted["passwords"] and all(wanted["passwords"].values())
+    assert len(pictures) > 50
+    await all_end_like(pictures, wanted)
+
+
+async def test_a_change_that_is_killed_at_any_write_ends_like_an_undisturbed_one():
+    world = await ready_world(features=SMALL)
+    await world.stop()
+    world.cloud(features=AUDIT)
+    pictures, wanted = await pictures_of(world)
+    assert len(pictures) > 30
+    assert wanted["broker"][0] == [("rabbitmq.openstack.svc", "keystone")]
+    await all_end_like(pictures, wanted)
+
+
+async def test_a_deletion_that_is_killed_at_any_write_leaves_nothing_behind():
+    world = await ready_world(features=AUDIT)
+    await world.stop()
+    world.delete(OpenStackDeployment.KIND, "cloud")
+    pictures, wanted = await pictures_of(world)
+    assert wanted["objects"] == {}
+    assert len(pictures) > 5
+    await all_end_like(pictures, wanted)
+
+
+async def test_a_cloud_that_is_deleted_while_the_operator_lies_dead_after_any_write_leaves_no_account_behind():
+    """MariaDB and RabbitMQ stay, so the accounts must go: nobody else would take them away."""
+    pictures, _ = await pictures_of(start(AUDIT))
+    for name, world in [*pictures.items()][::4]:
+        world.cloud(features={"services": ["~memcached", "~identity"]})
+        await world.settle()
+        assert (world.sql.users, world.broker.users) == ({}, {}), f"killed {name}"
+        assert not [kind for kind in CONTRACT_KINDS if world.cluster.all(kind.KIND)]
+        await world.stop()
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("number", [1, 9, 31, 50])
+async def test_a_kill_ends_the_whole_operator_at_once_and_the_next_one_goes_on(number, after):
+    world = start()
+    with pytest.raises(Crash):
+        await world.start(Kill(number, after))
+        await world.settle()
+    await world.stop()
+    assert not world.ready()
+    await world.settle()
+    assert world.ready()
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("error", [NotYet, Conflict])
+async def test_when_every_write_fails_the_first_time_the_cloud_becomes_ready_all_the_same(error, after):
+    undisturbed = start(AUDIT)
+    await undisturbed.settle()
+    world = start(AUDIT)
+    fuse = Failing(error, after)
+    await world.start(fuse)
+    await world.settle(patience=90)
+    assert len(fuse._failed) > 30
+    assert world.ready()
+    assert difference(world.state(), undisturbed.state()) == []
+
+
+async def test_an_operator_that_dies_after_every_second_write_still_gets_there():
+    """Two, because what is done in a foreign system and the note that it was done are two."""
+    world = start()
+    for _ in range(200):
+        try:
+            await world.start(Kill(2, after=True))
+            await world.settle()
+        except Crash:
+            await world.stop()
+        else:
+            break
+    assert world.ready()

@@ -1,0 +1,76 @@
+"""Conditions, and how the worst becomes Ready."""
+
+from stackwright.core.conditions import (
+    Condition,
+    blocked,
+    done,
+    find,
+    is_ready,
+    merged,
+    summary,
+    waiting,
+    why_not_ready,
+)
+
+
+def test_when_all_stages_are_done_ready_is_true_and_nothing_progresses():
+    ready, progressing = summary([done("A"), done("B")])
+    assert (ready.type, ready.status, ready.reason) == ("Ready", True, "Ready")
+    assert (progressing.type, progressing.status) == ("Progressing", False)
+
+
+def test_the_first_stage_that_waits_is_mirrored_with_its_own_words():
+    ready, progressing = summary([done("A"), waiting("B", "for b", "Slow"), waiting("C", "for c")])
+    assert ready == Condition("Ready", False, "Slow", "for b")
+    assert progressing == Condition("Progressing", True, "Slow", "for b")
+
+
+def test_a_blocked_stage_is_worse_than_any_that_waits_and_does_not_progress():
+    ready, progressing = summary([waiting("A", "for a"), blocked("B", "Broken", "mend it")])
+    assert ready == Condition("Ready", False, "BlockedBroken", "mend it")
+    assert progressing.status is False
+
+
+def test_the_word_blocked_is_put_before_a_reason_once():
+    assert blocked("A", "Blocked", "").reason == "Blocked"
+    assert blocked("A", "BlockedX", "").reason == blocked("A", "X", "").reason == "BlockedX"
+
+
+def test_the_transition_time_moves_only_with_the_status():
+    (first,) = merged([waiting("A", "one")], [], 1, "t1")
+    (second,) = merged([waiting("A", "two", "Other")], [first], 2, "t2")
+    (third,) = merged([done("A")], [second], 2, "t3")
+    assert (first["lastTransitionTime"], second["lastTransitionTime"], third["lastTransitionTime"]) == ("t1", "t1", "t3")
+    assert (second["message"], second["observedGeneration"]) == ("two", 2)
+
+
+def test_an_unknown_status_is_written_as_unknown():
+    (entry,) = merged([Condition("A", None, "R")], [], 1, "t")
+    assert entry["status"] == "Unknown"
+
+
+def obj(status, generation=3, observed=3):
+    entry = {"type": "Ready", "status": status, "reason": "R", "message": "m", "observedGeneration": observed}
+    return {"metadata": {"generation": generation}, "status": {"conditions": [entry]}}
+
+
+def test_an_object_is_ready_only_if_ready_is_true_and_about_the_spec_of_now():
+    assert is_ready(obj("True"))
+    assert not is_ready(obj("False"))
+    assert not is_ready(obj("True", generation=4))
+    assert not is_ready({"metadata": {"generation": 1}})
+    assert not is_ready(None)
+
+
+def test_whoever_waits_for_an_object_gets_its_words_or_learns_that_there_are_none():
+    assert why_not_ready(obj("False")) == "m"
+    assert why_not_ready(None) == "it does not exist"
+    assert why_not_ready({"metadata": {}}) == "it was not looked at yet"
+
+
+def test_a_condition_is_found_by_type_and_given_as_a_copy():
+    thing = obj("True")
+    found = find(thing)
+    found["status"] = "False"
+    assert is_ready(thing)
+    assert find(thing, "Other") is None

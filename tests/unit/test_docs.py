@@ -1,0 +1,83 @@
+"""The documentation: generated pages are up to date, links lead somewhere, and every reason is explained."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+from pathlib import Path
+from types import ModuleType
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("charts/*.md")])
+LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(#[^)]*)?\)")
+# Where a reason stands among the arguments of what makes a condition.
+REASON = {"blocked": 1, "waiting": 2, "Condition": 2}
+
+
+@pytest.fixture(scope="module")
+def generator() -> ModuleType:
+    spec = importlib.util.spec_from_file_location("docs_generator", ROOT / "tools/docs.py")
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_the_generated_pages_are_up_to_date(generator: ModuleType) -> None:
+    wanted = generator.pages()
+    there = {str(path.relative_to(generator.REFERENCE)) for path in (generator.REFERENCE / "api").glob("*.md")}
+    assert there == {name for name in wanted if name.startswith("api/")}, "call `make docs`"
+    for name, text in wanted.items():
+        assert (generator.REFERENCE / name).read_text() == text, f"docs/reference/{name} is old: call `make docs`"
+
+
+def test_the_pages_do_not_depend_on_the_terminal(generator: ModuleType, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = generator.cli_page()
+    monkeypatch.setenv("COLUMNS", "40")
+    assert generator.cli_page() == before
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_links_lead_somewhere(page: Path) -> None:
+    broken = [target for target, _ in LINK.findall(page.read_text()) if not (page.parent / target).exists()]
+    assert not broken
+
+
+def test_every_page_can_be_reached() -> None:
+    """From the README, over links alone."""
+    seen: set[Path] = set()
+    todo = [ROOT / "README.md"]
+    while todo:
+        page = todo.pop().resolve()
+        if page in seen or page.suffix != ".md" or not page.exists():
+            continue
+        seen.add(page)
+        todo += [page.parent / target for target, _ in LINK.findall(page.read_text())]
+    assert not sorted(str(page.relative_to(ROOT)) for page in PAGES if page.resolve() not in seen)
+
+
+def reasons() -> set[str]:
+    """All reasons that stand in the code as texts."""
+    found = set()
+    folders = (ROOT / "src/stackwright" / name for name in ("controllers", "core", "runtime"))
+    for path in (file for folder in folders for file in folder.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id not in REASON:
+                continue
+            given = [*node.args[REASON[node.func.id] :][:1], *(k.value for k in node.keywords if k.arg == "reason")]
+            for value in given:
+                texts = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
+                for text in texts:
+                    if isinstance(text, ast.Constant) and isinstance(text.value, str):
+                        prefix = "Blocked" if node.func.id == "blocked" else ""
+                        found.add(prefix + text.value.removeprefix(prefix))
+    return found
+
+
+def test_every_reason_is_explained() -> None:
+    told = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/reference/conditions.md").read_text(), re.MULTILINE))
+    assert reasons() <= told, f"docs/reference/conditions.md does not explain {sorted(reasons() - told)}"

@@ -1,0 +1,94 @@
+"""Every example is valid by our models, and the controllers can make something of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from stackwright.api.registry import BY_KIND
+from stackwright.cli.manifests import load
+from stackwright.controllers.cloud.objects import service_object, wanted_services
+from stackwright.controllers.cloud.validate import parse
+from stackwright.controllers.contract.database import DATABASE
+from stackwright.controllers.contract.identity import IDENTITY
+from stackwright.controllers.contract.messaging import MESSAGING
+from stackwright.core.sensitive import cut
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+FILES = sorted(EXAMPLES.glob("*.yaml"))
+NAMES = ["catalog-entry", "cloud", "keystone-only", "memcached-only", "overrides"]
+CONTRACTS = {contract.kind.kind: contract for contract in (DATABASE, MESSAGING, IDENTITY)}
+
+
+def documents(name: str) -> list[dict[str, Any]]:
+    return list(yaml.safe_load_all((EXAMPLES / f"{name}.yaml").read_text()))
+
+
+def services_of(name: str) -> dict[str, dict[str, Any]]:
+    """Service → object, as the cloud controller would make them of an example."""
+    cloud = next(doc for doc in documents(name) if doc["kind"] == "OpenStackDeployment")
+    cloud["metadata"]["uid"] = "u"
+    spec, errors = parse(cloud)
+    assert spec is not None, errors
+    return {declared.service: service_object(cloud, spec, declared) for declared in wanted_services(spec)}
+
+
+def test_all_are_there() -> None:
+    assert [path.stem for path in FILES] == NAMES
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_the_command_line_takes_it_as_it_is(path: Path) -> None:
+    assert load(path, "somewhere")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_our_models_take_it_as_it_is(name: str) -> None:
+    for document in documents(name):
+        if document["kind"] in BY_KIND:
+            BY_KIND[document["kind"]].model_validate(document)
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_object_is_in_a_namespace_that_is_named(name: str) -> None:
+    for document in documents(name):
+        assert document["kind"] == "Namespace" or document["metadata"]["namespace"]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_it_says_what_it_is(path: Path) -> None:
+    assert path.read_text().startswith("# ")
+
+
+def test_which_services_the_clouds_have() -> None:
+    assert set(services_of("cloud")) == {"database", "messaging", "memcached", "identity"}
+    assert set(services_of("memcached-only")) == {"memcached"}
+
+
+def test_the_levels_of_overrides_arrive() -> None:
+    identity = services_of("overrides")["identity"]["spec"]["overrides"]
+    assert [level["source"] for level in identity] == ["spec.common.openstack.values", "spec.services"]
+    assert [set(level["values"]) for level in identity] == [{"keystone", "keystoneclient"}, {"keystone"}]
+    (memcached,) = services_of("overrides")["memcached"]["spec"]["overrides"]
+    assert memcached["source"] == "spec.common.infra.releases"
+
+
+def test_the_password_is_cut_out_of_the_values() -> None:
+    level = services_of("overrides")["identity"]["spec"]["overrides"][-1]
+    values, sections = cut(level["values"]["keystone"], "keystone")
+    assert sections == {"ldap": {"password": ("directory", "password")}}
+    assert "password" not in str(values)
+
+
+def test_the_keys_of_secrets_are_as_the_comments_say() -> None:
+    lines = (EXAMPLES / "catalog-entry.yaml").read_text().splitlines()
+    told = [set(line.split("# keys: ")[1].split(", ")) for line in lines if "# keys: " in line]
+    made = []
+    for document in documents("catalog-entry"):
+        contract = CONTRACTS[document["kind"]]
+        spec = contract.spec.model_validate(document["spec"])
+        made.append({"password", *contract.fixed(spec, "openstack"), *contract.templates})
+    assert told == made

@@ -1,0 +1,23 @@
+"""The layers of docs/architecture.md, held by import-linter (.importlinter at the root of the project)."""
+
+import configparser
+import subprocess
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).parents[2]
+
+
+def test_nobody_imports_what_stands_above_or_beside_it():
+    program = Path(sys.executable).parent / "lint-imports"
+    done = subprocess.run([program, "--no-cache"], cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr
+    assert "0 broken" in done.stdout
+
+
+def test_the_contract_of_the_controllers_names_all_of_them():
+    contracts = configparser.ConfigParser()
+    contracts.read(ROOT / ".importlinter")
+    named = contracts["importlinter:contract:controllers"]["modules"].split()
+    folders = (ROOT / "src/stackwright/controllers").glob("*/__init__.py")
+    assert sorted(named) == sorted(f"stackwright.controllers.{path.parent.name}" for path in folders)

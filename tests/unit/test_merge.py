@@ -1,0 +1,90 @@
+"""Layered values."""
+
+import copy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stackwright.core.merge import MergeConflict, merge
+
+NAMES = st.sampled_from("abcd")
+SCALARS = st.sampled_from(["x", "y", "z", 1, 2, 3])
+# Each name has one shape wherever it stands, so layers never disagree about shapes.
+LAYERS = st.fixed_dictionaries(
+    {},
+    optional={
+        "scalar": SCALARS,
+        "list": st.lists(st.sampled_from(["x", "y", "z", "~x", "~y", 1, 2]), max_size=5),
+        "map": st.dictionaries(NAMES, SCALARS | st.none(), max_size=3),
+        "deep": st.fixed_dictionaries({}, optional={"map": st.dictionaries(NAMES, SCALARS, max_size=2), "list": st.lists(SCALARS, max_size=3)}),
+    },
+)
+
+
+@given(LAYERS, LAYERS)
+def test_merging_a_layer_twice_changes_nothing_more(below, above):
+    once = merge(below, above)
+    assert merge(once, above) == once
+
+
+@given(LAYERS, LAYERS, LAYERS)
+def test_inputs_are_never_changed(*layers):
+    before = copy.deepcopy(layers)
+    merge(*layers)
+    assert layers == before
+
+
+@given(LAYERS, LAYERS)
+def test_the_later_scalar_wins_wherever_it_stands(below, above):
+    merged = merge(below, above)
+    for name, value in above.get("map", {}).items():
+        assert merged["map"].get(name) == value
+    if "scalar" in above:
+        assert merged["scalar"] == above["scalar"]
+    elif "scalar" in below:
+        assert merged["scalar"] == below["scalar"]
+
+
+@given(LAYERS, LAYERS)
+def test_no_removal_and_no_none_is_left_over(below, above):
+    def walk(value):
+        assert value is not None
+        assert not (isinstance(value, str) and value.startswith("~"))
+        for child in value.values() if isinstance(value, dict) else value if isinstance(value, list) else ():
+            walk(child)
+
+    walk(merge(below, above))
+
+
+def test_a_removed_item_goes_from_the_levels_below_and_not_from_those_above():
+    assert merge({"l": ["a", "b", "c"]}, {"l": ["~b", "d"]}) == {"l": ["a", "c", "d"]}
+    assert merge({"l": ["a"]}, {"l": ["~a"]}, {"l": ["a"]}) == {"l": ["a"]}
+    assert merge({}, {"l": ["~a", "b"]}) == {"l": ["b"]}
+
+
+def test_none_removes_a_key_and_a_later_level_may_set_it_again():
+    assert merge({"a": {"b": 1, "c": 2}}, {"a": {"b": None}}) == {"a": {"c": 2}}
+    assert merge({"a": {"b": 1}}, {"a": None}, {"a": {"d": 1}}) == {"a": {"d": 1}}
+    assert merge({"a": None}) == {}
+
+
+def test_a_reference_to_a_secret_is_replaced_as_a_whole():
+    one = {"value_from": {"secret_key_ref": {"name": "one", "key": "k"}}}
+    two = {"value_from": {"secret_key_ref": {"name": "two", "key": "k"}}}
+    assert merge({"p": one}, {"p": two}) == {"p": two}
+
+
+@pytest.mark.parametrize(
+    ("below", "above", "text"),
+    [
+        ({"a": {"b": {"c": 1}}}, {"a": {"b": 2}}, "a.b: cannot put a single value over a mapping"),
+        ({"a": [1]}, {"a": {"b": 2}}, "a: cannot put a mapping over a list"),
+        ({"a": {"b": "x"}}, {"a": {"b": ["x"]}}, "a.b: cannot put a list over a single value"),
+    ],
+)
+def test_a_value_that_changes_its_shape_is_refused_with_its_path(below, above, text):
+    with pytest.raises(MergeConflict) as caught:
+        merge(below, above)
+    assert str(caught.value) == text
+    assert caught.value.path == text.split(":")[0]

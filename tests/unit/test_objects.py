@@ -1,0 +1,51 @@
+"""Objects of ours, and whether the cluster has them as wanted."""
+
+from stackwright.api.kinds import CONFIGMAP
+from stackwright.core.objects import FINALIZER, covers, ensure, has_finalizer, is_deleting, key_of, label, owned
+
+OWNER = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "o", "namespace": "n", "uid": "u"}}
+
+
+def wanted(**spec):
+    return owned(CONFIGMAP, ("n", "x"), OWNER, spec or {"a": 1}, {"extra": "yes"})
+
+
+def test_an_object_of_ours_names_its_owner_and_carries_our_labels():
+    obj = wanted()
+    assert key_of(obj) == ("n", "x")
+    assert obj["metadata"]["ownerReferences"][0]["uid"] == "u"
+    assert label(obj, "app.kubernetes.io/managed-by") == "stackwright"
+    assert label(obj, "stackwright.dev/owner") == "pod.o"
+    assert label(obj, "extra") == "yes"
+
+
+def test_what_is_absent_changed_or_edited_is_applied_and_what_is_as_wanted_is_not():
+    (action,) = ensure(CONFIGMAP, wanted(), None)
+    assert action.why == "absent"
+    assert ensure(CONFIGMAP, wanted(), wanted()) == ()
+    assert ensure(CONFIGMAP, wanted(), {**wanted(), "spec": {"a": 1, "of_the_server": 2}}) == ()
+    (action,) = ensure(CONFIGMAP, wanted(a=2), wanted())
+    assert action.why == "changed"
+    (action,) = ensure(CONFIGMAP, wanted(), {**wanted(), "spec": {"a": 5}})
+    assert action.why == "edited by someone else"
+
+
+def test_what_is_being_deleted_is_not_written_to():
+    current = wanted()
+    current["metadata"]["deletionTimestamp"] = "now"
+    assert is_deleting(current)
+    assert ensure(CONFIGMAP, wanted(a=2), current) == ()
+
+
+def test_a_list_must_be_equal_and_a_mapping_may_have_more():
+    assert covers({"a": [{"b": 1, "c": 2}]}, {"a": [{"b": 1}]})
+    assert not covers({"a": [1, 2]}, {"a": [1]})
+    assert not covers({"a": [2, 1]}, {"a": [1, 2]})
+    assert not covers({}, {"a": 1})
+    assert not covers(None, {"a": 1})
+
+
+def test_our_finalizer_is_found_among_others():
+    assert has_finalizer({"metadata": {"finalizers": ["other", FINALIZER]}})
+    assert not has_finalizer({"metadata": {"finalizers": ["other"]}})
+    assert not has_finalizer({"metadata": {}})

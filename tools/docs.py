@@ -1,0 +1,162 @@
+"""Writes the generated reference pages: one a kind from the models, and one of all commands.
+
+`make docs` calls it; a unit test fails while a page is not what it would write. What a page says is said where the
+code is: in the descriptions of the models' fields and in the help of the commands.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from stackwright.api.crd import crd
+from stackwright.api.meta import Resource
+from stackwright.api.registry import RESOURCES
+from stackwright.cli.app import COMMANDS, LazyCommand, app
+
+REFERENCE = Path(__file__).parents[1] / "docs/reference"
+NOTE = "<!-- Written by `make docs`; do not edit. -->\n"
+HEAD = "| field | type | default | allowed | meaning |\n|---|---|---|---|---|\n"
+WIDTH = 100
+Schema = dict[str, Any]
+
+
+def pages() -> dict[str, str]:
+    """Path below docs/reference → text."""
+    found = {f"api/{resource.KIND.kind}.md": api_page(resource) for resource in RESOURCES}
+    return {**found, "api/README.md": index(), "cli.md": cli_page()}
+
+
+def index() -> str:
+    rows = [
+        f"| [{r.KIND.kind}]({r.KIND.kind}.md) | `{r.KIND.api_version}` | {', '.join(f'`{s}`' for s in r.KIND.short)} |"
+        f" {r.DESCRIPTION} |"
+        for r in RESOURCES
+    ]
+    return f"{NOTE}\n# Kinds\n\n| kind | group and version | short | what it is |\n|---|---|---|---|\n" + _lines(rows)
+
+
+def api_page(resource: type[Resource]) -> str:
+    kind = resource.KIND
+    schema = crd(resource)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    short = ", ".join(f"`{name}`" for name in kind.short)
+    text = f"{NOTE}\n# {kind.kind}\n\n{resource.DESCRIPTION} `{kind.api_version}`; short {short}.\n"
+    for part, what in (("spec", "what you write"), ("status", "what the operator writes")):
+        text += f"\n## {part}: {what}\n\n{HEAD}" + _lines(_row(*row) for row in rows(schema["properties"][part], part))
+    refused = sorted(refusals(schema["properties"]["spec"], "spec"))
+    if refused:
+        text += (
+            "\n## Refused by this version\n\nThese fields of the reference shape are known, and refused by name:\n\n"
+        )
+        text += _lines(f"- `{path}`: {meaning}" for path, meaning in refused)
+    return text
+
+
+def rows(schema: Schema, path: str) -> Iterator[tuple[str, Schema, bool]]:
+    """Every field below a node that may be set: path, schema, whether it is required."""
+    refused = _refused(schema)
+    for name, child in sorted(schema.get("properties", {}).items()):
+        if name in refused:
+            continue
+        here = f"{path}.{name}"
+        yield here, child, name in schema.get("required", ())
+        inner, mark = child, ""
+        if isinstance(items := child.get("items"), dict):
+            inner, mark = items, "[]"
+        elif isinstance(extra := child.get("additionalProperties"), dict):
+            inner, mark = extra, ".<name>"
+        yield from rows(inner, here + mark)
+
+
+def refusals(schema: Schema, path: str) -> Iterator[tuple[str, str]]:
+    refused = _refused(schema)
+    for name, child in schema.get("properties", {}).items():
+        if name in refused:
+            yield f"{path}.{name}", child.get("description", "").replace(" Not supported by this version: refused.", "")
+        else:
+            yield from refusals(child, f"{path}.{name}")
+
+
+def _refused(schema: Schema) -> set[str]:
+    rules = [rule["rule"] for rule in schema.get("x-kubernetes-validations", ())]
+    return {rule.removeprefix("!has(self.").removesuffix(")") for rule in rules if rule.startswith("!has(self.")}
+
+
+def _row(path: str, schema: Schema, required: bool) -> str:
+    default = f"`{_shown(schema['default'])}`" if "default" in schema else "required" if required else ""
+    cells = [f"`{path}`", _type(schema), default, _allowed(schema), schema.get("description", "")]
+    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+
+
+def _type(schema: Schema) -> str:
+    if "items" in schema:
+        return f"list of {_type(schema['items'])}"
+    if isinstance(extra := schema.get("additionalProperties"), dict):
+        return f"name → {_type(extra)}"
+    if schema.get("x-kubernetes-preserve-unknown-fields") and "properties" not in schema:
+        return "free form"
+    return str(schema.get("type", "any"))
+
+
+def _allowed(schema: Schema) -> str:
+    inner = schema.get("items", schema)
+    found = [f"`{_shown(value)}`" for value in inner.get("enum", ())]
+    if "pattern" in inner:
+        found.append(f"`{inner['pattern']}`")
+    for key, word in (("minimum", "≥"), ("maximum", "≤"), ("minLength", "length ≥"), ("maxLength", "length ≤")):
+        if key in inner:
+            found.append(f"{word} {inner[key]}")
+    if "minItems" in schema:
+        found.append(f"{schema['minItems']} or more")
+    return ", ".join(found)
+
+
+def _shown(value: Any) -> str:
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _lines(rows: Any) -> str:
+    return "".join(f"{row}\n" for row in rows)
+
+
+def cli_page() -> str:
+    group: Any = typer.main.get_command(app)
+    text = f"{NOTE}\n# Commands\n\n```\n{_help(group, 'stackwright')}\n```\n"
+    for name in group.list_commands(None):
+        command = LazyCommand(name=name, help=COMMANDS[name], rich_markup_mode=None).load()
+        text += f"\n## stackwright {name}\n\n```\n{_help(command, f'stackwright {name}')}\n```\n"
+        for sub, below in sorted(getattr(command, "commands", {}).items()):
+            text += f"\n### stackwright {name} {sub}\n\n```\n{_help(below, f'stackwright {name} {sub}')}\n```\n"
+    return text
+
+
+def _help(command: Any, path: str) -> str:
+    settings = {**command.context_settings, "terminal_width": WIDTH, "max_content_width": WIDTH}
+    context = command.context_class(command, info_name=path, **settings)
+    return "\n".join(line.rstrip() for line in command.get_help(context).strip().splitlines())
+
+
+def write() -> list[Path]:
+    """Write what differs, and remove pages of kinds that are no more; the paths that changed."""
+    wanted = pages()
+    changed = []
+    for stale in (REFERENCE / "api").glob("*.md"):
+        if f"api/{stale.name}" not in wanted:
+            stale.unlink()
+            changed.append(stale)
+    for name, text in wanted.items():
+        path = REFERENCE / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if not path.exists() or path.read_text() != text:
+            path.write_text(text)
+            changed.append(path)
+    return changed
+
+
+if __name__ == "__main__":
+    for changed in write():
+        sys.stdout.write(f"{changed}\n")
