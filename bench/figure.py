@@ -20,7 +20,7 @@ class Goal:
     times: float | None = None
 
     def __str__(self) -> str:
-        return f"≥ {self.times:g}×" if self.times is not None else f"≤ {self.most:g}"
+        return f"≥ {self.times:g}x" if self.times is not None else f"≤ {self.most:g}"
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 """Cost of handling an object: our runtime against plain Kopf handlers, same objects, same API server, same run.
 
-How: N DatabaseAccounts that are up to date, on a real API server (etcd and kube-apiserver on loopback). Each side starts
-as a process of its own and handles all of them; CPU seconds (the process's own, by getrusage, after its imports) and
-wall time to the last one handled. CPU counts until the process is at rest, so watches that catch up, patches and their
-echoes are in it. The sides take turns within one run. What each side does:
+How: N DatabaseAccounts that are up to date, on a real API server (etcd and kube-apiserver on loopback). Each side
+starts as a process of its own and handles all of them; CPU seconds (the process's own, by getrusage, after its imports)
+and wall time to the last one handled. CPU counts until the process is at rest, so watches that catch up, patches and
+their echoes are in it. The sides take turns within one run. What each side does:
 
   ours, contract   the operator with the role `secrets`, as its pod runs it: lists and watches 7 kinds (N accounts and N
                    Secrets), reads account, MariaDB and Secret, validates, compares digests, finds nothing to do
@@ -15,8 +15,8 @@ echoes are in it. The sides take turns within one run. What each side does:
 
 Kopf runs with Events and scanning off and without a delete handler, which would add a finalizer and one more write.
 
-What would make it wrong: objects that are not up to date (checked: our side must end with N × unchanged and no write by
-the server's own count); a number so small that the constant cost of starting (about 0.3 s on our side) shows.
+What would make it wrong: objects that are not up to date (checked: on our side all must end `unchanged`, with no write
+by the server's own count); a number so small that the constant cost of starting (about 0.3 s on our side) shows.
 """
 
 from __future__ import annotations
@@ -42,9 +42,8 @@ def side(server: Server, who: str, objects: int, *more: str) -> dict[str, Any]:
     found: dict[str, Any] = json.loads(run([*argv, *more]).output.splitlines()[-1])
     found["writes"] = server.writes() - before
     found["per_object"] = found["cpu_settled"] / objects * 1e3
-    say(
-        f"{who} {' '.join(more)}: {found['cpu_settled']:.2f} s CPU, {found['wall_done']:.2f} s, {found['writes']} writes"
-    )
+    seconds = f"{found['cpu_settled']:.2f} s CPU, {found['wall_done']:.2f} s"
+    say(f"{' '.join((who, *more))}: {seconds}, {found['writes']} writes")
     return found
 
 

@@ -31,7 +31,7 @@ def _row(name: str, figure: Figure) -> tuple[str, ...]:
         number(figure.median),
         "" if figure.p95 is None else number(figure.p95),
         peer,
-        "" if figure.ratio is None else f"{figure.ratio:.1f}×",
+        "" if figure.ratio is None else f"{figure.ratio:.1f}x",
     )
 
 

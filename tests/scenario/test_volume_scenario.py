@@ -195,3 +195,17 @@ async def test_a_failure_is_told_by_an_event_about_the_claim(worlds: Callable[[]
     ((key, reason, message, warning),) = world.cluster.events
     assert (key, reason, warning) == (KEY, "Failed", True)
     assert "No space left" in message
+
+
+async def test_a_claim_that_no_directory_can_serve_is_told_so(worlds: Callable[[], World]) -> None:
+    world = worlds()
+    claim = world.cluster.peek(PVC, KEY)
+    assert claim
+    claim["spec"]["accessModes"] = ["ReadWriteMany"]
+    world.cluster.put(PVC, claim)
+    await world.run(Fuse())
+    assert world.volume() is None
+    assert list(world.root.iterdir()) == []
+    ((key, reason, message, warning),) = world.cluster.events
+    assert (key, reason, warning) == (KEY, "CannotProvision", True)
+    assert "ReadWriteMany" in message

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import importlib.util
 import re
+import tomllib
 from pathlib import Path
 from types import ModuleType
 
@@ -15,6 +16,11 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("char
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(#[^)]*)?\)")
 # Where a reason stands among the arguments of what makes a condition.
 REASON = {"blocked": 1, "waiting": 2, "Condition": 2}
+
+
+def links(page: Path) -> list[str]:
+    """Relative targets of a page; what stands in code is no link."""
+    return [target for target, _ in LINK.findall(re.sub(r"`[^`]*`", "", page.read_text()))]
 
 
 @pytest.fixture(scope="module")
@@ -43,7 +49,7 @@ def test_the_pages_do_not_depend_on_the_terminal(generator: ModuleType, monkeypa
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_links_lead_somewhere(page: Path) -> None:
-    broken = [target for target, _ in LINK.findall(page.read_text()) if not (page.parent / target).exists()]
+    broken = [target for target in links(page) if not (page.parent / target).exists()]
     assert not broken
 
 
@@ -56,7 +62,7 @@ def test_every_page_can_be_reached() -> None:
         if page in seen or page.suffix != ".md" or not page.exists():
             continue
         seen.add(page)
-        todo += [page.parent / target for target, _ in LINK.findall(page.read_text())]
+        todo += [page.parent / target for target in links(page)]
     assert not sorted(str(page.relative_to(ROOT)) for page in PAGES if page.resolve() not in seen)
 
 
@@ -81,3 +87,24 @@ def reasons() -> set[str]:
 def test_every_reason_is_explained() -> None:
     told = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/reference/conditions.md").read_text(), re.MULTILINE))
     assert reasons() <= told, f"docs/reference/conditions.md does not explain {sorted(reasons() - told)}"
+
+
+def test_every_direct_dependency_has_its_reason() -> None:
+    from stackwright.local.steps.packages import PACKAGES
+
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    wanted = [*project["project"]["dependencies"], *project["dependency-groups"]["dev"]]
+    wanted += project["build-system"]["requires"]
+    names = {re.split(r"[<>=]", requirement)[0] for requirement in wanted} | set(PACKAGES)
+    for module in ROOT.glob("tools/*/go.mod"):
+        text = module.read_text()
+        names |= set(re.findall(r"^(?:require )?\s*([\w./-]+) v[\w.+-]+$", text, re.MULTILINE))
+        programs = re.findall(r"^(?:tool |\t)([\w./-]+)$", text, re.MULTILINE)
+        names |= {re.sub(r"/cmd/.*", "", program) for program in programs}
+    told = set(re.findall(r"^\| `([^`]+)` \|", (ROOT / "docs/explanation/dependencies.md").read_text(), re.MULTILINE))
+    assert not sorted(names ^ told)
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_no_page_names_a_folder_of_our_own_machines(page: Path) -> None:
+    assert "/work/" not in page.read_text()

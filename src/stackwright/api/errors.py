@@ -15,7 +15,7 @@ def messages(error: ValidationError, model: type[BaseModel], prefix: str = "spec
 
 
 def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
-    path = [part for part in item["loc"] if not _is_union_branch(part)]
+    path = list(item["loc"])  # no model has a union, so each part is a name that the user wrote
     text = item["msg"].removeprefix("Value error, ")
     if item["type"] == "extra_forbidden":
         text = f"unknown field; allowed: {', '.join(sorted(_fields(model, path[:-1])))}"
@@ -29,11 +29,6 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
     for part in path:
         where += f"[{part}]" if isinstance(part, int) else f".{part}" if where else str(part)
     return f"{where}: {text}"
-
-
-def _is_union_branch(part: Any) -> bool:
-    """Pydantic names the branch of a union in the path (`str`, a model's name); a user never wrote it."""
-    return isinstance(part, str) and (part in {"str", "dict", "list"} or (part[:1].isupper() and part.isidentifier()))
 
 
 def _fields(model: Any, path: list[Any]) -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from typing import Annotated, Literal
 
 import typer
@@ -23,8 +22,9 @@ def provisioner(
 
     Example: stackwright provisioner --node=node-1 --path=/srv/volumes --kubeconfig=admin.conf
     """
+    from stackwright.cli.cluster import run
     from stackwright.main import ProvisionerOptions, provision
 
     if not path.startswith("/") or path.rstrip("/") == "":
         raise typer.BadParameter(f"{path} is not the absolute path of a directory below /", param_hint="--path")
-    asyncio.run(provision(ProvisionerOptions(node, path, health_port, kubeconfig, log_level)))
+    run(provision(ProvisionerOptions(node, path, health_port, kubeconfig, log_level)))

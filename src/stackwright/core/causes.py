@@ -41,12 +41,12 @@ def why(workload: Object, pods: Sequence[Object]) -> str:
         if cause := pod_cause(pod):
             return f"{name}: {cause}"
     status, spec = workload.get("status") or {}, workload.get("spec") or {}
+    for condition in status.get("conditions") or ():
+        if condition.get("type") in ("ReplicaFailure", "Failed") and condition.get("status") == "True":
+            return f"{name}: {condition.get('message')}"
     if workload["kind"] == "Job":
         failed = status.get("failed") or 0
         return f"{name}: {'failed before, tried again' if failed else 'running'}"
-    for condition in status.get("conditions") or ():
-        if condition.get("type") == "ReplicaFailure" and condition.get("status") == "True":
-            return f"{name}: {condition.get('message')}"
     if workload["kind"] == "DaemonSet":
         return f"{name}: {status.get('numberReady') or 0} of {status.get('desiredNumberScheduled') or 0} pods ready"
     wanted = 1 if spec.get("replicas") is None else spec["replicas"]

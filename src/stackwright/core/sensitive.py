@@ -24,6 +24,8 @@ def cut(values: Mapping[str, Any], conf_file: str | None) -> tuple[dict[str, Any
     sections: Sections = {}
 
     def walk(node: Any, path: tuple[str, ...]) -> Any:
+        if isinstance(node, list):
+            return [walk(item, (*path, str(index))) for index, item in enumerate(node)]
         if not isinstance(node, Mapping):
             return node
         if "value_from" in node:
@@ -45,6 +47,10 @@ def _reference(node: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, str
         name, key = reference["name"], reference["key"]
     except (KeyError, TypeError):
         raise ValueError(f"{where}: write value_from as {{secret_key_ref: {{name: …, key: …}}}}") from None
-    if set(node) != {"value_from"} or set(reference) != {"name", "key"}:
+    if (
+        set(node) != {"value_from"}
+        or set(node["value_from"]) != {"secret_key_ref"}
+        or set(reference) != {"name", "key"}
+    ):
         raise ValueError(f"{where}: value_from takes secret_key_ref with name and key, nothing else")
     return str(name), str(key)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+import math
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
@@ -149,7 +150,7 @@ async def _rotate(action: RotateKeys, ports: Ports, manager: str) -> None:
     old = secret_data(await ports.cluster.get(SECRET, action.key))
     fresh = ports.entropy.fernet_key
     keys = fernet.rotate(old, fresh(), action.max_active) if old else fernet.start(fresh(), fresh())
-    obj = _secret(action.key, action.owner, keys, {ROTATED: f"{ports.clock.now():.0f}"})
+    obj = _secret(action.key, action.owner, keys, {ROTATED: str(math.ceil(ports.clock.now()))})
     await ports.cluster.apply(SECRET, obj, manager)
 
 

@@ -6,6 +6,7 @@ so that `~item` in one level removes from the level below and not from the one a
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from stackwright.api.deployment import Charts, OpenStackDeploymentSpec
@@ -103,44 +104,50 @@ def _common(source: str, group: Charts, charts: list[str]) -> list[tuple[str, di
 
 
 def override_errors(spec: OpenStackDeploymentSpec, declared: Service) -> list[str]:
-    """Every override of this service that addresses nothing."""
+    """Every override of this service that addresses nothing, or is none."""
     charts = {chart.name: chart for chart in declared.charts}
-    errors = []
-    for chart, body in spec.services.get(declared.service, {}).items():
-        where = f"spec.services.{declared.service}.{chart}"
-        if chart not in charts:
-            errors.append(f"{where}: unknown chart; allowed: {', '.join(sorted(charts))}")
-        elif not isinstance(body, dict) or set(body) - {"values"} or not isinstance(body.get("values", {}), dict):
-            errors.append(f"{where}: takes a mapping `values` and nothing else")
+    errors: list[str] = []
+    where = f"spec.services.{declared.service}"
+    for chart, body in _entries(spec.services.get(declared.service, {}), where, "chart", charts, errors):
+        errors += _values_errors(body, f"{where}.{chart}")
     for node_label, node in spec.nodes.items():
-        for chart, daemonsets in node.services.get(declared.service, {}).items():
-            where = f"spec.nodes.{node_label}.services.{declared.service}.{chart}"
-            allowed = charts[chart].daemonsets if chart in charts else ()
-            errors += [
-                f"{where}.{name}: is not a DaemonSet of this chart; allowed: {', '.join(allowed) or 'none'}"
-                for name in daemonsets
-                if name not in allowed
-            ]
+        where = f"spec.nodes.{node_label}.services.{declared.service}"
+        for chart, found in _entries(node.services.get(declared.service, {}), where, "chart", charts, errors):
+            here = f"{where}.{chart}"
+            for name, body in _entries(found, here, "DaemonSet", charts[chart].daemonsets, errors):
+                errors += _values_errors(body, f"{here}.{name}")
     return errors
+
+
+def _entries(
+    value: Any, where: str, what: str, allowed: Collection[str], errors: list[str]
+) -> Iterable[tuple[str, Any]]:
+    """Entries with an allowed name; all others become errors."""
+    if not isinstance(value, dict):
+        errors.append(f"{where}: takes a mapping of {what}s")
+        return []
+    names = ", ".join(sorted(allowed)) or "none"
+    errors += [f"{where}.{name}: unknown {what}; allowed: {names}" for name in value if name not in allowed]
+    return [(name, body) for name, body in value.items() if name in allowed]
+
+
+def _values_errors(body: Any, where: str) -> list[str]:
+    if isinstance(body, dict) and not set(body) - {"values"} and isinstance(body.get("values", {}), dict):
+        return []
+    return [f"{where}: takes a mapping `values` and nothing else"]
 
 
 def spec_errors(spec: OpenStackDeploymentSpec) -> list[str]:
     """Errors that no schema can tell, of the whole spec."""
-    errors = [f"spec.nodes.{label}: write <label>::<value>" for label in spec.nodes if "::" not in label]
-    known = {chart.name for declared in BY_SERVICE.values() for chart in declared.charts}
+    errors = [f"spec.nodes.{label}: write <label>::<value>" for label in spec.nodes if not all(label.partition("::"))]
     for part in ("charts", "infra", "openstack"):
-        releases = getattr(spec.common, part).releases
-        errors += [
-            f"spec.common.{part}.releases.{chart}: unknown chart; allowed: {', '.join(sorted(known))}"
-            for chart in releases
-            if chart not in known
-        ]
+        members = [declared for declared in BY_SERVICE.values() if part in ("charts", declared.group)]
+        known = {chart.name for declared in members for chart in declared.charts}
+        where = f"spec.common.{part}.releases"
+        for chart, body in _entries(getattr(spec.common, part).releases, where, "chart", known, errors):
+            errors += _values_errors(body, f"{where}.{chart}")
     for declared in BY_SERVICE.values():
         errors += override_errors(spec, declared)
     for label, node in spec.nodes.items():
-        errors += [
-            f"spec.nodes.{label}.services.{name}: unknown service; allowed: {', '.join(sorted(BY_SERVICE))}"
-            for name in node.services
-            if name not in BY_SERVICE
-        ]
+        list(_entries(node.services, f"spec.nodes.{label}.services", "service", BY_SERVICE, errors))
     return errors

@@ -6,7 +6,7 @@ Of a Secret only its metadata and the names of its keys are looked at; no value 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from pydantic import ValidationError
 
@@ -51,6 +51,8 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
     seen = Observed(declared, settings, obj, now)
     try:
         spec = ServiceSpec.model_validate(obj.get("spec") or {})
+        if errors := _spec_errors(declared, spec):
+            return replace(seen, errors=tuple(errors))
         context = Context(key[1], key[0], spec, settings.images)
         sensitive = _sensitive(declared, spec)
     except ValidationError as error:
@@ -84,11 +86,40 @@ def secret_name(chart: str) -> str:
 
 
 def _sensitive(declared: Service, spec: ServiceSpec) -> dict[str, Sections]:
-    """Chart → sensitive options of all levels; a later level wins."""
+    """Chart → sensitive options of all levels; a later level wins, also with a plain value over a Secret's."""
     found: dict[str, Sections] = {}
     for override in spec.overrides:
         for chart, values in override.values.items():
-            _, sections = cut(values, declared.conf_files.get(chart))
+            conf_file = declared.conf_files.get(chart)
+            clean, sections = cut(values, conf_file)
+            plain = (clean.get("conf") or {}).get(conf_file) or {} if chart in found else {}
+            for section, options in plain.items():
+                for option in options or ():
+                    found[chart].get(section, {}).pop(option, None)
             for section, options in sections.items():
                 found.setdefault(chart, {}).setdefault(section, {}).update(options)
-    return found
+    cleaned = {chart: {name: o for name, o in sections.items() if o} for chart, sections in found.items()}
+    return {chart: sections for chart, sections in cleaned.items() if sections}
+
+
+def _spec_errors(declared: Service, spec: ServiceSpec) -> list[str]:
+    """What the schema, which all services share, cannot tell."""
+    charts = {chart.name for chart in declared.charts}
+    errors = [
+        f"spec.settings.{name}: unknown setting; allowed: {', '.join(sorted(declared.settings)) or 'none'}"
+        for name in spec.settings
+        if name not in declared.settings
+    ]
+    errors += [
+        f"spec.settings.{name}: must be of type {kind.__name__}"
+        for name, kind in declared.settings.items()
+        if not isinstance(spec.settings.get(name, kind()), kind)
+    ]
+    for index, override in enumerate(spec.overrides):
+        for chart, values in override.values.items():
+            where = f"spec.overrides[{index}].values.{chart}"
+            if chart not in charts:
+                errors.append(f"{where}: unknown chart; allowed: {', '.join(sorted(charts))}")
+            elif not isinstance(values, Mapping):
+                errors.append(f"{where}: takes a mapping")
+    return errors

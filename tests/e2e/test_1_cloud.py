@@ -1,0 +1,78 @@
+"""One command to a cloud, and what a user sees of it."""
+
+from __future__ import annotations
+
+import json
+
+from harness import Cloud
+
+
+def test_the_cloud_issues_a_token(cloud: Cloud) -> None:
+    assert {"id", "project_id", "user_id", "expires"} <= set(cloud.token())
+
+
+def test_a_second_up_changes_nothing(cloud: Cloud) -> None:
+    cloud.stackwright("up")  # brings an operator of older sources up to date
+    before = cloud.get("all,openstackdeployments,helmbundles,keystones", "-A")["items"]
+    out = cloud.stackwright("up", limit=60)
+    after = cloud.get("all,openstackdeployments,helmbundles,keystones", "-A")["items"]
+
+    def versions(items: list[dict[str, dict[str, str]]]) -> dict[str, str]:
+        return {item["metadata"]["uid"]: item["metadata"]["resourceVersion"] for item in items}
+
+    assert versions(before) == versions(after)
+    assert "✗" not in out
+
+
+def test_plan_finds_nothing_to_change_and_starts_no_helm(cloud: Cloud) -> None:
+    before = cloud.revisions()
+    assert "No changes" in cloud.stackwright("plan")
+    assert cloud.revisions() == before
+
+
+def test_status_is_a_tree_from_the_cloud_to_its_pods(cloud: Cloud) -> None:
+    out = cloud.stackwright("status")
+    for part in ("OpenStackDeployment openstack/cloud", "Keystone openstack/keystone", "release openstack-keystone"):
+        assert part in out
+    assert "Pod mariadb-server-0" in out
+    tree = json.loads(cloud.stackwright("status", "--output", "json"))
+    assert tree
+
+
+def test_kubectl_explains_every_field(cloud: Cloud) -> None:
+    out = cloud.kubectl("explain", "osdpl.spec.size")
+    assert "How large the cloud is" in out
+    assert "single" in out
+    assert "medium" in out
+    refused = cloud.kubectl("explain", "osdpl.spec.features.nova")
+    assert "Not supported by this version" in refused
+
+
+def test_the_operator_has_no_wildcard_and_no_secret_in_its_logs(cloud: Cloud) -> None:
+    rules = cloud.get("clusterrole", "stackwright")["rules"]
+    assert not any("*" in (*r.get("verbs", ()), *r.get("resources", ()), *r.get("apiGroups", ())) for r in rules)
+    logs = cloud.stackwright("logs", "operator", "--tail", "2000")
+    for name in ("keystone-admin", "mariadb-root", "rabbitmq-admin", "keystone-database"):
+        password = cloud.kubectl(
+            "get", "secret", name, "-n", "openstack", "-o", "go-template={{.data.password | base64decode}}"
+        )
+        assert len(password) == 32
+        assert password not in logs
+
+
+def test_no_helm_value_holds_a_password(cloud: Cloud) -> None:
+    bundles = json.dumps(cloud.get("helmbundles", "-n", "openstack"))
+    for name in ("keystone-admin", "mariadb-root", "rabbitmq-admin", "keystone-database"):
+        password = cloud.kubectl(
+            "get", "secret", name, "-n", "openstack", "-o", "go-template={{.data.password | base64decode}}"
+        )
+        assert password not in bundles
+
+
+def test_mariadb_is_durable_and_galera_is_on(cloud: Cloud) -> None:
+    query = "select concat_ws(' ', @@innodb_flush_log_at_trx_commit, @@innodb_doublewrite, @@wsrep_on)"
+    out = cloud.kubectl(
+        "exec", "-n", "openstack", "mariadb-server-0", "--", "mariadb", "-umysql", "-S", "/run/mysqld/mysqld.sock",
+        "-Ne", query,
+    )  # fmt: skip
+    assert out.split()[-3:] == ["1", "ON", "ON"], out

@@ -1,0 +1,97 @@
+"""Things die; the status says what died, and it comes back by itself with nothing lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+from harness import Cloud, eventually
+
+
+def processes(name: str) -> list[int]:
+    """Process ids by the name of the program, inside our own cgroup only."""
+    found = []
+    for line in subprocess.run(["pgrep", "-x", name], capture_output=True, text=True).stdout.split():
+        cgroup = Path(f"/proc/{line}/cgroup")
+        if cgroup.exists() and "/stackwright" in cgroup.read_text():
+            found.append(int(line))
+    return found
+
+
+def kill(name: str) -> None:
+    found = processes(name)
+    assert found, f"no process {name}"
+    for process in found:
+        os.kill(process, signal.SIGKILL)
+
+
+def health(cloud: Cloud, application: str, component: str) -> dict[str, str]:
+    return dict(cloud.osdpl()["status"]["health"][application][component])
+
+
+def test_a_deleted_pod_shows_in_health_at_once_and_heals(cloud: Cloud) -> None:
+    cloud.kubectl("delete", "pod", "memcached-0", "-n", "openstack", "--wait=false")
+    shown = eventually(lambda: health(cloud, "memcached", "server")["status"] == "Unhealthy", limit=20, pause=0.1)
+    assert shown < 10
+    eventually(lambda: health(cloud, "memcached", "server")["status"] == "Ready", limit=60)
+    cloud.wait_ready()
+
+
+def test_mariadb_that_is_killed_comes_back_with_its_data(cloud: Cloud) -> None:
+    project = cloud.token()["project_id"]
+    kill("mariadbd")
+    eventually(lambda: cloud.token()["project_id"] == project, limit=120, pause=1)
+    cloud.wait_ready()
+
+
+def test_mariadb_that_stays_away_is_named_as_the_cause(cloud: Cloud) -> None:
+    cloud.kubectl("delete", "pod", "mariadb-server-0", "-n", "openstack", "--wait=false")
+    eventually(lambda: "MariaDB" in cloud.condition()["message"], limit=30, pause=0.1)
+    assert "mariadb-server" in cloud.condition()["message"]
+    cloud.wait_ready()
+    assert cloud.token()
+
+
+def test_a_killed_kubelet_and_container_runtime_come_back_and_the_pods_stay(cloud: Cloud) -> None:
+    before = {p["metadata"]["uid"] for p in cloud.get("pods", "-n", "openstack")["items"]}
+    kill("kubelet")
+    kill("containerd")
+    eventually(lambda: bool(processes("kubelet") and processes("containerd")), limit=30)
+    cloud.wait_ready()
+    assert {p["metadata"]["uid"] for p in cloud.get("pods", "-n", "openstack")["items"]} == before
+    assert cloud.token()
+
+
+def test_a_killed_api_server_and_etcd_come_back(cloud: Cloud) -> None:
+    kill("etcd")
+    kill("kube-apiserver")
+    eventually(lambda: "ok" in cloud.kubectl("get", "--raw", "/readyz"), limit=60, pause=1)
+    cloud.wait_ready()
+    assert "No changes" in cloud.stackwright("plan")
+
+
+def test_the_operator_that_is_killed_again_and_again_still_makes_the_cloud(cloud: Cloud) -> None:
+    cloud.kubectl("delete", "openstackdeployment", "cloud", "-n", "openstack")
+    eventually(lambda: cloud.left("openstack") == [], limit=90, pause=1)
+    cloud.kubectl("apply", "--server-side", "-f", "examples/cloud.yaml")
+    for _ in range(4):
+        time.sleep(2.5)
+        for process in operator_processes():
+            os.kill(process, signal.SIGKILL)
+    cloud.wait_ready(limit=400)
+    assert cloud.token()
+
+
+def operator_processes() -> list[int]:
+    found = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if b"operator" in words and any(word.endswith(b"/stackwright") for word in words):
+            found.append(int(path.parent.name))
+    return found

@@ -1,0 +1,122 @@
+"""What the watches have brought, and our own writes in between."""
+
+from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, NODE, POD, SECRET
+from stackwright.core.plan import Key
+from stackwright.runtime.cache import CachedReader, Store, WriteThrough, slim
+from stackwright.runtime.memory import MemoryCluster
+
+KEY: Key = ("n", "x")
+
+
+def obj(version=1, uid="u", **more):
+    meta = {"namespace": "n", "name": "x", "uid": uid, "resourceVersion": str(version)}
+    return {"metadata": {**meta, **more.pop("meta", {})}, **more}
+
+
+def store(*kinds):
+    made = Store()
+    for kind in kinds:
+        made.watch(kind)
+    return made
+
+
+def test_an_event_that_is_told_again_or_late_is_no_news():
+    made = store(CONFIGMAP)
+    assert made.put(CONFIGMAP, obj(5, data={"a": "5"}))
+    assert not made.put(CONFIGMAP, obj(5))
+    assert not made.put(CONFIGMAP, obj(4, data={"a": "4"}))
+    assert made.get(CONFIGMAP, KEY)["data"] == {"a": "5"}
+    assert made.put(CONFIGMAP, obj(6))
+
+
+def test_our_own_write_is_seen_at_once_and_is_news_when_the_watch_tells_of_it():
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(5))
+    made.keep(CONFIGMAP, obj(6, data={"a": "6"}))
+    assert made.get(CONFIGMAP, KEY)["data"] == {"a": "6"}
+    assert made.put(CONFIGMAP, obj(6, data={"a": "6"})), "other controllers must hear of it"
+    assert not made.put(CONFIGMAP, obj(6))
+
+
+def test_a_late_event_is_news_but_does_not_hide_our_own_write():
+    made = store(CONFIGMAP)
+    made.keep(CONFIGMAP, obj(6, data={"a": "6"}))
+    assert made.put(CONFIGMAP, obj(5))
+    assert made.get(CONFIGMAP, KEY)["data"] == {"a": "6"}
+
+
+def test_the_end_of_an_object_does_not_take_the_next_one_of_its_name():
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(5, "old"))
+    made.keep(CONFIGMAP, obj(8, "new"))
+    made.drop(CONFIGMAP, obj(7, "old"))
+    assert made.get(CONFIGMAP, KEY)["metadata"]["uid"] == "new"
+    assert made.put(CONFIGMAP, obj(8, "new"))
+    made.drop(CONFIGMAP, obj(9, "new"))
+    assert made.get(CONFIGMAP, KEY) is None
+    assert made.put(CONFIGMAP, obj(10, "newest"))
+
+
+def test_what_is_not_watched_is_not_kept_but_passed_on():
+    made = store(CONFIGMAP)
+    assert made.put(POD, obj())
+    made.keep(POD, obj())
+    assert made.get(POD, KEY) is None
+    assert not made.holds(POD)
+
+
+def test_objects_are_listed_by_namespace_and_labels():
+    made = store(NODE, CONFIGMAP)
+    for number, namespace in enumerate(("n", "n", "m")):
+        meta = {"name": f"x{number}", "namespace": namespace, "labels": {"app": str(number % 2)}}
+        made.put(CONFIGMAP, {"metadata": {**meta, "resourceVersion": "1"}})
+    made.put(NODE, {"metadata": {"name": "node", "resourceVersion": "1"}})
+    assert len(made.list(CONFIGMAP)) == 3
+    assert [o["metadata"]["name"] for o in made.list(CONFIGMAP, "n")] == ["x0", "x1"]
+    assert [o["metadata"]["name"] for o in made.list(CONFIGMAP, "", {"app": "0"})] == ["x0", "x2"]
+    assert made.list(NODE)[0]["metadata"]["name"] == "node"
+    assert made.keys(CONFIGMAP) == {("n", "x0"), ("n", "x1"), ("m", "x2")}
+
+
+def test_no_value_of_a_secret_and_no_bulk_is_kept_and_the_original_stays_whole():
+    secret = obj(data={"password": "c2VjcmV0"}, meta={"managedFields": [1], "annotations": {"a": "b"}})
+    small = slim(SECRET, secret)
+    assert small["data"] == {"password": ""}
+    assert "managedFields" not in small["metadata"]
+    assert small["metadata"]["annotations"] == {"a": "b"}
+    assert secret["data"] == {"password": "c2VjcmV0"}
+    assert slim(POD, obj(spec={"nodeName": "a", "containers": []}))["spec"] == {"nodeName": "a"}
+    assert slim(DEPLOYMENT, obj(spec={"replicas": 1, "template": {}, "selector": {}}))["spec"] == {
+        "replicas": 1, "selector": {}
+    }  # fmt: skip
+
+
+async def test_watched_kinds_are_read_from_the_store_and_others_from_the_api():
+    cluster = MemoryCluster()
+    cluster.put(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x"}})
+    cluster.put(POD, {"metadata": {"namespace": "n", "name": "x"}})
+    reader = CachedReader(store(CONFIGMAP), cluster)
+    assert await reader.get(CONFIGMAP, KEY) is None
+    assert await reader.list(CONFIGMAP) == []
+    assert (await reader.get(POD, KEY))["metadata"]["name"] == "x"
+    assert len(await reader.list(POD)) == 1
+    assert cluster.reads == {"get Pod": 1, "list Pod": 1}
+
+
+async def test_a_secret_without_our_label_is_asked_for_because_its_watch_does_not_show_it():
+    cluster = MemoryCluster()
+    cluster.put(SECRET, {"metadata": {"namespace": "n", "name": "x"}})
+    reader = CachedReader(store(SECRET), cluster)
+    assert (await reader.get(SECRET, KEY))["metadata"]["name"] == "x"
+
+
+async def test_writes_go_through_and_their_answers_are_kept():
+    cluster, made = MemoryCluster(), store(CONFIGMAP)
+    through = WriteThrough(made, cluster)
+    await through.apply(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x"}, "data": {"a": "b"}}, "m")
+    assert made.get(CONFIGMAP, KEY)["data"] == {"a": "b"}
+    await through.patch(CONFIGMAP, KEY, {"data": {"a": "c"}, "metadata": {"finalizers": ["example.org/x"]}})
+    assert made.get(CONFIGMAP, KEY)["data"] == {"a": "c"}
+    await through.delete(CONFIGMAP, KEY)
+    await through.patch(CONFIGMAP, KEY, {"metadata": {"finalizers": []}})
+    assert made.get(CONFIGMAP, KEY) is None, "the answer to the last finalizer's removal is the end of the object"

@@ -1,0 +1,137 @@
+"""The CustomResourceDefinitions: what the API server demands of them, and what we do."""
+
+import json
+import re
+
+import pytest
+import yaml
+
+from stackwright.api.crd import KEEP, MARK, crd
+from stackwright.api.registry import RESOURCES
+
+each_kind = pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.KIND.kind)
+NOT_STRUCTURAL = {"$ref", "$defs", "title", "const", "discriminator", "definitions", "examples", MARK}
+
+
+def schema_of(resource):
+    return crd(resource)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+
+
+def nodes(schema, path=""):
+    """Every node of a schema with its path."""
+    yield path, schema
+    for name, child in (schema.get("properties") or {}).items():
+        yield from nodes(child, f"{path}.{name}")
+    if isinstance(schema.get("items"), dict):
+        yield from nodes(schema["items"], f"{path}[]")
+    if isinstance(schema.get("additionalProperties"), dict):
+        yield from nodes(schema["additionalProperties"], f"{path}.*")
+
+
+@each_kind
+def test_the_definition_is_as_it_was_reviewed(resource, golden):
+    text = yaml.safe_dump(crd(resource), sort_keys=True, width=120, allow_unicode=True)
+    golden(f"crds/{resource.KIND.plural}.yaml", text)
+
+
+@each_kind
+def test_the_definition_is_small_enough_for_kubectl_apply(resource):
+    assert len(json.dumps(crd(resource))) < 100_000
+
+
+@each_kind
+def test_the_schema_is_structural(resource):
+    for path, node in nodes(schema_of(resource)):
+        assert not NOT_STRUCTURAL & node.keys(), path
+        assert not {"anyOf", "oneOf", "allOf"} & node.keys() or KEEP in node, path
+        assert "type" in node or node.get(KEEP) is True, path
+        assert node.get("additionalProperties") is not False, path
+        assert not ("properties" in node and "additionalProperties" in node), path
+        if node.get("type") == "array":
+            assert "items" in node, path
+        if node.get("type") == "object" and "properties" not in node:
+            assert "additionalProperties" in node or node.get(KEEP) is True, path
+
+
+@each_kind
+def test_every_field_says_what_it_is(resource):
+    for path, node in nodes(schema_of(resource)):
+        if path and not path.endswith(("[]", ".*")):
+            assert node.get("description"), f"{resource.KIND.kind}{path} has no description"
+
+
+@each_kind
+def test_conditions_can_be_owned_one_by_one(resource):
+    conditions = schema_of(resource)["properties"]["status"]["properties"]["conditions"]
+    assert conditions["x-kubernetes-list-type"] == "map"
+    assert conditions["x-kubernetes-list-map-keys"] == ["type"]
+    assert "type" in conditions["items"]["required"]
+    assert "default" not in conditions["items"]["properties"]["type"]
+
+
+@each_kind
+def test_a_status_has_no_defaults(resource):
+    assert not [path for path, node in nodes(schema_of(resource)["properties"]["status"]) if "default" in node]
+
+
+@each_kind
+def test_a_default_is_allowed_by_its_own_schema(resource):
+    types = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict}
+    for path, node in nodes(schema_of(resource)):
+        if "default" in node:
+            assert isinstance(node["default"], types[node["type"]]), path
+            assert node["default"] in node.get("enum", [node["default"]]), path
+
+
+@each_kind
+def test_patterns_are_understood_by_go_too(resource):
+    for path, node in nodes(schema_of(resource)):
+        pattern = node.get("pattern", "")
+        assert not re.search(r"\(\?[=!<]|\\[1-9]", pattern), f"{path}: Go has no lookaround and no back references"
+
+
+@each_kind
+def test_printer_columns_point_at_declared_fields(resource):
+    schema = schema_of(resource)
+    for column in crd(resource)["spec"]["versions"][0]["additionalPrinterColumns"]:
+        path = column["jsonPath"].split("[?")[0]
+        node = schema
+        for part in path.strip(".").split("."):
+            if part == "metadata":
+                break
+            assert part in node["properties"], f"{column['name']}: {column['jsonPath']}"
+            node = node["properties"][part]
+
+
+def test_every_unsupported_field_is_refused_by_name_at_its_place():
+    resource = next(r for r in RESOURCES if r.KIND.kind == "OpenStackDeployment")
+    rules = {
+        f"{path}.{rule['fieldPath'].removeprefix('.')}"
+        for path, node in nodes(schema_of(resource))
+        for rule in node.get("x-kubernetes-validations", ())
+    }
+    assert {".spec.features.nova", ".spec.features.ssl", ".spec.migration", ".spec.artifacts.images_base_url"} <= rules
+    assert len(rules) > 25
+    for path, node in nodes(schema_of(resource)):
+        for rule in node.get("x-kubernetes-validations", ()):
+            name = rule["fieldPath"].removeprefix(".")
+            assert rule["rule"] == f"!has(self.{name})", path
+            assert rule["message"].startswith(f"{name} is not supported"), path
+            assert name in node["properties"], path
+        for name, child in (node.get("properties") or {}).items():
+            if "Not supported by this version" in child.get("description", ""):
+                assert f"{path}.{name}" in rules
+
+
+def test_unknown_fields_reach_the_webhook_only_in_the_kind_that_users_write():
+    for resource in RESOURCES:
+        kept = schema_of(resource)["properties"]["spec"].get(KEEP, False)
+        assert kept is (resource.KIND.kind == "OpenStackDeployment")
+
+
+def test_names_of_kinds_are_unique():
+    for name in ("kind", "plural"):
+        found = [getattr(resource.KIND, name) for resource in RESOURCES]
+        assert len(set(found)) == len(found)
+    short = [each for resource in RESOURCES for each in resource.KIND.short]
+    assert len(set(short)) == len(short)

@@ -1,0 +1,82 @@
+"""Errors as users read them: where, what, what instead; and all of them."""
+
+import pytest
+from pydantic import ValidationError
+
+from stackwright.api.deployment import OpenStackDeploymentSpec
+from stackwright.api.errors import messages
+from stackwright.api.helmbundle import HelmBundleSpec
+from stackwright.api.registry import RESOURCES
+
+GOOD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
+
+
+def errors(spec, model=OpenStackDeploymentSpec):
+    with pytest.raises(ValidationError) as caught:
+        model.model_validate(spec)
+    return messages(caught.value, model)
+
+
+def test_all_errors_are_told_at_once():
+    found = errors({"preset": "huge", "features": {"nova": {}, "typo": 1}, "draft": "maybe"})
+    assert [line.split(":")[0] for line in sorted(found)] == [
+        "spec.draft", "spec.features.nova", "spec.features.typo", "spec.openstack_version", "spec.preset", "spec.size"
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"size": "big"}, "spec.size: 'big' is not allowed; allowed: 'single', 'tiny', 'small' or 'medium'"),
+        ({"size": None}, "spec.size: None is not allowed; allowed: 'single', 'tiny', 'small' or 'medium'"),
+        ({"region_name": ""}, "spec.region_name: String should have at least 1 character, not ''"),
+        ({"draft": 7}, "spec.draft: Input should be a valid boolean, unable to interpret input, not 7"),
+        ({"features": {"ssl": {}}}, "spec.features.ssl: is not supported by this version of Stackwright; remove it"),
+        ({"services": {"nova": {}}}, "spec.services: unknown service nova; allowed: database, identity, memcached, messaging"),
+        ({"features": {"services": ["identity", "nova"]}}, "spec.features.services[1]: 'nova' is not allowed; allowed: "),
+        ({"features": []}, "spec.features: "),
+        ({"features": {"logging": {"cadf": {}}}}, "spec.features.logging.cadf.enabled: is required"),
+    ],
+)
+def test_an_error_says_where_it_is_what_is_wrong_and_what_is_allowed(change, expected):
+    (found,) = errors({**GOOD, **change})
+    assert found.startswith(expected)
+
+
+@pytest.mark.parametrize(
+    ("change", "where", "allowed"),
+    [
+        ({"typo": 1}, "spec.typo", "openstack_version, persistent_volume_storage_class, preset"),
+        ({"Preset": "core"}, "spec.Preset", "openstack_version, persistent_volume_storage_class, preset"),
+        ({"features": {"Keystone": {}}}, "spec.features.Keystone", "keystone, logging"),
+        ({"features": {"logging": {"str": {}}}}, "spec.features.logging.str", "cadf, keystone"),
+        ({"features": {"logging": {"cadf": {"enabled": True, "x": 1}}}}, "spec.features.logging.cadf.x", "driver, enabled"),
+        ({"nodes": {"Rack": {"typo": 1}}}, "spec.nodes.Rack.typo", "features, services"),
+        ({"nodes": {"a::b": {"typo": 1}}}, "spec.nodes.a::b.typo", "features, services"),
+        ({"common": {"infra": {"typo": 1}}}, "spec.common.infra.typo", "releases, repositories, values"),
+    ],
+)
+def test_an_unknown_field_is_told_with_its_whole_path_and_the_names_that_are_allowed(change, where, allowed):
+    (found,) = errors({**GOOD, **change})
+    assert found.startswith(f"{where}: unknown field; allowed: ")
+    assert allowed in found
+
+
+def test_an_unknown_field_in_a_list_is_told_with_its_index():
+    found = errors({"releases": [{"name": "a", "chart": "b"}, {"name": "c", "chart": "d", "typo": 1}]}, HelmBundleSpec)
+    assert found == [
+        "spec.releases[1].typo: unknown field; allowed: chart, name, namespace, timeout, values, version"
+    ]
+
+
+@pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.KIND.kind)
+def test_no_model_has_a_union_because_its_branches_would_stand_in_the_paths_of_errors(resource):
+    def unions(node):
+        if isinstance(node, list):
+            return [found for each in node for found in unions(each)]
+        if not isinstance(node, dict):
+            return []
+        real = [choice for choice in node.get("anyOf", ()) if choice.get("type") != "null"]
+        return [real] * (len(real) > 1) + [found for child in node.values() for found in unions(child)]
+
+    assert unions(resource.model_json_schema()) == []

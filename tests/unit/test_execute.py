@@ -1,0 +1,227 @@
+"""Actions against the outside world in memory."""
+
+import asyncio
+
+import pytest
+
+from stackwright.api.kinds import CONFIGMAP, POD, SECRET
+from stackwright.core.objects import FINALIZER
+from stackwright.core.plan import (
+    Action,
+    Apply,
+    CopySecret,
+    Delete,
+    EnsureSecret,
+    Finalizer,
+    HelmRollback,
+    HelmUninstall,
+    HelmUpgrade,
+    RotateKeys,
+    SetLabel,
+    SqlAccount,
+)
+from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
+from stackwright.runtime.execute import ROTATED, execute
+from stackwright.runtime.memory import (
+    FrozenClock,
+    MemoryBroker,
+    MemoryCluster,
+    MemoryHelm,
+    MemoryIdentity,
+    MemorySql,
+    SeededEntropy,
+)
+
+KEY = ("n", "x")
+
+
+@pytest.fixture
+def ports():
+    clock = FrozenClock(1000.0)
+    cluster = MemoryCluster(clock=clock)
+    helm = MemoryHelm(cluster, clock)
+    return Ports(cluster, helm, MemorySql(), MemoryBroker(), MemoryIdentity(), clock, SeededEntropy())
+
+
+@pytest.fixture
+def owner(ports):
+    return ports.cluster.put(CONFIGMAP, {"metadata": {"namespace": "n", "name": "owner"}})
+
+
+def secret(ports, name="x"):
+    return secret_data(ports.cluster.peek(SECRET, ("n", name)))
+
+
+def put_secret(ports, name, data):
+    import base64
+
+    encoded = {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
+    ports.cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": encoded})
+
+
+async def test_the_first_action_that_fails_ends_the_execution(ports):
+    thing = {"metadata": {"namespace": "n", "name": "x"}}
+    with pytest.raises(Conflict):
+        await execute([SetLabel(POD, ("n", "gone"), "a", "b"), Apply(CONFIGMAP, thing)], ports, "m")
+    assert ports.cluster.peek(CONFIGMAP, KEY) is None
+
+
+async def test_apply_delete_and_label_do_what_they_say(ports):
+    await execute([Apply(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x"}, "data": {"a": "b"}})], ports, "m")
+    await execute([SetLabel(CONFIGMAP, KEY, "role", "primary")], ports, "m")
+    assert ports.cluster.peek(CONFIGMAP, KEY)["metadata"]["labels"] == {"role": "primary"}
+    await execute([Delete(CONFIGMAP, KEY), Delete(CONFIGMAP, KEY)], ports, "m")
+    assert ports.cluster.peek(CONFIGMAP, KEY) is None
+
+
+async def test_a_password_is_made_once_and_what_is_built_from_it_follows(ports, owner):
+    await execute([EnsureSecret(KEY, owner, fixed={"username": "u"}, templates={"url": "{username}:{password}"})], ports, "m")
+    first = secret(ports)
+    assert first["url"] == f"u:{first['password']}"
+    assert len(first["password"]) == 32
+    await execute([EnsureSecret(KEY, owner, fixed={"username": "v"}, templates={"url": "{username}={password}"})], ports, "m")
+    assert secret(ports) == {"username": "v", "password": first["password"], "url": f"v={first['password']}"}
+
+
+async def test_a_password_that_a_user_put_there_first_is_taken_over(ports, owner):
+    put_secret(ports, "x", {"password": "chosen"})
+    await execute([EnsureSecret(KEY, owner)], ports, "m")
+    assert secret(ports)["password"] == "chosen"
+
+
+async def test_what_is_in_a_secret_that_we_make_is_watched_and_goes_with_its_owner(ports, owner):
+    await execute([EnsureSecret(KEY, owner)], ports, "m")
+    meta = ports.cluster.peek(SECRET, KEY)["metadata"]
+    assert meta["labels"]["app.kubernetes.io/managed-by"] == "stackwright"
+    ports.cluster.remove(CONFIGMAP, ("n", "owner"))
+    assert ports.cluster.peek(SECRET, KEY) is None
+
+
+async def test_keys_are_started_and_turned_and_the_time_of_the_turn_is_noted_with_them(ports, owner):
+    await execute([RotateKeys(KEY, owner, 3)], ports, "m")
+    first = secret(ports)
+    assert sorted(first) == ["0", "1"]
+    ports.clock.forward(50.4)
+    await execute([RotateKeys(KEY, owner, 3)], ports, "m")
+    assert secret(ports)["2"] == first["0"]
+    noted = float(ports.cluster.peek(SECRET, KEY)["metadata"]["annotations"][ROTATED])
+    assert noted >= ports.clock.now(), "never earlier than it was, else keys would turn too soon"
+    for _ in range(3):
+        await execute([RotateKeys(KEY, owner, 3)], ports, "m")
+    assert sorted(secret(ports)) == ["0", "4", "5"]
+
+
+async def test_options_are_copied_from_their_secrets_into_one_snippet(ports, owner):
+    put_secret(ports, "a", {"k": "one"})
+    put_secret(ports, "b", {"k": "two"})
+    sections = {"ldap": {"password": ("a", "k"), "user": ("b", "k")}, "DEFAULT": {"token": ("a", "k")}}
+    await execute([CopySecret(KEY, owner, "x.conf", sections, "d")], ports, "m")
+    assert secret(ports) == {"x.conf": "[DEFAULT]\ntoken = one\n[ldap]\npassword = one\nuser = two\n"}
+
+
+async def test_a_missing_source_of_an_option_is_named(ports, owner):
+    with pytest.raises(NotYet, match="key k of Secret n/a"):
+        await execute([CopySecret(KEY, owner, "x.conf", {"s": {"o": ("a", "k")}})], ports, "m")
+
+
+async def test_a_finalizer_is_added_and_removed_beside_those_of_others(ports):
+    obj = ports.cluster.put(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x", "finalizers": ["other/x"]}})
+    await execute([Finalizer(CONFIGMAP, obj, True), Finalizer(CONFIGMAP, obj, True)], ports, "m")
+    assert ports.cluster.peek(CONFIGMAP, KEY)["metadata"]["finalizers"] == ["other/x", FINALIZER]
+    await execute([Finalizer(CONFIGMAP, obj, False)], ports, "m")
+    assert ports.cluster.peek(CONFIGMAP, KEY)["metadata"]["finalizers"] == ["other/x"]
+
+
+async def test_nothing_is_made_for_an_object_that_went_before_it_got_its_finalizer(ports):
+    obj = ports.cluster.put(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x"}})
+    ports.cluster.remove(CONFIGMAP, KEY)
+    upgrade = HelmUpgrade(("n", "r"), "c", "", {}, "d", obj)
+    with pytest.raises(Conflict, match="gone"):
+        await execute([Finalizer(CONFIGMAP, obj, True), upgrade], ports, "m")
+    assert not ports.helm.calls
+    ports.cluster.put(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x"}})
+    with pytest.raises(Conflict, match="gone"):
+        await execute([Finalizer(CONFIGMAP, obj, True)], ports, "m")
+    await execute([Finalizer(CONFIGMAP, obj, False)], ports, "m")
+
+
+async def test_an_object_that_is_being_deleted_gets_no_finalizer(ports):
+    obj = ports.cluster.put(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x", "finalizers": ["other/x"]}})
+    ports.cluster.remove(CONFIGMAP, KEY)
+    with pytest.raises(Conflict, match="being deleted"):
+        await execute([Finalizer(CONFIGMAP, obj, True)], ports, "m")
+
+
+async def test_helm_upgrades_run_side_by_side_and_what_follows_waits_for_all(ports, owner, monkeypatch):
+    running, most, order = 0, 0, []
+
+    async def upgrade(action):
+        nonlocal running, most
+        running += 1
+        most = max(most, running)
+        await asyncio.sleep(0)
+        running -= 1
+        order.append(action.release[1])
+
+    async def uninstall(release):
+        assert running == 0
+        order.append("uninstalled")
+
+    monkeypatch.setattr(ports.helm, "upgrade", upgrade)
+    monkeypatch.setattr(ports.helm, "uninstall", uninstall)
+    upgrades = [HelmUpgrade(("n", name), "c", "", {}, "d", owner) for name in "abc"]
+    await execute([*upgrades, HelmUninstall(("n", "z"))], ports, "m")
+    assert most == 3
+    assert order == ["a", "b", "c", "uninstalled"]
+
+
+async def test_an_upgrade_that_fails_does_not_stop_those_beside_it_and_is_told(ports, owner):
+    ports.helm.fail["bad"] = Refused("broken chart")
+    upgrades = [HelmUpgrade(("n", name), name, "", {}, "d", owner) for name in ("bad", "good")]
+    with pytest.raises(Refused, match="broken chart"):
+        await execute(upgrades, ports, "m")
+    assert ("upgrade", ("n", "good")) in ports.helm.calls
+
+
+async def test_a_rollback_goes_to_the_revision_it_names(ports, owner):
+    for digest in ("one", "two"):
+        await execute([HelmUpgrade(("n", "r"), "c", "", {}, digest, owner)], ports, "m")
+    await execute([HelmRollback(("n", "r"), 1)], ports, "m")
+    newest = max(ports.helm._records(("n", "r")), key=lambda s: int(s["metadata"]["labels"]["version"]))
+    assert newest["metadata"]["labels"]["stackwright.dev/digest"] == "one"
+
+
+def account(**more):
+    return SqlAccount("db", ("n", "admin"), "d", "u", ("ALL",), ("n", "x"), **more)
+
+
+async def test_an_account_is_made_with_the_password_of_its_secret(ports):
+    put_secret(ports, "admin", {"username": "root", "password": "r"})
+    put_secret(ports, "x", {"password": "p"})
+    await execute([account()], ports, "m")
+    assert ports.sql.users == {("db", "u"): "p"}
+
+
+async def test_an_account_whose_secrets_are_missing_is_waited_for_by_name(ports):
+    with pytest.raises(NotYet, match="Secret n/admin"):
+        await execute([account()], ports, "m")
+    put_secret(ports, "admin", {"password": "r"})
+    with pytest.raises(NotYet, match="Secret n/x"):
+        await execute([account()], ports, "m")
+    assert not ports.sql.calls
+
+
+async def test_an_account_is_taken_away_even_when_its_own_secret_is_gone(ports):
+    put_secret(ports, "admin", {"password": "r"})
+    ports.sql.users["db", "u"] = "p"
+    await execute([account(absent=True)], ports, "m")
+    assert not ports.sql.users
+
+
+async def test_an_action_that_nobody_knows_is_a_mistake_of_ours(ports):
+    class Unknown(Action):
+        verb = "what"
+        target = "is this"
+
+    with pytest.raises(TypeError, match="no way to execute what is this"):
+        await execute([Unknown()], ports, "m")

@@ -1,0 +1,130 @@
+"""What is written to a status, and when not."""
+
+from dataclasses import replace
+
+import pytest
+
+from stackwright.api.services import Memcached
+from stackwright.core.conditions import Condition, blocked, done, summary, waiting
+from stackwright.core.controller import Controller
+from stackwright.core.plan import Finalizer, Plan
+from stackwright.core.ports import NotYet, Refused
+from stackwright.runtime.memory import FrozenClock, MemoryCluster
+from stackwright.runtime.report import after_failure, report, status_of
+
+CONTROLLER = Controller("test", "osdpl", Memcached.KIND, (), None, None)
+KEY = ("n", "x")
+
+
+def plan(*stages, **status):
+    return Plan((), (*summary(stages), *stages), status)
+
+
+@pytest.fixture
+def cluster():
+    made = MemoryCluster(clock=FrozenClock())
+    made.put(Memcached.KIND, {"metadata": {"namespace": "n", "name": "x"}, "spec": {}})
+    return made
+
+
+async def write(cluster, wanted, now=0.0):
+    return await report(CONTROLLER, wanted, cluster.peek(Memcached.KIND, KEY), cluster, now)
+
+
+def conditions(cluster):
+    return {c["type"]: c for c in cluster.peek(Memcached.KIND, KEY)["status"]["conditions"]}
+
+
+async def test_a_report_that_says_nothing_new_writes_nothing(cluster):
+    wanted = plan(waiting("A", "for a"), state="WAITING", progress="0/1")
+    assert await write(cluster, wanted)
+    writes = len(cluster.writes)
+    assert not await write(cluster, wanted, now=500.0)
+    assert len(cluster.writes) == writes
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        plan(waiting("A", "for b"), state="WAITING"),
+        plan(waiting("A", "for a", "Other"), state="WAITING"),
+        plan(done("A"), state="WAITING"),
+        plan(waiting("A", "for a"), state="APPLYING"),
+        plan(waiting("A", "for a"), done("B"), state="WAITING"),
+    ],
+)
+async def test_a_report_that_says_anything_new_is_written(cluster, changed):
+    await write(cluster, plan(waiting("A", "for a"), state="WAITING"))
+    assert await write(cluster, changed)
+
+
+async def test_a_new_generation_is_acknowledged_even_when_all_else_is_the_same(cluster):
+    wanted = plan(done("A"))
+    await write(cluster, wanted)
+    live = cluster.peek(Memcached.KIND, KEY)
+    cluster.put(Memcached.KIND, {**live, "spec": {**live["spec"], "size": "tiny"}})
+    assert await write(cluster, wanted)
+    assert cluster.peek(Memcached.KIND, KEY)["status"]["observedGeneration"] == 2
+
+
+async def test_the_transition_time_is_that_of_the_status_and_not_of_the_words(cluster):
+    await write(cluster, plan(waiting("A", "one")), now=100.0)
+    await write(cluster, plan(waiting("A", "two")), now=200.0)
+    assert conditions(cluster)["A"]["lastTransitionTime"] == "1970-01-01T00:01:40Z"
+    await write(cluster, plan(done("A")), now=300.0)
+    assert conditions(cluster)["A"]["lastTransitionTime"] == "1970-01-01T00:05:00Z"
+
+
+async def test_conditions_of_another_controller_stay(cluster):
+    await report(replace(CONTROLLER, name="node"), Plan(conditions=(done("Nodes"),)), cluster.peek(Memcached.KIND, KEY), cluster, 0)
+    await write(cluster, plan(done("A")))
+    assert conditions(cluster).keys() == {"Nodes", "Ready", "Progressing", "A"}
+    await write(cluster, plan(waiting("B", "for b")))
+    assert conditions(cluster).keys() == {"Nodes", "Ready", "Progressing", "B"}
+
+
+async def test_empty_fields_that_were_never_written_are_not_worth_a_write(cluster):
+    assert status_of(Plan(status={"a": {}, "b": "", "c": []}), {"metadata": {}}, 0) is None
+    assert status_of(Plan(status={"a": {}}), {"metadata": {}, "status": {"a": {"x": 1}}}, 0) == {"a": {}}
+
+
+async def test_events_tell_of_turns_and_of_new_causes_of_a_block_only(cluster):
+    for stage in (
+        waiting("A", "for a"), waiting("A", "for b"), blocked("A", "Broken", "mend a"), blocked("A", "Broken", "mend b"),
+        blocked("A", "Other", "mend c"), done("A"), waiting("A", "for a"),
+    ):  # fmt: skip
+        await write(cluster, plan(stage))
+    assert [(reason, warning) for _, reason, _, warning in cluster.events] == [
+        ("BlockedBroken", True), ("BlockedOther", True), ("Ready", False), ("NotReady", True)
+    ]  # fmt: skip
+
+
+def test_after_a_failure_its_words_are_those_of_ready_and_the_fields_stay_as_they_were():
+    current = {"metadata": {}, "status": {"state": "WAITING", "other": 1}}
+    failed = after_failure(plan(done("A"), state="APPLIED", release="epoxy"), current, NotYet("the API sleeps"))
+    assert failed.status == {"state": "WAITING"}
+    ready, progressing, stage = failed.conditions
+    assert ready == Condition("Ready", False, "Waiting", "the API sleeps")
+    assert progressing == Condition("Progressing", True, "Waiting", "the API sleeps")
+    assert stage.status is False, "the failed action would have made it true"
+
+
+def test_after_a_refusal_a_human_must_act():
+    ready, progressing, _ = after_failure(plan(done("A")), {"metadata": {}}, Refused("no")).conditions
+    assert (ready.reason, ready.message, progressing.status) == ("BlockedRefused", "no", False)
+
+
+def test_a_stage_that_was_done_before_stays_done_after_a_failure():
+    current = {"metadata": {}, "status": {"conditions": [{"type": "A", "status": "True"}]}}
+    *_, stage = after_failure(plan(done("A")), current, NotYet("x")).conditions
+    assert stage.status is True
+
+
+def test_a_controller_that_does_not_speak_of_ready_does_not_begin_with_a_failure():
+    assert after_failure(Plan(status={"health": {}}), {"metadata": {}}, NotYet("x")).conditions == ()
+
+
+def test_a_removal_that_fails_says_why_because_it_holds_the_finalizer():
+    removal = Plan((Finalizer(Memcached.KIND, {"metadata": {"name": "x"}}, False),))
+    ready, *_ = after_failure(removal, {"metadata": {}}, NotYet("helm cannot")).conditions
+    assert ready.message == "helm cannot"
