@@ -1,5 +1,7 @@
 """What happens around the cloud: nodes, pods, the primary of the database, keys that grow old, Secrets of users."""
 
+import itertools
+
 import pytest
 from world import CONTROL_PLANE, NAMESPACE, UNREADY, World, cloud_object, ready_world
 
@@ -128,7 +130,7 @@ async def test_keys_turn_for_days_and_no_token_outlives_the_key_that_reads_it():
     await world.run(5 * DAY)
     assert 9 <= len(history) - 1 <= 10, "twice a day"
     assert world.writes - writes == len(history) - 1, "nothing else is written"
-    for (_, before), (turned, after) in zip(history, history[1:], strict=False):
+    for (_, before), (turned, after) in itertools.pairwise(history):
         primary = before[max(before, key=int)]
         assert after[max(after, key=int)] == before["0"], "what was staged is primary now"
         assert len(after) <= MAX_ACTIVE_KEYS

@@ -22,7 +22,7 @@ from stackwright.controllers.catalog import controllers
 from stackwright.core.conditions import find, is_ready
 from stackwright.core.digest import digest
 from stackwright.core.objects import MANAGED
-from stackwright.core.plan import Key, Object
+from stackwright.core.plan import Object
 from stackwright.core.ports import Cluster, Ports
 from stackwright.core.settings import Settings
 from stackwright.runtime.cache import PARTIAL, CachedReader, Store, WriteThrough
@@ -248,11 +248,14 @@ class World:
         """As the API server tells it: only of watched kinds, and of Secrets only with our label."""
         selected = kind not in PARTIAL or MANAGED.items() <= (obj["metadata"].get("labels") or {}).items()
         runtime = self._runtime
-        if runtime is not None and kind in runtime.kinds and selected:
-            deliver = lambda: runtime is self._runtime and runtime.on_event(event == "DELETED", kind, obj)  # noqa: E731
-            asyncio.get_running_loop().call_later(self._latency, deliver) if self._latency else (
-                asyncio.get_running_loop().call_soon(deliver)
-            )
+        if runtime is None or kind not in runtime.kinds or not selected:
+            return
+
+        def deliver() -> None:
+            if runtime is self._runtime:  # the process that watched may be dead by now
+                runtime.on_event(event == "DELETED", kind, obj)
+
+        asyncio.get_running_loop().call_later(self._latency, deliver)
 
     def again(self, now: float | None = None) -> World:
         """A copy of the world as it is now, in which no operator runs; this one stays as it is."""
@@ -385,7 +388,8 @@ async def ready_world(**spec: Any) -> World:
 
 _VOLATILE = {
     "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "observedGeneration",
-    "lastTransitionTime", "digest", "data", "revision", "readyRevision", "stackwright.dev/digest", "stackwright.dev/rotated-at",
+    "lastTransitionTime", "digest", "data", "revision", "readyRevision",
+    "stackwright.dev/digest", "stackwright.dev/rotated-at",
 }  # fmt: skip
 
 

@@ -18,28 +18,58 @@ UNREADY = {"type": "Ready", "status": "False", "reason": "ContainersNotReady"}
 BACK_OFF = "back-off 2m40s restarting failed container=main pod=p-0_openstack(6a4f0c1e-1111-2222-3333-444455556666)"
 PODS = {
     "image missing": (
-        pod(phase="Pending", conditions=[UNREADY], containerStatuses=[
-            container({"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "example.org/x:1"'}})]),
+        pod(
+            phase="Pending",
+            conditions=[UNREADY],
+            containerStatuses=[
+                container(
+                    {"waiting": {"reason": "ImagePullBackOff", "message": 'Back-off pulling image "example.org/x:1"'}}
+                )
+            ],
+        ),
         'Pod p-0, container main: ImagePullBackOff (image example.org/x:1): Back-off pulling image "example.org/x:1"',
     ),
     "crash loop": (
-        pod(phase="Running", conditions=[UNREADY], containerStatuses=[
-            container({"waiting": {"reason": "CrashLoopBackOff", "message": BACK_OFF}}, {"terminated": {"exitCode": 3}})]),
+        pod(
+            phase="Running",
+            conditions=[UNREADY],
+            containerStatuses=[
+                container(
+                    {"waiting": {"reason": "CrashLoopBackOff", "message": BACK_OFF}}, {"terminated": {"exitCode": 3}}
+                )
+            ],
+        ),
         "Pod p-0, container main: CrashLoopBackOff; last exit code 3: back-off restarting failed container=main",
     ),
     "crash loop of an init container": (
-        pod(phase="Pending", initContainerStatuses=[{**container({"waiting": {"reason": "CrashLoopBackOff"}}), "name": "init"}],
-            containerStatuses=[container({"waiting": {"reason": "PodInitializing"}})]),
+        pod(
+            phase="Pending",
+            initContainerStatuses=[{**container({"waiting": {"reason": "CrashLoopBackOff"}}), "name": "init"}],
+            containerStatuses=[container({"waiting": {"reason": "PodInitializing"}})],
+        ),
         "Pod p-0, container init: CrashLoopBackOff",
     ),
     "secret missing": (
-        pod(phase="Pending", containerStatuses=[
-            container({"waiting": {"reason": "CreateContainerConfigError", "message": 'secret "x" not found'}})]),
+        pod(
+            phase="Pending",
+            containerStatuses=[
+                container({"waiting": {"reason": "CreateContainerConfigError", "message": 'secret "x" not found'}})
+            ],
+        ),
         'Pod p-0, container main: CreateContainerConfigError: secret "x" not found',
     ),
     "unschedulable": (
-        pod(phase="Pending", conditions=[{"type": "PodScheduled", "status": "False", "reason": "Unschedulable",
-                                          "message": "0/3 nodes are available: 3 Insufficient memory."}]),
+        pod(
+            phase="Pending",
+            conditions=[
+                {
+                    "type": "PodScheduled",
+                    "status": "False",
+                    "reason": "Unschedulable",
+                    "message": "0/3 nodes are available: 3 Insufficient memory.",
+                }
+            ],
+        ),
         "Pod p-0 cannot be scheduled: 0/3 nodes are available: 3 Insufficient memory.",
     ),
     "readiness": (
@@ -47,8 +77,12 @@ PODS = {
         "Pod p-0 runs but does not pass its readiness probe yet",
     ),
     "node lost": (
-        pod(phase="Running", reason="NodeLost", conditions=[{**UNREADY, "reason": "NodeNotReady"}],
-            containerStatuses=[container({"running": {}})]),
+        pod(
+            phase="Running",
+            reason="NodeLost",
+            conditions=[{**UNREADY, "reason": "NodeNotReady"}],
+            containerStatuses=[container({"running": {}})],
+        ),
         "Pod p-0: node node-1 does not answer",
     ),
     "evicted": (
@@ -56,8 +90,11 @@ PODS = {
         "Pod p-0: The node was low on resource: memory.",
     ),
     "job failing": (
-        pod(phase="Failed", conditions=[UNREADY], containerStatuses=[
-            container({"terminated": {"exitCode": 1, "reason": "Error"}})]),
+        pod(
+            phase="Failed",
+            conditions=[UNREADY],
+            containerStatuses=[container({"terminated": {"exitCode": 1, "reason": "Error"}})],
+        ),
         "Pod p-0, container main: ended with exit code 1 (Error)",
     ),
     "terminating": (
@@ -67,12 +104,15 @@ PODS = {
     "starting": (pod(phase="Pending", containerStatuses=[container({"waiting": {"reason": "ContainerCreating"}})]), ""),
     "ready": (pod(phase="Running", conditions=[READY], containerStatuses=[container({"running": {}})]), ""),
     "completed": (
-        pod(phase="Succeeded", conditions=[{**UNREADY, "reason": "PodCompleted"}],
-            containerStatuses=[container({"terminated": {"exitCode": 0, "reason": "Completed"}})]),
+        pod(
+            phase="Succeeded",
+            conditions=[{**UNREADY, "reason": "PodCompleted"}],
+            containerStatuses=[container({"terminated": {"exitCode": 0, "reason": "Completed"}})],
+        ),
         "",
     ),
     "just made": (pod(), ""),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", PODS)
@@ -130,17 +170,31 @@ def test_a_workload_is_ready_when_all_its_pods_are_new_and_ready(obj, ready):
         (workload("Job"), "Job w: running"),
         (workload("Job", failed=1), "Job w: failed before, tried again"),
         (
-            workload("Job", failed=7, conditions=[{"type": "Failed", "status": "True", "reason": "BackoffLimitExceeded",
-                                                   "message": "Job has reached the specified backoff limit"}]),
+            workload(
+                "Job",
+                failed=7,
+                conditions=[
+                    {
+                        "type": "Failed",
+                        "status": "True",
+                        "reason": "BackoffLimitExceeded",
+                        "message": "Job has reached the specified backoff limit",
+                    }
+                ],
+            ),
             "Job w: Job has reached the specified backoff limit",
         ),
         (
-            workload("Deployment", conditions=[{"type": "ReplicaFailure", "status": "True",
-                                                "message": 'pods "w-1" is forbidden: exceeded quota'}]),
+            workload(
+                "Deployment",
+                conditions=[
+                    {"type": "ReplicaFailure", "status": "True", "message": 'pods "w-1" is forbidden: exceeded quota'}
+                ],
+            ),
             'Deployment w: pods "w-1" is forbidden: exceeded quota',
         ),
     ],
-)  # fmt: skip
+)
 def test_without_a_telling_pod_the_workload_speaks_for_itself(obj, expected):
     assert why(obj, [PODS["ready"][0]]) == expected
 

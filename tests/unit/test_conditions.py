@@ -40,7 +40,11 @@ def test_the_transition_time_moves_only_with_the_status():
     (first,) = merged([waiting("A", "one")], [], 1, "t1")
     (second,) = merged([waiting("A", "two", "Other")], [first], 2, "t2")
     (third,) = merged([done("A")], [second], 2, "t3")
-    assert (first["lastTransitionTime"], second["lastTransitionTime"], third["lastTransitionTime"]) == ("t1", "t1", "t3")
+    assert (first["lastTransitionTime"], second["lastTransitionTime"], third["lastTransitionTime"]) == (
+        "t1",
+        "t1",
+        "t3",
+    )
     assert (second["message"], second["observedGeneration"]) == ("two", 2)
 
 

@@ -32,8 +32,14 @@ def test_all_errors_are_told_at_once():
         ({"region_name": ""}, "spec.region_name: String should have at least 1 character, not ''"),
         ({"draft": 7}, "spec.draft: Input should be a valid boolean, unable to interpret input, not 7"),
         ({"features": {"ssl": {}}}, "spec.features.ssl: is not supported by this version of Stackwright; remove it"),
-        ({"services": {"nova": {}}}, "spec.services: unknown service nova; allowed: database, identity, memcached, messaging"),
-        ({"features": {"services": ["identity", "nova"]}}, "spec.features.services[1]: 'nova' is not allowed; allowed: "),
+        (
+            {"services": {"nova": {}}},
+            "spec.services: unknown service nova; allowed: database, identity, memcached, messaging",
+        ),
+        (
+            {"features": {"services": ["identity", "nova"]}},
+            "spec.features.services[1]: 'nova' is not allowed; allowed: ",
+        ),
         ({"features": []}, "spec.features: "),
         ({"features": {"logging": {"cadf": {}}}}, "spec.features.logging.cadf.enabled: is required"),
     ],
@@ -50,7 +56,11 @@ def test_an_error_says_where_it_is_what_is_wrong_and_what_is_allowed(change, exp
         ({"Preset": "core"}, "spec.Preset", "openstack_version, persistent_volume_storage_class, preset"),
         ({"features": {"Keystone": {}}}, "spec.features.Keystone", "keystone, logging"),
         ({"features": {"logging": {"str": {}}}}, "spec.features.logging.str", "cadf, keystone"),
-        ({"features": {"logging": {"cadf": {"enabled": True, "x": 1}}}}, "spec.features.logging.cadf.x", "driver, enabled"),
+        (
+            {"features": {"logging": {"cadf": {"enabled": True, "x": 1}}}},
+            "spec.features.logging.cadf.x",
+            "driver, enabled",
+        ),
         ({"nodes": {"Rack": {"typo": 1}}}, "spec.nodes.Rack.typo", "features, services"),
         ({"nodes": {"a::b": {"typo": 1}}}, "spec.nodes.a::b.typo", "features, services"),
         ({"common": {"infra": {"typo": 1}}}, "spec.common.infra.typo", "releases, repositories, values"),
@@ -64,9 +74,7 @@ def test_an_unknown_field_is_told_with_its_whole_path_and_the_names_that_are_all
 
 def test_an_unknown_field_in_a_list_is_told_with_its_index():
     found = errors({"releases": [{"name": "a", "chart": "b"}, {"name": "c", "chart": "d", "typo": 1}]}, HelmBundleSpec)
-    assert found == [
-        "spec.releases[1].typo: unknown field; allowed: chart, name, namespace, timeout, values, version"
-    ]
+    assert found == ["spec.releases[1].typo: unknown field; allowed: chart, name, namespace, timeout, values, version"]
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.KIND.kind)

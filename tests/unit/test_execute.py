@@ -75,11 +75,15 @@ async def test_apply_delete_and_label_do_what_they_say(ports):
 
 
 async def test_a_password_is_made_once_and_what_is_built_from_it_follows(ports, owner):
-    await execute([EnsureSecret(KEY, owner, fixed={"username": "u"}, templates={"url": "{username}:{password}"})], ports, "m")
+    await execute(
+        [EnsureSecret(KEY, owner, fixed={"username": "u"}, templates={"url": "{username}:{password}"})], ports, "m"
+    )
     first = secret(ports)
     assert first["url"] == f"u:{first['password']}"
     assert len(first["password"]) == 32
-    await execute([EnsureSecret(KEY, owner, fixed={"username": "v"}, templates={"url": "{username}={password}"})], ports, "m")
+    await execute(
+        [EnsureSecret(KEY, owner, fixed={"username": "v"}, templates={"url": "{username}={password}"})], ports, "m"
+    )
     assert secret(ports) == {"username": "v", "password": first["password"], "url": f"v={first['password']}"}
 
 

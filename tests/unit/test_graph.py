@@ -1,5 +1,7 @@
 """Order as a graph."""
 
+import itertools
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -12,7 +14,8 @@ def acyclic(draw):
     """Each node may need those before it, and some that do not exist."""
     nodes = [f"n{index}" for index in range(draw(st.integers(0, 8)))]
     return {
-        node: draw(st.lists(st.sampled_from([*nodes[:index], "absent"]), max_size=3)) for index, node in enumerate(nodes)
+        node: draw(st.lists(st.sampled_from([*nodes[:index], "absent"]), max_size=3))
+        for index, node in enumerate(nodes)
     }
 
 
@@ -30,7 +33,7 @@ def test_every_node_comes_once_and_after_all_that_it_needs(needs):
 @given(acyclic())
 def test_no_node_waits_longer_than_it_has_to(needs):
     order = waves(needs)
-    for earlier, later in zip(order, order[1:], strict=False):
+    for earlier, later in itertools.pairwise(order):
         for node in later:
             assert set(needs[node]) & set(earlier), f"{node} could have been in the wave before"
 

@@ -17,7 +17,9 @@ LAYERS = st.fixed_dictionaries(
         "scalar": SCALARS,
         "list": st.lists(st.sampled_from(["x", "y", "z", "~x", "~y", 1, 2]), max_size=5),
         "map": st.dictionaries(NAMES, SCALARS | st.none(), max_size=3),
-        "deep": st.fixed_dictionaries({}, optional={"map": st.dictionaries(NAMES, SCALARS, max_size=2), "list": st.lists(SCALARS, max_size=3)}),
+        "deep": st.fixed_dictionaries(
+            {}, optional={"map": st.dictionaries(NAMES, SCALARS, max_size=2), "list": st.lists(SCALARS, max_size=3)}
+        ),
     },
 )
 

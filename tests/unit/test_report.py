@@ -76,7 +76,13 @@ async def test_the_transition_time_is_that_of_the_status_and_not_of_the_words(cl
 
 
 async def test_conditions_of_another_controller_stay(cluster):
-    await report(replace(CONTROLLER, name="node"), Plan(conditions=(done("Nodes"),)), cluster.peek(Memcached.KIND, KEY), cluster, 0)
+    await report(
+        replace(CONTROLLER, name="node"),
+        Plan(conditions=(done("Nodes"),)),
+        cluster.peek(Memcached.KIND, KEY),
+        cluster,
+        0,
+    )
     await write(cluster, plan(done("A")))
     assert conditions(cluster).keys() == {"Nodes", "Ready", "Progressing", "A"}
     await write(cluster, plan(waiting("B", "for b")))
@@ -90,13 +96,21 @@ async def test_empty_fields_that_were_never_written_are_not_worth_a_write(cluste
 
 async def test_events_tell_of_turns_and_of_new_causes_of_a_block_only(cluster):
     for stage in (
-        waiting("A", "for a"), waiting("A", "for b"), blocked("A", "Broken", "mend a"), blocked("A", "Broken", "mend b"),
-        blocked("A", "Other", "mend c"), done("A"), waiting("A", "for a"),
-    ):  # fmt: skip
+        waiting("A", "for a"),
+        waiting("A", "for b"),
+        blocked("A", "Broken", "mend a"),
+        blocked("A", "Broken", "mend b"),
+        blocked("A", "Other", "mend c"),
+        done("A"),
+        waiting("A", "for a"),
+    ):
         await write(cluster, plan(stage))
     assert [(reason, warning) for _, reason, _, warning in cluster.events] == [
-        ("BlockedBroken", True), ("BlockedOther", True), ("Ready", False), ("NotReady", True)
-    ]  # fmt: skip
+        ("BlockedBroken", True),
+        ("BlockedOther", True),
+        ("Ready", False),
+        ("NotReady", True),
+    ]
 
 
 def test_after_a_failure_its_words_are_those_of_ready_and_the_fields_stay_as_they_were():

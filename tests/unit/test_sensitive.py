@@ -48,5 +48,5 @@ def test_a_reference_where_no_snippet_can_carry_it_is_refused_with_its_path(valu
     ],
 )
 def test_a_reference_of_another_form_is_refused_with_its_path(node):
-    with pytest.raises(ValueError, match="^conf.keystone.a.b: "):
+    with pytest.raises(ValueError, match=r"^conf\.keystone\.a\.b: "):
         cut({"conf": {"keystone": {"a": {"b": node}}}}, "keystone")

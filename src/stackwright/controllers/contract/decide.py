@@ -77,5 +77,8 @@ def _remove(seen: Observed) -> Plan:
             "Account", f"Waiting for {name} to take the account away: {why_not_ready(seen.instance)}", "Deleting"
         )
         return _report(seen, (), stage, str(seen.obj["status"]["digest"]))
-    spec = seen.contract.spec.model_validate(seen.obj["spec"])
+    try:
+        spec = seen.contract.spec.model_validate(seen.obj["spec"])
+    except ValidationError:
+        return Plan((gone,))  # nothing was ever made of such a spec
     return Plan((seen.contract.action(spec, seen.obj["metadata"]["namespace"], True), gone))

@@ -20,10 +20,11 @@ ROLE = "mariadb-role"
 
 
 def decide(seen: Observed) -> Plan:
-    able = sorted((pod for pod in seen.pods if _ready(pod) and not is_deleting(pod)), key=_ordinal)
+    servers = [pod for pod in seen.pods if _ordinal(pod) >= 0]
+    able = sorted((pod for pod in servers if _ready(pod) and not is_deleting(pod)), key=_ordinal)
     primary = next((pod for pod in able if label(pod, ROLE) == "primary"), able[0] if able else None)
     labels = []
-    for pod in sorted(seen.pods, key=_ordinal):
+    for pod in sorted(servers, key=_ordinal):
         role = "primary" if pod is primary else "backup"
         if label(pod, ROLE) != role and not is_deleting(pod):
             labels.append(SetLabel(POD, key_of(pod), ROLE, role))
@@ -38,4 +39,6 @@ def _ready(pod: Object) -> bool:
 
 
 def _ordinal(pod: Object) -> int:
-    return int(str(pod["metadata"]["name"]).rsplit("-", 1)[-1])
+    """The number of a pod in its StatefulSet; -1 for a pod that somebody else made."""
+    last = str(pod["metadata"]["name"]).rsplit("-", 1)[-1]
+    return int(last) if last.isdecimal() else -1

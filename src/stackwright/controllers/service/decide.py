@@ -78,7 +78,7 @@ def _secrets(seen: Observed, context: Context) -> tuple[list[Action], float | No
     for keys in seen.declared.keys(context):
         repository = seen.secrets.get(keys.name)
         rotated = annotation(repository, ROTATED) if belongs(repository, seen.obj["metadata"]["uid"]) else ""
-        left = float(rotated) + keys.every - seen.now if rotated else 0.0
+        left = float(rotated) + keys.every - seen.now if rotated.isdecimal() else 0.0
         if left <= 0:
             actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active))
             left = keys.every

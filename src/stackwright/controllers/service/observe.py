@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -92,14 +93,17 @@ def _sensitive(declared: Service, spec: ServiceSpec) -> dict[str, Sections]:
         for chart, values in override.values.items():
             conf_file = declared.conf_files.get(chart)
             clean, sections = cut(values, conf_file)
-            plain = (clean.get("conf") or {}).get(conf_file) or {} if chart in found else {}
-            for section, options in plain.items():
-                for option in options or ():
-                    found[chart].get(section, {}).pop(option, None)
+            for section, options in _mapping(_mapping(clean.get("conf")).get(conf_file)).items():
+                for option in _mapping(options):
+                    found.get(chart, {}).get(section, {}).pop(option, None)
             for section, options in sections.items():
                 found.setdefault(chart, {}).setdefault(section, {}).update(options)
     cleaned = {chart: {name: o for name, o in sections.items() if o} for chart, sections in found.items()}
     return {chart: sections for chart, sections in cleaned.items() if sections}
+
+
+def _mapping(value: Any) -> Mapping[Any, Any]:
+    return value if isinstance(value, Mapping) else {}
 
 
 def _spec_errors(declared: Service, spec: ServiceSpec) -> list[str]:

@@ -1,0 +1,61 @@
+"""What `up` and `cold` share: throwing the local cluster away, `stackwright up` with a trace of its steps, its CPU."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.options import BenchError, Options
+from bench.process import program, run
+from stackwright.local import cgroups
+from stackwright.local.config import CGROUP, LocalCluster
+
+STEP = re.compile(r"^ ✓ (.+) \((\d+\.\d) s\)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Up:
+    """steps  title → seconds, in order. cpu  of the command, its children, and all that it started"""
+
+    wall: float
+    cpu: float
+    steps: dict[str, float]
+
+
+def allow(options: Options) -> None:
+    """Refuse to throw away a cluster that somebody may need."""
+    if LocalCluster.discover().settings.exists() and not options.purge:
+        raise BenchError("there is a local cluster; this bench throws it and its data away: say --purge if it may")
+
+
+def down(env: Mapping[str, str] | None = None) -> None:
+    run([program("stackwright"), "down", "--purge"], env)
+
+
+def up(env: Mapping[str, str] | None = None, *, token: bool = True) -> Up:
+    """`stackwright up` until it has a token. KUBECONFIG is cleared: it would mean somebody else's cluster."""
+    before = services_cpu()
+    cost = run([program("stackwright"), "up"], {**(env or {}), "KUBECONFIG": ""})
+    if token and "project_id" not in cost.output:
+        raise BenchError(f"`stackwright up` ended without a token:\n{cost.output[-2000:]}")
+    steps = {title: float(seconds) for title, seconds in STEP.findall(cost.output)}
+    return Up(cost.wall, cost.cpu + services_cpu() - before, steps)
+
+
+def services_cpu() -> float:
+    """CPU seconds of all processes of the cluster, dead ones too, since its cgroup was made."""
+    for top in cgroups.hierarchies():
+        usage, stat = Path(top, CGROUP, "cpuacct.usage"), Path(top, CGROUP, "cpu.stat")
+        if usage.exists():
+            return int(usage.read_text()) / 1e9
+        if stat.exists() and (found := re.search(r"^usage_usec (\d+)", stat.read_text(), re.MULTILINE)):
+            return int(found[1]) / 1e6
+    return 0.0
+
+
+def trace(found: list[Up]) -> str:
+    """Steps of the run that took longest, those under a tenth of a second left out."""
+    slowest = max(found, key=lambda each: each.wall)
+    return ", ".join(f"{title} {seconds:.1f}" for title, seconds in slowest.steps.items() if seconds >= 0.1)

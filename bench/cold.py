@@ -1,0 +1,53 @@
+"""From nothing at all to a token: tools and images are built from source in empty caches. Minutes; once.
+
+How: `stackwright down --purge`, then `stackwright up` with STACKWRIGHT_CACHE, GOCACHE and GOMODCACHE in a new temporary
+directory, which is removed afterwards. The steps' own times tell tools, images and the rest. It THROWS AWAY the local
+cluster and its data, so it runs only when named, and where there is a cluster only with --purge. It needs about 30 GB
+below $TMPDIR (give one on a disk, not in memory), and package registries.
+
+What would make it wrong: registries that are slow today; Debian packages that are still in the machine's own caches
+(those of the host stay as they are); other work on the machine.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bench.bringup import allow, down, trace, up
+from bench.figure import Figure, Goal
+from bench.options import Options
+from stackwright.local.steps import images, tools
+
+
+def measure(options: Options) -> Iterator[Figure]:
+    allow(options)
+    down()
+    with _empty_caches() as env:
+        try:
+            found = up(env)
+        finally:
+            down(env)
+    note = f"seconds: {trace([found])}"
+    yield Figure("up to a token, cold: wall", "min", [found.wall / 60], Goal(most=35), note=note)
+    yield Figure("up to a token, cold: CPU", "min", [found.cpu / 60])
+    for step in (tools, images):
+        yield Figure(f"step {step.TITLE}", "min", [found.steps.get(step.TITLE, 0.0) / 60])
+
+
+@contextmanager
+def _empty_caches() -> Iterator[dict[str, str]]:
+    folder = Path(tempfile.mkdtemp(prefix="bench-cold-"))
+    names = {"STACKWRIGHT_CACHE": "stackwright", "GOCACHE": "go", "GOMODCACHE": "gomod", "GOTMPDIR": "gotmp"}
+    places = {variable: folder / name for variable, name in names.items()}
+    places["GOTMPDIR"].mkdir()
+    try:
+        yield {variable: str(place) for variable, place in places.items()}
+    finally:
+        for root, _, _ in os.walk(places["GOMODCACHE"]):
+            Path(root).chmod(0o700)  # Go writes its module cache read-only
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,139 @@
+"""The running cluster at rest: API writes a minute, memory and CPU of the operator and of the provisioner. Reads only.
+
+How: for --seconds (60), the audit log of the local cluster's API server is read: creates, updates, patches and deletes
+by the operator's and the provisioner's service accounts, and by all others. The log has no Leases and no Events, so
+Events of ours are counted by listing them before and after. Memory (RSS, and PSS where readable) and CPU time of the
+pods' processes come from /proc, found by the pods' cgroups.
+
+What would make it wrong: a cloud that is not at rest. Whoever else wrote in that time, and clouds that are not Ready,
+are told in the note; then the figure says what was asked of the operator, not what it does by itself.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from bench.figure import Figure, Goal
+from bench.options import BenchError, Options, say
+from stackwright.local import api, cgroups
+from stackwright.local.config import LocalCluster
+
+WRITES = {"create", "update", "patch", "delete", "deletecollection"}
+OURS = "system:serviceaccount:stackwright:stackwright"
+PROVISIONER = "system:serviceaccount:kube-system:local-volume-provisioner"
+PODS = {"operator": ("stackwright", "application=stackwright"),
+        "provisioner": ("kube-system", "application=local-volume-provisioner")}  # fmt: skip
+TICKS = os.sysconf("SC_CLK_TCK")
+
+
+def measure(options: Options) -> Iterator[Figure]:
+    cluster = LocalCluster.discover()
+    log = cluster.logs / "audit" / "audit.log"
+    if not log.exists():
+        raise BenchError(f"there is no {log}: no local cluster, or not yours to read; `stackwright up` makes one")
+    client = api.of(cluster)
+    found = {name: _processes(client, *place) for name, place in PODS.items()}
+    cpu = {name: _cpu(pids) for name, pids in found.items()}
+    events, start, begin = _events(client), time.monotonic(), datetime.now(UTC)
+    say(f"looking for {options.seconds:.0f} s")
+    time.sleep(options.seconds)
+    seconds, end = time.monotonic() - start, datetime.now(UTC)
+    spent = {name: _cpu(pids) - cpu[name] for name, pids in found.items()}
+    events = len(_events(client) - events)
+    time.sleep(1)  # the log is written with a delay
+    writers = writes(log, begin, end)
+    ours = writers[OURS] + writers[PROVISIONER]
+    minute = 60 / seconds
+    yield Figure(
+        "API writes a minute, ours", "writes/min", [(ours + events) * minute], Goal(most=0), note=_note(client, writers)
+    )
+    yield Figure("API writes a minute, others", "writes/min", [(sum(writers.values()) - ours) * minute])
+    for name, pids in found.items():
+        if not pids:
+            raise BenchError(f"no process of the {name} was found; is it running?")
+        goal = Goal(most=150) if name == "operator" else None
+        yield Figure(f"{name}: RSS", "MiB", [_memory(pids, "Rss")], goal)
+        yield Figure(f"{name}: PSS", "MiB", [_memory(pids, "Pss")])
+        yield Figure(f"{name}: CPU", "% of a core", [spent[name] / seconds * 100])
+
+
+def writes(log: Path, begin: datetime, end: datetime) -> Counter[str]:
+    """User → writes between two times. The log may have been turned meanwhile, so the one before is read too."""
+    found: Counter[str] = Counter()
+    rotated = sorted((path for path in log.parent.glob("audit-*.log")), key=lambda path: path.stat().st_mtime)[-1:]
+    for path in (*rotated, log):
+        for line in path.read_text().splitlines():
+            try:
+                event = json.loads(line)
+            except ValueError:  # the last line is being written
+                continue
+            at = datetime.fromisoformat(event["stageTimestamp"])
+            if begin <= at <= end and event["verb"] in WRITES and event["stage"] == "ResponseComplete":
+                found[event["user"]["username"]] += 1
+    return found
+
+
+def _note(client: api.Api, writers: Counter[str]) -> str:
+    others = {user: n for user, n in writers.most_common() if user not in (OURS, PROVISIONER)}
+    listed = client.get("/apis/lcm.mirantis.com/v1alpha1/openstackdeployments") or {}
+    clouds = {}
+    for cloud in listed.get("items", []):
+        conditions = (cloud.get("status") or {}).get("conditions") or []
+        ready = next((c["status"] for c in conditions if c["type"] == "Ready"), "unknown")
+        clouds[f"{cloud['metadata']['namespace']}/{cloud['metadata']['name']}"] = ready
+    told = ", ".join(f"{name} Ready={ready}" for name, ready in sorted(clouds.items())) or "no cloud"
+    who = ", ".join(f"{user} {n}" for user, n in others.items()) or "nobody"
+    return f"{told}; others who wrote: {who}"
+
+
+def _events(client: api.Api) -> set[tuple[str, str]]:
+    """(name, version) of Events that the operator wrote."""
+    listed = client.get("/api/v1/events") or {}
+    return {
+        (event["metadata"]["uid"], event["metadata"]["resourceVersion"])
+        for event in listed.get("items", [])
+        if (event.get("source") or {}).get("component") == "stackwright"
+    }
+
+
+def _processes(client: api.Api, namespace: str, selector: str) -> set[int]:
+    """Processes of all running pods with a label, without the pause containers."""
+    listed: dict[str, Any] = client.get(f"/api/v1/namespaces/{namespace}/pods?labelSelector={selector}") or {}
+    found: set[int] = set()
+    for pod in listed.get("items", []):
+        uid = pod["metadata"]["uid"]
+        for group in cgroups.groups():
+            if uid in str(group) or uid.replace("-", "_") in str(group):
+                found |= cgroups.members(group)
+    return {pid for pid in found if b"pause" not in _read(pid, "cmdline").split(b"\0")[0]}
+
+
+def _cpu(pids: set[int]) -> float:
+    total = 0
+    for pid in pids:
+        fields = _read(pid, "stat").rpartition(b")")[2].split()
+        total += int(fields[11]) + int(fields[12]) if fields else 0
+    return total / TICKS
+
+
+def _memory(pids: set[int], field: str) -> float:
+    total = 0
+    for pid in pids:
+        for line in _read(pid, "smaps_rollup").splitlines():
+            if line.startswith(f"{field}:".encode()):
+                total += int(line.split()[1])
+    return total / 1024
+
+
+def _read(pid: int, name: str) -> bytes:
+    try:
+        return Path(f"/proc/{pid}/{name}").read_bytes()
+    except OSError:
+        return b""

@@ -1,0 +1,41 @@
+"""From an empty machine with warm caches to a token: wall time of `stackwright up`, each step's, and CPU seconds.
+
+How: `stackwright down --purge`, then `stackwright up`, n times (3); it ends when `openstack token issue` has printed a
+token. CPU seconds are those of the command and its children (wait4) and of all that it started (the cluster's cgroup).
+--again calls `stackwright up` once more each time: it must find nothing to do. It THROWS AWAY the local cluster and its
+data, so it runs only when named, and where there is a cluster only with --purge.
+
+What would make it wrong: tools or images that are not cached (one run before, not counted, makes them); page cache that
+a first run filled: the figure is that of a machine that was up before; other work on the machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from bench.bringup import allow, down, trace, up
+from bench.figure import Figure, Goal
+from bench.options import Options, say
+
+
+def measure(options: Options) -> Iterator[Figure]:
+    allow(options)
+    say("once to fill the caches")
+    down()
+    up()
+    found, again = [], []
+    for index in range(options.n or 3):
+        down()
+        found.append(up())
+        say(f"{index + 1}: {found[-1].wall:.1f} s, {found[-1].cpu:.0f} s CPU")
+        if options.again:
+            again.append(up(token=False))
+    note = f"slowest: {trace(found)}"
+    yield Figure("up to a token, warm: wall", "s", [each.wall for each in found], Goal(most=75), note=note)
+    yield Figure("up to a token, warm: CPU", "s", [each.cpu for each in found])
+    for title in found[0].steps:
+        seconds = [each.steps.get(title, 0.0) for each in found]
+        if max(seconds) >= 0.5:
+            yield Figure(f"step {title}", "s", seconds)
+    if again:
+        yield Figure("up again, nothing to do: wall", "s", [each.wall for each in again], Goal(most=5))

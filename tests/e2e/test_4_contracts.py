@@ -1,0 +1,85 @@
+"""What a service of one's own asks of the cloud, and the keys that the operator turns."""
+
+from __future__ import annotations
+
+import json
+
+from harness import Cloud, eventually
+
+EXAMPLE = "examples/catalog-entry.yaml"
+KINDS = ("databaseaccount/inventory", "messagingaccount/inventory", "keystoneservice/inventory")
+
+
+def openstack(cloud: Cloud, *words: str) -> str:
+    return cloud.stackwright("shell", "--", "openstack", *words, limit=60)
+
+
+def test_contracts_are_fulfilled_by_the_real_services_and_taken_back(cloud: Cloud) -> None:
+    cloud.kubectl("apply", "--server-side", "-f", EXAMPLE)
+    for kind in KINDS:
+        cloud.kubectl("wait", "--for=condition=Ready", kind, "-n", "openstack", "--timeout=90s")
+    assert "inventory" in openstack(cloud, "service", "list")
+    assert "http://inventory.cloud.example" in openstack(cloud, "endpoint", "list", "--service", "inventory")
+    assert "inventory" in databases(cloud)
+    assert "inventory" in vhosts(cloud)
+
+    cloud.kubectl("delete", *KINDS, "-n", "openstack", limit=90)
+    assert "inventory" not in openstack(cloud, "service", "list")
+    assert "inventory" in databases(cloud), "a database is dropped on request only"
+    assert "inventory" not in users(cloud)
+    assert "inventory" not in vhosts(cloud)
+
+
+def test_a_service_account_logs_in_with_what_its_secret_says(cloud: Cloud) -> None:
+    cloud.kubectl("apply", "--server-side", "-f", EXAMPLE)
+    cloud.kubectl("wait", "--for=condition=Ready", KINDS[2], "-n", "openstack", "--timeout=90s")
+    password = cloud.kubectl(
+        "get", "secret", "inventory-identity", "-n", "openstack", "-o", "go-template={{.data.password | base64decode}}"
+    )
+    script = (
+        "read -r OS_PASSWORD; export OS_PASSWORD; "
+        "openstack --os-cloud '' --os-auth-type password --os-auth-url http://keystone-api:5000/v3 "
+        "--os-username inventory --os-project-name service --os-user-domain-name Default "
+        "--os-project-domain-name Default --os-identity-api-version 3 token issue -f json"
+    )
+    pod = ("exec", "-i", "-n", "openstack", "deployment/keystone-client", "--", "sh", "-c", script)
+    assert json.loads(cloud.kubectl(*pod, stdin=password + "\n"))["id"]
+    cloud.kubectl("delete", *KINDS, "-n", "openstack", limit=90)
+
+
+def test_fernet_keys_turn_and_old_tokens_stay_valid(cloud: Cloud) -> None:
+    token = cloud.token()["id"]
+    keys = repository(cloud)
+    annotate = ("annotate", "--overwrite", "secret", "keystone-fernet-keys", "-n", "openstack")
+    cloud.kubectl(*annotate, "stackwright.dev/rotated-at=1")
+    eventually(lambda: repository(cloud) != keys, limit=30)
+    turned = repository(cloud)
+    assert turned[str(len(keys))] == keys["0"], "the staged key became the primary"
+    # The old token, against the turned keys; by environment, for a token is a secret too.
+    script = "read -r OS_TOKEN; export OS_TOKEN; openstack --os-cloud '' --os-auth-type token "
+    script += "--os-auth-url http://keystone-api:5000/v3 --os-project-name admin --os-project-domain-name Default "
+    script += "--os-identity-api-version 3 token issue -f value -c project_id"
+    pod = ("exec", "-i", "-n", "openstack", "deployment/keystone-client", "--", "sh", "-c", script)
+    assert cloud.token()["project_id"] in cloud.kubectl(*pod, stdin=token + "\n")
+
+
+def repository(cloud: Cloud) -> dict[str, str]:
+    return dict(cloud.get("secret", "keystone-fernet-keys", "-n", "openstack")["data"])
+
+
+def sql(cloud: Cloud, query: str) -> str:
+    words = ("exec", "-n", "openstack", "mariadb-server-0", "--", "mariadb", "-umysql")
+    return cloud.kubectl(*words, "-S", "/run/mysqld/mysqld.sock", "-Ne", query)
+
+
+def databases(cloud: Cloud) -> str:
+    return sql(cloud, "show databases")
+
+
+def users(cloud: Cloud) -> str:
+    return sql(cloud, "select user from mysql.user")
+
+
+def vhosts(cloud: Cloud) -> str:
+    words = ("exec", "-n", "openstack", "rabbitmq-server-0", "--", "rabbitmqctl", "-q", "list_vhosts")
+    return cloud.kubectl(*words)

@@ -1,0 +1,87 @@
+"""Bad input gets an answer that names the field, what is wrong and what is allowed. docs/bad-input.md shows them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+import yaml
+from harness import ROOT, Cloud, eventually
+
+
+def spec(**changes: Any) -> dict[str, Any]:
+    documents = list(yaml.safe_load_all((ROOT / "examples/cloud.yaml").read_text()))
+    manifest = dict(documents[1])
+    manifest["metadata"] = {"name": "cloud", "namespace": "openstack"}
+    manifest["spec"] = {**manifest["spec"], **changes}
+    return manifest
+
+
+@pytest.mark.parametrize(
+    ("changes", "parts"),
+    [
+        ({"featurs": {}}, ["spec.featurs", "unknown field", "features"]),
+        ({"draft": "perhaps"}, ["spec.draft", "boolean"]),
+        ({"openstack_version": "yoga"}, ["spec.openstack_version", "yoga", "epoxy"]),
+        ({"preset": "compute"}, ["spec.preset", "compute", "core"]),
+        ({"features": {"nova": {"vcpu_type": "host-model"}}}, ["nova", "not supported by this version"]),
+        ({"services": {"identity": {"keystne": {"values": {}}}}}, ["keystne", "unknown chart", "keystone"]),
+        ({"services": {"identitty": {}}}, ["identitty", "unknown service", "identity"]),
+    ],
+    ids=["unknown field", "wrong type", "unknown release", "unknown preset", "unsupported", "chart", "service"],
+)
+def test_admission_refuses_and_names_the_field(cloud: Cloud, changes: dict[str, Any], parts: list[str]) -> None:
+    before = cloud.osdpl()["metadata"]["resourceVersion"]
+    out = cloud.apply(spec(**changes), code=1)
+    for part in parts:
+        assert part in out
+    assert cloud.osdpl()["metadata"]["resourceVersion"] == before
+
+
+def test_all_errors_come_at_once_before_anything_is_applied(cloud: Cloud, tmp_path: Any) -> None:
+    path = tmp_path / "bad.yaml"
+    path.write_text(yaml.safe_dump(spec(featurs={}, size="huge", draft=[1], features={"nova": {}})))
+    out = cloud.stackwright("apply", "-f", str(path), code=1)
+    for part in ("spec.featurs", "spec.size", "spec.draft", "spec.features.nova"):
+        assert part in out
+
+
+def test_a_missing_secret_is_named_and_waited_for(cloud: Cloud) -> None:
+    reference = {"value_from": {"secret_key_ref": {"name": "not-there", "key": "password"}}}
+    values = {"conf": {"keystone": {"ldap": {"password": reference}}}}
+    cloud.apply(spec(services={"identity": {"keystone": {"values": values}}}))
+    eventually(lambda: cloud.condition()["reason"] == "BlockedMissingSecret", limit=30)
+    message = cloud.condition()["message"]
+    assert "key password of Secret openstack/not-there" in message
+    assert "spec.services" in message
+    cloud.apply(spec())
+    cloud.wait_ready()
+
+
+def test_a_missing_node_label_is_named_with_its_remedy(cloud: Cloud) -> None:
+    cloud.kubectl("label", "node", "--all", "openstack-control-plane-")
+    eventually(lambda: cloud.condition()["reason"] == "BlockedNoNode", limit=30)
+    assert "kubectl label node NODE openstack-control-plane=enabled" in cloud.condition()["message"]
+    cloud.kubectl("label", "node", "node1", "openstack-control-plane=enabled")
+    cloud.wait_ready()
+
+
+def test_values_that_break_the_chart_are_told_and_the_running_release_stays(cloud: Cloud) -> None:
+    before = cloud.revisions()
+    values = {"pod": {"replicas": {"api": "three"}}}
+    cloud.apply(spec(services={"identity": {"keystone": {"values": values}}}))
+    eventually(lambda: cloud.condition()["status"] == "False" and "replicas" in cloud.condition()["message"], limit=60)
+    assert cloud.revisions() == before
+    assert cloud.token(), "the cloud goes on"
+    cloud.apply(spec())
+    cloud.wait_ready()
+
+
+def test_a_missing_image_is_named_and_the_release_is_rolled_back(cloud: Cloud) -> None:
+    values = {"images": {"tags": {"keystone_client": "stackwright.local/nothing:1"}}}
+    body = spec(services={"identity": {"keystoneclient": {"values": values}}})
+    cloud.apply(body)
+    eventually(lambda: "stackwright.local/nothing:1" in cloud.condition()["message"], limit=60)
+    assert "Image" in cloud.condition()["message"]
+    cloud.apply(spec())
+    cloud.wait_ready()

@@ -1,0 +1,73 @@
+"""Deletion takes away all that was made and nothing else, at any moment; and services that stand alone."""
+
+from __future__ import annotations
+
+import time
+
+from harness import Cloud, eventually
+
+
+def gone(cloud: Cloud, namespace: str, but: tuple[str, ...] = ()) -> None:
+    eventually(lambda: [name for name in cloud.left(namespace) if name not in but] == [], limit=90, pause=1)
+
+
+def test_services_stand_alone_without_any_cloud(cloud: Cloud) -> None:
+    cloud.kubectl("apply", "--server-side", "-f", "examples/keystone-only.yaml")
+    cloud.kubectl("wait", "--for=condition=Ready", "keystone/keystone", "-n", "keystone-only", "--timeout=180s")
+    pod = ("exec", "-n", "keystone-only", "deployment/keystone-client", "--", "openstack", "token", "issue")
+    assert "project_id" in cloud.kubectl(*pod)
+    cloud.kubectl("delete", "-f", "examples/keystone-only.yaml", limit=120)
+
+
+def test_a_cloud_of_memcached_alone(cloud: Cloud) -> None:
+    cloud.stackwright("apply", "-f", "examples/memcached-only.yaml", "--wait")
+    assert cloud.osdpl("cache", "memcached-only")["status"]["progress"] == "1/1"
+    cloud.kubectl("delete", "-f", "examples/memcached-only.yaml", limit=120)
+
+
+def test_deletion_takes_all_that_was_made_and_only_that(cloud: Cloud) -> None:
+    cloud.kubectl("create", "configmap", "mine", "-n", "openstack", "--from-literal=a=b")
+    plan = cloud.stackwright("plan", "--delete", "cloud", "-n", "openstack", code=2)
+    assert "openstack-mariadb" in plan
+    cloud.kubectl("delete", "openstackdeployment", "cloud", "-n", "openstack")
+    gone(cloud, "openstack", but=("configmap/mine",))
+    assert "configmap/mine" in cloud.left("openstack")
+    cloud.kubectl("delete", "configmap", "mine", "-n", "openstack")
+    eventually(lambda: cloud.get("pv")["items"] == [], limit=60)
+
+
+def test_deletion_while_half_installed(cloud: Cloud) -> None:
+    for seconds in (0, 2, 7, 12):
+        cloud.kubectl("apply", "--server-side", "-f", "examples/cloud.yaml")
+        time.sleep(seconds)
+        cloud.kubectl("delete", "openstackdeployment", "cloud", "-n", "openstack")
+    gone(cloud, "openstack")
+    cloud.stackwright("apply", "-f", "examples/cloud.yaml", "--wait")
+    assert cloud.token()
+
+
+def test_the_controllers_also_run_as_five_containers_of_one_pod(cloud: Cloud) -> None:
+    containers = "{.items[*].spec.containers[*].name}"
+    helm_upgrade(cloud, "split")
+    try:
+        names = cloud.kubectl("get", "pods", "-n", "stackwright", "-o", f"jsonpath={containers}").split()
+        assert set(names) == {"osdpl", "helmbundle", "health", "secrets", "node"}
+        cloud.kubectl("delete", "pod", "memcached-0", "-n", "openstack")
+        cloud.patch_spec({"services": {"identity": {"keystone": {"values": {"pod": {"replicas": {"api": 2}}}}}}})
+        cloud.wait_ready()
+        assert cloud.get("deployment", "keystone-api", "-n", "openstack")["status"]["readyReplicas"] == 2
+    finally:
+        cloud.patch_spec({"services": None})
+        helm_upgrade(cloud, "single")
+    cloud.wait_ready()
+
+
+def helm_upgrade(cloud: Cloud, mode: str) -> None:
+    from harness import run
+
+    from stackwright.local import tools
+
+    words = ("upgrade", "stackwright", "charts/stackwright", "-n", "stackwright", "--reuse-values", "--wait")
+    config = ("--kubeconfig", cloud.cluster.kubeconfig, "--timeout", "3m")
+    done = run(tools.binary("helm"), *words, *config, "--set", f"controllers.mode={mode}", limit=200)
+    assert done.code == 0, done.out

@@ -1,0 +1,46 @@
+"""The machine: what `down` leaves, and what `up` finds again."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import time
+
+from harness import CLI, ROOT, Cloud
+
+from stackwright.local.leftovers import leftovers
+
+
+def test_down_leaves_nothing_running_and_up_resumes_with_the_data(cloud: Cloud) -> None:
+    project = cloud.token()["project_id"]
+    cloud.stackwright("down", limit=200)
+    assert not leftovers(cloud.cluster)
+    assert cloud.cluster.kubeconfig.exists(), "data is kept"
+    cloud.stackwright("up", limit=600)
+    cloud.wait_ready()
+    assert cloud.token()["project_id"] == project
+
+
+def test_an_up_that_is_killed_or_interrupted_resumes(cloud: Cloud) -> None:
+    cloud.stackwright("down", limit=200)
+    for seconds, sign, code in ((1.0, signal.SIGKILL, -9), (4.0, signal.SIGINT, 130)):
+        started = subprocess.Popen([CLI, "up"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        time.sleep(seconds)
+        started.send_signal(sign)
+        out, _ = started.communicate(timeout=60)
+        assert started.returncode == code, out
+    assert "resumes" in out
+    cloud.stackwright("up", limit=600)
+    cloud.wait_ready()
+    assert cloud.token()
+
+
+def test_a_second_node_joins_and_leaves(cloud: Cloud) -> None:
+    cloud.stackwright("up", "--nodes", "2", limit=600)
+    try:
+        assert [n["metadata"]["name"] for n in cloud.get("nodes")["items"]] == ["node1", "node2"]
+        cloud.kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
+    finally:
+        cloud.stackwright("up", "--nodes", "1", limit=600)
+    assert len(cloud.get("nodes")["items"]) == 1
+    cloud.wait_ready()

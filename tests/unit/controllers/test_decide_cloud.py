@@ -1,0 +1,249 @@
+"""What an OpenStackDeployment becomes."""
+
+import pytest
+from builders import ANY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj, with_ready
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.controllers.cloud.decide import decide
+from stackwright.controllers.cloud.objects import service_object, wanted_services
+from stackwright.controllers.cloud.observe import Observed, observe
+from stackwright.controllers.cloud.validate import parse
+from stackwright.core.plan import Delete
+from stackwright.runtime.memory import FrozenClock, MemoryCluster
+from stackwright.services.registry import BY_SERVICE, SERVICES
+
+CLOUD = OpenStackDeployment.KIND
+GOOD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
+
+
+def cloud(spec=None, **more):
+    return obj(CLOUD, "cloud", {**GOOD, **(spec or {})}, **more)
+
+
+def services(spec=None, **more):
+    """The service objects as the cloud wants them, all ready."""
+    thing = cloud(spec)
+    parsed, _ = parse(thing)
+    made = {}
+    for declared in wanted_services(parsed):
+        found = service_object(thing, parsed, declared)
+        found["metadata"] |= {"generation": 1, **more}
+        made[declared.kind.kind, declared.name] = with_ready(found, state="APPLIED", release="epoxy")
+    return made
+
+
+def test_services_as_wanted_are_not_written_and_make_the_cloud_ready():
+    plan = decide(Observed(cloud(), (), services()))
+    assert plan.empty
+    assert condition(plan).status is True
+    assert plan.status["progress"] == "4/4"
+
+
+def test_all_services_are_written_at_once_each_with_its_owner():
+    plan = decide(Observed(cloud()))
+    assert [str(action) for action in plan.actions] == [
+        "apply MariaDB openstack/mariadb",
+        "apply RabbitMQ openstack/rabbitmq",
+        "apply Memcached openstack/memcached",
+        "apply Keystone openstack/keystone",
+    ]
+    assert all(action.obj["metadata"]["ownerReferences"][0]["uid"] == "uid-cloud" for action in plan.actions)
+
+
+def test_only_services_of_this_cloud_are_removed():
+    there = services()
+    there["Memcached", "other"] = obj(BY_SERVICE["memcached"].kind, "other")
+    plan = decide(Observed(cloud({"features": {"services": ["~memcached"]}}), (), there))
+    assert plan.actions == (
+        Delete(BY_SERVICE["memcached"].kind, (NAMESPACE, "memcached"), "no longer in preset or features.services"),
+    )
+
+
+def test_a_service_that_is_going_is_neither_removed_again_nor_written_to():
+    there = services(deletionTimestamp="now")
+    plan = decide(Observed(cloud(), (), there))
+    assert plan.empty
+    assert condition(plan, "MariaDB").reason == "Deleting"
+    assert decide(Observed(cloud({"features": {"services": ["~memcached"]}}), (), there)).empty
+
+
+def test_the_worst_service_is_mirrored_with_its_own_reason_and_name():
+    there = services()
+    there["RabbitMQ", "rabbitmq"] = with_ready(there["RabbitMQ", "rabbitmq"], "False", "Slow", "it starts")
+    there["Keystone", "keystone"] = with_ready(there["Keystone", "keystone"], "False", "BlockedX", "mend it")
+    plan = decide(Observed(cloud(), (), there))
+    assert (condition(plan).reason, condition(plan).message) == ("BlockedX", "Keystone: mend it")
+    assert condition(plan, "Progressing").status is False
+    assert plan.status["services"]["messaging"]["message"] == "it starts"
+
+
+@pytest.mark.parametrize(
+    ("asked", "names"),
+    [
+        ([], ["database", "messaging", "memcached", "identity"]),
+        (["~messaging"], ["database", "memcached", "identity"]),
+        (["~messaging", "messaging"], ["database", "memcached", "identity", "messaging"]),
+        (["memcached"], ["database", "messaging", "memcached", "identity"]),
+        (["~identity", "~database", "~messaging"], ["memcached"]),
+    ],
+)
+def test_services_of_the_preset_are_added_to_and_taken_from_in_order(asked, names):
+    spec, _ = parse(cloud({"features": {"services": asked}}))
+    assert [declared.service for declared in wanted_services(spec)] == names
+
+
+ONLY_VALUES = "takes a mapping `values` and nothing else"
+VALUES = {"a": 1}
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"services": {"identity": "x"}}, "spec.services.identity: takes a mapping of charts"),
+        ({"services": {"identity": None}}, "spec.services.identity: takes a mapping of charts"),
+        (
+            {"services": {"identity": {"nova": {}}}},
+            "spec.services.identity.nova: unknown chart; allowed: keystone, keystoneclient",
+        ),
+        (
+            {"services": {"identity": {"keystone": "x"}}},
+            "spec.services.identity.keystone: takes a mapping `values` and nothing else",
+        ),
+        (
+            {"services": {"identity": {"keystone": {"value": VALUES}}}},
+            "spec.services.identity.keystone: takes a mapping `values` and nothing else",
+        ),
+        (
+            {"services": {"identity": {"keystone": {"values": []}}}},
+            "spec.services.identity.keystone: takes a mapping `values` and nothing else",
+        ),
+        (
+            {"common": {"charts": {"releases": {"nova": {}}}}},
+            "spec.common.charts.releases.nova: unknown chart; allowed: keystone, keystoneclient, mariadb, memcached, rabbitmq",
+        ),
+        (
+            {"common": {"charts": {"releases": {"keystone": "x"}}}},
+            "spec.common.charts.releases.keystone: takes a mapping `values` and nothing else",
+        ),
+        (
+            {"common": {"openstack": {"releases": {"keystone": VALUES}}}},
+            "spec.common.openstack.releases.keystone: takes a mapping `values` and nothing else",
+        ),
+        (
+            {"common": {"infra": {"releases": {"keystone": {}}}}},
+            "spec.common.infra.releases.keystone: unknown chart; allowed: mariadb, memcached, rabbitmq",
+        ),
+        ({"nodes": {"rack1": {}}}, "spec.nodes.rack1: write <label>::<value>"),
+        ({"nodes": {"rack::": {}}}, "spec.nodes.rack::: write <label>::<value>"),
+        ({"nodes": {"::r1": {}}}, "spec.nodes.::r1: write <label>::<value>"),
+        (
+            {"nodes": {"a::b": {"services": {"nova": {}}}}},
+            "spec.nodes.a::b.services.nova: unknown service; allowed: database, identity, memcached, messaging",
+        ),
+        (
+            {"nodes": {"a::b": {"services": {"identity": "x"}}}},
+            "spec.nodes.a::b.services.identity: takes a mapping of charts",
+        ),
+        (
+            {"nodes": {"a::b": {"services": {"identity": {"nova": {}}}}}},
+            "spec.nodes.a::b.services.identity.nova: unknown chart; allowed: keystone, keystoneclient",
+        ),
+        (
+            {"nodes": {"a::b": {"services": {"identity": {"keystone": ["x"]}}}}},
+            "spec.nodes.a::b.services.identity.keystone: takes a mapping of DaemonSets",
+        ),
+        (
+            {"nodes": {"a::b": {"services": {"identity": {"keystone": {"api": {}}}}}}},
+            "spec.nodes.a::b.services.identity.keystone.api: unknown DaemonSet; allowed: none",
+        ),
+    ],
+)
+def test_an_override_that_addresses_nothing_is_refused_with_its_path_and_what_is_allowed(change, expected):
+    spec, errors = parse(cloud(change))
+    assert (spec, errors) == (None, [expected])
+    plan = decide(Observed(cloud(change), (), services()))
+    assert plan.empty
+    assert (condition(plan).reason, condition(plan).message) == ("BlockedInvalidSpec", expected)
+
+
+def test_who_was_there_first_is_the_cloud_of_the_namespace():
+    plan = decide(Observed(cloud(), ("first",)))
+    assert plan.empty
+    assert condition(plan).reason == "BlockedAnotherCloud"
+    assert "first" in condition(plan).message
+
+
+async def test_clouds_are_ordered_by_age_and_then_by_name():
+    clock = FrozenClock()
+    cluster = MemoryCluster(clock=clock)
+    for name in ("old", "b", "a"):
+        cluster.put(CLOUD, {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": GOOD})
+        clock.forward(60 if name == "old" else 0)
+    others = {name: (await observe(cluster, (NAMESPACE, name), 0.0)).others for name in ("old", "a", "b")}
+    assert others == {"old": (), "a": ("old",), "b": ("old", "a")}
+
+
+def test_a_draft_and_a_cloud_that_goes_away_are_left_alone():
+    assert decide(Observed(cloud({"draft": True}), (), services())).empty
+    assert decide(Observed(cloud(deleting=True), (), {})) == decide(Observed(cloud(deleting=True), (), services()))
+    assert decide(Observed(cloud(deleting=True))).empty
+
+
+def test_a_lost_node_is_worse_than_nothing_and_less_than_a_blocked_service():
+    lost = {"type": "Nodes", "status": "False", "reason": "NodeLost", "message": "Node n is not ready"}
+    thing = cloud()
+    thing["status"] = {"conditions": [lost]}
+    plan = decide(Observed(thing, (), services()))
+    assert (condition(plan).reason, condition(plan).message) == ("NodeLost", "Node n is not ready")
+    assert "Nodes" not in [c.type for c in plan.conditions], "that condition is the node controller's"
+
+
+SPECS = st.fixed_dictionaries(
+    {},
+    optional={
+        **{name: st.just(value) | ANY for name, value in GOOD.items()},
+        "services": st.dictionaries(
+            st.sampled_from(["identity", "database"]), ANY | st.dictionaries(st.just("keystone"), ANY), max_size=2
+        ),
+        "common": st.fixed_dictionaries(
+            {},
+            optional={
+                "charts": st.fixed_dictionaries(
+                    {}, optional={"values": ANY, "releases": st.dictionaries(st.just("keystone"), ANY)}
+                )
+            },
+        ),
+        "nodes": st.dictionaries(
+            st.sampled_from(["a::b", "x"]),
+            st.fixed_dictionaries({}, optional={"services": ANY | st.dictionaries(st.just("identity"), ANY)}),
+            max_size=2,
+        ),
+        "features": ANY
+        | st.fixed_dictionaries({"services": st.lists(st.sampled_from(["identity", "~identity", "~database"]))}),
+        "draft": st.booleans(),
+    },
+)
+
+
+@given(SPECS | ANY, CONDITIONS, st.booleans(), st.booleans())
+def test_whatever_the_spec_is_a_decision_is_made_and_a_cloud_that_goes_makes_nothing(spec, conditions, deleting, there):
+    thing = obj(CLOUD, "cloud", spec, deleting=deleting) | {"status": {"conditions": conditions}}
+    if not isinstance(spec, dict):
+        thing["spec"] = None
+    plan = decide(Observed(thing, (), services() if there else {}))
+    assert not deleting or makes_nothing(plan)
+    assert deleting or condition(plan) is not None
+    if condition_reason(plan) == "BlockedInvalidSpec":
+        assert plan.empty
+
+
+def condition_reason(plan):
+    return plan.conditions[0].reason if plan.conditions else ""
+
+
+def test_every_service_that_a_user_may_name_is_declared():
+    from stackwright.api.deployment import SERVICES as NAMES
+
+    assert sorted(NAMES) == sorted(declared.service for declared in SERVICES)

@@ -1,0 +1,141 @@
+"""Contracts: Secret first, then the account when its provider is ready, and away with it at the end."""
+
+from dataclasses import replace
+
+import pytest
+from builders import ANY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj, with_ready
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stackwright.api.kinds import SECRET
+from stackwright.controllers.contract.database import DATABASE
+from stackwright.controllers.contract.decide import decide
+from stackwright.controllers.contract.identity import IDENTITY
+from stackwright.controllers.contract.messaging import MESSAGING
+from stackwright.controllers.contract.observe import Observed
+from stackwright.core.objects import DIGEST, FINALIZER
+from stackwright.core.plan import EnsureSecret
+
+SPECS = {
+    "database": {
+        "instance": "p",
+        "database": "d",
+        "username": "u",
+        "secretName": "s",
+        "grants": ["ALL PRIVILEGES"],
+        "dropDatabase": False,
+    },
+    "messaging": {"instance": "p", "vhost": "v", "username": "u", "secretName": "s"},
+    "identity": {
+        "instance": "p",
+        "serviceName": "glance",
+        "serviceType": "image",
+        "username": "u",
+        "secretName": "s",
+        "endpoints": {"internal": "http://i", "public": "http://p"},
+    },
+}
+CONTRACTS = {"database": DATABASE, "messaging": MESSAGING, "identity": IDENTITY}
+each_contract = pytest.mark.parametrize("name", CONTRACTS)
+
+
+def seen(name, *, finalizers=(FINALIZER,), provider="True", secret=True, digest="", deleting=False):
+    """provider: status of its Ready; None for no provider, "gone" for one that is being deleted."""
+    contract = CONTRACTS[name]
+    thing = obj(contract.kind, "x", SPECS[name], finalizers=list(finalizers), deleting=deleting)
+    thing["status"] = {"digest": digest}
+    instance = (
+        None
+        if provider is None
+        else with_ready(obj(contract.instance_kind, "p", deleting=provider == "gone"), provider, "R", "it elects")
+    )
+    wanted = Observed(contract, thing, instance, None)
+    made = (
+        next(action for action in decide(wanted).actions if isinstance(action, EnsureSecret))
+        if secret and not deleting
+        else None
+    )
+    stored = obj(SECRET, "s", annotations={DIGEST: made.digest}) if made else None
+    return replace(wanted, secret=stored)
+
+
+def verbs(plan):
+    return [action.verb for action in plan.actions]
+
+
+@each_contract
+def test_first_come_the_finalizer_and_the_secret_even_without_a_provider(name):
+    plan = decide(seen(name, finalizers=(), provider=None, secret=False))
+    assert verbs(plan) == ["finalizer", "secret"]
+    assert condition(plan).status is False
+
+
+@each_contract
+def test_the_account_waits_for_its_provider_and_says_why(name):
+    plan = decide(seen(name, provider="False"))
+    assert plan.empty
+    kind = CONTRACTS[name].instance_kind.kind
+    assert condition(plan).message == f"Waiting for {kind} openstack/p: it elects"
+    assert condition(decide(seen(name, provider=None))).message == f"Waiting for {kind} openstack/p: it does not exist"
+
+
+@each_contract
+def test_the_account_is_made_once_and_again_when_spec_or_secret_are_others(name):
+    made = decide(seen(name))
+    assert len(made.actions) == 1 and condition(made).status is True
+    before = made.status["digest"]
+    after = decide(seen(name, digest=before))
+    assert after.empty and condition(after).status is True
+    assert decide(seen(name, digest=before, provider="False")).empty, "what is done needs no provider"
+    anew = seen(name, digest=before)
+    anew.secret["metadata"]["uid"] = "another"
+    assert len(decide(anew).actions) == 1
+
+
+@each_contract
+def test_no_password_is_in_an_action(name):
+    (action,) = decide(seen(name)).actions
+    assert action.secret == (NAMESPACE, "s")
+    assert "password" not in str(action).lower()
+
+
+@each_contract
+@pytest.mark.parametrize(
+    ("provider", "digest", "takes_away", "lets_go"),
+    [
+        ("True", "made", True, True),
+        ("True", "", True, True),
+        ("False", "made", False, False),
+        ("False", "", False, True),
+        ("gone", "made", False, True),
+        (None, "made", False, True),
+    ],
+)
+def test_the_account_is_taken_away_unless_nobody_is_left_to_take_it_from(name, provider, digest, takes_away, lets_go):
+    plan = decide(seen(name, provider=provider, digest=digest, deleting=True))
+    assert [action.absent for action in plan.actions if hasattr(action, "absent")] == [True] * takes_away
+    assert ("finalizer" in verbs(plan)) is lets_go
+    if not lets_go:
+        assert "to take the account away: it elects" in condition(plan).message
+
+
+@each_contract
+def test_without_our_finalizer_nothing_is_owed(name):
+    assert decide(seen(name, finalizers=("other",), digest="made", deleting=True)).empty
+
+
+@given(
+    st.sampled_from(sorted(CONTRACTS)),
+    st.dictionaries(st.sampled_from(["instance", "username", "grants", "vhost", "x"]), ANY, max_size=3),
+    st.sampled_from([None, "True", "False", "gone"]),
+    st.booleans(),
+    CONDITIONS,
+)
+def test_whatever_the_spec_is_a_decision_is_made_and_a_contract_that_goes_makes_nothing(
+    name, change, provider, deleting, conditions
+):
+    what = seen(name, provider=provider, deleting=deleting)
+    thing = {**what.obj, "spec": {**SPECS[name], **change}, "status": {"conditions": conditions}}
+    plan = decide(replace(what, obj=thing))
+    assert not deleting or makes_nothing(plan)
+    assert deleting or condition(plan) is not None

@@ -1,0 +1,167 @@
+"""What happens to Helm releases, from what Helm's records and the workloads say."""
+
+import pytest
+from builders import NAMESPACE, condition, makes_nothing, obj
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.controllers.helmbundle.decide import RETRY_FAILED, SETTLE, decide, release_digest
+from stackwright.controllers.helmbundle.observe import Observed
+from stackwright.core.objects import FINALIZER
+from stackwright.core.plan import HelmRollback, HelmUpgrade
+from stackwright.core.ports import Release
+from stackwright.core.settings import Settings
+
+SETTINGS = Settings({}, {"memcached": "chart-digest"})
+WANTED = {"name": "mc", "chart": "memcached", "values": {"a": 1}, "timeout": 600}
+TARGET = release_digest(SETTINGS, WANTED)
+NOW = 10_000.0
+PENDING = {
+    "kind": "StatefulSet",
+    "metadata": {"name": "w", "generation": 1},
+    "spec": {"replicas": 1},
+    "status": {"observedGeneration": 1},
+}
+UP = {**PENDING, "status": {"observedGeneration": 1, "readyReplicas": 1, "currentRevision": "a", "updateRevision": "a"}}
+
+
+def bundle(status=None, **more):
+    thing = obj(HelmBundle.KIND, "b", {"releases": [WANTED]}, finalizers=[FINALIZER], **more)
+    return {**thing, "status": {"releaseStatuses": {"mc": status or {}}}}
+
+
+def record(state="deployed", digest=TARGET, age=50.0, revision=3):
+    return Release("mc", revision, NAMESPACE, state, digest, NOW - age, 2, f"sh.helm.release.v1.mc.v{revision}")
+
+
+def seen(release=None, workloads=(), status=None, **more):
+    records = {"mc": release} if release else {}
+    return Observed(SETTINGS, bundle(status, **more), NOW, records, {"mc": tuple(workloads)})
+
+
+@pytest.mark.parametrize(
+    ("what", "actions", "reason"),
+    [
+        (seen(), ["helm upgrade --install openstack/mc"], "Installing"),
+        (seen(record()), [], "Ready"),
+        (seen(record(), [UP]), [], "Ready"),
+        (seen(record(age=SETTLE / 2), [UP]), [], "Installing"),
+        (seen(record(), [PENDING]), [], "NotReady"),
+        (seen(record(digest="old")), ["helm upgrade --install openstack/mc"], "Upgrading"),
+        (seen(record("failed", age=10)), [], "BlockedFailed"),
+        (seen(record("failed", age=RETRY_FAILED)), ["helm upgrade --install openstack/mc"], "Upgrading"),
+        (seen(record("failed", "old", age=10)), ["helm upgrade --install openstack/mc"], "Upgrading"),
+        (
+            seen(record("pending-upgrade")),
+            ["delete Secret openstack/sh.helm.release.v1.mc.v3", "helm upgrade --install openstack/mc"],
+            "Upgrading",
+        ),
+        (seen(record(age=601), [PENDING]), [], "BlockedNotReady"),
+        (
+            seen(record(age=601), [PENDING], {"readyRevision": 2}),
+            ["helm rollback openstack/mc to revision 2"],
+            "BlockedRolledBack",
+        ),
+        (seen(record(age=601), [PENDING], {"readyRevision": 3}), [], "NotReady"),
+        (seen(record(age=601), [PENDING], {"readyRevision": 3, "success": False}), [], "NotReady"),
+        (seen(record(digest="old"), [UP], {"failedDigest": TARGET, "message": "m"}), [], "BlockedRolledBack"),
+        (seen(record(), [UP], {"failedDigest": TARGET}), [], "Ready"),
+        (
+            seen(record(digest="old"), [UP], {"failedDigest": "another"}),
+            ["helm upgrade --install openstack/mc"],
+            "Upgrading",
+        ),
+    ],
+)
+def test_each_state_of_a_release_has_its_step(what, actions, reason):
+    plan = decide(what)
+    assert [str(action) for action in plan.actions] == actions
+    assert condition(plan).reason == reason
+
+
+def test_the_newest_ready_revision_is_remembered_through_all_that_follows():
+    ready = decide(seen(record(), [UP])).status["releaseStatuses"]["mc"]
+    assert (ready["readyRevision"], ready["success"]) == (3, True)
+    later = decide(seen(record(revision=4), [PENDING], ready)).status["releaseStatuses"]["mc"]
+    assert (later["readyRevision"], later["success"]) == (3, False)
+    upgrading = decide(seen(record(digest="old"), [UP], later)).status["releaseStatuses"]["mc"]
+    assert upgrading["readyRevision"] == 3
+
+
+def test_a_release_that_has_time_left_is_looked_at_when_the_time_is_over():
+    assert decide(seen(record(age=100), [PENDING])).requeue == 500
+    assert decide(seen(record(age=100), [PENDING], {"readyRevision": 3})).requeue is None
+    assert decide(seen(record("failed", age=10))).requeue == RETRY_FAILED - 10
+
+
+def test_the_digest_changes_with_chart_version_and_values_and_with_nothing_else():
+    assert release_digest(SETTINGS, {**WANTED, "timeout": 30}) == TARGET
+    changed = [
+        release_digest(Settings({}, {"memcached": "new"}), WANTED),
+        release_digest(SETTINGS, {**WANTED, "version": "2"}),
+        release_digest(SETTINGS, {**WANTED, "values": {"a": 2}}),
+    ]
+    assert len({TARGET, *changed}) == 4
+
+
+def test_a_bundle_that_goes_uninstalls_all_it_ever_had_and_then_lets_go():
+    thing = bundle(deleting=True)
+    thing["status"]["releaseStatuses"]["dropped"] = {}
+    plan = decide(Observed(SETTINGS, thing, NOW))
+    assert [str(action) for action in plan.actions] == [
+        "helm uninstall openstack/mc",
+        "helm uninstall openstack/dropped",
+        "finalizer off HelmBundle openstack/b",
+    ]
+    thing["metadata"]["finalizers"] = ["other"]
+    assert decide(Observed(SETTINGS, thing, NOW)).empty
+
+
+def test_a_release_that_the_spec_no_longer_names_is_uninstalled_and_forgotten():
+    what = seen(record(), [UP])
+    what.obj["status"]["releaseStatuses"]["dropped"] = {"digest": "d"}
+    plan = decide(what)
+    assert [str(action) for action in plan.actions] == ["helm uninstall openstack/dropped"]
+    assert plan.status["releaseStatuses"].keys() == {"mc"}
+
+
+RECORDS = st.none() | st.builds(
+    Release,
+    st.just("mc"),
+    st.integers(1, 5),
+    st.just(NAMESPACE),
+    st.sampled_from(
+        ["deployed", "failed", "pending-install", "pending-rollback", "uninstalling", "superseded", "unknown"]
+    ),
+    st.sampled_from([TARGET, "old", ""]),
+    st.floats(0, 2 * NOW),
+    st.integers(0, 3),
+    st.just("secret"),
+)
+STATUSES = st.fixed_dictionaries(
+    {},
+    optional={
+        "failedDigest": st.sampled_from([TARGET, "old", ""]),
+        "readyRevision": st.integers(0, 5),
+        "success": st.booleans(),
+        "message": st.just("m"),
+        "revision": st.integers(0, 5),
+    },
+)
+
+
+@given(RECORDS, STATUSES, st.lists(st.sampled_from([UP, PENDING]), max_size=2), st.booleans())
+def test_whatever_is_seen_at_most_one_helm_runs_a_release_and_a_bundle_that_goes_installs_nothing(
+    release, status, workloads, deleting
+):
+    plan = decide(seen(release, workloads, status, deleting=deleting))
+    helm = [action for action in plan.actions if isinstance(action, HelmUpgrade | HelmRollback)]
+    assert len(helm) <= 1
+    assert not deleting or makes_nothing(plan)
+    if release and release.state == "deployed" and release.digest == TARGET:
+        assert not [action for action in helm if isinstance(action, HelmUpgrade)], (
+            "what is deployed is not deployed again"
+        )
+    if release and release.revision == status.get("readyRevision"):
+        assert not [action for action in helm if isinstance(action, HelmRollback)], "what was ready is not rolled back"

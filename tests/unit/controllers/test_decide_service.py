@@ -1,0 +1,259 @@
+"""What a service object becomes: Secrets, contracts, its HelmBundle; and in which order."""
+
+from dataclasses import replace
+
+import pytest
+from builders import ANY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj, with_ready
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stackwright.api.contracts import DatabaseAccount
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.kinds import NODE, SECRET
+from stackwright.api.services import Keystone
+from stackwright.controllers.service.decide import POLL, REFRESH, ROTATED, decide
+from stackwright.controllers.service.objects import bundle
+from stackwright.controllers.service.observe import observe
+from stackwright.core.objects import DIGEST
+from stackwright.core.plan import Apply, CopySecret, Delete, EnsureSecret, RotateKeys
+from stackwright.core.ports import Ports
+from stackwright.core.settings import Settings
+from stackwright.runtime.execute import execute
+from stackwright.runtime.memory import (
+    FrozenClock,
+    MemoryBroker,
+    MemoryCluster,
+    MemoryHelm,
+    MemoryIdentity,
+    MemorySql,
+    SeededEntropy,
+)
+from stackwright.services import keystone, memcached
+from stackwright.services.registry import SERVICES
+
+SETTINGS = Settings({}, {})
+KEY = (NAMESPACE, "keystone")
+
+
+class Stage:
+    """One service object in a cluster in memory: look, decide, do."""
+
+    def __init__(self, declared=keystone.SERVICE, spec=None, node=True):
+        self.clock = FrozenClock(1000.0)
+        self.cluster = MemoryCluster(clock=self.clock)
+        self.declared = declared
+        self.cluster.put(
+            declared.kind, {"metadata": {"namespace": NAMESPACE, "name": declared.name}, "spec": spec or {}}
+        )
+        if node:
+            labels = {"openstack-control-plane": "enabled"}
+            self.cluster.put(NODE, {"metadata": {"name": "n", "labels": labels}})
+
+    async def look(self):
+        return await observe(self.declared, SETTINGS, self.cluster, (NAMESPACE, self.declared.name), self.clock.now())
+
+    async def plan(self):
+        return decide(await self.look())
+
+    async def do(self):
+        """Decide and execute once."""
+        plan = await self.plan()
+        helm = MemoryHelm(self.cluster, self.clock)
+        ports = Ports(self.cluster, helm, MemorySql(), MemoryBroker(), MemoryIdentity(), self.clock, SeededEntropy())
+        await execute(plan.actions, ports, "m")
+        return plan
+
+    def ready(self, kind, name, status="True", reason="Ready", message=""):
+        live = self.cluster.peek(kind, (NAMESPACE, name))
+        self.cluster.put(kind, with_ready(live, status, reason, message))
+
+
+async def test_the_stages_follow_each_other_and_then_nothing_is_left_to_do():
+    stage = Stage()
+    first = await stage.do()
+    assert [type(action) for action in first.actions] == [EnsureSecret, RotateKeys, RotateKeys, Apply]
+    assert (
+        condition(first, "Database").message == "Waiting for DatabaseAccount openstack/keystone: it is being asked for"
+    )
+    second = await stage.do()
+    assert second.empty
+    assert condition(second).message == "Waiting for DatabaseAccount openstack/keystone: it was not looked at yet"
+    assert second.status["state"] == "WAITING"
+    stage.ready(DatabaseAccount.KIND, "keystone")
+    third = await stage.do()
+    assert [str(action) for action in third.actions] == ["apply HelmBundle openstack/openstack-keystone"]
+    assert third.status["state"] == "APPLYING"
+    fourth = await stage.plan()
+    assert fourth.empty and condition(fourth, "Release").status is False
+    stage.ready(HelmBundle.KIND, "openstack-keystone", "False", "NotReady", "a pod starts")
+    assert condition(await stage.plan()).message == "a pod starts"
+    stage.ready(HelmBundle.KIND, "openstack-keystone")
+    last = await stage.plan()
+    assert last.empty and condition(last).status is True
+    assert last.status == {"state": "APPLIED", "progress": "4/4", "release": "epoxy"}
+
+
+async def test_keys_are_looked_at_again_when_the_next_turn_is_due():
+    stage = Stage()
+    await stage.do()
+    stage.clock.forward(3600)
+    plan = await stage.plan()
+    fernet = keystone.SERVICE.keys((await stage.look()).context)[0]
+    assert plan.requeue == fernet.every - 3600
+    stage.clock.forward(fernet.every)
+    turned = await stage.do()
+    assert [str(action) for action in turned.actions] == ["rotate openstack/keystone-fernet-keys"]
+    assert turned.requeue == fernet.every
+
+
+@pytest.mark.parametrize("noted", ["yesterday", "", "nan"])
+async def test_a_note_of_a_turn_that_cannot_be_read_does_not_stop_the_service(noted):
+    stage = Stage()
+    await stage.do()
+    key = (NAMESPACE, keystone.FERNET_KEYS)
+    live = stage.cluster.peek(SECRET, key)
+    live["metadata"]["annotations"][ROTATED] = noted
+    stage.cluster.put(SECRET, live)
+    plan = await stage.plan()
+    assert [str(action) for action in plan.actions] == ["rotate openstack/keystone-fernet-keys"]
+
+
+async def test_without_a_node_for_it_a_service_gets_its_secrets_but_no_release():
+    stage = Stage(memcached.SERVICE, node=False)
+    plan = await stage.plan()
+    assert plan.empty
+    assert condition(plan).reason == "BlockedNoNode"
+    assert "kubectl label node NODE openstack-control-plane=enabled" in condition(plan).message
+
+
+def option(name="ldap", key="password"):
+    reference = {"value_from": {"secret_key_ref": {"name": name, "key": key}}}
+    return {"keystone": {"conf": {"keystone": {"ldap": {"password": reference}}}}}
+
+
+def overrides(*levels):
+    return {"overrides": [{"source": f"level {index}", "values": values} for index, values in enumerate(levels)]}
+
+
+async def test_a_missing_secret_of_an_option_blocks_with_its_name_and_is_looked_for_often():
+    stage = Stage(spec=overrides({}, option()))
+    plan = await stage.plan()
+    assert condition(plan, "Settings").reason == "BlockedMissingSecret"
+    assert "key password of Secret openstack/ldap" in condition(plan, "Settings").message
+    assert "level 1" in condition(plan, "Settings").message
+    assert plan.requeue == POLL
+    assert not [action for action in plan.actions if isinstance(action, CopySecret)]
+
+
+async def test_a_secret_of_a_user_is_looked_at_from_time_to_time_because_nobody_watches_it():
+    stage = Stage(spec=overrides(option()))
+    stage.cluster.put(SECRET, {"metadata": {"namespace": NAMESPACE, "name": "ldap"}, "data": {"password": "eA=="}})
+    await stage.do()
+    assert (await stage.plan()).requeue == REFRESH
+
+
+async def test_a_later_level_wins_with_a_plain_value_over_a_secrets_and_the_other_way_round():
+    plain = {"keystone": {"conf": {"keystone": {"ldap": {"password": "plain"}}}}}
+    seen = await Stage(spec=overrides(option(), plain)).look()
+    assert seen.sensitive == {}
+    values = bundle(seen, seen.context)["spec"]["releases"][0]["values"]
+    assert values["conf"]["keystone"]["ldap"] == {"password": "plain"}
+    seen = await Stage(spec=overrides(option(), {"keystone": {"conf": {"keystone": "x"}}})).look()
+    assert seen.sensitive == {"keystone": {"ldap": {"password": ("ldap", "password")}}}
+    seen = await Stage(spec=overrides(option(), {"keystone": {"conf": "x"}})).look()
+    assert seen.sensitive == {"keystone": {"ldap": {"password": ("ldap", "password")}}}
+    seen = await Stage(spec=overrides(plain, option("one"), option("two"))).look()
+    assert seen.sensitive == {"keystone": {"ldap": {"password": ("two", "password")}}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "expected"),
+    [
+        (overrides({"nova": {}}), "spec.overrides[0].values.nova: unknown chart; allowed: keystone, keystoneclient"),
+        (overrides({"keystone": "x"}), "spec.overrides[0].values.keystone: takes a mapping"),
+        (
+            overrides({"keystone": {"pod": {"x": {"value_from": {}}}}}),
+            "pod.x: value_from is allowed at conf.keystone.<SECTION>.<option> only",
+        ),
+        ({"settings": {"cadfs": "log"}}, "spec.settings.cadfs: unknown setting; allowed: admin, cadf"),
+        ({"settings": {"admin": "root"}}, "spec.settings.admin: must be of type dict"),
+    ],
+)
+async def test_what_the_common_schema_cannot_tell_is_refused_with_its_path(spec, expected):
+    plan = await Stage(spec=spec).plan()
+    assert plan.empty
+    assert (condition(plan).reason, condition(plan).message) == ("BlockedInvalidSpec", expected)
+
+
+async def test_values_that_do_not_fit_name_the_level_the_chart_and_the_path():
+    plan = await Stage(spec=overrides({}, {"keystone": {"conf": {"keystone": {"token": "x"}}}})).plan()
+    assert condition(plan).reason == "BlockedInvalidValues"
+    assert (
+        condition(plan).message
+        == "level 1, chart keystone: conf.keystone.token: cannot put a single value over a mapping"
+    )
+
+
+async def test_a_contract_that_is_no_longer_needed_is_deleted_once():
+    stage = Stage(spec={"settings": {"cadf": "messagingv2"}})
+    await stage.do()
+    live = stage.cluster.peek(Keystone.KIND, KEY)
+    stage.cluster.put(Keystone.KIND, {**live, "spec": {**live["spec"], "settings": {}}})
+    plan = await stage.do()
+    assert [str(a) for a in plan.actions if isinstance(a, Delete)] == ["delete MessagingAccount openstack/keystone"]
+    assert (await stage.plan()).empty
+
+
+def random_values():
+    conf = st.dictionaries(st.sampled_from(["keystone", "x"]), ANY, max_size=2)
+    return ANY | st.fixed_dictionaries({"conf": ANY | conf}, optional={"pod": ANY})
+
+
+SPECS = st.fixed_dictionaries(
+    {},
+    optional={
+        "settings": ANY | st.fixed_dictionaries({}, optional={"admin": ANY, "cadf": ANY}),
+        "overrides": ANY
+        | st.lists(
+            st.fixed_dictionaries(
+                {
+                    "source": st.just("s"),
+                    "values": st.dictionaries(
+                        st.sampled_from(["keystone", "mariadb", "x"]), random_values(), max_size=2
+                    ),
+                }
+            ),
+            max_size=2,
+        ),
+        "size": st.sampled_from(["single", "tiny", "x"]),
+    },
+)
+
+
+class Lists:
+    """A reader that gives the same objects for every question."""
+
+    def __init__(self, thing, found):
+        self.thing, self.found = thing, found
+
+    async def get(self, kind, key):
+        return (
+            self.thing if key[1] == self.thing["metadata"]["name"] and kind.kind == self.thing["kind"] else self.found
+        )
+
+    async def list(self, kind, namespace="", labels=None):
+        return [self.found] if self.found else []
+
+
+@given(st.sampled_from(SERVICES), SPECS, CONDITIONS, st.booleans(), st.booleans())
+async def test_whatever_is_seen_a_decision_is_made_and_a_service_that_goes_makes_nothing(
+    declared, spec, conditions, deleting, there
+):
+    thing = obj(declared.kind, declared.name, spec, deleting=deleting)
+    found = obj(declared.kind, "found", labels={}, annotations={DIGEST: "x"}) | {"status": {"conditions": conditions}}
+    seen = await observe(declared, SETTINGS, Lists(thing, found if there else None), (NAMESPACE, declared.name), 5.0)
+    plan = decide(replace(seen, now=1e9))
+    assert not deleting or makes_nothing(plan)
+    assert deleting or condition(plan) is not None
+    if seen.errors:
+        assert makes_nothing(plan)

@@ -1,0 +1,147 @@
+"""Values as charts get them: each preset and size, and each level of overrides in its order."""
+
+import pytest
+import yaml
+from builders import NAMESPACE, obj
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.services import Keystone, ServiceSpec
+from stackwright.controllers.cloud.objects import overrides, service_object, wanted_services
+from stackwright.controllers.cloud.validate import parse
+from stackwright.controllers.service.objects import chart_values
+from stackwright.controllers.service.observe import Observed, observe
+from stackwright.core.settings import Settings
+from stackwright.runtime.memory import MemoryCluster
+from stackwright.services.declaration import Chart, Context, Service
+from stackwright.services.sizes import PRESETS, SIZES
+
+IMAGES = ("keystone", "keystoneclient", "mariadb", "memcached", "rabbitmq")
+SETTINGS = Settings({name: f"example.org/{name}:1" for name in IMAGES}, {})
+
+
+def cloud(preset="core", size="single", **spec):
+    return obj(
+        OpenStackDeployment.KIND, "cloud", {"openstack_version": "epoxy", "preset": preset, "size": size, **spec}
+    )
+
+
+async def values_of(thing):
+    """Release → values of all services of a cloud, by the way they really go: cloud, service object, HelmBundle."""
+    spec, errors = parse(thing)
+    assert spec is not None, errors
+    found = {}
+    for declared in wanted_services(spec):
+        cluster = MemoryCluster()
+        cluster.put(declared.kind, service_object(thing, spec, declared))
+        seen = await observe(declared, SETTINGS, cluster, (NAMESPACE, declared.name), 0.0)
+        assert not seen.errors, seen.errors
+        found |= {chart.release: chart_values(seen, seen.context, chart) for chart in declared.charts}
+    return found
+
+
+def text(values):
+    return yaml.safe_dump(values, sort_keys=True, width=120, allow_unicode=True)
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("preset", PRESETS)
+async def test_the_values_of_each_preset_and_size_are_as_they_were_reviewed(preset, size, golden):
+    golden(f"values/{preset}-{size}.yaml", text(await values_of(cloud(preset, size))))
+
+
+async def test_the_values_with_all_features_are_as_they_were_reviewed(golden):
+    thing = cloud(
+        size="tiny",
+        public_domain_name="cloud.example.org",
+        internal_domain_name="k8s.example.org",
+        region_name="Here",
+        local_volume_storage_class="fast",
+        features={
+            "keystone": {"users": {"admin": {"project_name": "ops"}}},
+            "logging": {"keystone": {"level": "DEBUG"}, "cadf": {"enabled": True, "driver": "messagingv2"}},
+        },
+    )
+    golden("values/all-features.yaml", text(await values_of(thing)))
+
+
+# A service with a DaemonSet, so that all levels can be seen; it answers to the word identity.
+AGENT = Service(
+    service="identity",
+    name="agent",
+    group="openstack",
+    resource=Keystone,
+    charts=(Chart("keystone", lambda context: {"who": "built", "list": ["built", "base"]}, daemonsets=("agent",)),),
+)
+# In rising priority: main/features < common.charts < common.<group> < services < nodes.
+LEVELS = (
+    "common.charts.values",
+    "common.charts.releases",
+    "common.openstack.values",
+    "common.openstack.releases",
+    "services",
+)
+
+
+def spec_of(*levels):
+    """A spec in which some levels say who they are, each at `who`, at a place of its own, and in the list."""
+    spec = {}
+    for level in levels:
+        values = {"who": level, level.replace(".", "_"): True, "list": [level]}
+        group, _, part = level.removeprefix("common.").partition(".")
+        if level == "services":
+            spec["services"] = {"identity": {"keystone": {"values": values}}}
+        elif part == "values":
+            spec.setdefault("common", {}).setdefault(group, {})["values"] = values
+        else:
+            spec.setdefault("common", {}).setdefault(group, {})["releases"] = {"keystone": {"values": values}}
+    return spec
+
+
+def agent_values(spec, nodes=None):
+    parsed, errors = parse(cloud(**spec))
+    assert parsed is not None, errors
+    if nodes:  # no declared service has a DaemonSet yet, so the whole spec would be refused
+        parsed = type(parsed).model_validate({**cloud(**spec)["spec"], "nodes": nodes})
+    levels = [{"source": source, "values": values} for source, values in overrides(parsed, AGENT) if values]
+    context = Context("agent", NAMESPACE, ServiceSpec(overrides=levels), {})
+    return chart_values(Observed(AGENT, SETTINGS, {}, 0.0, context), context, AGENT.charts[0])
+
+
+@pytest.mark.parametrize("count", range(len(LEVELS) + 1))
+def test_each_level_wins_over_all_before_it_and_takes_nothing_else_away(count):
+    levels = LEVELS[:count]
+    values = agent_values(spec_of(*levels))
+    assert values["who"] == (levels[-1] if levels else "built")
+    assert values["list"] == ["built", "base", *levels]
+    assert {name for name, value in values.items() if value is True} == {name.replace(".", "_") for name in levels}
+
+
+@pytest.mark.parametrize(("lower", "higher"), [(a, b) for i, a in enumerate(LEVELS) for b in LEVELS[i + 1 :]])
+def test_of_any_two_levels_the_later_one_wins_in_whatever_order_they_are_written(lower, higher):
+    assert agent_values(spec_of(lower, higher))["who"] == agent_values(spec_of(higher, lower))["who"] == higher
+
+
+def test_values_of_another_group_do_not_concern_a_service():
+    assert agent_values({"common": {"infra": {"values": {"who": "infra"}}}})["who"] == "built"
+
+
+def test_all_levels_together_are_as_they_were_reviewed(golden):
+    nodes = {
+        "rack::r1": {"services": {"identity": {"keystone": {"agent": {"values": {"conf": {"rack": 1}}}}}}},
+        "rack::r2": {"services": {"identity": {"keystone": {"agent": {"values": {"conf": {"rack": 2}}}}}}},
+    }
+    spec = spec_of(*LEVELS)
+    spec["services"]["identity"]["keystone"]["values"]["list"] = ["~base", "~common.charts.values", "services"]
+    golden("values/levels.yaml", text(agent_values(spec, nodes)))
+
+
+def test_values_for_some_nodes_stand_apart_and_change_nothing_for_the_others():
+    nodes = {"rack::r1": {"services": {"identity": {"keystone": {"agent": {"values": {"who": "nodes"}}}}}}}
+    values = agent_values(spec_of(*LEVELS), nodes)
+    assert values["who"] == "services"
+    assert values["overrides"] == {"agent": {"labels": {"rack::r1": {"who": "nodes"}}}}
+    services = {
+        "identity": {"keystone": {"values": {"overrides": {"agent": {"labels": {"rack::r1": {"who": "services"}}}}}}}
+    }
+    both = agent_values({"services": services}, nodes)
+    assert both["overrides"]["agent"]["labels"]["rack::r1"] == {"who": "nodes"}, "nodes win over services"
