@@ -5,7 +5,8 @@ BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest -q
 
 .DEFAULT_GOAL := help
-.PHONY: help cloud down test lint unit functional e2e golden bench docs clean
+# `tools` is also a folder.
+.PHONY: tools help cloud down test lint unit functional e2e golden bench docs clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -23,10 +24,10 @@ lint: $(VENV)/ok ## Style and types
 	$(BIN)/ruff check src tests bench
 	$(BIN)/mypy
 
-unit: $(VENV)/ok ## Pure tests: unit, golden, scenario; no cluster
+unit: $(VENV)/ok tools ## Pure tests: unit, golden, scenario; no cluster
 	$(PYTEST) --timeout=20 tests/unit tests/golden tests/scenario
 
-functional: $(VENV)/ok ## Tests against a real kube-apiserver
+functional: $(VENV)/ok tools ## Tests against a real kube-apiserver
 	$(PYTEST) --timeout=600 tests/functional
 
 e2e: $(VENV)/ok ## Tests of the real cloud on the local cluster, which is started if need be
@@ -44,6 +45,10 @@ docs: $(VENV)/ok ## Write the generated reference pages anew
 
 clean: ## Remove what was built in this checkout (the caches stay)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+
+# Helm for the charts' tests, etcd and the API server for the functional ones; built once, then found in the cache.
+tools: $(VENV)/ok
+	@$(BIN)/python -c "from stackwright.local import tools, config; tools.build_all(config.LocalCluster.discover(), print)"
 
 # Debian keeps ensurepip in a package of its own.
 $(VENV)/ok: requirements-dev.lock pyproject.toml

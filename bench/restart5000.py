@@ -3,7 +3,8 @@
 How: 5,000 DatabaseAccounts with Secrets and status as the operator leaves them, on a real API server; then the
 operator with all roles, as its pod runs it, from the start of its process. A first start, not counted, lets it say its
 word of the MariaDB that all accounts name. CPU seconds (imports included) until all accounts have been reconciled, and
-until its watches have caught up and it is at rest; writes by the server's count. --profile FILE runs it once more under cProfile and writes the profile there.
+until its watches have caught up and it is at rest; writes by the server's count. --profile FILE runs it once more under
+cProfile and writes the profile there.
 
 What would make it wrong: objects that are not up to date (the bench fails unless each ended `unchanged` with no write);
 a loaded machine moves the wall time, and the CPU seconds by up to a fifth (two hyper-threads on one core).

@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
+    from stackwright.adapters.kubernetes_logs import LogReader
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
 
@@ -82,13 +83,11 @@ async def _work(what: str, namespace: str, choice: Choice, given: Path | None) -
                 await _copy(client, stream, choice)
 
 
-def _client(given: Path | None) -> Any:
-    from lightkube import AsyncClient, KubeConfig
-
+def _client(given: Path | None) -> LogReader:
+    from stackwright.adapters.kubernetes_logs import LogReader
     from stackwright.cli.cluster import kubeconfig
 
-    path = kubeconfig(given)
-    return AsyncClient(config=KubeConfig.from_file(str(path)) if path else KubeConfig.from_env(), trust_env=False)
+    return LogReader(kubeconfig(given))
 
 
 async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
@@ -147,14 +146,14 @@ def containers_of(pods: list[Object]) -> str:
     return f"they have {', '.join(sorted(names))}" if names else "none has started"
 
 
-async def _copy(client: Any, stream: Stream, choice: Choice) -> None:
-    import httpx2
-    from lightkube import ApiError
+async def _copy(client: LogReader, stream: Stream, choice: Choice) -> None:
+    from stackwright.adapters.kubernetes_logs import Container
+    from stackwright.core.ports import NotYet
 
     prefix = f"{stream.prefix} | " if stream.prefix else ""
-    options = {"namespace": stream.namespace, "container": stream.container, "newlines": False}
+    place = Container(stream.namespace, stream.pod, stream.container)
     try:
-        async for line in client.log(stream.pod, follow=choice.follow, tail_lines=choice.tail, **options):
+        async for line in client.lines(place, follow=choice.follow, tail=choice.tail):
             typer.echo(f"{prefix}{line}")
-    except (ApiError, httpx2.HTTPError, RuntimeError) as error:
-        typer.echo(f"{stream.pod}/{stream.container}: the log ended: {error}", err=True)
+    except NotYet as error:
+        typer.echo(str(error), err=True)

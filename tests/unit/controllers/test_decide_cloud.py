@@ -94,7 +94,6 @@ def test_services_of_the_preset_are_added_to_and_taken_from_in_order(asked, name
     assert [declared.service for declared in wanted_services(spec)] == names
 
 
-ONLY_VALUES = "takes a mapping `values` and nothing else"
 VALUES = {"a": 1}
 
 
@@ -120,8 +119,8 @@ VALUES = {"a": 1}
             "spec.services.identity.keystone: takes a mapping `values` and nothing else",
         ),
         (
-            {"common": {"charts": {"releases": {"nova": {}}}}},
-            "spec.common.charts.releases.nova: unknown chart; allowed: keystone, keystoneclient, mariadb, memcached, rabbitmq",
+            {"common": {"openstack": {"releases": {"nova": {}}}}},
+            "spec.common.openstack.releases.nova: unknown chart; allowed: keystone, keystoneclient",
         ),
         (
             {"common": {"charts": {"releases": {"keystone": "x"}}}},

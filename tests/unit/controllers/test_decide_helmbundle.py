@@ -135,7 +135,7 @@ RECORDS = st.none() | st.builds(
         ["deployed", "failed", "pending-install", "pending-rollback", "uninstalling", "superseded", "unknown"]
     ),
     st.sampled_from([TARGET, "old", ""]),
-    st.floats(0, 2 * NOW),
+    st.sampled_from([0.0, NOW - 700, NOW - 50, NOW, NOW + 5]),
     st.integers(0, 3),
     st.just("secret"),
 )

@@ -1,0 +1,200 @@
+"""Writes docs/bad-input.md: every case is run for real, on the local cluster with the example cloud in it.
+
+Run it as root after `make cloud`:  .venv/bin/python tools/bad_input.py
+It ends with the cloud as it was. The cases about the machine stop the cluster and start it again.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from stackwright.local import tools
+from stackwright.local.config import LocalCluster
+
+ROOT = Path(__file__).resolve().parents[1]
+CLI = Path(sys.executable).with_name("stackwright")
+FILE = Path("/tmp/FILE")  # noqa: S108 - shows as FILE in the page
+CLUSTER = LocalCluster.discover()
+INTRO = """\
+# Bad input
+
+What happens when something wrong is written, or the machine is not fit. The rule: say which field, what is wrong with
+it and what is allowed; say all errors at once; apply nothing of a file that has one. Each output below was printed by
+the command above it; `tools/bad_input.py` runs them all and writes this page.
+"""
+
+
+def run(*words: str | Path) -> str:
+    done = subprocess.run([str(w) for w in words], capture_output=True, text=True, cwd=ROOT, timeout=300)
+    return (done.stdout + done.stderr).strip() + f"\n[exit code {done.returncode}]"
+
+
+def stackwright(*words: str | Path) -> str:
+    return run(CLI, *words)
+
+
+def kubectl(*words: str | Path) -> str:
+    return run(tools.binary("kubectl"), "--kubeconfig", CLUSTER.kubeconfig, *words)
+
+
+def manifest(**spec: Any) -> dict[str, Any]:
+    body = copy.deepcopy(list(yaml.safe_load_all((ROOT / "examples/cloud.yaml").read_text()))[1])
+    body["spec"] |= spec
+    return dict(body)
+
+
+def keystone(**values: Any) -> dict[str, Any]:
+    return manifest(services={"identity": {"keystone": {"values": values}}})
+
+
+def without(field: str) -> dict[str, Any]:
+    body = manifest()
+    del body["spec"][field]
+    return body
+
+
+SEVERAL = manifest(replicas=3, size="huge", openstack_version="yoga", features={"nova": {}})
+MISSING = {"value_from": {"secret_key_ref": {"name": "directory", "key": "password"}}}
+
+# title, what FILE holds, command
+FILES: list[tuple[str, Any, str]] = [
+    ("Unknown field", manifest(replicas=3), "stackwright apply -f FILE"),
+    ("Unknown field, past our command line", manifest(replicas=3), "kubectl apply -f FILE"),
+    ("Field that is not supported yet", manifest(features={"nova": {}}), "kubectl apply -f FILE"),
+    ("Wrong type", manifest(draft="perhaps"), "kubectl apply -f FILE"),
+    ("Unknown release", manifest(openstack_version="yoga"), "stackwright apply -f FILE"),
+    ("Required field missing", without("preset"), "stackwright apply -f FILE"),
+    ("Several errors at once", SEVERAL, "stackwright apply -f FILE"),
+    ("Unknown service in overrides", manifest(services={"computer": {}}), "stackwright apply -f FILE"),
+    ("Unknown chart in overrides", manifest(services={"identity": {"keystne": {}}}), "kubectl apply -f FILE"),
+    ("Unknown kind", {**manifest(), "kind": "OpenStackDeploymnet"}, "stackwright apply -f FILE"),
+    ("A key twice", "apiVersion: v1\nkind: Secret\nkind: Secret\n", "stackwright apply -f FILE"),
+    ("Not YAML", "spec: [\n", "stackwright apply -f FILE"),
+    ("File that is not there", None, "stackwright apply -f nothing.yaml"),
+    ("Kubeconfig that is not there", None, "stackwright status --kubeconfig nothing"),
+    ("Unknown service of logs", None, "stackwright logs nova"),
+    ("Unknown role of the operator", None, "stackwright operator --controllers=all,none"),
+]
+
+# title, the change, what the condition Ready must name, what must be so for it
+WAITS: list[tuple[str, Any, str]] = [
+    ("Missing Secret", keystone(conf={"keystone": {"ldap": {"password": MISSING}}}), "directory"),
+    ("Override of another shape", keystone(conf={"keystone": ["x"]}), "conf.keystone"),
+    ("Broken values: the chart refuses", keystone(pod={"replicas": {"api": "many"}}), "replicas"),
+    (
+        "Missing image",
+        manifest(
+            services={
+                "identity": {"keystoneclient": {"values": {"images": {"tags": {"keystone_client": "nothing:1"}}}}}
+            }
+        ),
+        "nothing:1",
+    ),
+    (
+        "Second OpenStackDeployment in a namespace",
+        {**manifest(), "metadata": {"name": "other", "namespace": "openstack"}},
+        "",
+    ),
+]
+
+
+def command(text: str) -> str:
+    words = [str(FILE) if word == "FILE" else word for word in text.split()[1:]]
+    return (stackwright if text.startswith("stackwright") else kubectl)(*words)
+
+
+def ready(name: str = "cloud") -> dict[str, str]:
+    out = kubectl("get", "openstackdeployment", name, "-n", "openstack", "-o", "json").rsplit("\n", 1)[0]
+    conditions = json.loads(out).get("status", {}).get("conditions", [])
+    return next((c for c in conditions if c["type"] == "Ready"), {"status": "", "message": "", "reason": ""})
+
+
+def until(check: Callable[[], bool], limit: float = 120) -> None:
+    start = time.monotonic()
+    while not check() and time.monotonic() - start < limit:
+        time.sleep(0.5)
+
+
+def restored() -> None:
+    kubectl("apply", "--server-side", "--force-conflicts", "-f", ROOT / "examples/cloud.yaml")
+    time.sleep(2)
+    until(lambda: ready()["status"] == "True")
+
+
+def section(title: str, shown: str, out: str, given: Any = None) -> str:
+    text = f"\n## {title}\n\n"
+    if given is not None:
+        body = given if isinstance(given, str) else yaml.safe_dump(given.get("spec"), sort_keys=False)
+        text += f"FILE{'' if isinstance(given, str) else ', its spec'}:\n\n```yaml\n{body.strip()}\n```\n\n"
+    out = out.replace(str(ROOT) + "/", "").replace(str(FILE), "FILE").replace(str(CLI), "stackwright")
+    out = re.sub(r"/\S*/tools/\S*/", "", out)
+    return text + f"```console\n$ {shown}\n{out}\n```\n"
+
+
+def files() -> Iterator[str]:
+    for title, given, shown in FILES:
+        if given is not None:
+            FILE.write_text(given if isinstance(given, str) else yaml.safe_dump(given))
+        yield section(title, shown, command(shown), given)
+
+
+def waits() -> Iterator[str]:
+    for title, given, named in WAITS:
+        name = given["metadata"]["name"]
+        FILE.write_text(yaml.safe_dump(given))
+        kubectl("apply", "--server-side", "--force-conflicts", "-f", FILE)
+        until(lambda name=name, named=named: ready(name)["status"] == "False" and named in ready(name)["message"])
+        shown = f"kubectl get osdpl {name} -n openstack"
+        yield section(title, f"kubectl apply -f FILE; {shown}", command(shown), given)
+        if name == "other":
+            kubectl("delete", "osdpl", "other", "-n", "openstack")
+        restored()
+
+
+def labels() -> Iterator[str]:
+    kubectl("label", "node", "--all", "openstack-control-plane-")
+    until(lambda: "NoNode" in ready()["reason"])
+    shown = "kubectl get osdpl cloud -n openstack"
+    yield section(
+        "No node with the label", f"kubectl label node --all openstack-control-plane-; {shown}", command(shown)
+    )
+    kubectl("label", "node", "node1", "openstack-control-plane=enabled")
+    restored()
+
+
+@contextmanager
+def occupied(port: int) -> Iterator[None]:
+    with socket.create_server(("127.0.0.1", port)):
+        yield
+
+
+def machine() -> Iterator[str]:
+    stackwright("down")
+    yield section("API server that does not answer", "stackwright status", stackwright("status"))
+    with occupied(2379):
+        yield section("Port in use", "stackwright up", stackwright("up"))
+    shown = "taskset --cpu-list 0 stackwright up"
+    yield section("Too small a machine", shown, run("taskset", "--cpu-list", "0", CLI, "up"))
+    stackwright("up")
+
+
+def main() -> None:
+    parts = [INTRO, *files(), *waits(), *labels(), *machine()]
+    (ROOT / "docs/bad-input.md").write_text("".join(parts))
+    FILE.unlink(missing_ok=True)
+
+
+if __name__ == "__main__":
+    main()
