@@ -32,7 +32,7 @@ from stackwright.controllers.contract.database import DATABASE
 from stackwright.controllers.contract.decide import decide
 from stackwright.controllers.contract.observe import Observed
 from stackwright.core.conditions import find
-from stackwright.core.objects import FINALIZER
+from stackwright.core.objects import FINALIZER, key_of
 from stackwright.core.plan import EnsureSecret, Object
 from stackwright.core.ports import Ports, absent
 from stackwright.local import ephemeral
@@ -43,6 +43,7 @@ from stackwright.runtime.report import status_of
 SPACE = "bench"
 MANAGER = "stackwright-database"
 SIDE_BY_SIDE = 16
+LAST_HANDLED = "kopf.zalando.org/last-handled-configuration"
 WRITE = re.compile(r"^apiserver_request_total\{([^}]*)\} (\S+)$", re.MULTILINE)
 VERBS = {"POST", "PUT", "PATCH", "APPLY", "DELETE"}
 COUNTED = {"databaseaccounts", "secrets", "events", "mariadbs"}
@@ -88,6 +89,16 @@ def outdate(server: Server) -> None:
 
     async def work(cluster: KubernetesCluster) -> None:
         await _all(_status(cluster, obj, _older(status)) for obj, status in server.accounts)
+
+    asyncio.run(_with(server.kubeconfig, work))
+
+
+def forget(server: Server) -> None:
+    """Take away what Kopf wrote into the objects, so that it sees them for the first time."""
+
+    async def work(cluster: KubernetesCluster) -> None:
+        patch = {"metadata": {"annotations": {LAST_HANDLED: None}}}
+        await _all(cluster.patch(DatabaseAccount.KIND, key_of(obj), patch) for obj, _ in server.accounts)
 
     asyncio.run(_with(server.kubeconfig, work))
 

@@ -5,8 +5,8 @@ bare      our runtime (KopfSource, KeyedQueue, Runtime) with one controller that
 kopf      plain Kopf: on.create, on.resume and on.update of the same kind, with an empty body or (--status) one that
           sets a field of the status. No Events, no logs below WARNING, no delete handler: all in Kopf's favour
 
-It ends when all objects have been handled and then, for one second, it needs less than 3 % of a core: so what trails
-(the watch that catches up, Kopf's patches and their echoes) is counted too. Prints one line of JSON.
+It ends when all objects have been handled and then, for --quiet seconds, it needs less than 3 % of a core: so what
+trails (the watch that catches up, Kopf's patches and their echoes) is counted too. Prints one line of JSON.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from collections.abc import Callable, Coroutine
 from typing import Any, NoReturn
 
 LIMIT = 300.0
-QUIET, SHARE = 1.0, 0.03
+SHARE = 0.03
 PROFILE: list[Any] = []  # the profiler and its file, when asked for
 
 
@@ -41,10 +41,12 @@ def imports() -> None:
 
 
 class Progress:
-    """handled  objects that are through. news  events that a watch brought"""
+    """handled  objects that are through. news  events that a watch brought, and how many it must bring
+    quiet    seconds at rest by which the process is known to be through
+    """
 
-    def __init__(self, objects: int) -> None:
-        self.objects = objects
+    def __init__(self, objects: int, quiet: float) -> None:
+        self.objects, self.quiet = objects, quiet
         self.keys: set[str] = set()
         self.news = 0
         self.enough_news = 0
@@ -67,7 +69,7 @@ async def watch(progress: Progress, work: Coroutine[Any, Any, Any]) -> NoReturn:
         await _pause(task, 0.05, start)
     while True:
         mark, at = cpu(), time.monotonic()
-        await _pause(task, QUIET, start)
+        await _pause(task, progress.quiet, start)
         if (cpu() - mark) / (time.monotonic() - at) < SHARE:
             break
     found = {
@@ -108,7 +110,7 @@ def operator(given: argparse.Namespace) -> NoReturn:
     from stackwright.runtime.reconcile import Runtime
 
     imports()
-    progress = Progress(given.objects)
+    progress = Progress(given.objects, given.quiet)
     progress.enough_news = given.news
     _count_news(Runtime, progress)
 
@@ -144,7 +146,7 @@ def bare(given: argparse.Namespace) -> NoReturn:
 
     kind = DatabaseAccount.KIND
     imports()
-    progress = Progress(given.objects)
+    progress = Progress(given.objects, given.quiet)
     progress.enough_news = given.news
     _count_news(Runtime, progress)
     logs.configure("WARNING")
@@ -193,7 +195,7 @@ def kopf(given: argparse.Namespace) -> NoReturn:
 
     kind = DatabaseAccount.KIND
     place = (kind.group, kind.version, kind.plural)
-    progress = Progress(given.objects)
+    progress = Progress(given.objects, given.quiet)
     registry = kopf.OperatorRegistry()
     logging.getLogger("kopf").setLevel(logging.WARNING)
     os.environ["KUBECONFIG"] = given.kubeconfig
@@ -225,6 +227,7 @@ def main() -> None:
     parser.add_argument("--objects", type=int, required=True)
     parser.add_argument("--roles", default="secrets", help="operator: which roles")
     parser.add_argument("--news", type=int, default=0, help="operator, bare: events that the watches must bring")
+    parser.add_argument("--quiet", type=float, default=1.0, help="seconds at rest, by which it is known to be through")
     parser.add_argument("--status", type=int, default=0, help="kopf: set status.observedGeneration to this")
     parser.add_argument("--profile", default="", help="file for a profile; the figures are then not to be used")
     given = parser.parse_args()

@@ -2,7 +2,7 @@
 
 import pytest
 from builders import NAMESPACE, condition, makes_nothing, obj
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from stackwright.api.helmbundle import HelmBundle
@@ -129,12 +129,22 @@ def test_a_release_that_the_spec_no_longer_names_is_uninstalled_and_forgotten():
 RECORDS = st.none() | st.builds(
     Release,
     st.just("mc"),
-    st.integers(1, 5),
+    st.integers(1, 2),
     st.just(NAMESPACE),
     st.sampled_from(
-        ["deployed", "failed", "pending-install", "pending-rollback", "uninstalling", "superseded", "unknown"]
+        [
+            "deployed",
+            "deployed",
+            "deployed",
+            "failed",
+            "pending-install",
+            "pending-rollback",
+            "uninstalling",
+            "superseded",
+            "unknown",
+        ]
     ),
-    st.sampled_from([TARGET, "old", ""]),
+    st.sampled_from([TARGET, TARGET, "old", ""]),
     st.sampled_from([0.0, NOW - 700, NOW - 50, NOW, NOW + 5]),
     st.integers(0, 3),
     st.just("secret"),
@@ -142,8 +152,8 @@ RECORDS = st.none() | st.builds(
 STATUSES = st.fixed_dictionaries(
     {},
     optional={
-        "failedDigest": st.sampled_from([TARGET, "old", ""]),
-        "readyRevision": st.integers(0, 5),
+        "failedDigest": st.sampled_from([TARGET, TARGET, "old", ""]),
+        "readyRevision": st.integers(0, 2),
         "success": st.booleans(),
         "message": st.just("m"),
         "revision": st.integers(0, 5),
@@ -151,6 +161,7 @@ STATUSES = st.fixed_dictionaries(
 )
 
 
+@example(record(age=700), {"readyRevision": 3}, [PENDING], False)
 @given(RECORDS, STATUSES, st.lists(st.sampled_from([UP, PENDING]), max_size=2), st.booleans())
 def test_whatever_is_seen_at_most_one_helm_runs_a_release_and_a_bundle_that_goes_installs_nothing(
     release, status, workloads, deleting
