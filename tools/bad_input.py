@@ -71,14 +71,18 @@ MISSING = {"value_from": {"secret_key_ref": {"name": "directory", "key": "passwo
 # title, what FILE holds, command
 FILES: list[tuple[str, Any, str]] = [
     ("Unknown field", manifest(replicas=3), "stackwright apply -f FILE"),
-    ("Unknown field, past our command line", manifest(replicas=3), "kubectl apply -f FILE"),
-    ("Field that is not supported yet", manifest(features={"nova": {}}), "kubectl apply -f FILE"),
-    ("Wrong type", manifest(draft="perhaps"), "kubectl apply -f FILE"),
+    ("Unknown field, past our command line", manifest(replicas=3), "kubectl apply --server-side -f FILE"),
+    ("Field that is not supported yet", manifest(features={"nova": {}}), "kubectl apply --server-side -f FILE"),
+    ("Wrong type", manifest(draft="perhaps"), "kubectl apply --server-side -f FILE"),
     ("Unknown release", manifest(openstack_version="yoga"), "stackwright apply -f FILE"),
     ("Required field missing", without("preset"), "stackwright apply -f FILE"),
     ("Several errors at once", SEVERAL, "stackwright apply -f FILE"),
     ("Unknown service in overrides", manifest(services={"computer": {}}), "stackwright apply -f FILE"),
-    ("Unknown chart in overrides", manifest(services={"identity": {"keystne": {}}}), "kubectl apply -f FILE"),
+    (
+        "Unknown chart in overrides",
+        manifest(services={"identity": {"keystne": {}}}),
+        "kubectl apply --server-side -f FILE",
+    ),
     ("Unknown kind", {**manifest(), "kind": "OpenStackDeploymnet"}, "stackwright apply -f FILE"),
     ("A key twice", "apiVersion: v1\nkind: Secret\nkind: Secret\n", "stackwright apply -f FILE"),
     ("Not YAML", "spec: [\n", "stackwright apply -f FILE"),
@@ -97,10 +101,14 @@ WAITS: list[tuple[str, Any, str]] = [
         "Missing image",
         manifest(
             services={
-                "identity": {"keystoneclient": {"values": {"images": {"tags": {"keystone_client": "nothing:1"}}}}}
+                "identity": {
+                    "keystoneclient": {
+                        "values": {"images": {"tags": {"keystone_client": "stackwright.local/nothing:1"}}}
+                    }
+                }
             }
         ),
-        "nothing:1",
+        "stackwright.local/nothing:1",
     ),
     (
         "Second OpenStackDeployment in a namespace",
@@ -157,7 +165,7 @@ def waits() -> Iterator[str]:
         kubectl("apply", "--server-side", "--force-conflicts", "-f", FILE)
         until(lambda name=name, named=named: ready(name)["status"] == "False" and named in ready(name)["message"])
         shown = f"kubectl get osdpl {name} -n openstack"
-        yield section(title, f"kubectl apply -f FILE; {shown}", command(shown), given)
+        yield section(title, f"kubectl apply --server-side -f FILE; {shown}", command(shown), given)
         if name == "other":
             kubectl("delete", "osdpl", "other", "-n", "openstack")
         restored()
@@ -182,7 +190,7 @@ def occupied(port: int) -> Iterator[None]:
 
 def machine() -> Iterator[str]:
     stackwright("down")
-    yield section("API server that does not answer", "stackwright status", stackwright("status"))
+    yield section("Cluster that is stopped", "stackwright status", stackwright("status"))
     with occupied(2379):
         yield section("Port in use", "stackwright up", stackwright("up"))
     shown = "taskset --cpu-list 0 stackwright up"

@@ -165,3 +165,11 @@ def test_the_newest_record_of_each_release() -> None:
     assert (a.revision, a.state, a.digest, a.updated, a.deployed_revision) == (10, "failed", "d", 7.0, 9)
     assert a.secret == "sh.helm.release.v1.a.v10"
     assert (found["b"].deployed_revision, found["b"].digest) == (0, "")
+
+
+def test_a_charts_linked_library_is_no_news_to_who_reads_an_error() -> None:
+    text = (
+        "walk.go:75: found symbolic link in path: /x/stackwright-lib resolves to /x/lib\nError: replicas: Invalid type"
+    )
+    assert "symbolic" not in str(failure("upgrade", text))
+    assert "replicas: Invalid type" in str(failure("upgrade", text))

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import asyncio
 import os
 import subprocess
 import sys
@@ -8,6 +9,7 @@ from pathlib import Path
 import pytest
 import typer
 
+from stackwright.cli import cluster
 from stackwright.cli.cluster import CliError, kubeconfig, run
 from stackwright.core.ports import NotYet
 
@@ -66,3 +68,17 @@ def test_help_and_status_do_not_import_what_they_do_not_need() -> None:
         f"assert not {heavy} & sys.modules.keys(), {heavy} & sys.modules.keys()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_stopped_local_cluster_is_told_and_nothing_is_sent_to_its_address(monkeypatch, tmp_path):
+    monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path))
+    monkeypatch.delenv("KUBECONFIG", raising=False)
+    (tmp_path / "kubeconfig").write_text("not even read")
+    monkeypatch.setattr(cluster, "is_stopped", lambda: True)
+
+    async def work():
+        async with cluster.connected(None):
+            pass
+
+    with pytest.raises(CliError, match="stopped; `stackwright up` starts it again"):
+        asyncio.run(work())

@@ -126,7 +126,9 @@ class HelmCli:
 def failure(command: str, text: str) -> Exception:
     """Helm's error: NotYet when trying again may help, else Refused, with the lines that say why."""
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    useful = [line for line in lines if not line.startswith(("coalesce.go", "WARNING:", "warning:", "Use --debug"))]
+    useful = [
+        line for line in lines if not line.startswith(("walk.go", "coalesce.go", "WARNING:", "warning:", "Use --debug"))
+    ]
     reason = " ".join(useful)
     while (shorter := _NOISE.sub("", reason)) != reason:
         reason = shorter

@@ -6,7 +6,7 @@ run: the operator does the work, keeps it done, and says in conditions what it w
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from pydantic import Field
 
@@ -19,6 +19,11 @@ _AGE = Column("Age", ".metadata.creationTimestamp", "date")
 # What may stand in SQL and AMQP identifiers without quoting games; 32 is MariaDB's limit for portable user names.
 NAME = r"^[a-zA-Z][a-zA-Z0-9_-]{0,31}$"
 
+# An account of another name is another account: what was made under the old one would stay behind.
+FIXED: dict[str, Any] = {
+    "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "cannot change; make another object"}]
+}
+
 
 class ContractStatus(Status):
     digest: str = Field("", description="Digest of what was made; it differs from the spec's when work is due.")
@@ -26,9 +31,15 @@ class ContractStatus(Status):
 
 
 class DatabaseAccountSpec(CamelModel):
-    instance: str = Field("mariadb", description="Name of the MariaDB object in this namespace.")
-    database: str = Field(pattern=NAME, description="Database to make; it is never dropped unless dropDatabase.")
-    username: str = Field(pattern=NAME, description="User to make, with all rights on the database.")
+    instance: str = Field(
+        "mariadb", description="Name of the MariaDB object in this namespace.", json_schema_extra=FIXED
+    )
+    database: str = Field(
+        pattern=NAME, description="Database to make; it is never dropped unless dropDatabase.", json_schema_extra=FIXED
+    )
+    username: str = Field(
+        pattern=NAME, description="User to make, with all rights on the database.", json_schema_extra=FIXED
+    )
     grants: list[str] = Field(
         default_factory=lambda: ["ALL PRIVILEGES"],
         min_length=1,
@@ -52,9 +63,13 @@ class DatabaseAccount(Resource):
 
 
 class MessagingAccountSpec(CamelModel):
-    instance: str = Field("rabbitmq", description="Name of the RabbitMQ object in this namespace.")
-    vhost: str = Field(pattern=NAME, description="Virtual host to make.")
-    username: str = Field(pattern=NAME, description="User to make, with all rights on the virtual host.")
+    instance: str = Field(
+        "rabbitmq", description="Name of the RabbitMQ object in this namespace.", json_schema_extra=FIXED
+    )
+    vhost: str = Field(pattern=NAME, description="Virtual host to make.", json_schema_extra=FIXED)
+    username: str = Field(
+        pattern=NAME, description="User to make, with all rights on the virtual host.", json_schema_extra=FIXED
+    )
     secret_name: str = Field(
         min_length=1,
         description="Secret to write: username, password, host, port, vhost, transport_url, messaging.conf.",
@@ -78,13 +93,19 @@ class KeystoneEndpoints(CamelModel):
 
 
 class KeystoneServiceSpec(CamelModel):
-    instance: str = Field("keystone", description="Name of the Keystone object in this namespace.")
-    service_name: str = Field(pattern=NAME, description="Name in the catalog, e.g. glance.")
-    service_type: str = Field(pattern=r"^[a-z][a-z0-9-]*$", description="Type in the catalog, e.g. image.")
+    instance: str = Field(
+        "keystone", description="Name of the Keystone object in this namespace.", json_schema_extra=FIXED
+    )
+    service_name: str = Field(pattern=NAME, description="Name in the catalog, e.g. glance.", json_schema_extra=FIXED)
+    service_type: str = Field(
+        pattern=r"^[a-z][a-z0-9-]*$", description="Type in the catalog, e.g. image.", json_schema_extra=FIXED
+    )
     description: str = Field("", description="Text in the catalog.")
     region: str = Field("RegionOne", description="Region of the endpoints.")
     endpoints: KeystoneEndpoints = Field(description="The endpoints of the service.")
-    username: str = Field(pattern=NAME, description="Service user to make, in the project `service`.")
+    username: str = Field(
+        pattern=NAME, description="Service user to make, in the project `service`.", json_schema_extra=FIXED
+    )
     roles: list[str] = Field(
         default_factory=lambda: ["admin", "service"], min_length=1, description="Roles of the service user."
     )

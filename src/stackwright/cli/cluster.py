@@ -71,12 +71,22 @@ def is_local(path: Path | None) -> bool:
     return path is not None and path.resolve() == LocalCluster.discover().kubeconfig.resolve()
 
 
+def is_stopped() -> bool:
+    """Whether the local cluster's network is not there, as after `stackwright down` or a reboot."""
+    from stackwright.local.config import BRIDGE
+
+    return not Path("/sys/class/net", BRIDGE).exists()
+
+
 @asynccontextmanager
 async def connected(given: Path | None) -> AsyncIterator[KubernetesCluster]:
     """The cluster; nothing is sent to it yet."""
     from stackwright.adapters.kubernetes import KubernetesCluster
 
     path = kubeconfig(given)
+    if is_local(path) and is_stopped():
+        # Without its bridge the cluster's address is somebody else's: nothing must be sent there.
+        raise CliError("The local cluster is stopped; `stackwright up` starts it again, with its data.")
     try:
         cluster = KubernetesCluster.from_file(str(path)) if path else KubernetesCluster.from_env()
     except Exception as error:  # lightkube, YAML, TLS and file errors alike: the file is not usable
