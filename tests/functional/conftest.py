@@ -17,6 +17,7 @@ from stackwright.api.kinds import CRD
 from stackwright.api.registry import RESOURCES
 from stackwright.core import conditions
 from stackwright.core.ports import Refused
+from stackwright.local import ephemeral
 
 
 @pytest.fixture(scope="session")
@@ -27,7 +28,6 @@ def kubeconfig(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         _install_crds(given)
         yield given
         return
-    ephemeral = pytest.importorskip("stackwright.local.ephemeral")
     with ephemeral.control_plane(tmp_path_factory.mktemp("control-plane")) as path:
         _install_crds(str(path))
         yield str(path)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
-import shutil
 import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -19,9 +17,9 @@ from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.core.helmrecords import SELECTOR, releases
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import NotYet, Refused
+from stackwright.local import tools
 
-BINARY = os.environ.get("STACKWRIGHT_TEST_HELM") or shutil.which("helm")
-pytestmark = pytest.mark.skipif(BINARY is None, reason="there is no helm; STACKWRIGHT_TEST_HELM names one")
+BINARY = str(tools.binary("helm"))
 TEMPLATE = """apiVersion: v1
 kind: ConfigMap
 metadata:
