@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import json
+import signal
 import sys
 import time
 import traceback
@@ -28,6 +29,7 @@ def module(name: str) -> ModuleType:
 
 
 def main() -> int:
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
     chosen, options, as_json = arguments()
     figures: list[tuple[str, Figure]] = []
     failed = []

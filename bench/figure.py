@@ -44,7 +44,8 @@ class Figure:
 
     @property
     def p95(self) -> float | None:
-        return percentile(self.samples, 0.95) if len(self.samples) > 1 else None
+        """What all but the worst twentieth keep within; of rates the worst are the lowest."""
+        return percentile(self.samples, 0.05 if self.unit.endswith("/s") else 0.95) if len(self.samples) > 1 else None
 
     @property
     def ratio(self) -> float | None:
@@ -82,6 +83,6 @@ class Figure:
 
 
 def percentile(samples: Sequence[float], share: float) -> float:
-    """By nearest rank: always one of the samples. Of fewer than twenty, the 95th is the largest."""
+    """By nearest rank: always one of the samples. Of fewer than twenty, the 95th is the largest, the 5th the least."""
     ranked = sorted(samples)
     return ranked[max(0, math.ceil(share * len(ranked)) - 1)]

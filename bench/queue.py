@@ -9,7 +9,7 @@ their echoes are in it. The sides take turns within one run. What each side does
                    Secrets), reads account, MariaDB and Secret, validates, compares digests, finds nothing to do
   ours, bare       the same runtime with one kind and a controller that only reads its object: like an empty handler
   kopf, first      on.create, on.resume, on.update with an empty body, on objects that it sees for the first time: Kopf
-                   notes in each what it has handled, which is what any change of a spec costs it too
+                   notes in each what it has handled (as on a change of a spec, which is not measured)
   kopf, restart    the same on objects that it has handled before: it finds its note, calls on.resume, writes nothing
   … status write   one change of the status an object: ours writes a status that tells of an older generation anew;
                    Kopf's handler sets one field of the status
@@ -17,7 +17,7 @@ their echoes are in it. The sides take turns within one run. What each side does
 Kopf runs with Events and scanning off and without a delete handler, which would add a finalizer and one more write.
 
 What would make it wrong: objects that are not up to date (checked: on our side all must end `unchanged`, with no write
-by the server's own count); a number so small that the constant cost of starting (about 0.3 s on our side) shows.
+by the server's own count); a number so small that the constant cost of starting (about 0.15 s on our side) shows.
 """
 
 from __future__ import annotations

@@ -41,12 +41,12 @@ def measure(options: Options) -> Iterator[Figure]:
     client = api.of(cluster)
     found = {name: _processes(client, *place) for name, place in PODS.items()}
     cpu = {name: _cpu(pids) for name, pids in found.items()}
-    events, start, begin = _events(client), time.monotonic(), datetime.now(UTC)
+    before, start, begin = _events(client), time.monotonic(), datetime.now(UTC)
     say(f"looking for {options.seconds:.0f} s")
     time.sleep(options.seconds)
     seconds, end = time.monotonic() - start, datetime.now(UTC)
     spent = {name: _cpu(pids) - cpu[name] for name, pids in found.items()}
-    events = len(_events(client) - events)
+    events = len(_events(client) - before)
     time.sleep(1)  # the log is written with a delay
     writers = writes(log, begin, end)
     ours = writers[OURS] + writers[PROVISIONER]
