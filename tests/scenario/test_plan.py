@@ -179,3 +179,13 @@ async def test_machine_readable(name: str) -> None:
 
     found = await planned(await deployed(), applied(cloud(services=overridden(3600))))
     assert json.loads(json.dumps([entry.as_dict() for entry in found]))
+
+
+async def test_a_cloud_and_the_secret_that_it_names_in_one_file_would_get_ready() -> None:
+    reference = {"value_from": {"secret_key_ref": {"name": "directory", "key": "password"}}}
+    values = {"conf": {"keystone": {"ldap": {"password": reference}}}}
+    secret = {"metadata": {"namespace": CLOUD[0], "name": "directory"}, "stringData": {"password": "a-word"}}
+    wanted = cloud(services={"identity": {"keystone": {"values": values}}})
+    both = Request("openstack", ((SECRET, secret), (OpenStackDeployment.KIND, wanted)))
+    found = await planned(empty(), both)
+    assert not any("a-word" in str(entry.as_dict()) for entry in found)

@@ -77,6 +77,8 @@ class KopfSource:
     def _settings(self, kinds: Iterable[Kind]) -> kopf.OperatorSettings:
         settings = kopf.OperatorSettings()
         settings.posting.enabled = False
+        settings.persistence.diffbase_storage = _NoDiffBase()
+        settings.persistence.progress_storage = _NoProgress()
         settings.scanning.disabled = True
         settings.watching.chunk_size = 500
         settings.networking.request_timeout = 60
@@ -92,6 +94,38 @@ class KopfSource:
                 pkeyfile=self._webhook.key,
             )
         return settings
+
+
+class _NoDiffBase(kopf.DiffBaseStorage):
+    """Kopf compares each object with the one it last handled; we compare by ourselves, and only what matters."""
+
+    def build(self, *, body: Any, extra_fields: Any = None) -> Any:
+        return {}
+
+    def fetch(self, *, body: Any) -> Any:
+        return None
+
+    def store(self, *, body: Any, patch: Any, essence: Any) -> None:
+        return None
+
+
+class _NoProgress(kopf.ProgressStorage):
+    """Kopf keeps the progress of its handlers in the object; ours have none."""
+
+    def fetch(self, *, key: Any, body: Any) -> Any:
+        return None
+
+    def store(self, *, key: Any, record: Any, body: Any, patch: Any) -> None:
+        return None
+
+    def purge(self, *, key: Any, body: Any, patch: Any) -> None:
+        return None
+
+    def touch(self, *, body: Any, patch: Any, value: Any) -> None:
+        return None
+
+    def clear(self, *, essence: Any) -> Any:
+        return essence
 
 
 def _watch(registry: kopf.OperatorRegistry, kind: Kind, on_event: OnEvent) -> None:

@@ -7,6 +7,7 @@ the runtime's source can be fed. With a `base`, reads fall through to it until a
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -306,7 +307,7 @@ def _completed(kind: Kind, obj: Object) -> Object:
     """Defaults filled in, and refused when it is not valid, with all errors."""
     schema = schema_of(kind)
     if schema is None:
-        plain: Object = without_nulls(obj)
+        plain: Object = _folded(without_nulls(obj))
         return {**plain, "metadata": _typed_metadata(plain)}
     new: Object = with_defaults(schema, obj)
     new["metadata"] = _typed_metadata(new)
@@ -348,3 +349,13 @@ def _copy(value: Any) -> Any:
     if isinstance(value, dict):
         return {k: _copy(v) for k, v in value.items()}
     return [_copy(v) for v in value] if isinstance(value, list) else value
+
+
+def _folded(obj: Object) -> Object:
+    """A Secret's stringData is written only; the API server keeps it encoded, in data."""
+    if obj.get("kind") != "Secret" or "stringData" not in obj:
+        return obj
+    plain = obj["stringData"] or {}
+    encoded = {name: b64encode(str(value).encode()).decode() for name, value in plain.items()}
+    kept = {name: value for name, value in obj.items() if name != "stringData"}
+    return {**kept, "data": {**(obj.get("data") or {}), **encoded}}

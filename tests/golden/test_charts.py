@@ -1,6 +1,6 @@
 """The charts: rendered by the real helm, compared with golden files, and held to rules that all of them share.
 
-`UPDATE_GOLDEN=1 pytest tests/unit/test_charts.py` writes the golden files anew; read the difference first.
+`UPDATE_GOLDEN=1 pytest tests/golden/test_charts.py` writes the golden files anew; read the difference first.
 """
 
 import functools
