@@ -85,3 +85,41 @@ def test_a_missing_image_is_named_and_the_release_is_rolled_back(cloud: Cloud) -
     assert "Image" in cloud.condition()["message"]
     cloud.apply(spec())
     cloud.wait_ready()
+
+
+def test_a_release_that_does_not_get_ready_in_time_is_rolled_back_and_says_why(cloud: Cloud) -> None:
+    """A HelmBundle alone, with a short time-out: the old revision goes on, and the bad one is not tried again."""
+    image = cloud.get("configmap", "stackwright-images", "-n", "stackwright")["data"]["images.json"]
+    good = yaml.safe_load(image)["memcached"]
+
+    def bundle(reference: str) -> dict[str, Any]:
+        release = {"name": "cache", "chart": "memcached", "timeout": 30}
+        release["values"] = {"images": {"tags": {"memcached": reference}}}
+        meta = {"name": "cache", "namespace": "bundle-only"}
+        return {
+            "apiVersion": "lcm.mirantis.com/v1alpha1",
+            "kind": "HelmBundle",
+            "metadata": meta,
+            "spec": {"releases": [release]},
+        }
+
+    def ready() -> dict[str, str]:
+        conditions = cloud.get("helmbundle", "cache", "-n", "bundle-only").get("status", {}).get("conditions", [])
+        return next((c for c in conditions if c["type"] == "Ready"), {"status": "Unknown", "reason": "", "message": ""})
+
+    cloud.kubectl("create", "namespace", "bundle-only")
+    try:
+        cloud.apply(bundle(good))
+        eventually(lambda: ready()["status"] == "True", limit=60)
+        cloud.apply(bundle("stackwright.local/nothing:1"))
+        eventually(lambda: ready()["reason"] == "BlockedRolledBack", limit=90)
+        assert "stackwright.local/nothing:1" in ready()["message"]
+        assert "rolled back to revision 1" in ready()["message"]
+        running = cloud.get("statefulset", "memcached", "-n", "bundle-only")
+        assert running["spec"]["template"]["spec"]["containers"][0]["image"] == good
+        cloud.apply(bundle(good))
+        eventually(lambda: ready()["status"] == "True", limit=90)
+        cloud.kubectl("delete", "helmbundle", "cache", "-n", "bundle-only")
+        eventually(lambda: cloud.left("bundle-only") == [], limit=60)
+    finally:
+        cloud.kubectl("delete", "namespace", "bundle-only", limit=120)

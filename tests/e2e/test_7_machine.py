@@ -5,9 +5,11 @@ from __future__ import annotations
 import signal
 import subprocess
 import time
+from pathlib import Path
 
-from harness import CLI, ROOT, Cloud
+from harness import CLI, ROOT, Cloud, run
 
+from stackwright.local import tools
 from stackwright.local.leftovers import leftovers
 
 
@@ -44,3 +46,21 @@ def test_a_second_node_joins_and_leaves(cloud: Cloud) -> None:
         cloud.stackwright("up", "--nodes", "1", limit=600)
     assert len(cloud.get("nodes")["items"]) == 1
     cloud.wait_ready()
+
+
+def test_an_existing_cluster_is_used_by_its_kubeconfig(cloud: Cloud, tmp_path: Path) -> None:
+    """Only the operator and the cloud are installed there, with published images; here those the nodes hold already."""
+    config = tmp_path / "kubeconfig"
+    config.write_bytes(cloud.cluster.kubeconfig.read_bytes())
+    run(tools.binary("helm"), "uninstall", "stackwright", "-n", "stackwright", "--kubeconfig", config)
+    out = cloud.stackwright("up", "--kubeconfig", str(config), "--images", "stackwright.local", limit=300)
+    assert "✓ Operator" in out
+    assert "Build images" not in out
+    cloud.wait_ready()
+    assert cloud.token()
+
+
+def test_doctor_and_images_tell_what_is_there(cloud: Cloud) -> None:
+    assert cloud.stackwright("doctor")
+    assert "keystone" in cloud.stackwright("images", "list")
+    cloud.stackwright("images", "import", limit=300)
