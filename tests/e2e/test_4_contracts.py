@@ -63,6 +63,17 @@ def test_fernet_keys_turn_and_old_tokens_stay_valid(cloud: Cloud) -> None:
     assert cloud.token()["project_id"] in cloud.kubectl(*pod, stdin=token + "\n")
 
 
+def test_a_database_password_is_rotated_by_deleting_its_secret(cloud: Cloud) -> None:
+    """As docs/howto/rotate-keys.md says."""
+    before = cloud.get("secret", "keystone-database", "-n", "openstack")["data"]["password"]
+    cloud.kubectl("delete", "secret", "keystone-database", "-n", "openstack")
+    eventually(lambda: cloud.get("secret", "keystone-database", "-n", "openstack")["data"]["password"] != before)
+    cloud.wait_ready()
+    cloud.kubectl("rollout", "restart", "deployment/keystone-api", "-n", "openstack")
+    cloud.kubectl("rollout", "status", "deployment/keystone-api", "-n", "openstack", "--timeout=90s")
+    assert cloud.token()
+
+
 def repository(cloud: Cloud) -> dict[str, str]:
     return dict(cloud.get("secret", "keystone-fernet-keys", "-n", "openstack")["data"])
 
