@@ -67,10 +67,7 @@ def ensure(cluster: LocalCluster, images: Sequence[Image], report: Report = quie
         clone(former / "root", new / "root")
     with Runtime(cluster, new / "root") as runtime:
         there = set(references(cluster, runtime.socket))
-        for image in images:  # in the order given: an archive needs its base's layers
-            if image.reference not in there:
-                report(image.reference)
-                load_archive(cluster, runtime.socket, image)
+        load_missing(cluster, runtime.socket, images, report)
         for reference in sorted(there - {image.reference for image in images}):
             ctr(cluster, runtime.socket, "images", "remove", "--sync", reference)
     (new / "references").write_text("".join(f"{image.reference}\n" for image in images))
@@ -127,12 +124,30 @@ def load(images: Sequence[Image], nodes: Sequence[Node], cluster: LocalCluster |
     cluster = cluster or LocalCluster.discover()
     imported = []
     for node in nodes:
-        there = set(references(cluster, node.containerd_socket))
-        for image in images:
-            if image.reference not in there:
-                load_archive(cluster, node.containerd_socket, image)
-                imported.append(f"{node.name}/{image.reference}")
+        loaded = load_missing(cluster, node.containerd_socket, images)
+        imported += [f"{node.name}/{reference}" for reference in loaded]
     return imported
+
+
+def load_missing(cluster: LocalCluster, socket: Path, images: Sequence[Image], report: Report = quiet) -> list[str]:
+    """Import what one containerd lacks, in the order given: an archive holds only the layers that its base lacks.
+
+    A base of the same recipe that was built another time has other layers. Where an archive does not fit what is
+    there, all images of this build are imported; containers go on with the layers they started from.
+    """
+    there = set(references(cluster, socket))
+    missing = [image for image in images if image.reference not in there]
+    try:
+        for image in missing:
+            report(image.reference)
+            load_archive(cluster, socket, image)
+    except LocalError as problem:
+        if "not found" not in str(problem):
+            raise
+        report("the bases there are of another build; importing all images")
+        for image in images:
+            load_archive(cluster, socket, image)
+    return [image.reference for image in missing]
 
 
 def load_archive(cluster: LocalCluster, socket: Path, image: Image) -> None:
