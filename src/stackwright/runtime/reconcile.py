@@ -1,7 +1,7 @@
 """The loop, once for all kinds: key → observe → decide → execute → report.
 
-An event is only a key in the queue. One key is never worked on twice at the same time. What goes wrong outside becomes a
-condition with its cause, a fault of our own is logged with its trace; the key comes back later either way.
+An event is only a key in the queue. One key is never worked on twice at the same time. What goes wrong outside
+becomes a condition with its cause, a fault of our own is logged with its trace; the key comes back later either way.
 """
 
 from __future__ import annotations
