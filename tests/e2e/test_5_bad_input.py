@@ -54,6 +54,8 @@ def test_a_missing_secret_is_named_and_waited_for(cloud: Cloud) -> None:
     message = cloud.condition()["message"]
     assert "key password of Secret openstack/not-there" in message
     assert "spec.services" in message
+    events = cloud.kubectl("get", "events", "-n", "openstack", "--field-selector", "reason=BlockedMissingSecret")
+    assert "Secret openstack/not-there" in events, "an Event, for something happened"
     cloud.apply(spec())
     cloud.wait_ready()
 

@@ -195,7 +195,7 @@ async def test_a_deleted_cloud_leaves_nothing_of_its_own_and_everything_of_other
     after = world.state()
     assert after["objects"] == before["objects"]
     assert world.get(CONFIGMAP, "mine")
-    assert not world.helm._records((NAMESPACE, "openstack-keystone"))
+    assert not world.helm.records((NAMESPACE, "openstack-keystone"))
 
 
 @pytest.mark.parametrize("seconds", [0.2, 0.6, 1.1, 2.0, 3.5, 4.1, 5.0, 6.0])

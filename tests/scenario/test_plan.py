@@ -17,7 +17,7 @@ from stackwright.cli.plan import forecast
 from stackwright.cli.planned import Entry, summary
 from stackwright.cli.ui.steps import lines
 from stackwright.core.settings import Settings
-from stackwright.runtime.memory import MemoryCluster
+from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryHelm
 from stackwright.simulate import Request, simulate
 
 NOW = 1_750_000_000.0
@@ -189,3 +189,16 @@ async def test_a_cloud_and_the_secret_that_it_names_in_one_file_would_get_ready(
     both = Request("openstack", ((SECRET, secret), (OpenStackDeployment.KIND, wanted)))
     found = await planned(empty(), both)
     assert not any("a-word" in str(entry.as_dict()) for entry in found)
+
+
+async def test_a_release_with_a_history_is_upgraded_once() -> None:
+    cluster = await deployed()
+    release = (CLOUD[0], "openstack-keystone")
+    record = cluster.all(SECRET, CLOUD[0], {"owner": "helm", "name": release[1]})[0]
+    digest = record["metadata"]["labels"]["stackwright.dev/digest"]
+    helm = MemoryHelm(cluster, FrozenClock(NOW))
+    for revision, state in ((1, "superseded"), (2, "superseded"), (3, "deployed")):
+        helm.record(release, revision, state, digest)
+    cluster.writes.clear()
+    found = await planned(cluster, applied(cloud(services=overridden(3600))))
+    assert [entry.verb for entry in found].count("helm") == 1, lines(found)

@@ -19,7 +19,7 @@ def with_memory(amount: int) -> dict:
 
 
 def record(world: World):
-    return releases(world.helm._records(RELEASE))["openstack-memcached"]
+    return releases(world.helm.records(RELEASE))["openstack-memcached"]
 
 
 async def test_a_chart_that_helm_refuses_is_blocked_with_helms_words_on_every_level():
@@ -174,7 +174,7 @@ async def test_a_release_that_is_no_longer_in_the_bundle_is_uninstalled():
     world.cluster.put(HelmBundle.KIND, {**live, "spec": {"releases": [{**release, "name": "a"}]}})
     await world.settle()
     assert ("uninstall", (NAMESPACE, "b")) in world.helm.calls
-    assert not world.helm._records((NAMESPACE, "b"))
+    assert not world.helm.records((NAMESPACE, "b"))
     assert world.get(HelmBundle.KIND, "mine")["status"]["releaseStatuses"].keys() == {"a"}
 
 

@@ -191,7 +191,7 @@ async def test_a_rollback_goes_to_the_revision_it_names(ports, owner):
     for digest in ("one", "two"):
         await execute([HelmUpgrade(("n", "r"), "c", "", {}, digest, owner)], ports, "m")
     await execute([HelmRollback(("n", "r"), 1)], ports, "m")
-    newest = max(ports.helm._records(("n", "r")), key=lambda s: int(s["metadata"]["labels"]["version"]))
+    newest = max(ports.helm.records(("n", "r")), key=lambda s: int(s["metadata"]["labels"]["version"]))
     assert newest["metadata"]["labels"]["stackwright.dev/digest"] == "one"
 
 

@@ -123,17 +123,17 @@ class MemoryHelm:
     async def upgrade(self, action: HelmUpgrade) -> None:
         self.calls.append(("upgrade", action.release))
         _maybe_fail(self.fail, action.chart)
-        self._install(action.release, (action.chart, action.values, action.digest))
+        await self._install(action.release, (action.chart, action.values, action.digest))
 
     async def rollback(self, release: Key, revision: int) -> None:
         self.calls.append(("rollback", release))
         if (release, revision) not in self._charts:
             raise Refused(f"release {'/'.join(release)} has no revision {revision}")
-        self._install(release, self._charts[release, revision])
+        await self._install(release, self._charts[release, revision])
 
     async def uninstall(self, release: Key) -> None:
         self.calls.append(("uninstall", release))
-        for secret in self._records(release):
+        for secret in await self._known(release):
             self._cluster.remove(SECRET, (release[0], secret["metadata"]["name"]))
         self._prune(release, keep=set())
 
@@ -147,9 +147,9 @@ class MemoryHelm:
         secret = {"metadata": {"name": name, "namespace": release[0], "labels": labels}, "type": "helm.sh/release.v1"}
         self._cluster.put(SECRET, secret)
 
-    def _install(self, release: Key, content: tuple[str, Mapping[str, Any], str]) -> None:
+    async def _install(self, release: Key, content: tuple[str, Mapping[str, Any], str]) -> None:
         revision = 0
-        for secret in self._records(release):
+        for secret in await self._known(release):
             labels = secret["metadata"]["labels"]
             revision = max(revision, int(labels["version"]))
             if labels["status"] == "deployed":
@@ -175,8 +175,17 @@ class MemoryHelm:
                 if (kind, obj["metadata"]["name"]) not in keep:
                     self._cluster.remove(kind, (release[0], obj["metadata"]["name"]))
 
-    def _records(self, release: Key) -> list[Object]:
-        return self._cluster.all(SECRET, release[0], {"owner": "helm", "name": release[1]})
+    async def _known(self, release: Key) -> list[Object]:
+        """Records, those of the cluster below too: a plan begins where real releases are."""
+        return await self._cluster.list(SECRET, release[0], _selector(release))
+
+    def records(self, release: Key) -> list[Object]:
+        """Records, at once, and only of what is here; for tests."""
+        return self._cluster.all(SECRET, release[0], _selector(release))
+
+
+def _selector(release: Key) -> dict[str, str]:
+    return {"owner": "helm", "name": release[1]}
 
 
 def _maybe_fail(fail: Mapping[str, Exception], what: str) -> None:
