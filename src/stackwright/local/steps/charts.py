@@ -30,11 +30,21 @@ def is_deployed(ctx: Context, release: str, namespace: str, wanted: str) -> bool
 def install(
     ctx: Context, release: str, namespace: str, chart: Path, values: dict[str, Any], *, wait: bool = True
 ) -> None:
+    _forget_interrupted(ctx, release, namespace)
     place = ["--namespace", namespace, "--create-namespace"]
     command = ["upgrade", "--install", release, str(chart), *place]
     command += ["--wait", "--timeout", "5m"] if wait else []
     command += ["--description", digest(chart, values), "--values", "-", "--history-max", "5"]
     helm(ctx, *command, stdin=json.dumps(values), limit=330)
+
+
+def _forget_interrupted(ctx: Context, release: str, namespace: str) -> None:
+    """A helm that was killed leaves a record with which no other helm goes on; what it made is taken over."""
+    command = ["list", "--all", "--namespace", namespace, "--filter", f"^{release}$", "--output", "json"]
+    for found in json.loads(helm(ctx, *command) or "[]"):
+        if found["status"].startswith("pending") or found["status"] == "uninstalling":
+            record = f"sh.helm.release.v1.{release}.v{found['revision']}"
+            kubectl(ctx, "delete", "secret", record, "--namespace", namespace)
 
 
 def helm(ctx: Context, *words: str, stdin: str | None = None, limit: float = 60) -> str:
