@@ -15,6 +15,13 @@ def cloud() -> Iterator[Cloud]:
     ran_before = state.cluster_state().state == "ready"
     made = Cloud()
     print(made.stackwright("up", limit=3000))
+    # What an earlier run that was killed left in the cloud's spec must not decide about this one.
+    made.kubectl("label", "node", "node1", "--overwrite", "openstack-control-plane=enabled")
+    made.kubectl("delete", "secret", "directory", "-n", made.namespace, "--ignore-not-found")
+    if "cloud" in made.kubectl("get", "openstackdeployments", "-n", made.namespace, "--output", "name"):
+        made.kubectl("replace", "--filename", "examples/cloud.yaml")
+    else:
+        made.kubectl("apply", "--server-side", "--filename", "examples/cloud.yaml")
     made.wait_ready()
     yield made
     if not ran_before:
