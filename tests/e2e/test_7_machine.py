@@ -26,7 +26,9 @@ def test_down_leaves_nothing_running_and_up_resumes_with_the_data(cloud: Cloud) 
 def test_an_up_that_is_killed_or_interrupted_resumes(cloud: Cloud) -> None:
     cloud.stackwright("down", limit=200)
     for seconds, sign, code in ((1.0, signal.SIGKILL, -9), (4.0, signal.SIGINT, 130)):
-        started = subprocess.Popen([CLI, "up"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        started = subprocess.Popen(
+            [CLI, "up"], cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, preexec_fn=interruptible
+        )
         time.sleep(seconds)
         started.send_signal(sign)
         out, _ = started.communicate(timeout=60)
@@ -35,6 +37,11 @@ def test_an_up_that_is_killed_or_interrupted_resumes(cloud: Cloud) -> None:
     cloud.stackwright("up", limit=600)
     cloud.wait_ready()
     assert cloud.token()
+
+
+def interruptible() -> None:
+    """A shell starts what it puts in the background deaf to Ctrl-C; that would be inherited."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
 def test_a_second_node_joins_and_leaves(cloud: Cloud) -> None:
