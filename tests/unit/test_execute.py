@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP, POD, SECRET
+from stackwright.core.fernet import ROTATED
 from stackwright.core.objects import FINALIZER
 from stackwright.core.plan import (
     Action,
@@ -21,7 +22,7 @@ from stackwright.core.plan import (
     SqlAccount,
 )
 from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
-from stackwright.runtime.execute import ROTATED, execute
+from stackwright.runtime.execute import execute
 from stackwright.runtime.memory import (
     FrozenClock,
     MemoryBroker,

@@ -117,9 +117,6 @@ class Features(Model):
     masakari: Unsupported = unsupported("Instance high availability.")
 
 
-ServiceValues = dict[str, dict[str, FreeForm]]
-
-
 class NodeOverride(Model):
     services: FreeForm = Field(
         default_factory=dict,

@@ -82,24 +82,6 @@ class Status(CamelModel):
     )
 
 
-class SecretKeyRef(Model):
-    name: str = Field(min_length=1, description="Name of a Secret in the namespace of this object.")
-    key: str = Field(min_length=1, description="Key in the Secret's data.")
-
-
-class SecretSource(Model):
-    secret_key_ref: SecretKeyRef = Field(description="Where the value is.")
-
-
-class ValueFrom(Model):
-    """A sensitive value that is not written here but taken from a Secret."""
-
-    value_from: SecretSource = Field(description="Where the value comes from.")
-
-
-SensitiveString = str | ValueFrom
-
-
 class Resource(BaseModel):
     """A whole object. Subclasses set KIND, `spec` and `status`; metadata is Kubernetes' own."""
 

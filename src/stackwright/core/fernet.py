@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+# Annotation of the Secret: when its keys last turned, in seconds since 1970.
+ROTATED = "stackwright.dev/rotated-at"
+
 
 def rotate(keys: Mapping[str, str], fresh: str, max_active: int) -> dict[str, str]:
     """The repository after one turn; `fresh` becomes the staged key. An empty one must be started by `start`."""

@@ -48,8 +48,6 @@ from stackwright.core.plan import (
 )
 from stackwright.core.ports import Conflict, NotYet, Ports, secret_data
 
-ROTATED = "stackwright.dev/rotated-at"
-
 
 async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> None:
     """Run all actions. Raises NotYet, Refused or Conflict of the first that fails."""
@@ -150,7 +148,7 @@ async def _rotate(action: RotateKeys, ports: Ports, manager: str) -> None:
     old = secret_data(await ports.cluster.get(SECRET, action.key))
     fresh = ports.entropy.fernet_key
     keys = fernet.rotate(old, fresh(), action.max_active) if old else fernet.start(fresh(), fresh())
-    obj = _secret(action.key, action.owner, keys, {ROTATED: str(math.ceil(ports.clock.now()))})
+    obj = _secret(action.key, action.owner, keys, {fernet.ROTATED: str(math.ceil(ports.clock.now()))})
     await ports.cluster.apply(SECRET, obj, manager)
 
 

@@ -106,7 +106,3 @@ class Service:
     @property
     def kind(self) -> Kind:
         return self.resource.KIND
-
-    @property
-    def bundle(self) -> str:
-        return f"openstack-{self.name}"

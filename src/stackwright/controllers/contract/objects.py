@@ -14,7 +14,6 @@ from stackwright.core.plan import Action, Object
 class Contract:
     """fixed, templates  fields of the Secret (see EnsureSecret), from the spec and the namespace
     action           what makes it true, or with absent=True what takes it away
-    keeps_outside    whether deleting must take something away outside Kubernetes
     """
 
     name: str

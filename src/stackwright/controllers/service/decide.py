@@ -18,11 +18,11 @@ from stackwright.controllers.service.objects import (
 )
 from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.core.conditions import Condition, blocked, done, find, is_ready, summary, waiting, why_not_ready
+from stackwright.core.fernet import ROTATED
 from stackwright.core.objects import DIGEST, annotation, belongs, ensure, is_deleting, key_of
 from stackwright.core.plan import Action, Delete, Plan, RotateKeys
 from stackwright.services.declaration import Context
 
-ROTATED = "stackwright.dev/rotated-at"
 RELEASE = "Release"
 POLL = 5.0  # for a Secret that is missing
 REFRESH = 60.0  # for a change of one that is there
