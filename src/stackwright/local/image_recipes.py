@@ -42,6 +42,8 @@ class Recipe(Model):
     tools: tuple[str, ...] = ()
     sources: dict[str, image_inputs.Source] = Field(default_factory=dict)
     lends: tuple[image_inputs.Loan, ...] = ()
+    # Not part of the digest: who uses an image does not change what is in it.
+    artifact: bool = Field(default=False, exclude=True)
 
 
 class Catalogue(Model):

@@ -22,7 +22,7 @@ from stackwright.local.config import IMAGE_PREFIX, LocalCluster
 from stackwright.local.image_build import Builder, SourcesChanged
 from stackwright.local.image_cache import BuiltImage
 
-__all__ = ["BuiltImage", "build", "cached", "ensure_all", "prune", "references"]
+__all__ = ["BuiltImage", "build", "cached", "ensure_all", "for_nodes", "prune", "references"]
 
 _AT_ONCE = 2
 """Installing packages waits for the network half of the time; more at once only compete for the disk."""
@@ -37,6 +37,12 @@ def ensure_all(report: Report | None = None, names: Iterable[str] | None = None)
         with contextlib.suppress(SourcesChanged):
             return _ensure(wanted, report or quiet)
     return _ensure(wanted, report or quiet)
+
+
+def for_nodes(built: Iterable[BuiltImage]) -> list[BuiltImage]:
+    """Leave out artifacts, which carry a file and are run by no pod."""
+    catalogue = image_recipes.load()
+    return [image for image in built if not catalogue.recipe(image.name).artifact]
 
 
 def build(name: str, report: Report | None = None) -> BuiltImage:

@@ -1,0 +1,71 @@
+"""The guest: a disk that virtual machines start from. `docs/reference/guest-image.md` tells what is on it.
+
+It is built as an image like all others (`images/guest`), so it has a digest, a bill of materials, and can live in a
+registry. But Glance wants a file, so the disk is taken out of the archive, once:
+
+    <cache>/guest/guest-<digest12>.qcow2
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import tarfile
+import tempfile
+from pathlib import Path
+
+from stackwright.local import images
+from stackwright.local.commands import LocalError, Report
+from stackwright.local.config import LocalCluster
+
+IMAGE = "guest"
+DISK = "guest.qcow2"
+USER = "stackwright"
+"""Who logs in over ssh, with the key of the machine's keypair."""
+
+
+def guest_image(cluster: LocalCluster, report: Report | None = None) -> Path:
+    """Return the disk, built if it is not there."""
+    built = images.build(IMAGE, report)
+    folder = cluster.cache / "guest"
+    target = folder / f"guest-{built.reference.rpartition(':')[2]}.qcow2"
+    if not target.exists():
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(prefix=".", dir=folder) as scratch:
+            disk = Path(scratch, DISK)
+            extract(built.archive, DISK, disk)
+            disk.rename(target)  # complete or absent
+        for other in folder.glob("guest-*.qcow2"):
+            if other != target:
+                other.unlink()
+    return target
+
+
+def extract(archive: Path, name: str, target: Path) -> None:
+    """Write one file of an image, whose archive holds all it is found in, to `target`."""
+    with tarfile.open(archive) as outer:
+        (descriptor,) = json.loads(_blob(outer, "index.json"))["manifests"]
+        manifest = json.loads(_blob(outer, _path(descriptor["digest"])))
+        held = set(outer.getnames())
+        layers = [_path(layer["digest"]) for layer in manifest["layers"]]
+        for layer in reversed([path for path in layers if path in held]):  # the highest that has it counts
+            content = outer.extractfile(layer)
+            with tarfile.open(fileobj=content) as inner:
+                member = next((entry for entry in inner if entry.name.removeprefix("./") == name), None)
+                source = inner.extractfile(member) if member else None
+                if source:
+                    with target.open("wb") as file:
+                        shutil.copyfileobj(source, file)
+                    return
+    raise LocalError(f"There is no {name} in {archive}.")
+
+
+def _blob(archive: tarfile.TarFile, name: str) -> bytes:
+    content = archive.extractfile(name)
+    if content is None:
+        raise LocalError(f"{name} in {archive.name!r} is not a file.")
+    return content.read()
+
+
+def _path(digest: str) -> str:
+    return f"blobs/sha256/{digest.removeprefix('sha256:')}"
