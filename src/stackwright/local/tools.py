@@ -65,6 +65,7 @@ TOOLS = (
     ),
     Tool("helm", {"helm": f"{_HELM}/cmd/helm"}, (), _HELM, (f"{_HELM}/internal/version.version",)),
     Tool("coredns", {"coredns": "."}),
+    Tool("ingress", {"ingress": "."}),
 )  # fmt: skip
 
 

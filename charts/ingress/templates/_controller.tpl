@@ -1,0 +1,39 @@
+{{- define "ingress.controller" -}}
+name: ingress-controller
+component: controller
+# It watches the Ingresses of its namespace and what they name.
+token: true
+security: {runAsUser: 65533, runAsGroup: 65533}
+containers:
+  - name: controller
+    image: ingress
+    args:
+      - -class={{ .Values.ingress_class.name }}
+      - -tls-secrets={{ join "," .Values.secrets.tls.public }}
+      - -https-port={{ .Values.network.host_port.https }}
+      - -dial-timeout={{ .Values.conf.dial_timeout }}
+      - -drain={{ .Values.conf.drain }}
+    env:
+      - name: POD_NAMESPACE
+        valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
+      # What Go keeps before it collects: well below the limit, which would kill the pod.
+      - {name: GOMEMLIMIT, value: {{ .Values.conf.memory_target }}}
+    ports:
+      {{- with .Values.network.host_port.http }}
+      - {name: http, containerPort: 8080, hostPort: {{ . }}}
+      {{- end }}
+      - {name: https, containerPort: 8443, hostPort: {{ .Values.network.host_port.https }}}
+      - {name: health, containerPort: 10254}
+    probes:
+      readiness:
+        httpGet: {path: /readyz, port: health}
+        periodSeconds: 2
+        timeoutSeconds: 2
+        failureThreshold: 2
+      liveness:
+        httpGet: {path: /livez, port: health}
+        initialDelaySeconds: 10
+        periodSeconds: 10
+        timeoutSeconds: 5
+        failureThreshold: 3
+{{- end }}
