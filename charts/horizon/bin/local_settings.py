@@ -1,0 +1,19 @@
+"""The settings of Horizon, which imports this file: data of settings.json, never code, and the key from its Secret.
+
+A setting that is a mapping is laid over Horizon's own, so that one key of it can be changed.
+"""
+
+import json
+from pathlib import Path
+
+from openstack_dashboard import settings as _defaults
+
+_ETC = Path("/etc/openstack-dashboard")
+
+for _name, _value in json.loads((_ETC / "settings.json").read_text()).items():
+    _default = getattr(_defaults, _name, None)
+    if isinstance(_value, dict) and isinstance(_default, dict):
+        _value = {**_default, **_value}
+    globals()[_name] = _value
+
+SECRET_KEY = (_ETC / "secret-key/secret_key").read_text()

@@ -1,0 +1,36 @@
+{{- define "placement.etc" -}}
+{{- $conf := include "lib.oslo_conf" .Values.conf.placement }}
+{{- with .Values.secrets.conf.placement }}
+{{- /* Its version in the file makes the pods start anew when a sensitive option changes. */}}
+{{- $conf = printf "# sensitive options: Secret %s, version %s\n%s" .name .digest $conf }}
+{{- end }}
+placement.conf: {{ $conf | toJson }}
+placement-api-uwsgi.ini: {{ include "lib.oslo_conf" .Values.conf.placement_api_uwsgi | toJson }}
+logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
+{{- end }}
+
+{{/* What every Placement process reads. placement.conf.d is one of oslo.config's own places, read after placement.conf. */}}
+{{- define "placement.mounts" -}}
+- {name: etc, mountPath: /etc/placement/placement.conf, subPath: placement.conf, readOnly: true}
+- {name: etc, mountPath: /etc/placement/logging.conf, subPath: logging.conf, readOnly: true}
+- {name: snippets, mountPath: /etc/placement/placement.conf.d, readOnly: true}
+{{- end }}
+
+{{/* Root's files, which fsGroup lets the placement user read and nobody else. */}}
+{{- define "placement.volumes" -}}
+- name: snippets
+  projected:
+    defaultMode: 0400
+    sources:
+      - secret:
+          name: {{ .Values.secrets.oslo_db.placement }}
+          items: [{key: database.conf, path: database.conf}]
+      - secret:
+          name: {{ .Values.secrets.identity.placement }}
+          items: [{key: keystone_authtoken.conf, path: keystone_authtoken.conf}]
+      {{- with .Values.secrets.conf.placement }}
+      - secret:
+          name: {{ .name }}
+          items: [{key: overrides.conf, path: zz-overrides.conf}]
+      {{- end }}
+{{- end }}

@@ -1,0 +1,16 @@
+{{- define "placement.db_sync" -}}
+name: placement-db-sync
+component: db-sync
+placement: job
+configmaps: [etc]
+restartPolicy: OnFailure
+containers:
+  - name: db-sync
+    image: placement_db_sync
+    # Changes nothing when there is nothing to do, so it is safe to repeat.
+    command: [placement-manage, db, sync]
+    volumeMounts:
+      {{- include "placement.mounts" . | nindent 6 }}
+volumes:
+  {{- include "placement.volumes" . | nindent 2 }}
+{{- end }}

@@ -1,0 +1,96 @@
+"""Horizon: the dashboard. It speaks to the other services inside the cluster; only browsers use its public name.
+
+Which panels a user sees follows the catalog, so nothing here says what else the cloud has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stackwright.api.features import HorizonFeatures
+from stackwright.api.services import Horizon, Size
+from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Settings, Values, placed
+from stackwright.services.keystone import auth_url
+from stackwright.services.memcached import servers
+from stackwright.services.needs import ingress_values
+
+NAME = "horizon"
+PORT = 80
+CONTAINER_PORT = 8080
+SECRET_KEY = "horizon-secret-key"  # noqa: S105 - the name of a Secret
+
+
+class HorizonSettings(HorizonFeatures, Settings):
+    """features.horizon."""
+
+
+@dataclass(frozen=True)
+class Sizing:
+    replicas: int
+    workers: int
+
+
+SIZES: dict[Size, Sizing] = {
+    "single": Sizing(1, 1),
+    "tiny": Sizing(2, 2),
+    "small": Sizing(3, 2),
+    "medium": Sizing(3, 4),
+}
+
+
+def _names(context: Context) -> list[str]:
+    """Host names that Horizon answers to; localhost is for kubelet and for whoever forwards a port to the pod."""
+    inside = context.host(NAME).split(".")
+    return ["localhost", *(".".join(inside[:parts]) for parts in (1, 2, 3, len(inside)))]
+
+
+def _settings(context: Context) -> Values:
+    public = f"{NAME}.{context.spec.public_domain}"
+    settings: Values = {
+        "ALLOWED_HOSTS": _names(context),
+        "OPENSTACK_KEYSTONE_URL": auth_url(context),
+        "DEFAULT_THEME": context.settings.default_theme,
+        "CACHES": {"default": {"LOCATION": servers(context.spec, context.namespace)}},
+        "LOGGING": {
+            "loggers": {
+                name: {"level": context.spec.log_level} for name in ("horizon", "openstack_dashboard", "openstack_auth")
+            }
+        },
+    }
+    if context.settings.ingress:
+        settings["ALLOWED_HOSTS"].append(public)
+        # TLS ends at the ingress, which sets this header anew; without one nobody does, and a client could.
+        settings |= {
+            "SECURE_PROXY_SSL_HEADER": ["HTTP_X_FORWARDED_PROTO", "https"],
+            "CSRF_TRUSTED_ORIGINS": [f"https://{public}"],
+            "CSRF_COOKIE_SECURE": True,
+            "SESSION_COOKIE_SECURE": True,
+        }
+    return settings
+
+
+def _values(context: Context) -> Values:
+    size = SIZES[context.spec.size]
+    return {
+        "images": {"tags": {"horizon": context.image("horizon")}},
+        "endpoints": {
+            "cluster_domain_suffix": context.spec.cluster_domain,
+            "dashboard": {"hosts": {"default": NAME}, "port": {"web": {"default": PORT, "container": CONTAINER_PORT}}},
+        },
+        "network": ingress_values(context),
+        "labels": placed(CONTROL_PLANE, "horizon"),
+        "pod": {"replicas": {"horizon": size.replicas}},
+        "secrets": {"secret_key": SECRET_KEY},
+        "conf": {"horizon": _settings(context), "horizon_uwsgi": {"uwsgi": {"processes": size.workers}}},
+    }
+
+
+SERVICE = Service(
+    service="dashboard",
+    name=NAME,
+    group="openstack",
+    resource=Horizon,
+    charts=(Chart("horizon", _values),),
+    secrets=lambda context: (Secret(SECRET_KEY, generated=("secret_key",)),),
+    settings=HorizonSettings,
+)

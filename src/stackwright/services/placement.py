@@ -1,0 +1,70 @@
+"""Placement: what resources hypervisors have, and which of them are taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stackwright.api.services import Placement, Size
+from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Values, placed
+from stackwright.services.needs import Endpoint, api_conf, database, identity, ingress_values
+
+PORT = 8778
+API = "placement-api"
+
+
+@dataclass(frozen=True)
+class Sizing:
+    replicas: int
+    workers: int
+
+
+SIZES: dict[Size, Sizing] = {
+    "single": Sizing(1, 1),
+    "tiny": Sizing(3, 1),
+    "small": Sizing(4, 2),
+    "medium": Sizing(6, 4),
+}
+
+
+def endpoint(context: Context) -> Endpoint:
+    internal = context.url(API, PORT)
+    return Endpoint("placement", internal, context.public_url("placement", internal), "Placement")
+
+
+def _values(context: Context) -> Values:
+    spec = context.spec
+    size = SIZES[spec.size]
+    image = context.image("placement")
+    conf = api_conf(context)
+    del conf["oslo_messaging_notifications"]  # Placement tells the bus nothing
+    return {
+        "images": {"tags": {"placement_api": image, "placement_db_sync": image}},
+        "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "placement": {"port": {"api": {"default": PORT}}}},
+        "network": ingress_values(context),
+        "labels": placed(CONTROL_PLANE, "api", "job"),
+        "pod": {"replicas": {"api": size.replicas}},
+        "secrets": {
+            "oslo_db": {"placement": f"{context.name}-database"},
+            "identity": {"placement": f"{context.name}-keystone"},
+        },
+        "conf": {
+            "placement": conf,
+            "placement_api_uwsgi": {"uwsgi": {"processes": size.workers}},
+            "logging": {"logger_placement": {"level": spec.log_level}},
+        },
+    }
+
+
+def _contracts(context: Context) -> tuple[Contract, ...]:
+    return (database(context.name, section="placement_database"), identity(context, endpoint(context)))
+
+
+SERVICE = Service(
+    service="placement",
+    name="placement",
+    group="openstack",
+    resource=Placement,
+    charts=(Chart("placement", _values),),
+    contracts=_contracts,
+    conf_files={"placement": "placement"},
+)
