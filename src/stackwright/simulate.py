@@ -15,7 +15,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stackwright.api.kinds import JOB, POD, SECRET, WORKLOADS
+from stackwright.api.kinds import DAEMONSET, JOB, POD, SECRET, WORKLOADS
 from stackwright.api.meta import Kind
 from stackwright.api.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
@@ -40,6 +40,7 @@ from stackwright.runtime.report import after_failure, report
 # Those whose plans change something outside; the others only tell, or follow pods.
 ROLES = ("osdpl", "helmbundle", "secrets")
 ROUNDS = 60
+EVERY_NODE = 100_000
 BLANK = base64.b64encode(b"blank").decode()
 UNSEEN = (*WORKLOADS, JOB, POD)
 
@@ -203,6 +204,7 @@ class _Simulation:
                 before = await self._before(action)
                 await execute([action], self.ports, controller.manager)
                 self._note(action, before)
+                self._held(action)
         except (NotYet, Refused, Conflict) as error:
             # Told once: an action that cannot succeed would come back in each round.
             if (self.about, str(error)) not in self._waits:
@@ -216,6 +218,14 @@ class _Simulation:
         current = await self.world.get(controller.kind, key)
         if current is not None:
             await report(controller, plan, current, self.world, self.clock.now())
+
+    def _held(self, action: Action) -> None:
+        """The nodes fetch the images that they are told to hold."""
+        if isinstance(action, Apply) and action.kind == DAEMONSET:
+            live = self.world.peek(DAEMONSET, key_of(action.obj)) or {}
+            pods = {"updatedNumberScheduled": EVERY_NODE, "numberReady": EVERY_NODE}
+            status = {"observedGeneration": live["metadata"].get("generation", 0), **pods}
+            self.world.put(DAEMONSET, {**live, "status": status})
 
     async def _before(self, action: Action) -> Object | None:
         return await self.world.get(action.kind, key_of(action.obj)) if isinstance(action, Apply) else None

@@ -6,6 +6,7 @@ service:
   name: {{ .Values.endpoints.identity.hosts.default }}
   ports:
     - {name: api, port: {{ .Values.endpoints.identity.port.api.default }}}
+ingress: {host: keystone, port: api}
 containers:
   - name: keystone-api
     image: keystone_api

@@ -41,14 +41,19 @@ lib.oslo_conf: {SECTION: {option: value}} to INI as oslo.config reads it. A list
 {{- end }}
 {{- end }}
 
-{{/* lib.configmap (root, suffix, data): the ConfigMap <chart>-<suffix>. */}}
+{{/* lib.configmap_name (root, suffix) */}}
+{{- define "lib.configmap_name" -}}
+{{ include "lib.name" (index . 0) }}-{{ index . 1 }}{{ include "lib.suffix" (index . 0) }}
+{{- end }}
+
+{{/* lib.configmap (root, suffix, data): the ConfigMap <name>-<suffix>. */}}
 {{- define "lib.configmap" -}}
 {{- $root := index . 0 -}}
 {{- $suffix := index . 1 -}}
 apiVersion: v1
 kind: ConfigMap
 metadata:
-  {{- include "lib.metadata" (list $root $suffix (printf "%s-%s" $root.Chart.Name $suffix)) | nindent 2 }}
+  {{- include "lib.metadata" (list $root $suffix (include "lib.configmap_name" (list $root $suffix))) | nindent 2 }}
 data:
   {{- toYaml (index . 2) | nindent 2 }}
 {{- end }}

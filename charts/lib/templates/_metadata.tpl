@@ -1,10 +1,23 @@
 {{/* Labels. Every template takes a list: the root context first, then what it needs. */}}
 
+{{/* lib.name (root): of the application: values name where several releases of a chart stand side by side, else the chart's. */}}
+{{- define "lib.name" -}}
+{{- .Values.name | default .Chart.Name }}
+{{- end }}
+
+{{/* lib.suffix (root): what ends the names of an agent's objects for single nodes; see lib.agent. */}}
+{{- define "lib.suffix" -}}
+{{- with .Suffix }}-{{ . }}{{ end }}
+{{- end }}
+
 {{/* lib.selector (root, component): what finds a pod. Immutable in workloads, so it holds nothing that may change. */}}
 {{- define "lib.selector" -}}
 {{- $root := index . 0 -}}
-application: {{ $root.Chart.Name }}
+application: {{ include "lib.name" $root }}
 component: {{ index . 1 }}
+{{- with $root.Suffix }}
+stackwright.dev/override: {{ . }}
+{{- end }}
 {{- end }}
 
 {{/* lib.pod_labels (root, component): the selector and what people search by, without versions: those would restart pods. */}}
@@ -12,7 +25,7 @@ component: {{ index . 1 }}
 {{- $root := index . 0 -}}
 {{ include "lib.selector" . }}
 release_group: {{ $root.Values.release_group | default $root.Release.Name }}
-app.kubernetes.io/name: {{ $root.Chart.Name }}
+app.kubernetes.io/name: {{ include "lib.name" $root }}
 app.kubernetes.io/instance: {{ $root.Release.Name }}
 app.kubernetes.io/component: {{ index . 1 }}
 app.kubernetes.io/part-of: stackwright

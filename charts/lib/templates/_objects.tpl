@@ -77,3 +77,63 @@ spec:
       requests:
         storage: {{ $root.Values.volume.size }}
 {{- end }}
+
+{{/*
+lib.ingress (root, workload): the public name of an API, <ingress.host>.<network.ingress.domain>, with TLS. Nothing when
+the cloud has no ingress.
+*/}}
+{{- define "lib.ingress" -}}
+{{- $root := index . 0 -}}
+{{- $w := index . 1 -}}
+{{- $i := dig "ingress" dict ($root.Values.network | default dict) -}}
+{{- if and $w.ingress $i.enabled (dig (printf "ingress_%s" (replace "-" "_" $w.component)) true $root.Values.manifests) -}}
+{{- $host := printf "%s.%s" $w.ingress.host $i.domain -}}
+apiVersion: networking.k8s.io/v1
+kind: Ingress
+metadata:
+  {{- include "lib.metadata" (list $root $w.component $w.name) | nindent 2 }}
+  {{- with $i.annotations }}
+  annotations:
+    {{- toYaml . | nindent 4 }}
+  {{- end }}
+spec:
+  ingressClassName: {{ $i.class_name }}
+  tls:
+    - hosts: [{{ $host }}]
+      secretName: {{ $i.tls_secret }}
+  rules:
+    - host: {{ $host }}
+      http:
+        paths:
+          - path: {{ $w.ingress.path | default "/" }}
+            pathType: Prefix
+            backend:
+              service:
+                name: {{ $w.service.name }}
+                port:
+                  name: {{ $w.ingress.port }}
+{{- end }}
+{{- end }}
+
+{{/*
+lib.network_policy (root, workload): what a component's pods take, from network.policies.<component>: rules in Kubernetes'
+own form. A component without an entry takes everything; one with an empty list nothing.
+*/}}
+{{- define "lib.network_policy" -}}
+{{- $root := index . 0 -}}
+{{- $w := index . 1 -}}
+{{- $policies := dig "policies" dict ($root.Values.network | default dict) -}}
+{{- if hasKey $policies $w.component -}}
+apiVersion: networking.k8s.io/v1
+kind: NetworkPolicy
+metadata:
+  {{- include "lib.metadata" (list $root $w.component $w.name) | nindent 2 }}
+spec:
+  podSelector:
+    matchLabels:
+      {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
+  policyTypes: [Ingress]
+  ingress:
+    {{- toYaml (get $policies $w.component) | nindent 4 }}
+{{- end }}
+{{- end }}

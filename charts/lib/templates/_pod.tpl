@@ -8,6 +8,7 @@ lib.workload (root, template): a workload's description, which a thin chart writ
   token: true                         if its processes speak to Kubernetes
   placement                           key of values labels, the component if absent
   service, headless, claim, strategy  see the shapes
+  ingress: {host, port, path}         public name below network.ingress.domain, and the port's name; see lib.ingress
 */}}
 {{- define "lib.workload" -}}
 {{- $text := include (index . 1) (index . 0) }}
@@ -83,7 +84,7 @@ volumes:
   {{- range $w.configmaps }}
   - name: {{ . }}
     configMap:
-      name: {{ $root.Chart.Name }}-{{ . }}
+      name: {{ include "lib.configmap_name" (list $root .) }}
       defaultMode: {{ ternary 0555 0444 (eq . "bin") }}
   {{- end }}
   {{- with $w.volumes }}
@@ -91,15 +92,24 @@ volumes:
   {{- end }}
 {{- end }}
 
-{{/* lib.affinity (root, workload): pods of one component stay apart, as far or as strictly as pod.affinity.anti says. */}}
+{{/*
+lib.affinity (root, workload): pods of one component stay apart, as far or as strictly as pod.affinity.anti says.
+`nodes` of the workload are expressions on the labels of its nodes.
+*/}}
 {{- define "lib.affinity" -}}
+{{- $out := dict }}
 {{- $anti := dig "affinity" "anti" dict (index . 0).Values.pod }}
+{{- with (index . 1).nodes }}
+{{- $terms := list (dict "matchExpressions" .) }}
+{{- $_ := set $out "nodeAffinity" (dict "requiredDuringSchedulingIgnoredDuringExecution" (dict "nodeSelectorTerms" $terms)) }}
+{{- end }}
 {{- if $anti }}
 {{- $selector := include "lib.selector" (list (index . 0) (index . 1).component) | fromYaml }}
 {{- $term := dict "topologyKey" $anti.topologyKey.default "labelSelector" (dict "matchLabels" $selector) }}
 {{- if eq $anti.type.default "preferredDuringSchedulingIgnoredDuringExecution" }}
 {{- $term = dict "weight" (int $anti.weight.default) "podAffinityTerm" $term }}
 {{- end }}
-{{- toYaml (dict "podAntiAffinity" (dict $anti.type.default (list $term))) }}
+{{- $_ := set $out "podAntiAffinity" (dict $anti.type.default (list $term)) }}
 {{- end }}
+{{- if $out }}{{ toYaml $out }}{{ end }}
 {{- end }}

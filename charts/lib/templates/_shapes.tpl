@@ -3,7 +3,7 @@ The shapes: each takes (root, template), reads the workload's description from t
 all objects that belong to it. manifests.<what> of the values turns each object off.
 */}}
 
-{{/* lib.api: Deployment, Service, PodDisruptionBudget, ServiceAccount. */}}
+{{/* lib.api: Deployment, Service, Ingress, PodDisruptionBudget, ServiceAccount. */}}
 {{- define "lib.api" -}}
 {{- $root := index . 0 -}}
 {{- $w := include "lib.workload" . | fromYaml -}}
@@ -12,6 +12,14 @@ all objects that belong to it. manifests.<what> of the values turns each object 
 {{- if dig (printf "service_%s" $w.component) true $m }}
 ---
 {{ include "lib.service" (list $root $w $w.service) }}
+{{- end }}
+{{- with include "lib.ingress" (list $root $w) }}
+---
+{{ . }}
+{{- end }}
+{{- with include "lib.network_policy" (list $root $w) }}
+---
+{{ . }}
 {{- end }}
 {{- if dig (printf "pdb_%s" $w.component) true $m }}
 ---
@@ -24,6 +32,10 @@ all objects that belong to it. manifests.<what> of the values turns each object 
 {{- $root := index . 0 -}}
 {{- $w := include "lib.workload" . | fromYaml -}}
 {{- include "lib.deployment" (list $root $w) }}
+{{- with include "lib.network_policy" (list $root $w) }}
+---
+{{ . }}
+{{- end }}
 {{- if dig (printf "pdb_%s" $w.component) true $root.Values.manifests }}
 ---
 {{ include "lib.pdb" (list $root $w) }}
@@ -97,23 +109,54 @@ spec:
 {{ include "lib.service" (list $root $w .) }}
 {{- end }}
 {{- end }}
+{{- with include "lib.network_policy" (list $root $w) }}
+---
+{{ . }}
+{{- end }}
 {{- if dig (printf "pdb_%s" $w.component) true $m }}
 ---
 {{ include "lib.pdb" (list $root $w) }}
 {{- end }}
 {{- end }}
 
-{{/* lib.agent: DaemonSet and ServiceAccount: one pod on each node the component's labels select. */}}
+{{/*
+lib.agent: DaemonSet and ServiceAccount: one pod on each node the component's labels select. Values
+overrides.<component>.labels."<label>::<value>" give the nodes with that label a DaemonSet and a ConfigMap of their own,
+rendered from the values with the override merged over them; all other nodes keep the common one. A node with several
+of the labels follows the first of them by name.
+*/}}
 {{- define "lib.agent" -}}
 {{- $root := index . 0 -}}
 {{- $w := include "lib.workload" . | fromYaml -}}
-{{- if dig (printf "daemonset_%s" $w.component) true $root.Values.manifests -}}
+{{- if dig (printf "daemonset_%s" (replace "-" "_" $w.component)) true $root.Values.manifests -}}
+{{- $labels := dig $w.component "labels" dict ($root.Values.overrides | default dict) }}
 {{ include "lib.service_account" (list $root $w) }}
+{{- $others := list }}
+{{- range $where := keys $labels | sortAlpha }}
+{{- $key := splitList "::" $where | first }}
+{{- $value := trimPrefix (printf "%s::" $key) $where }}
+{{- $values := mergeOverwrite (deepCopy $root.Values) (get $labels $where) }}
+{{- $own := dict "Values" $values "Chart" $root.Chart "Release" $root.Release "Template" $root.Template "Files" $root.Files "Capabilities" $root.Capabilities "Suffix" (sha256sum $where | trunc 8) }}
+{{- $mine := append $others (dict "key" $key "operator" "In" "values" (list $value)) }}
 ---
+{{ include "lib.configmap_etc" (list $own (printf "%s.etc" $root.Chart.Name)) }}
+---
+{{ include "lib.daemonset" (list $own (set (include "lib.workload" (list $own (index $ 1)) | fromYaml) "nodes" $mine)) }}
+{{- $others = append $others (dict "key" $key "operator" "NotIn" "values" (list $value)) }}
+{{- end }}
+---
+{{ include "lib.daemonset" (list $root (set $w "nodes" $others)) }}
+{{- end }}
+{{- end }}
+
+{{/* lib.daemonset (root, workload): an agent's pods; all that a node loses when one is replaced is that one. */}}
+{{- define "lib.daemonset" -}}
+{{- $root := index . 0 -}}
+{{- $w := index . 1 -}}
 apiVersion: apps/v1
 kind: DaemonSet
 metadata:
-  {{- include "lib.metadata" (list $root $w.component $w.name) | nindent 2 }}
+  {{- include "lib.metadata" (list $root $w.component (printf "%s%s" $w.name (include "lib.suffix" $root))) | nindent 2 }}
 spec:
   revisionHistoryLimit: 3
   updateStrategy:
@@ -125,7 +168,6 @@ spec:
       {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
   template:
     {{- include "lib.pod_template" (list $root $w) | nindent 4 }}
-{{- end }}
 {{- end }}
 
 {{/*

@@ -1,16 +1,16 @@
 {{- define "rabbitmq.server" -}}
 {{- $port := .Values.endpoints.oslo_messaging.port -}}
-name: rabbitmq-server
+name: {{ .Values.name }}-server
 component: server
 configmaps: [etc, bin]
 claim: rabbitmq-data
 headless:
-  name: rabbitmq-discovery
+  name: {{ .Values.name }}-discovery
   notReady: true
   ports:
     - {name: amqp, port: {{ $port.amqp.default }}}
 service:
-  name: rabbitmq
+  name: {{ .Values.name }}
   ports:
     - {name: amqp, port: {{ $port.amqp.default }}}
     - {name: http, port: {{ $port.http.default }}}

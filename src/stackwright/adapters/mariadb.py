@@ -73,18 +73,20 @@ class MariaDbSql:
 
 def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
     """What to run, in order."""
-    database, user = _quoted(action.database), _name(action.username)
+    databases, user = [_quoted(name) for name in (action.database, *action.additional)], _name(action.username)
     if action.absent:
         yield "DROP USER IF EXISTS %s@'%%'", (user,)
         if action.drop_database:
-            yield f"DROP DATABASE IF EXISTS {database}", ()
+            yield from ((f"DROP DATABASE IF EXISTS {database}", ()) for database in databases)
         return
     # utf8mb3 as OpenStack's own documents have it: its widest keys were made for three bytes a character.
-    yield f"CREATE DATABASE IF NOT EXISTS {database} CHARACTER SET utf8mb3 COLLATE utf8mb3_general_ci", ()
+    for database in databases:
+        yield f"CREATE DATABASE IF NOT EXISTS {database} CHARACTER SET utf8mb3 COLLATE utf8mb3_general_ci", ()
     yield "CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY %s", (user, password)
     yield "ALTER USER %s@'%%' IDENTIFIED BY %s", (user, password)
     grants = ", ".join(_privilege(grant) for grant in action.grants)
-    yield f"GRANT {grants} ON {database}.* TO %s@'%%'", (user,)
+    for database in databases:
+        yield f"GRANT {grants} ON {database}.* TO %s@'%%'", (user,)
 
 
 def error_of(action: SqlAccount, error: Any) -> Exception:

@@ -12,6 +12,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from stackwright.adapters.openstack_client import AUTH, connect, message_of, status_of
 from stackwright.core.digest import digest
 from stackwright.core.plan import CatalogEntry
 from stackwright.core.ports import NotYet, Refused
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
 
 PROJECT = "service"
 DOMAIN_ID = "default"  # the domain `Default` that bootstrap makes
-_NEEDED = ("username", "password", "auth_url", "project_name", "user_domain_name", "project_domain_name")
 
 
 class KeystoneIdentity:
@@ -33,7 +33,7 @@ class KeystoneIdentity:
         self._lock = threading.Lock()
 
     async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
-        missing = [key for key in _NEEDED if not admin.get(key)]
+        missing = [key for key in AUTH if not admin.get(key)]
         if missing:
             raise Refused(f"Secret {'/'.join(action.admin_secret)} lacks {', '.join(missing)}")
         async with self._slots:
@@ -56,19 +56,11 @@ class KeystoneIdentity:
             raise error_of(action, admin["auth_url"], error) from None
 
     def _connection(self, admin: Mapping[str, str]) -> Connection:
-        from openstack.connection import Connection
-
         key = _credentials(admin)
         with self._lock:
             if key not in self._connections:
-                self._connections[key] = Connection(
-                    auth={name: admin[name] for name in _NEEDED},
-                    region_name=admin.get("region_name") or "RegionOne",
-                    identity_api_version="3",
-                    identity_endpoint_override=admin["auth_url"],
-                    app_name="stackwright",
-                    api_timeout=30,
-                )
+                region = admin.get("region_name") or "RegionOne"
+                self._connections[key] = connect(admin, region, identity_url=admin["auth_url"])
             return self._connections[key]
 
 
@@ -147,11 +139,11 @@ def _service(identity: Any, spec: Mapping[str, Any]) -> Any | None:
 def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception:
     """By the HTTP status where there is one."""
     where = f"Keystone at {auth_url}"
-    status = getattr(error, "http_status", None) or getattr(error, "status_code", None) or 0
+    status = status_of(error)
     if status == 401:
         secret = "/".join(action.admin_secret)
         return Refused(f"{where} denies the administrator access: is the password in Secret {secret} its own?")
-    message = " ".join(str(getattr(error, "details", "") or error).split())[:300]
+    message = message_of(error)
     if 400 <= status < 500 and status not in (404, 408, 409, 429):
         return Refused(f"{where} refuses to {action.target}: HTTP {status} {message}")
     return NotYet(f"{where} cannot serve now: {f'HTTP {status}' if status else type(error).__name__} {message}")

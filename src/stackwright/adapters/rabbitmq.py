@@ -47,7 +47,8 @@ def requests(action: BrokerAccount, password: str) -> list[Request]:
     """What to ask, in order: method, path, body."""
     vhost, user = quote(action.vhost, safe=""), quote(action.username, safe="")
     if action.absent:
-        return [("DELETE", f"users/{user}", None), ("DELETE", f"vhosts/{vhost}", None)]
+        gone: list[Request] = [("DELETE", f"users/{user}", None), ("DELETE", f"vhosts/{vhost}", None)]
+        return gone[:1] if action.keep_vhost else gone
     return [
         ("PUT", f"vhosts/{vhost}", {}),
         ("PUT", f"users/{user}", {"password": password, "tags": ""}),

@@ -49,6 +49,12 @@ class DatabaseAccountSpec(CamelModel):
         min_length=1,
         description="Secret to write: username, password, host, port, database, connection, database.conf.",
     )
+    section: str = Field(
+        "database", pattern=r"^[a-z_]+$", description="Section of the option `connection` in database.conf."
+    )
+    additional_databases: list[str] = Field(
+        default_factory=list, description="Further databases to make, with the same rights for the same user."
+    )
     drop_database: bool = Field(False, description="Drop the database when this object is deleted.")
 
 
@@ -72,7 +78,11 @@ class MessagingAccountSpec(CamelModel):
     )
     secret_name: str = Field(
         min_length=1,
-        description="Secret to write: username, password, host, port, vhost, transport_url, messaging.conf.",
+        description="Secret to write: username, password, host, port, vhost, transport_url, messaging.conf, "
+        "notifications.conf.",
+    )
+    shared_vhost: bool = Field(
+        False, description="Others use the virtual host too: it stays when this object is deleted."
     )
 
 
@@ -109,8 +119,11 @@ class KeystoneServiceSpec(CamelModel):
     roles: list[str] = Field(
         default_factory=lambda: ["admin", "service"], min_length=1, description="Roles of the service user."
     )
+    sections: list[str] = Field(
+        default_factory=list, description="Sections of auth.conf in which the user logs in at other services."
+    )
     secret_name: str = Field(
-        min_length=1, description="Secret to write: username, password, auth_url, keystone_authtoken.conf."
+        min_length=1, description="Secret to write: username, password, auth_url, keystone_authtoken.conf, auth.conf."
     )
 
 

@@ -5,7 +5,7 @@ becomes X, `const` an enum, titles go, and `additionalProperties: false` goes (a
 fields by itself). Two marks of ours are read: a field that this version does not support gets a CEL rule which
 refuses it by name, and free-form fields keep what users write.
 
-User-facing OpenStackDeployment also keeps unknown fields up to our admission webhook, because the API server
+The two kinds that stand for a whole cloud also keep unknown fields up to our admission webhook, because the API server
 would drop them silently for clients that do not ask for strict validation; the webhook refuses them by name.
 """
 
@@ -18,6 +18,7 @@ from stackwright.api.meta import Resource
 Schema = dict[str, Any]
 KEEP = "x-kubernetes-preserve-unknown-fields"
 ATOMIC = "x-kubernetes-map-type"
+CLOUDS = ("OpenStackDeployment", "OpenStackControlPlane")
 MARK = "x-stackwright-unsupported"
 _DROPPED = ("title", "default", "additionalProperties", "discriminator", MARK)
 
@@ -61,7 +62,7 @@ def _column(column: Any) -> Schema:
 def _root(resource: type[Resource]) -> Schema:
     raw = resource.model_json_schema(by_alias=True, mode="validation")
     definitions = raw.get("$defs", {})
-    strict_in_webhook = resource.KIND.kind == "OpenStackDeployment"
+    strict_in_webhook = resource.KIND.kind in CLOUDS
     spec = structural(raw["properties"]["spec"], definitions, keep=strict_in_webhook)
     status = _without_defaults(structural(raw["properties"]["status"], definitions))
     _conditions_are_a_map(status)
@@ -103,6 +104,8 @@ def structural(schema: Schema, definitions: Schema, *, keep: bool = False) -> Sc
 
 
 def _kept(type_: str | None) -> Schema:
+    if type_ == "array":
+        return {"type": "array", "items": {KEEP: True}}
     return {"type": "object", KEEP: True} if type_ == "object" else {}
 
 

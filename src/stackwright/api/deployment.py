@@ -6,31 +6,27 @@ refused at admission by its name, in the CRD (CEL) as in the operator, and never
 
 from __future__ import annotations
 
-from typing import Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, Field, field_validator
+from pydantic import Field, field_validator
 
+from stackwright.api.features import (
+    GlanceFeatures,
+    HorizonFeatures,
+    KeystoneFeatures,
+    MessagingFeatures,
+    NeutronFeatures,
+    NovaFeatures,
+    Ssl,
+    Unsupported,
+    UnsupportedText,
+    unsupported,
+)
 from stackwright.api.helmbundle import FreeForm
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
 from stackwright.api.services import LogLevel, Release, Size
 
 DOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
-
-
-def _refuse(value: object) -> object:
-    raise ValueError("is not supported by this version of Stackwright; remove it")
-
-
-# A field of the reference shape that is refused when set. BeforeValidator runs only on given values.
-# The mark says its type in the reference: the API server's rules can name only fields that have one.
-Unsupported = Annotated[Any, BeforeValidator(_refuse), Field(json_schema_extra={"x-stackwright-unsupported": "object"})]
-UnsupportedText = Annotated[
-    Any, BeforeValidator(_refuse), Field(json_schema_extra={"x-stackwright-unsupported": "string"})
-]
-
-
-def unsupported(what: str) -> Any:
-    return Field(None, description=f"{what} Not supported by this version: refused.")
 
 
 class Charts(Model):
@@ -52,24 +48,6 @@ class Artifacts(Model):
     binary_base_url: UnsupportedText = unsupported("Base URL of binaries.")
 
 
-class KeystoneAdmin(Model):
-    project_name: str = Field("admin", min_length=1, description="Project of the administrator.")
-    user_domain_name: Literal["Default"] = Field("Default", description="Domain of the administrator.")
-    project_domain_name: Literal["Default"] = Field("Default", description="Domain of the project.")
-    default_domain_id: UnsupportedText = unsupported("Id of the default domain.")
-
-
-class KeystoneUsers(Model):
-    admin: KeystoneAdmin = Field(default_factory=KeystoneAdmin, description="The administrator.")
-
-
-class KeystoneFeatures(Model):
-    users: KeystoneUsers = Field(default_factory=KeystoneUsers, description="Names of built-in users.")
-    federation: Unsupported = unsupported("OpenID Connect.")
-    keycloak: Unsupported = unsupported("Keycloak.")
-    domain_specific_configuration: Unsupported = unsupported("Domains with their own back end.")
-
-
 class ServiceLogging(Model):
     level: LogLevel = Field("INFO", description="Log level of the service.")
 
@@ -79,15 +57,42 @@ class Cadf(Model):
     driver: Literal["messagingv2", "log"] = Field("messagingv2", description="To the message bus or to the log.")
 
 
+def _logging(name: str) -> Any:
+    return Field(default_factory=ServiceLogging, description=f"Logging of {name}.")
+
+
 class Logging(Model):
-    keystone: ServiceLogging = Field(default_factory=ServiceLogging, description="Logging of Keystone.")
+    keystone: ServiceLogging = _logging("Keystone")
+    glance: ServiceLogging = _logging("Glance")
+    placement: ServiceLogging = _logging("Placement")
+    nova: ServiceLogging = _logging("Nova")
+    neutron: ServiceLogging = _logging("Neutron")
+    horizon: ServiceLogging = _logging("Horizon")
     cadf: Cadf | None = Field(None, description="Audit events (CADF) of the identity service.")
 
 
-SERVICES = ("identity", "database", "memcached", "messaging")
+SERVICES = (
+    "compute",
+    "dashboard",
+    "database",
+    "identity",
+    "image",
+    "ingress",
+    "memcached",
+    "messaging",
+    "networking",
+    "placement",
+)
 ServiceName = Literal[
-    "identity", "database", "memcached", "messaging", "~identity", "~database", "~memcached", "~messaging"
-]
+    "compute", "dashboard", "database", "identity", "image", "ingress",
+    "memcached", "messaging", "networking", "placement",
+    "~compute", "~dashboard", "~database", "~identity", "~image", "~ingress",
+    "~memcached", "~messaging", "~networking", "~placement",
+]  # fmt: skip
+
+
+class NetworkPolicies(Model):
+    enabled: bool = Field(True, description="Let only declared connections through to the cloud's pods.")
 
 
 class Features(Model):
@@ -96,19 +101,19 @@ class Features(Model):
     )
     keystone: KeystoneFeatures = Field(default_factory=KeystoneFeatures, description="The identity service.")
     logging: Logging = Field(default_factory=Logging, description="Log levels and audit events.")
-    network_policies: Unsupported = unsupported("Network policies.")
+    network_policies: NetworkPolicies = Field(default_factory=NetworkPolicies, description="Network policies.")
     policies: Unsupported = unsupported("API policies.")
-    ssl: Unsupported = unsupported("TLS of public endpoints.")
-    glance: Unsupported = unsupported("Image service.")
+    ssl: Ssl = Field(default_factory=lambda: Ssl(), description="TLS of public endpoints.")
+    glance: GlanceFeatures = Field(default_factory=GlanceFeatures, description="The image service.")
     database: Unsupported = unsupported("Database clean-up and backup.")
     telemetry: Unsupported = unsupported("Telemetry.")
     designate: Unsupported = unsupported("DNS service.")
     barbican: Unsupported = unsupported("Key manager.")
     cloudprober: Unsupported = unsupported("Cloud prober.")
-    nova: Unsupported = unsupported("Compute service.")
-    horizon: Unsupported = unsupported("Dashboard.")
-    neutron: Unsupported = unsupported("Networking service.")
-    messaging: Unsupported = unsupported("Dedicated and external messaging.")
+    nova: NovaFeatures = Field(default_factory=lambda: NovaFeatures(), description="The compute service.")
+    horizon: HorizonFeatures = Field(default_factory=lambda: HorizonFeatures(), description="The dashboard.")
+    neutron: NeutronFeatures = Field(default_factory=lambda: NeutronFeatures(), description="The networking service.")
+    messaging: MessagingFeatures = Field(default_factory=MessagingFeatures, description="The message buses.")
     ironic: Unsupported = unsupported("Bare metal service.")
     octavia: Unsupported = unsupported("Load balancer service.")
     stacklight: Unsupported = unsupported("StackLight.")
@@ -127,7 +132,7 @@ class NodeOverride(Model):
 
 class OpenStackDeploymentSpec(Model):
     openstack_version: Release = Field(description="OpenStack release; epoxy is 2025.1.")
-    preset: Literal["core"] = Field(description="Which services are deployed.")
+    preset: Literal["core", "compute"] = Field(description="Which services are deployed.")
     size: Size = Field(description="How large the cloud is: replicas, workers, memory.")
     public_domain_name: str = Field(
         "it.just.works", pattern=DOMAIN, description="Domain of public endpoints: <service>.<domain>."

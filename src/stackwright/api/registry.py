@@ -3,14 +3,39 @@
 from __future__ import annotations
 
 from stackwright.api.contracts import DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.meta import Kind, Resource
-from stackwright.api.services import Keystone, MariaDB, Memcached, RabbitMQ, ServiceResource
+from stackwright.api.services import (
+    Glance,
+    Horizon,
+    Ingress,
+    Keystone,
+    MariaDB,
+    Memcached,
+    Neutron,
+    Nova,
+    Placement,
+    RabbitMQ,
+    ServiceResource,
+)
 
-SERVICE_KINDS: tuple[type[ServiceResource], ...] = (Keystone, MariaDB, RabbitMQ, Memcached)
+SERVICE_KINDS: tuple[type[ServiceResource], ...] = (
+    Keystone,
+    MariaDB,
+    RabbitMQ,
+    Memcached,
+    Ingress,
+    Glance,
+    Placement,
+    Neutron,
+    Nova,
+    Horizon,
+)
 CONTRACT_KINDS: tuple[type[Resource], ...] = (DatabaseAccount, MessagingAccount, KeystoneService)
-RESOURCES: tuple[type[Resource], ...] = (OpenStackDeployment, HelmBundle, *SERVICE_KINDS, *CONTRACT_KINDS)
+CLOUD_KINDS: tuple[type[Resource], ...] = (OpenStackDeployment, OpenStackControlPlane)
+RESOURCES: tuple[type[Resource], ...] = (*CLOUD_KINDS, HelmBundle, *SERVICE_KINDS, *CONTRACT_KINDS)
 
 BY_KIND: dict[str, type[Resource]] = {resource.KIND.kind: resource for resource in RESOURCES}
 

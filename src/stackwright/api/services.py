@@ -35,6 +35,9 @@ class ServiceSpec(CamelModel):
     cluster_domain: str = Field("cluster.local", description="DNS domain of the Kubernetes cluster.")
     public_domain: str = Field("", description="Domain of the public endpoints.")
     storage_class: str = Field("", description="Storage class of local volumes; empty for the default one.")
+    memcached_replicas: int | None = Field(
+        None, ge=1, le=32, description="Servers of the Memcached; absent: as many as the size says."
+    )
     log_level: LogLevel = Field("INFO", description="Log level of the service.")
     settings: FreeForm = Field(
         default_factory=dict,
@@ -89,3 +92,33 @@ class RabbitMQ(ServiceResource):
 class Memcached(ServiceResource):
     DESCRIPTION = "The cache that all services share."
     KIND: ClassVar[Kind] = _kind("Memcached", "memcacheds", "mc")
+
+
+class Glance(ServiceResource):
+    DESCRIPTION = "The image service."
+    KIND: ClassVar[Kind] = _kind("Glance", "glances", "gl")
+
+
+class Placement(ServiceResource):
+    DESCRIPTION = "The placement service: what resources there are and who uses them."
+    KIND: ClassVar[Kind] = _kind("Placement", "placements", "pl")
+
+
+class Nova(ServiceResource):
+    DESCRIPTION = "The compute service, with the hypervisors on the compute nodes."
+    KIND: ClassVar[Kind] = _kind("Nova", "novas", "nv")
+
+
+class Neutron(ServiceResource):
+    DESCRIPTION = "The networking service, with its switches and agents on the nodes."
+    KIND: ClassVar[Kind] = _kind("Neutron", "neutrons", "nt")
+
+
+class Horizon(ServiceResource):
+    DESCRIPTION = "The dashboard."
+    KIND: ClassVar[Kind] = _kind("Horizon", "horizons", "hz")
+
+
+class Ingress(ServiceResource):
+    DESCRIPTION = "The way in: public endpoints with TLS."
+    KIND: ClassVar[Kind] = _kind("Ingress", "ingresses", "sing")

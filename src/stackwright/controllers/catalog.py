@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stackwright.controllers import cloud, contract, health, helmbundle, node, primary, service
+from stackwright.controllers import cloud, contract, controlplane, health, helmbundle, node, primary, service
 from stackwright.core.controller import Controller
 from stackwright.core.settings import Settings
 from stackwright.services.registry import SERVICES
@@ -13,7 +13,8 @@ ROLES = ("osdpl", "helmbundle", "health", "secrets", "node")
 def controllers(settings: Settings, roles: tuple[str, ...] = ROLES) -> tuple[Controller, ...]:
     """The controllers of some roles."""
     every = (
-        cloud.controller(),
+        cloud.controller(settings),
+        controlplane.controller(settings),
         *(service.controller(declared, settings) for declared in SERVICES),
         *helmbundle.controllers(settings),
         *contract.controllers(),

@@ -90,9 +90,12 @@ def _container_cause(container: Object) -> str:
             return ""
         image = f" (image {container.get('image')})" if "Image" in reason else ""
         past = f"; last exit code {last['exitCode']}" if "exitCode" in last else ""
-        return f"{reason}{image}{past}: {_short(waiting.get('message', ''))}".rstrip(": ")
+        # What a program itself said last tells more than how often it is started again.
+        said = str(last.get("message") or waiting.get("message", "")).strip()
+        return f"{reason}{image}{past}: {_short(said)}".rstrip(": ")
     if ended and ended.get("exitCode"):
-        return f"ended with exit code {ended['exitCode']} ({ended.get('reason', '')})"
+        said = _short(str(ended.get("message") or "").strip()) or str(ended.get("reason", ""))
+        return f"ended with exit code {ended['exitCode']} ({said})"
     return ""
 
 

@@ -103,3 +103,8 @@ def why_not_ready(obj: Mapping[str, Any] | None) -> str:
     if entry is None:
         return "it was not looked at yet"
     return str(entry.get("message") or entry.get("reason") or "no reason given")
+
+
+def condition_type(name: str) -> str:
+    """Of something with a name: nova-rabbitmq → NovaRabbitmq."""
+    return "".join(part.capitalize() for part in name.split("-"))

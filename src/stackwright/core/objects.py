@@ -11,6 +11,7 @@ from stackwright.core.plan import Apply, Key, Object
 
 DIGEST = f"{OURS}/digest"
 OWNER = f"{OURS}/owner"
+EXPIRES = f"{OURS}/expires"  # of a certificate: seconds since the epoch
 CLOUD = f"{OURS}/cloud"
 MANAGED = {"app.kubernetes.io/managed-by": "stackwright"}
 FINALIZER = f"{OURS}/finalizer"

@@ -94,7 +94,9 @@ class EnsureSecret(Action):
     """A Secret with generated fields; made once, later only its templates are kept up to date.
 
     `generated` are names of fields with a random password (32 letters and digits). `templates` are texts in which
-    {field} is replaced by fixed and generated fields. `fixed` are plain values.
+    {field} is replaced by fixed and generated fields, {field!j} by their JSON. `fixed` are plain values. `keypairs` are
+    names of SSH key pairs: <name> is the private key, <name>.pub the public one. `given` are generated fields that a
+    user chose: field → (Secret, key), looked at when the field is made and never again.
     """
 
     verb = "secret"
@@ -104,6 +106,8 @@ class EnsureSecret(Action):
     fixed: Mapping[str, str] = field(default_factory=dict)
     templates: Mapping[str, str] = field(default_factory=dict)
     labels: Mapping[str, str] = field(default_factory=dict)
+    keypairs: tuple[str, ...] = ()
+    given: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
     @property
     def target(self) -> str:
@@ -112,7 +116,43 @@ class EnsureSecret(Action):
     @property
     def digest(self) -> str:
         owner = self.owner["metadata"]["uid"]  # what an earlier owner of that name left is about to be collected
-        return digest(self.generated, dict(self.fixed), dict(self.templates), dict(self.labels), owner)
+        made = (self.generated, self.keypairs) if self.keypairs else self.generated
+        return digest(made, dict(self.fixed), dict(self.templates), dict(self.labels), owner)
+
+
+@dataclass(frozen=True)
+class EnsureCertificate(Action):
+    """A Secret with tls.crt, tls.key, ca.crt, and the authority that issues it, made when absent.
+
+    `digest` changes when it must be issued anew; its annotation stackwright.dev/expires tells until when it is good.
+    """
+
+    verb = "certificate"
+    key: Key
+    authority: Key
+    owner: Object
+    names: tuple[str, ...]
+    addresses: tuple[str, ...]
+    digest: str
+
+    @property
+    def target(self) -> str:
+        return f"{'/'.join(self.key)} for {', '.join((*self.names, *self.addresses))}"
+
+
+@dataclass(frozen=True)
+class GatherSecret(Action):
+    """A Secret whose fields are copies of fields of other Secrets."""
+
+    verb = "secret"
+    key: Key
+    owner: Object
+    fields: Mapping[str, tuple[str, str]]  # field → (Secret, key)
+    digest: str = ""
+
+    @property
+    def target(self) -> str:
+        return f"{'/'.join(self.key)} from {', '.join(sorted({name for name, _ in self.fields.values()}))}"
 
 
 @dataclass(frozen=True)
@@ -145,6 +185,9 @@ class CopySecret(Action):
         return (
             f"{'/'.join(self.key)} from {', '.join(sorted({s for o in self.sections.values() for s, _ in o.values()}))}"
         )
+
+
+SecretWrite = EnsureSecret | EnsureCertificate | GatherSecret | RotateKeys | CopySecret
 
 
 @dataclass(frozen=True)
@@ -196,6 +239,7 @@ class SqlAccount(Action):
     secret: Key
     absent: bool = False
     drop_database: bool = False
+    additional: tuple[str, ...] = ()  # further databases with the same rights
 
     @property
     def target(self) -> str:
@@ -215,10 +259,12 @@ class BrokerAccount(Action):
     username: str
     secret: Key
     absent: bool = False
+    keep_vhost: bool = False  # others use it too
 
     @property
     def target(self) -> str:
-        return f"{'delete' if self.absent else 'create'} vhost {self.vhost}, user {self.username} at {self.host}"
+        vhost = "" if self.absent and self.keep_vhost else f"vhost {self.vhost}, "
+        return f"{'delete' if self.absent else 'create'} {vhost}user {self.username} at {self.host}"
 
 
 @dataclass(frozen=True)

@@ -7,24 +7,12 @@ action may be repeated: after a crash the same plan is decided again, and what w
 from __future__ import annotations
 
 import asyncio
-import base64
-import math
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
 from stackwright.api.kinds import SECRET
-from stackwright.core import fernet
-from stackwright.core.objects import (
-    DIGEST,
-    FINALIZER,
-    MANAGED,
-    OWNER,
-    is_deleting,
-    key_of,
-    owner_label,
-    owner_reference,
-)
+from stackwright.core.objects import FINALIZER, is_deleting, key_of
 from stackwright.core.plan import (
     Action,
     Apply,
@@ -32,14 +20,15 @@ from stackwright.core.plan import (
     CatalogEntry,
     CopySecret,
     Delete,
+    EnsureCertificate,
     EnsureSecret,
     Finalizer,
+    GatherSecret,
     HelmRollback,
     HelmUninstall,
     HelmUpgrade,
     Key,
     MakeDirectory,
-    Object,
     RemoveDirectory,
     RotateKeys,
     SetLabel,
@@ -47,6 +36,7 @@ from stackwright.core.plan import (
     Warn,
 )
 from stackwright.core.ports import Conflict, NotYet, Ports, secret_data
+from stackwright.runtime import secrets
 
 
 async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> None:
@@ -79,12 +69,8 @@ async def _run(action: Action, ports: Ports, manager: str) -> None:
             await ports.cluster.patch(action.kind, action.key, patch)
         case Warn():
             await ports.cluster.event(action.obj, action.reason, action.message, True)
-        case EnsureSecret():
-            await _ensure_secret(action, ports, manager)
-        case RotateKeys():
-            await _rotate(action, ports, manager)
-        case CopySecret():
-            await _copy(action, ports, manager)
+        case EnsureSecret() | RotateKeys() | CopySecret() | GatherSecret() | EnsureCertificate():
+            await secrets.write(action, ports, manager)
         case _:
             await _foreign(action, ports)
 
@@ -131,57 +117,6 @@ async def _finalizer(action: Finalizer, ports: Ports) -> None:
         }
     }
     await ports.cluster.patch(action.kind, key_of(action.obj), patch)
-
-
-async def _ensure_secret(action: EnsureSecret, ports: Ports, manager: str) -> None:
-    """What is there stays: a password is made once, and one that a user put there first is taken over."""
-    old = secret_data(await ports.cluster.get(SECRET, action.key))
-    fields = dict(action.fixed)
-    for name in action.generated:
-        fields[name] = old.get(name) or ports.entropy.password()
-    data = {**fields, **{name: text.format(**fields) for name, text in action.templates.items()}}
-    obj = _secret(action.key, action.owner, data, {DIGEST: action.digest}, dict(action.labels))
-    await ports.cluster.apply(SECRET, obj, manager)
-
-
-async def _rotate(action: RotateKeys, ports: Ports, manager: str) -> None:
-    old = secret_data(await ports.cluster.get(SECRET, action.key))
-    fresh = ports.entropy.fernet_key
-    keys = fernet.rotate(old, fresh(), action.max_active) if old else fernet.start(fresh(), fresh())
-    obj = _secret(action.key, action.owner, keys, {fernet.ROTATED: str(math.ceil(ports.clock.now()))})
-    await ports.cluster.apply(SECRET, obj, manager)
-
-
-async def _copy(action: CopySecret, ports: Ports, manager: str) -> None:
-    """An oslo.config snippet of options whose values are in other Secrets."""
-    lines = []
-    for section in sorted(action.sections):
-        lines.append(f"[{section}]")
-        for option, (name, key) in sorted(action.sections[section].items()):
-            value = secret_data(await ports.cluster.get(SECRET, (action.key[0], name))).get(key)
-            if value is None:
-                raise NotYet(f"Waiting for key {key} of Secret {action.key[0]}/{name}")
-            lines.append(f"{option} = {value}")
-    data = {action.field: "\n".join(lines) + "\n"}
-    await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
-
-
-def _secret(
-    key: Key, owner: Object, data: dict[str, str], annotations: dict[str, str], labels: dict[str, str] | None = None
-) -> Object:
-    return {
-        "apiVersion": "v1",
-        "kind": "Secret",
-        "metadata": {
-            "namespace": key[0],
-            "name": key[1],
-            "labels": {**MANAGED, OWNER: owner_label(owner), **(labels or {})},
-            "annotations": annotations,
-            "ownerReferences": [owner_reference(owner)],
-        },
-        "type": "Opaque",
-        "data": {name: base64.b64encode(value.encode()).decode() for name, value in data.items()},
-    }
 
 
 async def _admin(key: Key, ports: Ports) -> dict[str, Any]:

@@ -15,8 +15,8 @@ from typing import Any, Protocol
 
 import kopf
 
-from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.meta import Kind
+from stackwright.api.registry import CLOUD_KINDS
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
 from stackwright.runtime.cache import PARTIAL
@@ -32,7 +32,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Webhook:
-    """The admission server: port, the files of its certificate, and what is wrong with an OpenStackDeployment."""
+    """The admission server: port, the files of its certificate, and what is wrong with an object that is a cloud."""
 
     port: int
     certificate: str
@@ -56,7 +56,8 @@ class KopfSource:
             _watch(registry, kind, on_event)
         self._login(registry)
         if self._webhook:
-            _admission(registry, self._webhook.check)
+            for resource in CLOUD_KINDS:
+                _admission(registry, resource.KIND, self._webhook.check)
         endpoint = f"http://0.0.0.0:{self._health_port}/healthz" if self._health_port else None
         await kopf.operator(
             registry=registry,
@@ -136,9 +137,7 @@ def _watch(registry: kopf.OperatorRegistry, kind: Kind, on_event: OnEvent) -> No
         )
 
 
-def _admission(registry: kopf.OperatorRegistry, check: Check) -> None:
-    kind = OpenStackDeployment.KIND
-
+def _admission(registry: kopf.OperatorRegistry, kind: Kind, check: Check) -> None:
     @kopf.on.validate(
         kind.group, kind.version, kind.plural, registry=registry, id="validate", operations=["CREATE", "UPDATE"]
     )

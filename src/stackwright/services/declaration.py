@@ -10,20 +10,47 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.api.meta import Kind
+from pydantic import Field
+
+from stackwright.api.meta import Kind, Model
 from stackwright.api.services import ServiceResource, ServiceSpec
+from stackwright.core.conditions import Condition
+from stackwright.core.plan import Object
 
 Values = dict[str, Any]
 
 
 @dataclass(frozen=True)
+class NodeRef:
+    """A node of the cluster that a service runs on."""
+
+    name: str
+    address: str
+
+
+class Settings(Model):
+    """What every service may be told by the cloud it belongs to; a service alone lives with the defaults."""
+
+    ingress: bool = Field(False, description="Public endpoints go through the ingress, with TLS.")
+    memcached: str = Field("memcached", description="Name of the Memcached object.")
+    network_policies: bool = Field(False, description="Let only declared connections through.")
+
+
+@dataclass(frozen=True)
 class Context:
-    """What values are built from. `images` maps image names to references."""
+    """What values are built from.
+
+    settings  the parsed `spec.settings`, of the declaration's model
+    images    image name → reference
+    nodes     node label (key=value) → the nodes that have it
+    """
 
     name: str
     namespace: str
     spec: ServiceSpec
     images: Mapping[str, str]
+    settings: Any = field(default_factory=Settings)
+    nodes: Mapping[str, tuple[NodeRef, ...]] = field(default_factory=dict)
 
     def host(self, service: str) -> str:
         return f"{service}.{self.namespace}.svc.{self.spec.cluster_domain}"
@@ -31,8 +58,25 @@ class Context:
     def image(self, name: str) -> str:
         return self.images.get(name, f"stackwright.local/{name}:missing")
 
+    def url(self, service: str, port: int, path: str = "") -> str:
+        """Of a Service inside the cluster."""
+        return f"http://{self.host(service)}:{port}{path}"
+
+    def public_url(self, name: str, internal: str, path: str = "") -> str:
+        """For users: https://<name>.<public domain><path>, or the internal URL of a cloud without ingress."""
+        return f"https://{name}.{self.spec.public_domain}{path}" if self.settings.ingress else internal
+
+    def labelled(self, label: tuple[str, str]) -> tuple[NodeRef, ...]:
+        return self.nodes.get("=".join(label), ())
+
 
 CONTROL_PLANE = ("openstack-control-plane", "enabled")
+COMPUTE = ("openstack-compute-node", "enabled")
+OPENVSWITCH = ("openvswitch", "enabled")
+GATEWAY = ("openstack-gateway", "enabled")
+PLACES = (CONTROL_PLANE, COMPUTE, OPENVSWITCH, GATEWAY)
+PUBLIC_TLS = "openstack-public-tls"
+INGRESS_CLASS = "openstack-ingress"
 
 
 def placed(label: tuple[str, str], *components: str) -> Values:
@@ -48,19 +92,40 @@ class Chart:
     values: Callable[[Context], Values]
     daemonsets: tuple[str, ...] = ()
 
-    @property
-    def release(self) -> str:
-        return f"openstack-{self.name}"
+    own_name: bool = False  # several objects of the kind may be side by side, each with a release of its name
+
+    def release(self, context_name: str) -> str:
+        return f"openstack-{context_name if self.own_name else self.name}"
 
 
 @dataclass(frozen=True)
 class Secret:
-    """A generated Secret of the service; templates see its own fields."""
+    """A generated Secret of the service; templates see its own fields.
+
+    keypairs  names of SSH key pairs: <name> is the private one, <name>.pub the public one
+    given     generated field → (Secret, key) of the user's own choice, taken once
+    """
 
     name: str
     generated: tuple[str, ...] = ("password",)
     fixed: Mapping[str, str] = field(default_factory=dict)
     templates: Mapping[str, str] = field(default_factory=dict)
+    keypairs: tuple[str, ...] = ()
+    given: Mapping[str, tuple[str, str]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """A Secret with tls.crt, tls.key and ca.crt, issued by the cloud's own authority and renewed in time.
+
+    names, addresses  what it is for
+    source            field → (Secret, key) of the user's own one, which then is copied instead
+    """
+
+    name: str
+    names: tuple[str, ...] = ()
+    addresses: tuple[str, ...] = ()
+    source: Mapping[str, tuple[str, str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -74,13 +139,19 @@ class Keys:
 
 @dataclass(frozen=True)
 class Contract:
-    """What the service asks of another service: an object of a contract kind, ready before the release."""
+    """What the service asks of another service: an object of a contract kind.
+
+    name   of the object; the service's if absent, so a second one of a kind needs one
+    gates  whether the release waits for it. What only runs later need not: its Secret is there at once
+    """
 
     stage: str
     kind: Kind
     provider: str  # name of the service object that fulfils it
     provider_kind: Kind
     spec: Mapping[str, Any]
+    name: str = ""
+    gates: bool = True
 
 
 @dataclass(frozen=True)
@@ -88,7 +159,7 @@ class Service:
     """service  the word for it in OpenStackDeployment (identity, database …)
     name     of its object in the namespace of the cloud
     group    which part of spec.common concerns it: openstack or infra
-    settings what `spec.settings` may hold, with the type of each
+    settings the model of `spec.settings`
     """
 
     service: str
@@ -99,9 +170,12 @@ class Service:
     secrets: Callable[[Context], tuple[Secret, ...]] = lambda context: ()
     keys: Callable[[Context], tuple[Keys, ...]] = lambda context: ()
     contracts: Callable[[Context], tuple[Contract, ...]] = lambda context: ()
-    settings: Mapping[str, type] = field(default_factory=dict)
+    certificates: Callable[[Context], tuple[Certificate, ...]] = lambda context: ()
+    settings: type[Settings] = Settings
     labels: tuple[tuple[str, str], ...] = (CONTROL_PLANE,)  # of the nodes it needs, at least one each
     conf_files: Mapping[str, str] = field(default_factory=dict)  # chart → conf.<file> that takes options from Secrets
+    # What its Pods found out about their nodes, as conditions to show; they do not count for Ready.
+    told: Callable[[tuple[Object, ...]], tuple[Condition, ...]] | None = None
 
     @property
     def kind(self) -> Kind:

@@ -7,8 +7,12 @@ by default Keystone does not wait for RabbitMQ.
 
 from __future__ import annotations
 
-from stackwright.api.contracts import DatabaseAccount, MessagingAccount
-from stackwright.api.services import Keystone, MariaDB, RabbitMQ
+from typing import Literal
+
+from pydantic import Field
+
+from stackwright.api.features import KeystoneFeatures, SecretKey
+from stackwright.api.services import Keystone
 from stackwright.services.declaration import (
     CONTROL_PLANE,
     Chart,
@@ -17,10 +21,12 @@ from stackwright.services.declaration import (
     Keys,
     Secret,
     Service,
+    Settings,
     Values,
     placed,
 )
 from stackwright.services.memcached import servers
+from stackwright.services.needs import database, ingress_values, messaging
 from stackwright.services.sizes import SIZES
 
 ADMIN_SECRET = "keystone-admin"  # noqa: S105 - the name of a Secret
@@ -39,7 +45,7 @@ clouds:
     auth:
       auth_url: {auth_url}
       username: {username}
-      password: {password}
+      password: {password!j}
       project_name: {project_name}
       user_domain_name: {user_domain_name}
       project_domain_name: {project_domain_name}
@@ -49,30 +55,47 @@ clouds:
 """
 
 
+class KeystoneSettings(KeystoneFeatures, Settings):
+    """features.keystone, and where audit events go."""
+
+    cadf: Literal["", "messagingv2", "log"] = Field("", description="Where audit events go; empty for nowhere.")
+    messaging_instance: str = Field("rabbitmq", description="Name of the RabbitMQ object for audit events.")
+    admin_password: SecretKey | None = Field(
+        None, description="Where the administrator's first password is; absent: one is made."
+    )
+
+
 def auth_url(context: Context) -> str:
     return f"http://{context.host('keystone-api')}:{PORT}/v3"
 
 
 def _admin(context: Context) -> dict[str, str]:
     """Names of the administrator, from `features.keystone.users.admin` where the cloud sets them."""
-    names = {"project_name": "admin", "user_domain_name": "Default", "project_domain_name": "Default"}
-    return {**names, **{k: v for k, v in context.spec.settings.get("admin", {}).items() if k in names}}
+    admin = context.settings.users.admin
+    return {name: getattr(admin, name) for name in ("project_name", "user_domain_name", "project_domain_name")}
 
 
 def _cadf(context: Context) -> str:
     """Where audit events go: messagingv2, log, or nowhere."""
-    return str(context.spec.settings.get("cadf", ""))
+    return str(context.settings.cadf)
 
 
 def _values(context: Context) -> Values:
     spec = context.spec
     size = SIZES[spec.size]
     audit = {"driver": _cadf(context)} if _cadf(context) else {"driver": "noop"}
-    identity = {
+    identity: Values = {
         "auth": {"admin": {"region_name": spec.region, "project_name": _admin(context)["project_name"]}},
         "port": {"api": {"default": PORT}},
     }
+    if context.settings.ingress:
+        identity |= {
+            "host_fqdn_override": {"public": f"keystone.{spec.public_domain}"},
+            "scheme": {"public": "https"},
+        }
+        identity["port"]["api"]["public"] = 443
     return {
+        "network": ingress_values(context),
         "images": {"tags": {"keystone_api": context.image("keystone"), "keystone_db_sync": context.image("keystone")}},
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "identity": identity},
         "labels": placed(CONTROL_PLANE, "api", "job"),
@@ -118,7 +141,9 @@ def _client_values(context: Context) -> Values:
 def _secrets(context: Context) -> tuple[Secret, ...]:
     fixed = {"username": "admin", "auth_url": auth_url(context), "region_name": context.spec.region}
     fixed |= _admin(context)
-    return (Secret(ADMIN_SECRET, fixed=fixed, templates={"clouds.yaml": CLOUDS_YAML}),)
+    chosen = context.settings.admin_password
+    given = {"password": (chosen.name, chosen.key)} if chosen else {}
+    return (Secret(ADMIN_SECRET, fixed=fixed, templates={"clouds.yaml": CLOUDS_YAML}, given=given),)
 
 
 def _keys(context: Context) -> tuple[Keys, ...]:
@@ -133,23 +158,9 @@ def _keys(context: Context) -> tuple[Keys, ...]:
 
 
 def _contracts(context: Context) -> tuple[Contract, ...]:
-    database = Contract(
-        "Database",
-        DatabaseAccount.KIND,
-        "mariadb",
-        MariaDB.KIND,
-        {"instance": "mariadb", "database": "keystone", "username": "keystone", "secretName": DATABASE_SECRET},
-    )
     if _cadf(context) != "messagingv2":
-        return (database,)
-    bus = Contract(
-        "Messaging",
-        MessagingAccount.KIND,
-        "rabbitmq",
-        RabbitMQ.KIND,
-        {"instance": "rabbitmq", "vhost": "keystone", "username": "keystone", "secretName": MESSAGING_SECRET},
-    )
-    return (database, bus)
+        return (database("keystone"),)
+    return (database("keystone"), messaging("keystone", context.settings.messaging_instance))
 
 
 SERVICE = Service(
@@ -161,6 +172,6 @@ SERVICE = Service(
     secrets=_secrets,
     keys=_keys,
     contracts=_contracts,
-    settings={"admin": dict, "cadf": str},
+    settings=KeystoneSettings,
     conf_files={"keystone": "keystone"},
 )

@@ -9,11 +9,14 @@ from stackwright.services.sizes import SIZES
 PORT = 11211
 
 
+def replicas(spec: ServiceSpec) -> int:
+    return spec.memcached_replicas or SIZES[spec.size].memcached
+
+
 def servers(spec: ServiceSpec, namespace: str) -> list[str]:
     """Addresses of all instances, as oslo.cache takes them."""
-    count = SIZES[spec.size].memcached
     suffix = f"memcached.{namespace}.svc.{spec.cluster_domain}:{PORT}"
-    return [f"memcached-{index}.{suffix}" for index in range(count)]
+    return [f"memcached-{index}.{suffix}" for index in range(replicas(spec))]
 
 
 def _values(context: Context) -> Values:
@@ -22,7 +25,7 @@ def _values(context: Context) -> Values:
         "images": {"tags": {"memcached": context.image("memcached")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "server"),
-        "pod": {"replicas": {"server": size.memcached}},
+        "pod": {"replicas": {"server": replicas(context.spec)}},
         "conf": {"memcached": {"memory": size.memcached_memory}},
     }
 

@@ -1,4 +1,8 @@
-"""RabbitMQ: the message bus; a single node on a persistent volume, as the reference has it at every size."""
+"""RabbitMQ: a message bus; a single node on a persistent volume, as the reference has it at every size.
+
+A cloud has several: one for each service that needs a bus, and one for notifications, `rabbitmq`. Each is an object of
+its own, whose name all its objects in the cluster have.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +10,13 @@ from stackwright.api.services import RabbitMQ
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Values, placed
 from stackwright.services.sizes import SIZES
 
-ADMIN_SECRET = "rabbitmq-admin"  # noqa: S105 - the name of a Secret
 PORT = 5672
+NOTIFICATIONS_KEPT = 5000  # messages of a queue: nobody has to listen, and what nobody reads must not fill the memory
+
+
+def admin_secret(instance: str) -> str:
+    """The Secret with the administrator of a RabbitMQ."""
+    return f"{instance}-admin"
 
 
 def _values(context: Context) -> Values:
@@ -18,11 +27,21 @@ def _values(context: Context) -> Values:
         "labels": placed(CONTROL_PLANE, "server"),
         "pod": {"replicas": {"server": 1}},
         "volume": {"class_name": context.spec.storage_class, "size": "1Gi"},
-        "secrets": {"oslo_messaging": {"admin": ADMIN_SECRET}},
+        "name": context.name,
+        "secrets": {"oslo_messaging": {"admin": admin_secret(context.name)}},
         "conf": {
             "rabbitmq": {
                 # Absolute: a relative watermark would be of the machine's memory, not of the pod's.
                 "vm_memory_high_watermark": {"absolute": f"{size.rabbitmq_memory}MiB"},
+                "default_policies": {
+                    "operator": {
+                        "notifications": {
+                            "vhost_pattern": "^notifications$",
+                            "queue_pattern": ".*",
+                            "max_length": NOTIFICATIONS_KEPT,
+                        }
+                    }
+                },
             }
         },
     }
@@ -33,6 +52,6 @@ SERVICE = Service(
     name="rabbitmq",
     group="infra",
     resource=RabbitMQ,
-    charts=(Chart("rabbitmq", _values),),
-    secrets=lambda context: (Secret(ADMIN_SECRET, fixed={"username": "admin"}),),
+    charts=(Chart("rabbitmq", _values, own_name=True),),
+    secrets=lambda context: (Secret(admin_secret(context.name), fixed={"username": "admin"}),),
 )

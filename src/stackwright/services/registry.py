@@ -2,10 +2,19 @@
 
 from __future__ import annotations
 
-from stackwright.services import keystone, mariadb, memcached, rabbitmq
+from stackwright.services import glance, horizon, ingress, keystone, mariadb, memcached, placement, rabbitmq
 from stackwright.services.declaration import Service
 
-SERVICES: tuple[Service, ...] = (mariadb.SERVICE, rabbitmq.SERVICE, memcached.SERVICE, keystone.SERVICE)
+SERVICES: tuple[Service, ...] = (
+    mariadb.SERVICE,
+    rabbitmq.SERVICE,
+    memcached.SERVICE,
+    keystone.SERVICE,
+    ingress.SERVICE,
+    glance.SERVICE,
+    placement.SERVICE,
+    horizon.SERVICE,
+)
 
 BY_SERVICE = {declared.service: declared for declared in SERVICES}
 BY_KIND = {declared.kind.kind: declared for declared in SERVICES}

@@ -2,17 +2,33 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import DAEMONSET, NODE
+from stackwright.api.meta import Kind
 from stackwright.api.registry import SERVICE_KINDS
 from stackwright.controllers.cloud.decide import decide
-from stackwright.controllers.cloud.observe import observe
-from stackwright.core.controller import Controller, Watch, all_in_namespace
+from stackwright.controllers.cloud.observe import CLOUDS, observe
+from stackwright.core import precache
+from stackwright.core.controller import Controller, Keys, Watch, all_in_namespace
+from stackwright.core.objects import label
+from stackwright.core.settings import Settings
 
-CLOUD = OpenStackDeployment.KIND
+
+def _by_holder(kind: Kind) -> Keys:
+    """The clouds of the namespace whose images a DaemonSet holds."""
+    every = all_in_namespace(kind)
+    return lambda obj, lookup: every(obj, lookup) if label(obj, "application") == precache.NAME else ()
 
 
-def controller() -> Controller:
-    # Its own kind too: a cloud that had to stand back goes on when the one before it is gone.
-    watched = (CLOUD, *(resource.KIND for resource in SERVICE_KINDS))
-    watches = tuple(Watch(kind, all_in_namespace(CLOUD)) for kind in watched)
-    return Controller("cloud", "osdpl", CLOUD, watches, observe, decide)
+def watches(kind: Kind) -> tuple[Watch, ...]:
+    """What concerns the clouds of a kind."""
+    # Clouds too: one that had to stand back goes on when the one before it is gone.
+    watched = (*CLOUDS, *(resource.KIND for resource in SERVICE_KINDS), NODE)
+    return (*(Watch(each, all_in_namespace(kind)) for each in watched), Watch(DAEMONSET, _by_holder(kind)))
+
+
+def controller(settings: Settings) -> Controller:
+    kind = OpenStackDeployment.KIND
+    return Controller("cloud", "osdpl", kind, watches(kind), partial(observe, settings), decide)

@@ -6,35 +6,84 @@ so that `~item` in one level removes from the level below and not from the one a
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.api.deployment import Charts, OpenStackDeploymentSpec
+from stackwright.api.services import ServiceSpec
 from stackwright.core.objects import CLOUD, owned
 from stackwright.core.plan import Object
-from stackwright.services.declaration import Service
+from stackwright.core.precache import images_of
+from stackwright.services.declaration import Context, Service
 from stackwright.services.registry import BY_SERVICE
 from stackwright.services.sizes import PRESETS
+from stackwright.services.values import merged_values
 
 
 class InvalidOverride(ValueError):
     """An override addresses a service, chart or DaemonSet that does not exist; the text names all of them."""
 
 
-def wanted_services(spec: OpenStackDeploymentSpec) -> list[Service]:
+@dataclass(frozen=True)
+class Wanted:
+    """One service object of a cloud: which service, under which name."""
+
+    declared: Service
+    name: str
+
+    @property
+    def key(self) -> tuple[str, str]:
+        return self.declared.kind.kind, self.name
+
+
+@dataclass(frozen=True)
+class Refinement:
+    """What one service gets beyond what the spec of the cloud says.
+
+    overrides  (level, chart → values), above all others
+    settings   over those of the spec;  fields  further fields of the ServiceSpec
+    """
+
+    overrides: Sequence[tuple[str, Mapping[str, Any]]] = ()
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    fields: Mapping[str, Any] = field(default_factory=dict)
+
+
+def wanted_services(spec: OpenStackDeploymentSpec) -> list[Wanted]:
     """Services of the preset, with those of features.services added or (~name) taken away."""
+    names = wanted_names(spec)
+    found = [Wanted(BY_SERVICE[name], BY_SERVICE[name].name) for name in names]
+    if "messaging" in names:
+        buses = [f"{BY_SERVICE[name].name}-rabbitmq" for name in dedicated(spec, names)]
+        place = next(index for index, each in enumerate(found) if each.declared.service == "messaging")
+        found[place + 1 : place + 1] = [Wanted(BY_SERVICE["messaging"], bus) for bus in buses]
+    return found
+
+
+def wanted_names(spec: OpenStackDeploymentSpec) -> list[str]:
     names = list(PRESETS[spec.preset])
     for asked in spec.features.services:
         if asked.startswith("~"):
             names = [name for name in names if name != asked[1:]]
         elif asked not in names:
             names.append(asked)
-    return [BY_SERVICE[name] for name in names]
+    return names
 
 
-def service_object(cloud: Object, spec: OpenStackDeploymentSpec, declared: Service) -> Object:
+def dedicated(spec: OpenStackDeploymentSpec, names: Collection[str]) -> list[str]:
+    """Services that have a RabbitMQ of their own."""
+    return [name for name in spec.features.messaging.components_with_dedicated_messaging if name in names]
+
+
+def service_object(
+    cloud: Object, spec: OpenStackDeploymentSpec, wanted: Wanted, more: Refinement | None = None
+) -> Object:
     """The object of one service. Raises InvalidOverride."""
-    levels = overrides(spec, declared)
+    declared = wanted.declared
+    more = more or Refinement()
+    levels = [*overrides(spec, declared), *more.overrides]
+    logging = getattr(spec.features.logging, declared.name, None)
     body: dict[str, Any] = {
         "release": spec.openstack_version,
         "size": spec.size,
@@ -42,30 +91,56 @@ def service_object(cloud: Object, spec: OpenStackDeploymentSpec, declared: Servi
         "clusterDomain": spec.internal_domain_name,
         "publicDomain": spec.public_domain_name,
         "storageClass": spec.local_volume_storage_class,
-        "logLevel": spec.features.logging.keystone.level if declared.name == "keystone" else "INFO",
-        "settings": settings(spec, declared),
+        "logLevel": logging.level if logging else "INFO",
+        "settings": {**settings(spec, declared), **more.settings},
         "overrides": [{"source": source, "values": values} for source, values in levels if values],
+        **more.fields,
     }
     meta = cloud["metadata"]
-    return owned(declared.kind, (meta["namespace"], declared.name), cloud, body, {CLOUD: meta["name"]})
+    return owned(declared.kind, (meta["namespace"], wanted.name), cloud, body, {CLOUD: meta["name"]})
 
 
 def settings(spec: OpenStackDeploymentSpec, declared: Service) -> dict[str, Any]:
-    """What features ask of one service."""
-    if declared.service != "identity":
-        return {}
-    admin = spec.features.keystone.users.admin
-    found: dict[str, Any] = {
-        "admin": {
-            "project_name": admin.project_name,
-            "user_domain_name": admin.user_domain_name,
-            "project_domain_name": admin.project_domain_name,
-        }
+    """What features ask of one service: those of its own name, and what the cloud around it is like.
+
+    Only what was asked is passed on: a default that changes with Stackwright must not change every object.
+    """
+    names = wanted_names(spec)
+    features = getattr(spec.features, declared.name, None)
+    found: dict[str, Any] = features.model_dump(mode="json", exclude_unset=True) if features else {}
+    known = declared.settings.model_fields
+    around = {
+        "ingress": "ingress" in names,
+        "network_policies": spec.features.network_policies.enabled,
+        "messaging_instance": f"{declared.name}-rabbitmq" if declared.service in dedicated(spec, names) else "rabbitmq",
+        "services": sorted(names),
+        "cadf": _cadf(spec),
+        "public_endpoints": _public_endpoints(spec),
     }
+    return found | {name: value for name, value in around.items() if name in known and value}
+
+
+def service_images(wanted: Wanted, thing: Object, images: Mapping[str, str]) -> set[str]:
+    """All images that the pods of a service object will need; none when its values cannot be built, which it says."""
+    spec = ServiceSpec.model_validate(thing["spec"])
+    namespace = thing["metadata"]["namespace"]
+    parsed = wanted.declared.settings.model_validate(spec.settings)
+    context = Context(wanted.name, namespace, spec, images, parsed)
+    try:
+        charts = [merged_values(wanted.declared, context, chart) for chart in wanted.declared.charts]
+    except ValueError:
+        return set()
+    return set().union(*(images_of(values) for values in charts))
+
+
+def _cadf(spec: OpenStackDeploymentSpec) -> str:
     cadf = spec.features.logging.cadf
-    if cadf and cadf.enabled:
-        found["cadf"] = cadf.driver
-    return found
+    return cadf.driver if cadf and cadf.enabled else ""
+
+
+def _public_endpoints(spec: OpenStackDeploymentSpec) -> dict[str, Any]:
+    given = spec.features.ssl.public_endpoints
+    return given.model_dump(mode="json") if given else {}
 
 
 def overrides(spec: OpenStackDeploymentSpec, declared: Service) -> list[tuple[str, dict[str, Any]]]:

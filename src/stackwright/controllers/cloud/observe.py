@@ -1,39 +1,58 @@
-"""What the cloud controller sees: the OpenStackDeployment, others beside it, and the service objects it owns."""
+"""What is seen of a cloud: the object that stands for it, others beside it, and the service objects it owns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import DAEMONSET, NODE
+from stackwright.api.meta import Kind
 from stackwright.api.registry import SERVICE_KINDS
+from stackwright.core import precache
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
+from stackwright.core.settings import Settings
+
+CLOUDS = (OpenStackDeployment.KIND, OpenStackControlPlane.KIND)
 
 
 @dataclass(frozen=True)
 class Observed:
-    """others    names of the OpenStackDeployments in the namespace that were there first
+    """settings  images of this version of Stackwright
+    others    kinds and names of the clouds in the namespace that were there first
     services  (kind, name) → object, of all service kinds in the namespace
+    holder    the DaemonSet that holds the images;  nodes  all of the cluster
     """
 
+    settings: Settings
     obj: Object
     others: tuple[str, ...] = ()
     services: Mapping[tuple[str, str], Object] = field(default_factory=dict)
+    holder: Object | None = None
+    nodes: tuple[Object, ...] = ()
 
 
-async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
-    obj = await reader.get(OpenStackDeployment.KIND, key)
+async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
+    return await look(OpenStackDeployment.KIND, settings, reader, key)
+
+
+async def look(kind: Kind, settings: Settings, reader: Reader, key: Key) -> Observed | None:
+    obj = await reader.get(kind, key)
     if obj is None:
         return None
-    clouds = await reader.list(OpenStackDeployment.KIND, key[0])
-    others = [cloud["metadata"]["name"] for cloud in sorted(clouds, key=_age) if _age(cloud) < _age(obj)]
+    clouds = [_identity(each, cloud) for each in CLOUDS for cloud in await reader.list(each, key[0])]
+    others = [f"{each} {name}" for age, name, each in sorted(clouds) if (age, name, each) < _identity(kind, obj)]
     services = {}
     for resource in SERVICE_KINDS:
         for found in await reader.list(resource.KIND, key[0]):
             services[resource.KIND.kind, found["metadata"]["name"]] = found
-    return Observed(obj, tuple(others), services)
+    holder = await reader.get(DAEMONSET, (key[0], precache.NAME))
+    return Observed(settings, obj, tuple(others), services, holder, tuple(await reader.list(NODE)))
 
 
-def _age(cloud: Object) -> tuple[str, str]:
-    return str(cloud["metadata"].get("creationTimestamp", "")), cloud["metadata"]["name"]
+def _identity(kind: Kind, cloud: Object) -> tuple[str, str, str]:
+    """Age first, so that it orders clouds."""
+    meta = cloud["metadata"]
+    return str(meta.get("creationTimestamp", "")), meta["name"], kind.kind

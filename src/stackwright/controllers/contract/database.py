@@ -25,6 +25,10 @@ def _fixed(spec: DatabaseAccountSpec, namespace: str) -> dict[str, str]:
     }
 
 
+def _templates(spec: DatabaseAccountSpec) -> dict[str, str]:
+    return {"connection": CONNECTION, "database.conf": f"[{spec.section}]\nconnection = {CONNECTION}\n"}
+
+
 def _action(spec: DatabaseAccountSpec, namespace: str, absent: bool) -> SqlAccount:
     return SqlAccount(
         host=host(spec.instance, namespace),
@@ -35,6 +39,7 @@ def _action(spec: DatabaseAccountSpec, namespace: str, absent: bool) -> SqlAccou
         secret=(namespace, spec.secret_name),
         absent=absent,
         drop_database=spec.drop_database,
+        additional=tuple(spec.additional_databases),
     )
 
 
@@ -44,6 +49,6 @@ DATABASE = Contract(
     MariaDB.KIND,
     DatabaseAccountSpec,
     _fixed,
-    {"connection": CONNECTION, "database.conf": f"[database]\nconnection = {CONNECTION}\n"},
+    _templates,
     _action,
 )

@@ -33,7 +33,7 @@ def decide(seen: Observed) -> Plan:
         (namespace, secret_of(seen.obj)),
         seen.obj,
         fixed=seen.contract.fixed(spec, namespace),
-        templates=seen.contract.templates,
+        templates=seen.contract.templates(spec),
     )
     if annotation(seen.secret, DIGEST) != secret.digest:
         actions.append(secret)

@@ -9,11 +9,9 @@ from stackwright.controllers.contract.objects import Contract
 from stackwright.core.plan import CatalogEntry
 from stackwright.services.keystone import ADMIN_SECRET, PORT
 
-AUTHTOKEN = """\
-[keystone_authtoken]
+LOGIN = """\
 auth_type = password
 auth_url = {auth_url}
-www_authenticate_uri = {auth_url}
 username = {username}
 password = {password}
 project_name = service
@@ -21,6 +19,12 @@ user_domain_name = Default
 project_domain_name = Default
 region_name = {region_name}
 """
+AUTHTOKEN = f"[keystone_authtoken]\nwww_authenticate_uri = {{auth_url}}\n{LOGIN}"
+
+
+def _templates(spec: KeystoneServiceSpec) -> dict[str, str]:
+    logins = "\n".join(f"[{section}]\n{LOGIN}" for section in spec.sections)
+    return {"keystone_authtoken.conf": AUTHTOKEN, "auth.conf": logins}
 
 
 def _fixed(spec: KeystoneServiceSpec, namespace: str) -> dict[str, str]:
@@ -46,6 +50,6 @@ IDENTITY = Contract(
     Keystone.KIND,
     KeystoneServiceSpec,
     _fixed,
-    {"keystone_authtoken.conf": AUTHTOKEN},
+    _templates,
     _action,
 )

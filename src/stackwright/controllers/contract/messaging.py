@@ -7,7 +7,7 @@ from stackwright.api.services import RabbitMQ
 from stackwright.controllers.contract.database import host
 from stackwright.controllers.contract.objects import Contract
 from stackwright.core.plan import BrokerAccount
-from stackwright.services.rabbitmq import ADMIN_SECRET, PORT
+from stackwright.services.rabbitmq import PORT, admin_secret
 
 TRANSPORT_URL = "rabbit://{username}:{password}@{host}:{port}/{vhost}"
 
@@ -21,14 +21,23 @@ def _fixed(spec: MessagingAccountSpec, namespace: str) -> dict[str, str]:
     }
 
 
+def _templates(spec: MessagingAccountSpec) -> dict[str, str]:
+    return {
+        "transport_url": TRANSPORT_URL,
+        "messaging.conf": f"[DEFAULT]\ntransport_url = {TRANSPORT_URL}\n",
+        "notifications.conf": f"[oslo_messaging_notifications]\ntransport_url = {TRANSPORT_URL}\n",
+    }
+
+
 def _action(spec: MessagingAccountSpec, namespace: str, absent: bool) -> BrokerAccount:
     return BrokerAccount(
         host=host(spec.instance, namespace),
-        admin_secret=(namespace, ADMIN_SECRET),
+        admin_secret=(namespace, admin_secret(spec.instance)),
         vhost=spec.vhost,
         username=spec.username,
         secret=(namespace, spec.secret_name),
         absent=absent,
+        keep_vhost=spec.shared_vhost,
     )
 
 
@@ -38,6 +47,6 @@ MESSAGING = Contract(
     RabbitMQ.KIND,
     MessagingAccountSpec,
     _fixed,
-    {"transport_url": TRANSPORT_URL, "messaging.conf": f"[DEFAULT]\ntransport_url = {TRANSPORT_URL}\n"},
+    _templates,
     _action,
 )

@@ -12,7 +12,7 @@ from stackwright.core.plan import Action, Object
 
 @dataclass(frozen=True)
 class Contract:
-    """fixed, templates  fields of the Secret (see EnsureSecret), from the spec and the namespace
+    """fixed, templates  fields of the Secret (see EnsureSecret), from the spec, and for fixed ones the namespace
     action           what makes it true, or with absent=True what takes it away
     """
 
@@ -21,7 +21,7 @@ class Contract:
     instance_kind: Kind
     spec: type[CamelModel]
     fixed: Callable[[Any, str], Mapping[str, str]]
-    templates: Mapping[str, str]
+    templates: Callable[[Any], Mapping[str, str]]
     action: Callable[[Any, str, bool], Action]
 
 

@@ -11,6 +11,7 @@ from stackwright.api.kinds import JOB, POD, SECRET, WORKLOADS
 from stackwright.controllers.helmbundle import children
 from stackwright.controllers.helmbundle.decide import decide
 from stackwright.controllers.helmbundle.observe import INSTANCE, observe, release_key
+from stackwright.core import precache
 from stackwright.core.controller import Controller, Lookup, Watch, all_in_namespace
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
@@ -18,7 +19,12 @@ from stackwright.core.settings import Settings
 
 
 def _by_release(obj: Object, lookup: Lookup) -> Iterable[Key]:
-    """Bundles that hold the release an object belongs to: by the instance label, or the name on Helm's record."""
+    """Bundles that hold the release an object belongs to: by the instance label, or the name on Helm's record.
+
+    The DaemonSet that holds the images concerns all bundles of its namespace.
+    """
+    if label(obj, "application") == precache.NAME:
+        return [key_of(bundle) for bundle in lookup(HelmBundle.KIND, obj["metadata"].get("namespace", ""))]
     release = label(obj, INSTANCE) or (label(obj, "name") if label(obj, "owner") == "helm" else "")
     if not release:
         return []

@@ -13,10 +13,11 @@ from typing import Any
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.helmbundle.observe import Observed, release_key
+from stackwright.core import precache
 from stackwright.core.causes import pods_of, why, workload_ready
-from stackwright.core.conditions import Condition, blocked, done, summary, waiting
+from stackwright.core.conditions import Condition, blocked, condition_type, done, summary, waiting
 from stackwright.core.digest import digest
-from stackwright.core.objects import has_finalizer, is_deleting
+from stackwright.core.objects import CLOUD, has_finalizer, is_deleting, label
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
@@ -93,13 +94,18 @@ def _release(seen: Observed, wanted: Object) -> Step:
     if record and record.digest == target and record.state == "failed" and seen.now - record.updated < RETRY_FAILED:
         return _failed(name, record, before, RETRY_FAILED - (seen.now - record.updated))
     if record is None or record.digest != target or record.state != "deployed":
+        if lacking := _lacking(seen, wanted):
+            message = f"Waiting for {lacking}"
+            return Step((), waiting(condition_type(name), message), _status(record, success=False, message=message))
         return _upgrade(seen, wanted, record, target)
     return _watch(seen, wanted, record, target)
 
 
-def _type(name: str) -> str:
-    """Condition type of a release: openstack-keystone → OpenstackKeystone."""
-    return "".join(part.capitalize() for part in name.split("-"))
+def _lacking(seen: Observed, wanted: Object) -> str:
+    """A release of a cloud is touched only when its images are on the nodes."""
+    if not label(seen.obj, CLOUD):
+        return ""
+    return precache.lacking(seen.holder, seen.nodes, precache.images_of(wanted.get("values") or {}))
 
 
 def _status(record: Release | None, *, success: bool, message: str = "", failed: str = "") -> dict[str, Any]:
@@ -114,13 +120,15 @@ def _status(record: Release | None, *, success: bool, message: str = "", failed:
 
 def _given_up(name: str, record: Release | None, before: Object) -> Step:
     message = str(before.get("message", ""))
-    condition = blocked(_type(name), "RolledBack", message)
+    condition = blocked(condition_type(name), "RolledBack", message)
     return Step((), condition, _status(record, success=False, message=message, failed=str(before["failedDigest"])))
 
 
 def _failed(name: str, record: Release, before: Object, left: float) -> Step:
     message = str(before.get("message") or f"Release {name} failed")
-    return Step((), blocked(_type(name), "Failed", message), _status(record, success=False, message=message), left)
+    return Step(
+        (), blocked(condition_type(name), "Failed", message), _status(record, success=False, message=message), left
+    )
 
 
 def _upgrade(seen: Observed, wanted: Object, record: Release | None, target: str) -> Step:
@@ -132,7 +140,7 @@ def _upgrade(seen: Observed, wanted: Object, record: Release | None, target: str
     upgrade = HelmUpgrade(key, wanted["chart"], wanted.get("version", ""), wanted.get("values") or {}, target, seen.obj)
     verb = "upgraded" if record else "installed"
     message = f"Release {wanted['name']} is being {verb}"
-    condition = waiting(_type(wanted["name"]), message, "Installing" if record is None else "Upgrading")
+    condition = waiting(condition_type(wanted["name"]), message, "Installing" if record is None else "Upgrading")
     return Step((*actions, upgrade), condition, _status(record, success=False, message=message), SETTLE)
 
 
@@ -143,13 +151,13 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
         message = f"Release {name} was just deployed"
         return Step(
             (),
-            waiting(_type(name), message, "Installing"),
+            waiting(condition_type(name), message, "Installing"),
             _status(record, success=False, message=message),
             SETTLE - age,
         )
     unready = [w for w in seen.workloads[name] if not workload_ready(w)]
     if not unready:
-        return Step((), done(_type(name), reason="Deployed"), _status(record, success=True))
+        return Step((), done(condition_type(name), reason="Deployed"), _status(record, success=True))
     # StatefulSets and Deployments before Jobs: who waits for whom, as a rule.
     message = "; ".join(why(w, pods_of(w, seen.pods)) for w in unready)
     timeout = float(wanted.get("timeout") or 600)
@@ -157,7 +165,9 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
     was_ready = ready == record.revision
     if age < timeout or was_ready:
         status = _status(record, success=False, message=message)
-        return Step((), waiting(_type(name), message, "NotReady"), status, None if was_ready else timeout - age)
+        return Step(
+            (), waiting(condition_type(name), message, "NotReady"), status, None if was_ready else timeout - age
+        )
     message = f"Release {name} did not become ready in {timeout:.0f} s: {message}"
     return _too_late(record, ready, target, message)
 
@@ -165,8 +175,10 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
 def _too_late(record: Release, ready: int, target: str, message: str) -> Step:
     name = record.name
     if not ready:
-        return Step((), blocked(_type(name), "NotReady", message), _status(record, success=False, message=message))
+        return Step(
+            (), blocked(condition_type(name), "NotReady", message), _status(record, success=False, message=message)
+        )
     message = f"{message}; rolled back to revision {ready}"
     rollback = HelmRollback((record.namespace, name), ready)
     status = _status(record, success=False, message=message, failed=target)
-    return Step((rollback,), blocked(_type(name), "RolledBack", message), status)
+    return Step((rollback,), blocked(condition_type(name), "RolledBack", message), status)

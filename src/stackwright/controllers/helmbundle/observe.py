@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from stackwright.api.helmbundle import HelmBundle
-from stackwright.api.kinds import JOB, POD, SECRET, WORKLOADS
+from stackwright.api.kinds import DAEMONSET, JOB, NODE, POD, SECRET, WORKLOADS
+from stackwright.core import precache
 from stackwright.core.helmrecords import releases
-from stackwright.core.objects import label
+from stackwright.core.objects import CLOUD, label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader, Release
 from stackwright.core.settings import Settings
@@ -20,6 +21,7 @@ INSTANCE = "app.kubernetes.io/instance"
 class Observed:
     """records    release → what Helm knows of it; the truth about what is deployed
     workloads  release → its Deployments, StatefulSets, DaemonSets and Jobs
+    holder     the DaemonSet that holds the images of the cloud;  nodes  all of the cluster
     """
 
     settings: Settings
@@ -28,6 +30,8 @@ class Observed:
     records: Mapping[str, Release] = field(default_factory=dict)
     workloads: Mapping[str, tuple[Object, ...]] = field(default_factory=dict)
     pods: tuple[Object, ...] = ()
+    holder: Object | None = None
+    nodes: tuple[Object, ...] = ()
 
 
 async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -35,6 +39,9 @@ async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> O
     if obj is None:
         return None
     seen = Observed(settings, obj, now)
+    if label(obj, CLOUD):
+        holder = await reader.get(DAEMONSET, (key[0], precache.NAME))
+        seen = replace(seen, holder=holder, nodes=tuple(await reader.list(NODE)))
     wanted = [release_key(obj, release) for release in obj["spec"]["releases"]]
     for namespace in sorted({each for each, _ in wanted}):
         here = [name for each, name in wanted if each == namespace]

@@ -5,14 +5,22 @@ from __future__ import annotations
 from functools import partial
 
 from stackwright.api.helmbundle import HelmBundle
-from stackwright.api.kinds import NODE, SECRET
+from stackwright.api.kinds import NODE, POD, SECRET
 from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.controllers.service.decide import decide
 from stackwright.controllers.service.observe import observe
-from stackwright.core.controller import Controller, Watch, all_in_namespace, by_owner
+from stackwright.core.controller import Controller, Keys, Watch, all_in_namespace, by_owner
+from stackwright.core.objects import label
 from stackwright.core.settings import Settings
 from stackwright.services.declaration import Service
 from stackwright.services.registry import SERVICES
+
+
+def _by_chart(declared: Service) -> Keys:
+    """The objects of a service in the namespace of one of its pods."""
+    charts = {chart.name for chart in declared.charts}
+    every = all_in_namespace(declared.kind)
+    return lambda obj, lookup: every(obj, lookup) if label(obj, "application") in charts else ()
 
 
 def controller(declared: Service, settings: Settings) -> Controller:
@@ -22,6 +30,7 @@ def controller(declared: Service, settings: Settings) -> Controller:
         Watch(HelmBundle.KIND, owner),
         Watch(SECRET, owner),
         Watch(NODE, all_in_namespace(declared.kind)),
+        *((Watch(POD, _by_chart(declared)),) if declared.told else ()),
         *(Watch(resource.KIND, owner) for resource in CONTRACT_KINDS),
         *(
             Watch(kind, all_in_namespace(declared.kind))

@@ -11,6 +11,7 @@ from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.registry import kind_of
 from stackwright.controllers.service.objects import (
     bundle,
+    certificate_secret,
     contract_object,
     generated_secret,
     sensitive_secret,
@@ -19,13 +20,14 @@ from stackwright.controllers.service.objects import (
 from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.core.conditions import Condition, blocked, done, find, is_ready, summary, waiting, why_not_ready
 from stackwright.core.fernet import ROTATED
-from stackwright.core.objects import DIGEST, annotation, belongs, ensure, is_deleting, key_of
+from stackwright.core.objects import DIGEST, EXPIRES, annotation, belongs, ensure, is_deleting, key_of
 from stackwright.core.plan import Action, Delete, Plan, RotateKeys
 from stackwright.services.declaration import Context
 
 RELEASE = "Release"
 POLL = 5.0  # for a Secret that is missing
 REFRESH = 60.0  # for a change of one that is there
+RENEW_BEFORE = 90 * 24 * 3600.0  # seconds before a certificate ends
 
 
 def decide(seen: Observed) -> Plan:
@@ -34,11 +36,14 @@ def decide(seen: Observed) -> Plan:
     if seen.errors or seen.context is None:
         return _report(seen, (), [blocked("Settings", "InvalidSpec", "; ".join(seen.errors))], None)
     secrets, turn = _secrets(seen, seen.context)
+    issued, certificates, renewal = _certificates(seen, seen.context)
+    turn = min((t for t in (turn, renewal) if t is not None), default=None)
     copies, settings = _settings(seen, seen.context)
-    contracts, stages = _contracts(seen, seen.context)
-    actions = [*secrets, *copies, *contracts]
-    stages = [_placement(seen), settings, *stages]
-    if all(stage.status for stage in stages):
+    contracts, stages, gates = _contracts(seen, seen.context)
+    actions = [*secrets, *issued, *copies, *contracts]
+    before = [_placement(seen), settings, *certificates]
+    stages = [*before, *stages]
+    if all(stage.status for stage in (*before, *gates)):
         release, condition = _release(seen, seen.context)
         actions += release
     else:
@@ -64,7 +69,8 @@ def _report(seen: Observed, actions: tuple[Action, ...], stages: list[Condition]
     release = (seen.obj.get("spec") or {}).get("release", "epoxy")
     deployed = release if ready.status else str((seen.obj.get("status") or {}).get("release") or "")
     status = {"state": state, "progress": f"{finished}/{len(stages)}", "release": deployed}
-    return Plan(actions, (ready, progressing, *stages), status, turn)
+    told = seen.declared.told(seen.pods) if seen.declared.told else ()
+    return Plan(actions, (ready, progressing, *stages, *told), status, turn)
 
 
 def _secrets(seen: Observed, context: Context) -> tuple[list[Action], float | None]:
@@ -84,6 +90,35 @@ def _secrets(seen: Observed, context: Context) -> tuple[list[Action], float | No
             left = keys.every
         due.append(left)
     return actions, min(due, default=None)
+
+
+def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[Condition], float | None]:
+    """What issues or copies certificates, what is missing for that, and in how many seconds one must be renewed."""
+    actions: list[Action] = []
+    missing, left = set(), []
+    for wanted in seen.declared.certificates(context):
+        current = seen.secrets.get(wanted.name)
+        missing |= {
+            f"key {key} of Secret {context.namespace}/{name}"
+            for name, key in wanted.source.values()
+            if key not in ((seen.secrets.get(name) or {}).get("data") or {})
+        }
+        action = certificate_secret(seen, context, wanted)
+        expires = annotation(current, EXPIRES)
+        remaining = float(expires) - RENEW_BEFORE - seen.now if expires.isdecimal() else REFRESH
+        if not wanted.source and not (wanted.names or wanted.addresses):
+            continue  # nobody to issue it for yet
+        if annotation(current, DIGEST) != action.digest or remaining <= 0:
+            actions.append(action)
+        left.append(max(remaining, POLL))
+    if missing:
+        text = f"Waiting for {', '.join(sorted(missing))}, named in the settings of the certificate; create it"
+        return [], [Condition("Certificates", False, "BlockedMissingSecret", text)], POLL
+    if not left:
+        return [], [], None
+    if actions:
+        return actions, [waiting("Certificates", "Certificates are being issued", "Applying")], None
+    return [], [done("Certificates")], min(left)
 
 
 def _settings(seen: Observed, context: Context) -> tuple[list[Action], Condition]:
@@ -118,28 +153,33 @@ def _sources(seen: Observed) -> str:
     return ", ".join(found) or "overrides"
 
 
-def _contracts(seen: Observed, context: Context) -> tuple[list[Action], list[Condition]]:
+def _contracts(seen: Observed, context: Context) -> tuple[list[Action], list[Condition], list[Condition]]:
+    """Actions, a condition for each stage (several contracts may share one), and those that the release waits for."""
     actions: list[Action] = []
-    stages: list[Condition] = []
+    stages: dict[str, Condition] = {}
+    gates: list[Condition] = []
     wanted = set()
     for contract in seen.declared.contracts(context):
-        wanted.add((contract.kind.kind, context.name))
-        current = seen.contracts.get((contract.kind.kind, context.name))
+        name = contract.name or context.name
+        wanted.add((contract.kind.kind, name))
+        current = seen.contracts.get((contract.kind.kind, name))
         needed = ensure(contract.kind, contract_object(seen, context, contract), current)
         actions += needed
-        if not needed and is_ready(current):
-            stages.append(done(contract.stage))
-        else:
+        stage = done(contract.stage)
+        if needed or not is_ready(current):
             cause = "it is being asked for" if needed else why_not_ready(current)
             reason = str((find(current) or {}).get("reason") or "Waiting")
-            text = f"Waiting for {contract.kind.kind} {context.namespace}/{context.name}: {cause}"
-            stages.append(Condition(contract.stage, False, reason, text))
+            text = f"Waiting for {contract.kind.kind} {context.namespace}/{name}: {cause}"
+            stage = Condition(contract.stage, False, reason, text)
+        if stages.get(contract.stage, stage).status:
+            stages[contract.stage] = stage
+        gates += [stage] if contract.gates else []
     actions += [
         Delete(kind_of(kind), key_of(found), "no longer needed")
         for (kind, name), found in sorted(seen.contracts.items())
         if (kind, name) not in wanted and not is_deleting(found)
     ]
-    return actions, stages
+    return actions, list(stages.values()), gates
 
 
 def _release(seen: Observed, context: Context) -> tuple[list[Action], Condition]:

@@ -7,19 +7,41 @@ from typing import Any
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.core.digest import digest
-from stackwright.core.merge import MergeConflict, merge
-from stackwright.core.objects import DIGEST, annotation, owned
-from stackwright.core.plan import CopySecret, EnsureSecret, Object
-from stackwright.core.sensitive import cut
-from stackwright.services.declaration import Chart, Context, Contract, Secret
+from stackwright.core.merge import merge
+from stackwright.core.objects import CLOUD, DIGEST, annotation, label, owned
+from stackwright.core.plan import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, Object
+from stackwright.services.declaration import Certificate, Chart, Context, Contract, Secret
+from stackwright.services.values import merged_values
+
+AUTHORITY = "openstack-ca"
 
 
 def contract_object(seen: Observed, context: Context, contract: Contract) -> Object:
-    return owned(contract.kind, (context.namespace, context.name), seen.obj, contract.spec)
+    return owned(contract.kind, (context.namespace, contract.name or context.name), seen.obj, contract.spec)
 
 
 def generated_secret(seen: Observed, context: Context, secret: Secret) -> EnsureSecret:
-    return EnsureSecret((context.namespace, secret.name), seen.obj, secret.generated, secret.fixed, secret.templates)
+    key = (context.namespace, secret.name)
+    return EnsureSecret(
+        key,
+        seen.obj,
+        secret.generated,
+        secret.fixed,
+        secret.templates,
+        keypairs=secret.keypairs,
+        given=secret.given,
+    )
+
+
+def certificate_secret(seen: Observed, context: Context, wanted: Certificate) -> EnsureCertificate | GatherSecret:
+    """What makes the certificate true: a copy of the user's own one, or one that our authority issues."""
+    key, owner = (context.namespace, wanted.name), seen.obj["metadata"]["uid"]
+    if wanted.source:
+        versions = {name: _version(seen.secrets.get(name)) for name, _ in wanted.source.values()}
+        return GatherSecret(key, seen.obj, wanted.source, digest(dict(wanted.source), versions, owner))
+    made = digest(wanted.names, wanted.addresses, owner)
+    authority = (context.namespace, AUTHORITY)
+    return EnsureCertificate(key, authority, seen.obj, wanted.names, wanted.addresses, made)
 
 
 def sensitive_secret(seen: Observed, context: Context, chart: str) -> CopySecret:
@@ -38,22 +60,18 @@ def sensitive_secret(seen: Observed, context: Context, chart: str) -> CopySecret
 def bundle(seen: Observed, context: Context) -> Object:
     """The HelmBundle of the service. Raises MergeConflict with the level that is to blame."""
     releases = [
-        {"name": chart.release, "chart": chart.name, "values": chart_values(seen, context, chart)}
+        {"name": chart.release(context.name), "chart": chart.name, "values": chart_values(seen, context, chart)}
         for chart in seen.declared.charts
     ]
     name = f"openstack-{context.name}"
-    return owned(HelmBundle.KIND, (context.namespace, name), seen.obj, {"releases": releases})
+    cloud = label(seen.obj, CLOUD)  # who belongs to a cloud waits for its image pre-caching
+    labels = {CLOUD: cloud} if cloud else {}
+    return owned(HelmBundle.KIND, (context.namespace, name), seen.obj, {"releases": releases}, labels)
 
 
 def chart_values(seen: Observed, context: Context, chart: Chart) -> dict[str, Any]:
     """Base values, then each level of overrides; sensitive options are cut out and named by their Secret."""
-    values = merge(chart.values(context))
-    for override in context.spec.overrides:
-        clean, _ = cut(override.values.get(chart.name, {}), seen.declared.conf_files.get(chart.name))
-        try:
-            values = merge(values, clean)
-        except MergeConflict as conflict:
-            raise ValueError(f"{override.source}, chart {chart.name}: {conflict}") from None
+    values = merged_values(seen.declared, context, chart)
     if chart.name in seen.sensitive:
         secret = seen.secrets.get(secret_name(chart.name))
         carried = {"name": secret_name(chart.name), "digest": annotation(secret, DIGEST)}

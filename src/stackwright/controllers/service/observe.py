@@ -13,7 +13,7 @@ from pydantic import ValidationError
 
 from stackwright.api.errors import messages
 from stackwright.api.helmbundle import HelmBundle
-from stackwright.api.kinds import NODE, SECRET
+from stackwright.api.kinds import NODE, POD, SECRET
 from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.api.services import ServiceSpec
 from stackwright.core.objects import OWNER, owner_label
@@ -21,7 +21,7 @@ from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.sensitive import Sections, cut
 from stackwright.core.settings import Settings
-from stackwright.services.declaration import Context, Service
+from stackwright.services.declaration import PLACES, Context, NodeRef, Service
 
 
 @dataclass(frozen=True)
@@ -29,6 +29,7 @@ class Observed:
     """errors      what is wrong with the spec; nothing else is looked at then
     secrets     name → Secret or None, of all Secrets that the declaration or an override names
     nodes       all nodes of the cluster
+    pods        those of its charts, where the declaration wants to hear what they found out
     contracts   (kind, name) → object, of all contracts that this service owns
     """
 
@@ -43,6 +44,7 @@ class Observed:
     contracts: Mapping[tuple[str, str], Object] = field(default_factory=dict)
     bundle: Object | None = None
     nodes: tuple[Object, ...] = ()
+    pods: tuple[Object, ...] = ()
 
 
 async def observe(declared: Service, settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -54,13 +56,19 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         spec = ServiceSpec.model_validate(obj.get("spec") or {})
         if errors := _spec_errors(declared, spec):
             return replace(seen, errors=tuple(errors))
-        context = Context(key[1], key[0], spec, settings.images)
+        parsed, wrong = _settings(declared, spec)
+        if wrong:
+            return replace(seen, errors=wrong)
+        nodes = tuple(await reader.list(NODE))
+        context = Context(key[1], key[0], spec, settings.images, parsed, _labelled(nodes))
         sensitive = _sensitive(declared, spec)
     except ValidationError as error:
         return Observed(declared, settings, obj, now, errors=tuple(messages(error, ServiceSpec)))
     except ValueError as error:
         return Observed(declared, settings, obj, now, errors=(str(error),))
     names = {s.name for s in declared.secrets(context)} | {k.name for k in declared.keys(context)}
+    for certificate in declared.certificates(context):
+        names |= {certificate.name} | {name for name, _ in certificate.source.values()}
     for chart, sections in sensitive.items():
         names |= {secret_name(chart)} | {name for options in sections.values() for name, _ in options.values()}
     contracts = {}
@@ -76,9 +84,17 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         sensitive=sensitive,
         secrets={name: await reader.get(SECRET, (key[0], name)) for name in sorted(names)},
         contracts=contracts,
-        nodes=tuple(await reader.list(NODE)),
+        nodes=nodes,
+        pods=await _pods(declared, reader, key[0]),
         bundle=await reader.get(HelmBundle.KIND, (key[0], f"openstack-{key[1]}")),
     )
+
+
+async def _pods(declared: Service, reader: Reader, namespace: str) -> tuple[Object, ...]:
+    if declared.told is None:
+        return ()
+    found = [await reader.list(POD, namespace, {"application": chart.name}) for chart in declared.charts]
+    return tuple(pod for pods in found for pod in pods)
 
 
 def secret_name(chart: str) -> str:
@@ -106,19 +122,32 @@ def _mapping(value: Any) -> Mapping[Any, Any]:
     return value if isinstance(value, Mapping) else {}
 
 
+def _settings(declared: Service, spec: ServiceSpec) -> tuple[Any, tuple[str, ...]]:
+    """The service's own model of spec.settings, or what is wrong with them."""
+    try:
+        return declared.settings.model_validate(spec.settings), ()
+    except ValidationError as error:
+        return None, tuple(f"spec.settings.{text}" for text in messages(error, declared.settings))
+
+
+def _labelled(nodes: tuple[Object, ...]) -> dict[str, tuple[NodeRef, ...]]:
+    """The nodes of each label that places pods, by name."""
+    found = {}
+    for label, value in PLACES:
+        members = [node for node in nodes if (node["metadata"].get("labels") or {}).get(label) == value]
+        found[f"{label}={value}"] = tuple(sorted((_reference(node) for node in members), key=lambda ref: ref.name))
+    return found
+
+
+def _reference(node: Object) -> NodeRef:
+    addresses = {a["type"]: a["address"] for a in (node.get("status") or {}).get("addresses") or ()}
+    return NodeRef(node["metadata"]["name"], addresses.get("InternalIP", ""))
+
+
 def _spec_errors(declared: Service, spec: ServiceSpec) -> list[str]:
     """What the schema, which all services share, cannot tell."""
     charts = {chart.name for chart in declared.charts}
-    errors = [
-        f"spec.settings.{name}: unknown setting; allowed: {', '.join(sorted(declared.settings)) or 'none'}"
-        for name in spec.settings
-        if name not in declared.settings
-    ]
-    errors += [
-        f"spec.settings.{name}: must be of type {kind.__name__}"
-        for name, kind in declared.settings.items()
-        if not isinstance(spec.settings.get(name, kind()), kind)
-    ]
+    errors = []
     for index, override in enumerate(spec.overrides):
         for chart, values in override.values.items():
             where = f"spec.overrides[{index}].values.{chart}"

@@ -84,7 +84,8 @@ class MemoryBroker:
         _maybe_fail(self.fail, action.host)
         if action.absent:
             self.users.pop((action.host, action.username), None)
-            self.vhosts.discard((action.host, action.vhost))
+            if not action.keep_vhost:
+                self.vhosts.discard((action.host, action.vhost))
             return
         self.users[action.host, action.username] = password
         self.vhosts.add((action.host, action.vhost))

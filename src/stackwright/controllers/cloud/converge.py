@@ -1,0 +1,150 @@
+"""(spec of a cloud, its service objects) → Plan; for both kinds of objects that stand for a cloud. Pure.
+
+All service objects are written at once; each then waits for what it needs by itself and says so. The cloud is Ready
+when all of them are, and mirrors the worst of them until then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.api.deployment import OpenStackDeploymentSpec
+from stackwright.api.kinds import DAEMONSET
+from stackwright.controllers.cloud.objects import Refinement, Wanted, service_images, service_object, wanted_services
+from stackwright.controllers.cloud.observe import Observed
+from stackwright.core import precache
+from stackwright.core.conditions import (
+    PROGRESSING,
+    Condition,
+    blocked,
+    condition_type,
+    done,
+    find,
+    is_ready,
+    summary,
+    waiting,
+    why_not_ready,
+)
+from stackwright.core.objects import CLOUD, ensure, is_deleting, key_of, label
+from stackwright.core.plan import Action, Delete, Object, Plan
+from stackwright.services.registry import BY_KIND
+
+INFRASTRUCTURE = "infra"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """What another kind than OpenStackDeployment asks for beyond an OpenStackDeploymentSpec.
+
+    refine  what it adds to one service
+    paused  why only the infrastructure is made for now, None for all; services that are there already stay
+    gone    why a service object is deleted
+    """
+
+    refine: Callable[[Wanted], Refinement | None] = lambda wanted: None
+    paused: Condition | None = None
+    gone: str = "no longer in preset or features.services"
+
+
+def another(seen: Observed) -> Condition:
+    text = f"There is an older cloud here, {seen.others[0]}; use one a namespace and delete this one"
+    return blocked("Ready", "AnotherCloud", text)
+
+
+def stopped(condition: Condition) -> Plan:
+    progressing = Condition("Progressing", False, condition.reason, condition.message)
+    return Plan(conditions=(condition, progressing), status={"progress": "", "version": "", "services": {}})
+
+
+def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry()) -> Plan:
+    every = wanted_services(spec)
+    objects = [service_object(seen.obj, spec, each, entry.refine(each)) for each in every]
+    images, held = _images(seen, every, objects)
+    pairs = [
+        (each, thing)
+        for each, thing in zip(every, objects, strict=True)
+        if entry.paused is None or each.declared.group == INFRASTRUCTURE
+    ]
+    actions: list[Action] = [*images]
+    services: list[Condition] = []
+    states: dict[str, Any] = {}
+    for each, thing in pairs:
+        declared, current = each.declared, seen.services.get(each.key)
+        needed = ensure(declared.kind, thing, current)
+        actions += needed
+        services.append(_stage(each, current, changed=bool(needed)))
+        alone = each.name == declared.name
+        states[declared.service if alone else each.name] = _state(current)
+    actions += _surplus(seen, {each.key for each in every}, entry.gone)
+    rest = [held, *([entry.paused] if entry.paused else [])]
+    ready = sum(1 for stage in services if stage.status)
+    return Plan(
+        tuple(actions),
+        (*_summary([*services, *_nodes(seen.obj), *rest], entry.paused), *services, *rest),
+        {"progress": f"{ready}/{len(pairs)}", "version": spec.openstack_version, "services": states},
+    )
+
+
+def _summary(stages: list[Condition], paused: Condition | None) -> tuple[Condition, Condition]:
+    """Nothing goes on while nothing but the pause is left."""
+    ready, progressing = summary(stages)
+    if paused and ready.reason == paused.reason:
+        progressing = Condition(PROGRESSING, False, paused.reason, paused.message)
+    return ready, progressing
+
+
+def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tuple[list[Action], Condition]:
+    """The DaemonSet that brings the images of all services to the nodes before any release is touched."""
+    images: set[str] = set()
+    for each, thing in zip(wanted, desired, strict=True):
+        images |= service_images(each, thing, seen.settings.images)
+    holder = precache.daemonset(seen.obj, images, seen.settings.images.get("pause", "stackwright.local/pause:missing"))
+    needed = ensure(DAEMONSET, holder, seen.holder)
+    if needed:
+        return list(needed), waiting("Images", "The images that the nodes shall hold are being written", "Applying")
+    if lacking := precache.lacking(seen.holder, seen.nodes, images):
+        return [], waiting("Images", f"Waiting for {lacking}")
+    return [], done("Images")
+
+
+def _stage(wanted: Wanted, current: Object | None, *, changed: bool) -> Condition:
+    declared = wanted.declared
+    type_ = declared.kind.kind if wanted.name == declared.name else condition_type(wanted.name)
+    if changed or current is None:
+        return waiting(type_, f"{type_} is about to be brought up to date", "Applying")
+    if is_deleting(current):
+        return waiting(type_, f"Waiting for the old {type_} to be removed", "Deleting")
+    if is_ready(current):
+        return done(type_, reason="Ready")
+    entry = find(current) or {}
+    return Condition(type_, False, str(entry.get("reason") or "Waiting"), f"{type_}: {why_not_ready(current)}")
+
+
+def _state(current: Object | None) -> dict[str, str]:
+    status = (current or {}).get("status") or {}
+    ready = is_ready(current)
+    return {
+        "state": str(status.get("state") or "WAITING"),
+        "openstack_version": str(status.get("release") or ""),
+        "message": "" if ready else why_not_ready(current),
+    }
+
+
+def _surplus(seen: Observed, wanted: set[tuple[str, str]], why: str) -> list[Action]:
+    """Service objects of this cloud that it no longer wants."""
+    mine = seen.obj["metadata"]["name"]
+    return [
+        Delete(BY_KIND[kind].kind, key_of(found), why)
+        for (kind, name), found in sorted(seen.services.items())
+        if (kind, name) not in wanted and label(found, CLOUD) == mine and not is_deleting(found)
+    ]
+
+
+def _nodes(obj: Object) -> list[Condition]:
+    """The node controller's condition, when it is bad: a lost node explains what else is wrong."""
+    entry = find(obj, "Nodes")
+    if entry and entry["status"] == "False":
+        return [Condition("Nodes", False, str(entry["reason"]), str(entry["message"]))]
+    return []

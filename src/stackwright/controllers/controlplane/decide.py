@@ -1,0 +1,33 @@
+"""(OpenStackControlPlane, its service objects) → Plan. Pure."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from stackwright.api.controlplane import INFRASTRUCTURE_ONLY, NEEDS, STAGE, OpenStackControlPlaneSpec
+from stackwright.controllers.cloud.converge import Entry, another, converge, stopped
+from stackwright.controllers.cloud.observe import Observed
+from stackwright.controllers.controlplane.objects import deployment, refinement
+from stackwright.controllers.controlplane.validate import parse
+from stackwright.core.conditions import Condition, blocked, waiting
+from stackwright.core.objects import annotation, is_deleting
+from stackwright.core.plan import Plan
+
+
+def decide(seen: Observed) -> Plan:
+    if is_deleting(seen.obj):
+        return Plan()  # what it owns goes with it
+    if seen.others:
+        return stopped(another(seen))
+    spec, errors = parse(seen.obj)
+    if spec is None:
+        return stopped(blocked("Ready", "InvalidSpec", "; ".join(errors)))
+    paused = _paused(spec) if annotation(seen.obj, STAGE) == INFRASTRUCTURE_ONLY else None
+    entry = Entry(partial(refinement, spec), paused, "its section is gone or not enabled")
+    return converge(seen, deployment(spec), entry)
+
+
+def _paused(spec: OpenStackControlPlaneSpec) -> Condition:
+    held = ", ".join(name for name in NEEDS if spec.on(name)) or "nothing"
+    text = f"Annotation {STAGE}={INFRASTRUCTURE_ONLY} holds back {held}; remove it to go on"
+    return waiting("DeploymentStage", text, "Paused")

@@ -1,0 +1,129 @@
+"""Values of charts that the templates of an OpenStackControlPlane ask for, each with the field it comes from. Pure.
+
+Replicas are told only where they are not one: that is what size `single` has everywhere, and what the API server
+writes for whoever says nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+from stackwright.api import ini
+from stackwright.api.controlplane import OpenStackControlPlaneSpec
+from stackwright.api.controlplane_templates import RabbitTemplate
+from stackwright.controllers.cloud.objects import Wanted
+
+Level = tuple[str, dict[str, Any]]
+NOVA_COMPONENTS = {
+    "apiServiceTemplate": "api-osapi",
+    "metadataServiceTemplate": "api-metadata",
+    "schedulerServiceTemplate": "scheduler",
+    "cellTemplates.cell1.conductorServiceTemplate": "conductor",
+    "cellTemplates.cell1.noVNCProxyServiceTemplate": "novncproxy",
+}
+
+
+def levels(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> list[Level]:
+    """(field, chart → values) for one service object, in rising priority."""
+    return [(source, values) for source, values in LEVELS[wanted.declared.service](spec, wanted) if values]
+
+
+def _database(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+    if spec.galera is None:
+        return
+    template, where = spec.galera.templates.openstack, "spec.galera.templates.openstack"
+    yield _replicas(where, "mariadb", "server", template.replicas)
+    yield _volume(where, "mariadb", size=template.storage_request, class_name=template.storage_class)
+
+
+def _messaging(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+    for template, where in _bus(spec, wanted):
+        kept = template.persistence
+        path = f"{where}.persistence"
+        yield _volume(path, "rabbitmq", size=kept.storage, class_name=kept.storage_class_name)
+
+
+def _bus(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[tuple[RabbitTemplate, str]]:
+    """The template of one bus, and where it stands."""
+    if spec.rabbitmq is None:
+        return
+    name = "rabbitmq" if wanted.name == wanted.declared.name else "rabbitmq-cell1"
+    templates = {"rabbitmq": spec.rabbitmq.templates.rabbitmq, "rabbitmq-cell1": spec.rabbitmq.templates.rabbitmq_cell1}
+    if template := templates[name]:
+        yield template, f"spec.rabbitmq.templates.{name}"
+
+
+def _nothing(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+    return ()
+
+
+def _identity(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+    if spec.keystone:
+        yield _replicas("spec.keystone.template", "keystone", "api", spec.keystone.template.replicas)
+        yield from _options("spec.keystone.template", "keystone", spec.keystone.template.custom_service_config)
+
+
+def _image(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+    if spec.glance:
+        where, template = "spec.glance.template", spec.glance.template
+        api = template.glance_apis.default
+        yield _replicas(f"{where}.glanceAPIs.default", "glance", "api", api.replicas)
+        yield from _options(where, "glance", template.custom_service_config)
+        yield from _options(f"{where}.glanceAPIs.default", "glance", api.custom_service_config)
+
+
+def _placement(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+    if spec.placement:
+        yield _replicas("spec.placement.template", "placement", "api", spec.placement.template.replicas)
+        yield from _options("spec.placement.template", "placement", spec.placement.template.custom_service_config)
+
+
+def _networking(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+    if spec.neutron:
+        yield _replicas("spec.neutron.template", "neutron", "server", spec.neutron.template.replicas)
+        yield from _options("spec.neutron.template", "neutron", spec.neutron.template.custom_service_config)
+
+
+def _compute(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+    for path, program in spec.nova.template.programs().items() if spec.nova else ():
+        where = f"spec.nova.template.{path}"
+        yield _replicas(where, "nova", NOVA_COMPONENTS[path], program.replicas)
+        yield from _options(where, "nova", program.custom_service_config)
+
+
+def _dashboard(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Level]:
+    if spec.horizon:
+        yield _replicas("spec.horizon.template", "horizon", "horizon", spec.horizon.template.replicas)
+
+
+LEVELS: dict[str, Callable[[OpenStackControlPlaneSpec, Wanted], Iterable[Level]]] = {
+    "database": _database,
+    "messaging": _messaging,
+    "memcached": _nothing,
+    "identity": _identity,
+    "image": _image,
+    "placement": _placement,
+    "networking": _networking,
+    "compute": _compute,
+    "dashboard": _dashboard,
+}
+
+
+def _replicas(where: str, chart: str, component: str, count: int) -> Level:
+    values = {chart: {"pod": {"replicas": {component: count}}}} if count != 1 else {}
+    return f"{where}.replicas", values
+
+
+def _volume(where: str, chart: str, **wanted: str | None) -> Level:
+    found = {name: value for name, value in wanted.items() if value}
+    return where, {chart: {"volume": found}} if found else {}
+
+
+def _options(where: str, chart: str, text: str) -> Iterable[Level]:
+    """Of one file whose name is the chart's. The first level takes away what is below, of whatever shape it is."""
+    if found := ini.sections(text):
+        source = f"{where}.customServiceConfig"
+        none = {section: dict.fromkeys(options) for section, options in found.items()}
+        yield source, {chart: {"conf": {chart: none}}}
+        yield source, {chart: {"conf": {chart: found}}}

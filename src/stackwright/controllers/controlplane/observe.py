@@ -1,0 +1,13 @@
+"""What the control plane controller sees: what the cloud controller sees, of the other kind."""
+
+from __future__ import annotations
+
+from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.controllers.cloud.observe import Observed, look
+from stackwright.core.plan import Key
+from stackwright.core.ports import Reader
+from stackwright.core.settings import Settings
+
+
+async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
+    return await look(OpenStackControlPlane.KIND, settings, reader, key)

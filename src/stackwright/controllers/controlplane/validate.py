@@ -1,0 +1,23 @@
+"""A user's OpenStackControlPlane, checked in full: at admission and again before each decision. Pure."""
+
+from __future__ import annotations
+
+from pydantic import ValidationError
+
+from stackwright.api.controlplane import INFRASTRUCTURE_ONLY, STAGE, OpenStackControlPlaneSpec
+from stackwright.api.errors import messages
+from stackwright.core.plan import Object
+
+
+def parse(obj: Object) -> tuple[OpenStackControlPlaneSpec | None, list[str]]:
+    """The spec, or all that is wrong with it."""
+    notes = (obj.get("metadata") or {}).get("annotations")
+    stage = notes.get(STAGE, "") if isinstance(notes, dict) else ""
+    errors = []
+    if stage not in ("", INFRASTRUCTURE_ONLY):
+        errors = [f"metadata.annotations.{STAGE}: {stage!r} is not allowed; allowed: {INFRASTRUCTURE_ONLY}"]
+    try:
+        spec = OpenStackControlPlaneSpec.model_validate(obj.get("spec") or {})
+    except ValidationError as error:
+        return None, [*errors, *messages(error, OpenStackControlPlaneSpec)]
+    return (None, errors) if errors else (spec, [])

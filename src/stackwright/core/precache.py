@@ -1,0 +1,82 @@
+"""Image pre-caching: one pod a node that holds every image of the cloud, so that no replaced pod waits for a pull.
+
+The pod names the images as image volumes and mounts none: kubelet fetches them before it starts the pod, side by side,
+and no process of theirs ever runs. A release is touched only when its images are on all nodes that answer. Pure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from stackwright.api.kinds import DAEMONSET
+from stackwright.core.objects import generation, owned
+from stackwright.core.plan import Object
+
+NAME = "image-precaching"
+LABELS = {"application": NAME, "component": "images"}
+NODE_LABELS = ("openstack-control-plane", "openstack-compute-node", "openvswitch", "openstack-gateway")
+
+
+def daemonset(cloud: Object, images: Iterable[str], holder: str) -> Object:
+    """The DaemonSet for a set of images; `holder` is the image of a process that only waits."""
+    places = [{"matchExpressions": [{"key": label, "operator": "In", "values": ["enabled"]}]} for label in NODE_LABELS]
+    volumes = [
+        {"name": f"image-{index}", "image": {"reference": image, "pullPolicy": "IfNotPresent"}}
+        for index, image in enumerate(sorted(images))
+    ]
+    none = {"capabilities": {"drop": ["ALL"]}, "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True}
+    pod = {
+        "affinity": {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": places}}},
+        "automountServiceAccountToken": False,
+        "terminationGracePeriodSeconds": 0,
+        "securityContext": {
+            "runAsNonRoot": True,
+            "runAsUser": 65535,
+            "runAsGroup": 65535,
+            "seccompProfile": {"type": "RuntimeDefault"},
+        },
+        "containers": [{"name": "holder", "image": holder, "imagePullPolicy": "IfNotPresent", "securityContext": none}],
+        "volumes": volumes,
+    }
+    spec = {
+        "selector": {"matchLabels": LABELS},
+        # All nodes at once: nobody is served by these pods, and everybody waits for them.
+        "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
+        "template": {"metadata": {"labels": LABELS}, "spec": pod},
+    }
+    return owned(DAEMONSET, (cloud["metadata"]["namespace"], NAME), cloud, spec, LABELS)
+
+
+def lacking(holder: Object | None, nodes: Iterable[Object], images: Iterable[str]) -> str:
+    """What is still awaited before pods with these images may be made, or nothing. Nodes that are away do not count."""
+    if holder is None:
+        return f"DaemonSet {NAME}: it does not exist"
+    held = {str((volume.get("image") or {}).get("reference")) for volume in _pod(holder).get("volumes") or ()}
+    if missing := sorted(set(images) - held):
+        return f"DaemonSet {NAME} to name {', '.join(missing)}"
+    status = holder.get("status") or {}
+    wanted = sum(1 for node in nodes if _counts(node))
+    current = (status.get("observedGeneration") or 0) >= generation(holder)
+    there = min(status.get("updatedNumberScheduled") or 0, status.get("numberReady") or 0) if current else 0
+    if there < wanted:
+        return f"images on {wanted - there} of {wanted} nodes (DaemonSet {NAME})"
+    return ""
+
+
+def images_of(values: Mapping[str, Any]) -> set[str]:
+    """The images that a chart's values name."""
+    tags = (values.get("images") or {}).get("tags") or {}
+    return {str(image) for image in tags.values() if image}
+
+
+def _pod(holder: Object) -> dict[str, Any]:
+    found: dict[str, Any] = ((holder.get("spec") or {}).get("template") or {}).get("spec") or {}
+    return found
+
+
+def _counts(node: Object) -> bool:
+    labels = node["metadata"].get("labels") or {}
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+    return ready and any(labels.get(label) == "enabled" for label in NODE_LABELS)

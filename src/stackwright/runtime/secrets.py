@@ -1,0 +1,140 @@
+"""The Secrets that the operator writes: generated, rotated, gathered from others, certificates.
+
+No value of a Secret is ever in a plan: it is made, or read and copied, here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import math
+import string
+from typing import Any
+
+from stackwright.api.kinds import SECRET
+from stackwright.core import fernet
+from stackwright.core.objects import DIGEST, EXPIRES, MANAGED, OWNER, owner_label, owner_reference
+from stackwright.core.plan import (
+    CopySecret,
+    EnsureCertificate,
+    EnsureSecret,
+    GatherSecret,
+    Key,
+    Object,
+    RotateKeys,
+    SecretWrite,
+)
+from stackwright.core.ports import NotYet, Ports, secret_data
+from stackwright.runtime import x509
+
+
+class _Texts(string.Formatter):
+    """Templates in which {field!j} is a field as JSON has it, and so YAML too: what users chose may be any text."""
+
+    def convert_field(self, value: Any, conversion: Any) -> Any:
+        return json.dumps(value) if conversion == "j" else super().convert_field(value, conversion)
+
+
+_TEXTS = _Texts()
+
+
+async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
+    match action:
+        case EnsureSecret():
+            await _ensure(action, ports, manager)
+        case RotateKeys():
+            await _rotate(action, ports, manager)
+        case CopySecret():
+            await _copy(action, ports, manager)
+        case GatherSecret():
+            await _gather(action, ports, manager)
+        case EnsureCertificate():
+            await _certify(action, ports, manager)
+
+
+async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
+    """What is there stays: a password is made once, and one that a user put there first is taken over."""
+    old = secret_data(await ports.cluster.get(SECRET, action.key))
+    fields: dict[str, Any] = dict(action.fixed)
+    for name in action.generated:
+        fields[name] = old.get(name) or await _chosen(action, name, ports) or ports.entropy.password()
+    for name in action.keypairs:
+        pair = (old.get(name), old.get(f"{name}.pub"))
+        fields[name], fields[f"{name}.pub"] = pair if all(pair) else x509.ssh_keypair()
+    data = {**fields, **{name: _TEXTS.format(text, **fields) for name, text in action.templates.items()}}
+    obj = _secret(action.key, action.owner, data, {DIGEST: action.digest}, dict(action.labels))
+    await ports.cluster.apply(SECRET, obj, manager)
+
+
+async def _chosen(action: EnsureSecret, name: str, ports: Ports) -> str:
+    """What a user chose for a generated field, if one did."""
+    if name not in action.given:
+        return ""
+    secret, key = action.given[name]
+    return await _value((action.key[0], secret), key, ports)
+
+
+async def _rotate(action: RotateKeys, ports: Ports, manager: str) -> None:
+    old = secret_data(await ports.cluster.get(SECRET, action.key))
+    fresh = ports.entropy.fernet_key
+    keys = fernet.rotate(old, fresh(), action.max_active) if old else fernet.start(fresh(), fresh())
+    obj = _secret(action.key, action.owner, keys, {fernet.ROTATED: str(math.ceil(ports.clock.now()))})
+    await ports.cluster.apply(SECRET, obj, manager)
+
+
+async def _copy(action: CopySecret, ports: Ports, manager: str) -> None:
+    """An oslo.config snippet of options whose values are in other Secrets."""
+    lines = []
+    for section in sorted(action.sections):
+        lines.append(f"[{section}]")
+        for option, (name, key) in sorted(action.sections[section].items()):
+            lines.append(f"{option} = {await _value((action.key[0], name), key, ports)}")
+    data = {action.field: "\n".join(lines) + "\n"}
+    await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
+
+
+async def _gather(action: GatherSecret, ports: Ports, manager: str) -> None:
+    namespace = action.key[0]
+    data = {field: await _value((namespace, name), key, ports) for field, (name, key) in action.fields.items()}
+    await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
+
+
+async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> None:
+    """The authority belongs to nobody: clients trust it longer than any service object lives."""
+    now = ports.clock.now()
+    issuer = secret_data(await ports.cluster.get(SECRET, action.authority))
+    if not issuer.get("ca.key"):
+        issuer = x509.authority(f"Stackwright {action.authority[0]}", now)
+        await ports.cluster.apply(SECRET, _secret(action.authority, None, issuer, {}), manager)
+    made, end = x509.issue(issuer, action.names, action.addresses, now)
+    notes = {DIGEST: action.digest, EXPIRES: str(int(end))}
+    await ports.cluster.apply(SECRET, _secret(action.key, action.owner, made, notes), manager)
+
+
+async def _value(secret: Key, key: str, ports: Ports) -> str:
+    value = secret_data(await ports.cluster.get(SECRET, secret)).get(key)
+    if value is None:
+        raise NotYet(f"Waiting for key {key} of Secret {'/'.join(secret)}")
+    return value
+
+
+def _secret(
+    key: Key,
+    owner: Object | None,
+    data: dict[str, str],
+    notes: dict[str, str],
+    labels: dict[str, str] | None = None,
+) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {
+            "namespace": key[0],
+            "name": key[1],
+            "labels": {**MANAGED, **({OWNER: owner_label(owner)} if owner else {}), **(labels or {})},
+            "annotations": notes,
+            **({"ownerReferences": [owner_reference(owner)]} if owner else {}),
+        },
+        "type": "Opaque",
+        "data": {name: base64.b64encode(value.encode()).decode() for name, value in data.items()},
+    }

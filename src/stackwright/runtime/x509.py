@@ -1,0 +1,104 @@
+"""Keys and certificates that the operator makes: an authority, what it issues, and SSH key pairs. PEM throughout."""
+
+from __future__ import annotations
+
+import datetime
+import ipaddress
+from collections.abc import Mapping, Sequence
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+AUTHORITY_LIFE = datetime.timedelta(days=3650)
+LIFE = datetime.timedelta(days=365)
+EARLIER = datetime.timedelta(minutes=5)  # clocks differ
+
+
+def authority(name: str, now: float, life: datetime.timedelta = AUTHORITY_LIFE) -> dict[str, str]:
+    """A new authority: ca.crt, ca.key."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = _named(name)
+    builder = _builder(subject, subject, key, now, life)
+    builder = builder.add_extension(x509.BasicConstraints(True, 0), critical=True)
+    builder = builder.add_extension(_usage(signs=True), critical=True)
+    builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
+    return {"ca.crt": _pem(builder.sign(key, hashes.SHA256())), "ca.key": _key(key)}
+
+
+def issue(
+    issuer: Mapping[str, str], names: Sequence[str], addresses: Sequence[str], now: float
+) -> tuple[dict[str, str], float]:
+    """A certificate for servers and clients of these names: tls.crt, tls.key, ca.crt; and when it ends."""
+    ca = x509.load_pem_x509_certificate(issuer["ca.crt"].encode())
+    ca_key = serialization.load_pem_private_key(issuer["ca.key"].encode(), None)
+    if not isinstance(ca_key, ec.EllipticCurvePrivateKey):
+        raise ValueError("the authority's key is not an elliptic curve key")
+    key = ec.generate_private_key(ec.SECP256R1())
+    alternatives: list[x509.GeneralName] = [x509.DNSName(name) for name in names]
+    alternatives += [x509.IPAddress(ipaddress.ip_address(address)) for address in addresses]
+    builder = _builder(_named((*names, *addresses)[0]), ca.subject, key, now, LIFE)
+    builder = builder.add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
+    builder = builder.add_extension(x509.BasicConstraints(False, None), critical=True)
+    builder = builder.add_extension(_usage(signs=False), critical=True)
+    both = [ExtendedKeyUsageOID.SERVER_AUTH, ExtendedKeyUsageOID.CLIENT_AUTH]
+    builder = builder.add_extension(x509.ExtendedKeyUsage(both), critical=False)
+    identifier = x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key())
+    builder = builder.add_extension(identifier, critical=False)
+    made = {"tls.crt": _pem(builder.sign(ca_key, hashes.SHA256())), "tls.key": _key(key), "ca.crt": issuer["ca.crt"]}
+    return made, (min(ca.not_valid_after_utc, _time(now) + LIFE)).timestamp()
+
+
+def ssh_keypair() -> tuple[str, str]:
+    """A new ed25519 key pair as OpenSSH writes it: private, public."""
+    key = ed25519.Ed25519PrivateKey.generate()
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
+    )
+    public = key.public_key().public_bytes(serialization.Encoding.OpenSSH, serialization.PublicFormat.OpenSSH)
+    return private.decode(), public.decode() + "\n"
+
+
+def ends(pem: str) -> float:
+    """When a certificate ends, in seconds since the epoch."""
+    return x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc.timestamp()
+
+
+def _named(name: str) -> x509.Name:
+    return x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name[:64])])
+
+
+def _time(now: float) -> datetime.datetime:
+    return datetime.datetime.fromtimestamp(now, datetime.UTC)
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: float, life: datetime.timedelta
+) -> x509.CertificateBuilder:
+    builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key.public_key())
+    builder = builder.serial_number(x509.random_serial_number())
+    return builder.not_valid_before(_time(now) - EARLIER).not_valid_after(_time(now) + life)
+
+
+def _usage(*, signs: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not signs,
+        key_cert_sign=signs,
+        crl_sign=signs,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _pem(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def _key(key: ec.EllipticCurvePrivateKey) -> str:
+    kind = serialization.PrivateFormat.PKCS8
+    return key.private_bytes(serialization.Encoding.PEM, kind, serialization.NoEncryption()).decode()

@@ -1,0 +1,92 @@
+"""Who may speak to whom inside a cloud: the one table that network policies are made of. Pure.
+
+A pod that the table names takes only what the table lists; replies and probes of its own node are always let through.
+Pods in their node's network have the node's address, so they stand here as the label of their nodes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.services.declaration import COMPUTE, GATEWAY, OPENVSWITCH, Context
+
+OPERATOR = "operator"
+Source = str | tuple[str, str]
+"""An application, a node label for pods in their node's network, or the operator."""
+
+APIS: tuple[Source, ...] = ("keystone", "glance", "placement", "nova", "neutron", "horizon", "keystoneclient")
+AGENTS: tuple[Source, ...] = (OPENVSWITCH, GATEWAY, COMPUTE)
+INGRESS: Source = "ingress"
+
+
+@dataclass(frozen=True)
+class Connection:
+    """To pods of one component, on some TCP ports, from these."""
+
+    application: str
+    component: str
+    ports: tuple[int, ...]
+    sources: tuple[Source, ...]
+
+
+_DATABASE_USERS: tuple[Source, ...] = ("keystone", "glance", "placement", "nova", "neutron")
+CONNECTIONS = (
+    Connection("mariadb", "server", (3306,), (*_DATABASE_USERS, OPERATOR)),
+    Connection("mariadb", "server", (3306, 4444, 4567, 4568), ("mariadb",)),
+    Connection("rabbitmq", "server", (5672,), ("keystone", "glance", "nova", "neutron", *AGENTS)),
+    Connection("rabbitmq", "server", (15672,), (OPERATOR,)),
+    Connection("memcached", "server", (11211,), APIS),
+    Connection("keystone", "api", (5000,), (*APIS, *AGENTS, INGRESS, OPERATOR)),
+    Connection("glance", "api", (9292,), ("nova", "horizon", "keystoneclient", COMPUTE, INGRESS)),
+    Connection("placement", "api", (8778,), ("nova", "neutron", "keystoneclient", COMPUTE, INGRESS)),
+    Connection("nova", "api-osapi", (8774,), ("neutron", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)),
+    Connection("nova", "api-metadata", (8775,), (GATEWAY, COMPUTE)),
+    Connection("nova", "novncproxy", (6080,), (INGRESS,)),
+    Connection("neutron", "server", (9696,), ("nova", "neutron", "horizon", "keystoneclient", COMPUTE, INGRESS)),
+    Connection("horizon", "horizon", (8080,), (INGRESS,)),
+    # Nobody calls these: they only call others.
+    *(
+        Connection(application, component, (), ())
+        for application, component in (
+            ("nova", "conductor"),
+            ("nova", "scheduler"),
+            ("neutron", "rpc-server"),
+            ("neutron", "periodic-workers"),
+            ("keystoneclient", "client"),
+        )
+    ),
+)
+
+
+def policies(context: Context, chart: str) -> dict[str, Any]:
+    """Component → rules of its NetworkPolicy, in the form of Kubernetes, for the pods of a chart."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for connection in CONNECTIONS:
+        if connection.application != chart:
+            continue
+        rules = found.setdefault(connection.component, [])
+        peers = _peers(context, connection.sources)
+        if peers:
+            ports = [{"port": port, "protocol": "TCP"} for port in connection.ports]
+            rules.append({"from": peers, "ports": ports})
+    return found
+
+
+def _peers(context: Context, sources: Iterable[Source]) -> list[dict[str, Any]]:
+    peers: list[dict[str, Any]] = []
+    addresses: set[str] = set()
+    for source in sources:
+        if isinstance(source, tuple):
+            addresses |= {node.address for node in context.labelled(source) if node.address}
+        elif source == OPERATOR:
+            where = {"matchLabels": {"application": "stackwright"}}
+            peers.append({"namespaceSelector": {}, "podSelector": where})
+        else:
+            peers.append({"podSelector": {"matchLabels": {"application": source}}})
+    return peers + [{"ipBlock": {"cidr": f"{address}/{_bits(address)}"}} for address in sorted(addresses)]
+
+
+def _bits(address: str) -> int:
+    return 128 if ":" in address else 32

@@ -1,0 +1,106 @@
+"""What OpenStack services ask of others, and the values they have in common. Pure.
+
+Each function makes one contract in the form nearly all services need it. A contract that does not gate is asked for at
+once, its Secret too, so that a service is installed while Keystone and the buses still start.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.api.contracts import DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.api.services import Keystone, MariaDB, RabbitMQ
+from stackwright.services.declaration import INGRESS_CLASS, PUBLIC_TLS, Context, Contract, Values
+from stackwright.services.memcached import servers
+
+NOTIFICATION_BUS = "rabbitmq"
+
+
+def notifications(name: str) -> Contract:
+    """A user on the notification bus, which all services share."""
+    return Contract(
+        "Notifications",
+        MessagingAccount.KIND,
+        NOTIFICATION_BUS,
+        RabbitMQ.KIND,
+        {
+            "instance": NOTIFICATION_BUS,
+            "vhost": "notifications",
+            "sharedVhost": True,
+            "username": name,
+            "secretName": f"{name}-notifications",
+        },
+        name=f"{name}-notifications",
+        gates=False,
+    )
+
+
+def database(name: str, **more: Any) -> Contract:
+    """A database and a user of that name; `more` are fields of a DatabaseAccountSpec."""
+    spec = {"instance": "mariadb", "database": name.replace("-", "_"), "username": name.replace("-", "_")}
+    spec |= {"secretName": f"{name}-database", **more}
+    return Contract("Database", DatabaseAccount.KIND, "mariadb", MariaDB.KIND, spec, name=name)
+
+
+def messaging(name: str, instance: str) -> Contract:
+    """A virtual host and a user of that name on a bus."""
+    spec = {"instance": instance, "vhost": name, "username": name, "secretName": f"{name}-messaging"}
+    return Contract("Messaging", MessagingAccount.KIND, instance, RabbitMQ.KIND, spec, name=name, gates=False)
+
+
+@dataclass(frozen=True)
+class Endpoint:
+    """A service in the catalog: its type, its URLs, and the sections in which its user logs in elsewhere."""
+
+    type: str
+    internal: str
+    public: str
+    description: str
+    sections: tuple[str, ...] = ()
+
+
+def identity(context: Context, endpoint: Endpoint) -> Contract:
+    """Service, endpoints and user of this service in Keystone; the Secret is <name>-keystone."""
+    name = context.name
+    spec = {
+        "instance": "keystone",
+        "serviceName": name,
+        "serviceType": endpoint.type,
+        "description": endpoint.description,
+        "region": context.spec.region,
+        "endpoints": {"internal": endpoint.internal, "public": endpoint.public},
+        "username": name,
+        "sections": list(endpoint.sections),
+        "secretName": f"{name}-keystone",
+    }
+    return Contract("Identity", KeystoneService.KIND, "keystone", Keystone.KIND, spec, gates=False)
+
+
+def ingress_values(context: Context) -> Values:
+    """`network.ingress` of a chart with public endpoints."""
+    return {
+        "ingress": {
+            "enabled": context.settings.ingress,
+            "class_name": INGRESS_CLASS,
+            "domain": context.spec.public_domain,
+            "tls_secret": PUBLIC_TLS,
+        }
+    }
+
+
+def api_conf(context: Context) -> Values:
+    """Sections of oslo.config that every API has: whom it trusts, what it caches, where it tells what it did."""
+    return {
+        "DEFAULT": {"debug": context.spec.log_level == "DEBUG"},
+        "keystone_authtoken": {
+            "service_token_roles": "service",
+            "service_token_roles_required": True,
+            "memcached_servers": servers(context.spec, context.namespace),
+            "memcache_use_advanced_pool": True,
+        },
+        # Nobody waits for the notification bus: with it down, retries would hold up each request.
+        "oslo_messaging_notifications": {"driver": "messagingv2", "retry": 0},
+        "oslo_middleware": {"enable_proxy_headers_parsing": True},
+        "oslo_policy": {"enforce_scope": True, "enforce_new_defaults": True},
+    }

@@ -1,0 +1,24 @@
+"""The values of a chart: what the declaration builds, and over it each level of overrides. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackwright.core.merge import MergeConflict, merge
+from stackwright.core.sensitive import cut
+from stackwright.services.connections import policies
+from stackwright.services.declaration import Chart, Context, Service
+
+
+def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str, Any]:
+    """Without what only a Secret may hold. Raises ValueError with the level that is to blame."""
+    values = merge(chart.values(context))
+    if context.settings.network_policies and (rules := policies(context, chart.name)):
+        values = merge(values, {"network": {"policies": rules}})
+    for override in context.spec.overrides:
+        clean, _ = cut(override.values.get(chart.name, {}), declared.conf_files.get(chart.name))
+        try:
+            values = merge(values, clean)
+        except MergeConflict as conflict:
+            raise ValueError(f"{override.source}, chart {chart.name}: {conflict}") from None
+    return values
