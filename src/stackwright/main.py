@@ -114,7 +114,7 @@ def _queue() -> KeyedQueue[Item]:
 
 async def operate(options: Options) -> None:
     """Run the operator until it is told to stop."""
-    from stackwright.controllers.cloud.validate import parse
+    from stackwright.controllers.validate import errors_of
     from stackwright.runtime.certificate import install
 
     logs.configure(options.log_level)
@@ -125,7 +125,7 @@ async def operate(options: Options) -> None:
         webhook = None
         if options.webhook_port:
             certificate = await install(cluster, options.namespace, Path(folder))
-            webhook = Webhook(options.webhook_port, *certificate, check=lambda obj: parse(obj)[1])
+            webhook = Webhook(options.webhook_port, *certificate, check=errors_of)
         await _serve(runtime(cluster, options), KopfSource(options.health_port, webhook, options.kubeconfig))
 
 

@@ -45,7 +45,7 @@ def test_all_errors_of_all_documents_at_once(tmp_path: Path) -> None:
 
 def test_an_unknown_kind_names_the_known_ones(tmp_path: Path) -> None:
     [line] = errors(tmp_path, "kind: Pod\n")
-    assert "unknown kind 'Pod'; allowed: OpenStackDeployment, HelmBundle" in line
+    assert "unknown kind 'Pod'; allowed: OpenStackDeployment, OpenStackControlPlane, HelmBundle" in line
 
 
 @pytest.mark.parametrize(

@@ -62,3 +62,16 @@ async def test_the_client_pod_must_be_ready() -> None:
         await client_pod(cluster(pod("c", "keystoneclient", "c", ready=False)), "openstack")
     with pytest.raises(CliError, match="HelmBundle openstack/openstack-keystone: it does not exist"):
         await client_pod(cluster(), "openstack")
+
+
+async def test_pods_of_one_part_of_a_service_and_of_a_broker() -> None:
+    compute, broker = pod("nova-compute-x", "nova", "c"), pod("nova-rabbitmq-0", "nova-rabbitmq", "r")
+    compute["metadata"]["labels"]["component"] = "compute"
+    there = cluster(compute, pod("nova-api-x", "nova", "a"), broker, pod("libvirt-x", "libvirt", "l"))
+
+    async def names(what: str) -> list[str]:
+        return [each["metadata"]["name"] for each in await find_pods(there, what, "openstack")]
+
+    assert await names("nova-compute") == ["nova-compute-x"]
+    assert await names("nova-rabbitmq") == ["nova-rabbitmq-0"]
+    assert await names("nova") == ["nova-api-x", "nova-compute-x"]

@@ -58,6 +58,7 @@ def import_images(names: Names = None) -> None:
     from stackwright.cli.ui.progress import progress
     from stackwright.local import store
     from stackwright.local.config import LocalCluster
+    from stackwright.local.images import for_nodes
     from stackwright.local.steps.context import remembered_nodes
 
     images = _ensure(names)
@@ -67,7 +68,7 @@ def import_images(names: Names = None) -> None:
         typer.echo("No node is running; `stackwright up` starts them, with these images.", err=True)
         raise typer.Exit(1)
     with explained(RESUME), progress()(f"Load images into {len(nodes)} nodes"):
-        imported = store.load(images, nodes, cluster)
+        imported = store.load(for_nodes(images), nodes, cluster)
     typer.echo("\n".join(imported) or "Every node has them already.")
 
 

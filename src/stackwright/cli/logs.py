@@ -46,12 +46,14 @@ def logs(
 ) -> None:
     """Show the logs of a service, of the operator, or of a pod.
 
-    A service is named as in an OpenStackDeployment (identity) or as its program (keystone). Each line begins with its
-    pod, when there are several.
+    A service is named as in an OpenStackDeployment (identity), as its program (keystone), or with one of its parts
+    (nova-compute). Each line begins with its pod, when there are several.
 
     For example:
 
       stackwright logs keystone -f
+
+      stackwright logs nova-compute
 
       stackwright logs operator --tail 20
 
@@ -98,12 +100,19 @@ async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
 
     every = await reader.list(POD, namespace)
     names = _applications(what)
-    found = [pod for pod in every if label(pod, "application") in names or pod["metadata"]["name"] == what]
+    found = [pod for pod in every if label(pod, "application") in names or what in (pod["metadata"]["name"], full(pod))]
     if not found:
         known = sorted({name for pod in every if (name := label(pod, "application"))})
         there = f"there are pods of: {', '.join(known)}" if known else "there are none"
         raise CliError(f"There is no pod of {what} in namespace {namespace}; {there}")
     return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
+
+
+def full(pod: Object) -> str:
+    """Application and component in one word, as its workload is called: nova-compute."""
+    from stackwright.core.objects import label
+
+    return f"{label(pod, 'application')}-{label(pod, 'component')}"
 
 
 def _applications(what: str) -> set[str]:

@@ -10,7 +10,7 @@ from typing import Any
 
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
-from stackwright.api.registry import BY_KIND
+from stackwright.api.registry import BY_KIND, CLOUD_KINDS
 
 # The field manager of a user: as `kubectl apply --server-side`, so that the two can take turns on one object.
 MANAGER = "kubectl"
@@ -131,13 +131,14 @@ def _spec_errors(document: Object, name: str) -> list[str]:
     from pydantic import ValidationError
 
     from stackwright.api.errors import messages
-    from stackwright.controllers.cloud.validate import parse
+    from stackwright.controllers.validate import errors_of
 
     spec = {} if document.get("spec") is None else document["spec"]
     if not isinstance(spec, dict):
         return ["spec: is not a mapping"]
-    if name == "OpenStackDeployment":
-        return parse({**document, "spec": spec})[1]
+    if BY_KIND[name] in CLOUD_KINDS:
+        meta = document.get("metadata")
+        return errors_of({**document, "metadata": meta if isinstance(meta, dict) else {}, "spec": spec})
     model: Any = BY_KIND[name].model_fields["spec"].annotation
     try:
         model.model_validate(spec)

@@ -19,13 +19,16 @@ from stackwright.core.plan import (
     Apply,
     CopySecret,
     Delete,
+    EnsureCertificate,
     EnsureSecret,
     Finalizer,
+    GatherSecret,
     HelmUninstall,
     HelmUpgrade,
     Key,
     Object,
     RotateKeys,
+    SecretWrite,
 )
 from stackwright.simulate import Step
 
@@ -121,7 +124,7 @@ def _entry(step: Step, background: Background) -> Entry:
             return _upgrade(action, background)
         case HelmUninstall():
             return Entry(DELETE, "helm", f"release {action.target}", f"for {step.about}")
-        case EnsureSecret() | RotateKeys() | CopySecret():
+        case EnsureSecret() | RotateKeys() | CopySecret() | GatherSecret() | EnsureCertificate():
             return _secret(step, action, background)
         case _:
             assert action is not None
@@ -194,13 +197,17 @@ def _touches(node: Any, path: Path) -> bool:
     return True
 
 
-def _secret(step: Step, action: EnsureSecret | RotateKeys | CopySecret, background: Background) -> Entry:
+def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
     exists = action.key in background.secrets
     background.secrets.add(action.key)
     if isinstance(action, EnsureSecret):
         made = f"{', '.join(action.generated)} generated" if not exists else "what is generated stays"
     elif isinstance(action, RotateKeys):
         made = "the next turn of its keys" if exists else "keys generated"
+    elif isinstance(action, EnsureCertificate):
+        made = f"issued for {', '.join((*action.names, *action.addresses))}"
+    elif isinstance(action, GatherSecret):
+        made = f"from Secret {', '.join(sorted({name for name, _ in action.fields.values()}))}"
     else:
         names = sorted({name for options in action.sections.values() for name, _ in options.values()})
         made = f"sensitive options from Secret {', '.join(names)}"

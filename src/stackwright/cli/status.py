@@ -6,7 +6,7 @@ import asyncio
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -17,6 +17,7 @@ from stackwright.cli.output import Format, FormatOption
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes import KubernetesCluster
+    from stackwright.adapters.public_api import Live
     from stackwright.cli.ui.tree import Node
 
 EVERY = 2.0
@@ -39,6 +40,8 @@ def status(
     kubeconfig: KubeconfigOption = None,
 ) -> None:
     """Show the state of the clouds, from the cloud down to its pods, and of the local cluster.
+
+    A cloud with public endpoints also tells how fast they answer, and which agents and compute services report to it.
 
     ✓ ready, … in progress, ✗ blocked: somebody must act; the text says how. The time is since the state last changed.
 
@@ -71,20 +74,27 @@ class Answer:
     operator: Node | None
     local: dict[str, Any] | None
     hint: str = ""
+    live: Live | None = None
 
     def as_dict(self) -> dict[str, Any]:
         return {
             "clouds": [node.as_dict() for node in self.clouds],
             "operator": self.operator.as_dict() if self.operator else None,
+            "api": self.live.as_dict() if self.live else None,
             "cluster": self.local,
         }
+
+    def nodes(self) -> list[Node]:
+        from stackwright.cli.public import nodes
+
+        return [*self.clouds, *([self.operator] if self.operator else []), *(nodes(self.live) if self.live else [])]
 
     def lines(self) -> list[str]:
         from stackwright.cli.ui.tree import lines
 
         colour = sys.stdout.isatty()
         text: list[str] = []
-        for node in [*self.clouds, *([self.operator] if self.operator else [])]:
+        for node in self.nodes():
             text += [*lines(node, colour=colour), ""]
         if self.hint:
             text += [self.hint, ""]
@@ -105,7 +115,8 @@ async def _once(question: Question, *, local: bool) -> Answer:
     async with connected(question.kubeconfig) as cluster:
         theirs = is_local(kubeconfig(question.kubeconfig)) if local else False
         state = asyncio.create_task(asyncio.to_thread(_local_state)) if theirs else None
-        return await _answer(cluster, question, await state if state else None)
+        answer = await _answer(cluster, question, live=True)
+        return replace(answer, local=await state) if state else answer
 
 
 def _local_state() -> dict[str, Any] | None:
@@ -114,21 +125,23 @@ def _local_state() -> dict[str, Any] | None:
     return cluster_state().as_dict()
 
 
-async def _answer(cluster: KubernetesCluster, question: Question, local: dict[str, Any] | None = None) -> Answer:
+async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool) -> Answer:
     from stackwright.api.kinds import DEPLOYMENT, POD
     from stackwright.cli.cluster import CliError
+    from stackwright.cli.public import read_live
     from stackwright.cli.world import World, read, trees, workload
 
-    world = await read(cluster, question.namespace, time.time())
-    found = trees(world, question.name)
-    if question.name and not found:
-        raise CliError(f"There is no OpenStackDeployment {question.namespace}/{question.name}")
-    pods, deployments = await asyncio.gather(
+    world, told, pods, deployments = await asyncio.gather(
+        read(cluster, question.namespace, time.time()),
+        read_live(cluster, question.namespace) if live else asyncio.sleep(0),
         cluster.list(POD, OPERATOR_NAMESPACE),
         cluster.list(DEPLOYMENT, OPERATOR_NAMESPACE, {"application": "stackwright"}),
     )
+    found = trees(world, question.name)
+    if question.name and not found:
+        raise CliError(f"There is no OpenStackDeployment {question.namespace}/{question.name}")
     operator = workload(World(world.now, {POD: pods}), deployments[0]) if deployments else None
-    return Answer(found, operator, local, _hint(question.namespace, found, operator))
+    return Answer(found, operator, None, _hint(question.namespace, found, operator), told)
 
 
 def _hint(namespace: str, found: list[Node], operator: Node | None) -> str:
@@ -149,7 +162,8 @@ async def _watch(question: Question, shown: list[bool]) -> None:
         draw, end = _live() if sys.stdout.isatty() else (_changed_lines(), lambda: None)
         try:
             while True:
-                draw(await _answer(cluster, question))
+                # Without the public side: to ask for a token every two seconds is work for nobody's use.
+                draw(await _answer(cluster, question, live=False))
                 shown.append(True)
                 await asyncio.sleep(EVERY)
         finally:
@@ -178,7 +192,7 @@ def _changed_lines() -> Callable[[Answer], None]:
 
     def draw(answer: Answer) -> None:
         nonlocal before
-        now = dict(flat([*answer.clouds, *([answer.operator] if answer.operator else [])]))
+        now = dict(flat(answer.nodes()))
         if not before:
             typer.echo("\n".join(answer.lines()))
         else:

@@ -19,6 +19,7 @@ def up(
     ] = None,
     bare: Annotated[bool, typer.Option("--bare", help="Only Kubernetes: no operator, no cloud.")] = False,
     cloud: Annotated[bool, typer.Option(help="Make the example cloud.")] = True,
+    vm: Annotated[bool, typer.Option(help="Boot a virtual machine in the cloud, and log in to it.")] = True,
     kubeconfig: Annotated[
         Path | None,
         typer.Option(envvar="KUBECONFIG", dir_okay=False, help="Use this cluster, not a local one."),
@@ -29,12 +30,16 @@ def up(
 ) -> None:
     """Start the local Kubernetes, the operator, and a cloud; resume, if it was interrupted.
 
+    A cloud that has compute, networking, images, and public endpoints gets a virtual machine, which is logged in to.
+
     A second call changes nothing and ends in a second or two.
 
     Examples:
       stackwright up
 
       stackwright up --nodes 3 --no-cloud
+
+      stackwright up --no-vm
 
       stackwright up --kubeconfig ~/.kube/config --images registry.example.org/stackwright
 
@@ -44,6 +49,7 @@ def up(
     from stackwright.local import bringup
     from stackwright.local.config import LocalCluster
     from stackwright.local.lock import exclusive
+    from stackwright.local.steps import demo
     from stackwright.local.steps.context import Context, remembered_nodes
 
     cluster = LocalCluster.discover()
@@ -54,9 +60,11 @@ def up(
     if kubeconfig is not None and not images:
         raise typer.BadParameter("a cluster given by --kubeconfig needs published images", param_hint="--images")
     count = nodes or remembered_nodes(cluster)
-    context = Context(cluster, count, bare, cloud, image_prefix=images, kubeconfig=kubeconfig)
+    context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig)
     with explained(INTERRUPTED), exclusive(cluster):
         bringup.up(context, progress())
     if context.token:
         typer.echo(f"\n$ stackwright shell -- openstack token issue\n{context.token}")
+    if told := demo.summary(context):
+        typer.echo("\n" + "\n".join(told))
     typer.echo(f"\nKubernetes is ready. Use it with:  export KUBECONFIG={context.kubeconfig_in_use}")

@@ -8,11 +8,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import JOB, POD, WORKLOADS
 from stackwright.api.meta import Kind
-from stackwright.api.registry import CONTRACT_KINDS, SERVICE_KINDS
+from stackwright.api.registry import CLOUD_KINDS, CONTRACT_KINDS, SERVICE_KINDS
 from stackwright.cli.output import ago
 from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, UNKNOWN, Node
 from stackwright.core.causes import pod_cause, pods_of, why, workload_ready
@@ -24,8 +23,7 @@ from stackwright.services.registry import SERVICES
 
 INSTANCE = "app.kubernetes.io/instance"
 KINDS = (
-    OpenStackDeployment.KIND,
-    *(resource.KIND for resource in (*SERVICE_KINDS, *CONTRACT_KINDS)),
+    *(resource.KIND for resource in (*CLOUD_KINDS, *SERVICE_KINDS, *CONTRACT_KINDS)),
     HelmBundle.KIND,
     *WORKLOADS,
     JOB,
@@ -53,7 +51,8 @@ async def read(reader: Reader, namespace: str, now: float) -> World:
 
 def trees(world: World, name: str | None = None) -> list[Node]:
     """One tree a cloud, and one for each service object and HelmBundle that no cloud owns."""
-    clouds = [c for c in world.of(OpenStackDeployment.KIND) if name in (None, c["metadata"]["name"])]
+    every = world.of(*(resource.KIND for resource in CLOUD_KINDS))
+    clouds = [c for c in every if name in (None, c["metadata"]["name"])]
     found = [cloud(world, each) for each in clouds]
     if name is None:
         services = [resource.KIND for resource in SERVICE_KINDS]

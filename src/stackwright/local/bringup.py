@@ -15,9 +15,11 @@ from stackwright.local.steps import (
     certificates,
     cloud,
     control_plane,
+    demo,
     dns,
     ground,
     images,
+    names,
     nodes,
     operator,
     packages,
@@ -42,7 +44,7 @@ MACHINE: tuple[ModuleType, ...] = (
     nodes,
     dns,
 )
-STACKWRIGHT: tuple[ModuleType, ...] = (volumes, operator, cloud, token)
+STACKWRIGHT: tuple[ModuleType, ...] = (volumes, operator, cloud, names, token, demo)
 STEPS = MACHINE + STACKWRIGHT
 
 Phase = Callable[[str], AbstractContextManager[Report]]
@@ -53,7 +55,9 @@ def steps(ctx: Context) -> tuple[ModuleType, ...]:
     """Somebody else's cluster has a machine, and volumes, of its own."""
     if ctx.kubeconfig:
         return (operator, cloud, token)
-    return MACHINE if ctx.bare else STEPS
+    if ctx.bare:
+        return MACHINE
+    return STEPS if ctx.cloud and ctx.vm else tuple(step for step in STEPS if step is not demo)
 
 
 def up(ctx: Context, phase: Phase) -> None:

@@ -4,7 +4,8 @@ All paths and addresses derive from one frozen value, `LocalCluster`. Nothing el
 `down` can find what `up` made, and a test can have a cluster of its own in a temporary directory.
 
 Four places:  `state` survives everything but `down --purge`;  `cache` holds what was built and can be built again;
-`run` is gone after a reboot or `down`;  the cgroup `/stackwright` holds every process.
+`run` is gone after a reboot or `down`;  the cgroup `/stackwright` holds every process but those of virtual machines,
+which have `/openstack-vms`, because they outlive the pods that start them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,13 @@ BRIDGE = "sw-br0"
 BRIDGE_ADDRESS = "10.89.0.1"
 BRIDGE_PREFIX = 24
 NODE_NETWORK = f"10.89.0.0/{BRIDGE_PREFIX}"
+TUNNEL_BRIDGE = "sw-tun0"
+TUNNEL_ADDRESS = "10.90.0.1"
+"""Nobody's: the machine has no part in this network. The nodes' addresses are counted from it, as from the bridge's."""
+EXTERNAL_BRIDGE = "sw-ext0"
+EXTERNAL_ADDRESS = "172.24.4.1"
+EXTERNAL_NETWORK = "172.24.4.0/24"
+BRIDGES = (BRIDGE, TUNNEL_BRIDGE, EXTERNAL_BRIDGE)
 POD_NETWORK = "10.244.0.0/16"
 SERVICE_NETWORK = "10.96.0.0/16"
 KUBERNETES_SERVICE = "10.96.0.1"
@@ -29,13 +37,14 @@ ETCD_PORT = 2379
 CONTROLLER_MANAGER_PORT = 10257
 SCHEDULER_PORT = 10259
 CGROUP = "stackwright"
+VM_CGROUP = "openstack-vms"
 MAX_NODES = 20
 IMAGE_PREFIX = "stackwright.local"
 
 
 @dataclass(frozen=True)
 class Node:
-    """One Kubernetes node: a network namespace with a runtime, a kubelet and a proxy of its own."""
+    """One Kubernetes node: namespaces (network, mount, host name) with a runtime, a kubelet and a proxy of its own."""
 
     index: int
     home: Path
@@ -50,6 +59,11 @@ class Node:
         return str(ipaddress.IPv4Address(BRIDGE_ADDRESS) + 9 + self.index)
 
     @property
+    def tunnel_address(self) -> str:
+        """Of its second NIC, `tunnel0`, which carries what virtual machines of different nodes tell each other."""
+        return str(ipaddress.IPv4Address(TUNNEL_ADDRESS) + 9 + self.index)
+
+    @property
     def pod_cidr(self) -> str:
         return f"10.244.{self.index}.0/24"
 
@@ -62,8 +76,34 @@ class Node:
         return f"sw-{self.name}"
 
     @property
+    def tunnel_veth(self) -> str:
+        return f"sw-{self.name}-tun"
+
+    @property
+    def external_veth(self) -> str:
+        return f"sw-{self.name}-ext"
+
+    @property
+    def mount_namespace(self) -> Path:
+        """Beside, not below `run`: that one is emptied when the node starts."""
+        return self.run.parent / "namespaces" / f"{self.name}.mnt"
+
+    @property
+    def uts_namespace(self) -> Path:
+        return self.run.parent / "namespaces" / f"{self.name}.uts"
+
+    @property
+    def var(self) -> Path:
+        """What the node sees as parts of /var."""
+        return self.home / "var"
+
+    @property
     def cgroup(self) -> str:
         return f"{CGROUP}/{self.name}"
+
+    @property
+    def vm_cgroup(self) -> str:
+        return f"{VM_CGROUP}/{self.name}"
 
     @property
     def containerd_root(self) -> Path:
@@ -102,8 +142,9 @@ class Node:
         return self.home / "pods"
 
     def enter(self) -> list[str]:
-        """Only the network is the node's own: an own mount namespace for each program would hide mounts."""
-        return ["nsenter", f"--net=/run/netns/{self.netns}", "--"]
+        """How a program becomes one of the node's. All share its namespaces, so each sees what the others mount."""
+        network, mounts, host_name = f"/run/netns/{self.netns}", self.mount_namespace, self.uts_namespace
+        return ["nsenter", f"--net={network}", f"--mount={mounts}", f"--uts={host_name}", "--"]
 
 
 @dataclass(frozen=True)
@@ -156,6 +197,11 @@ class LocalCluster:
         return self.state / "cluster.json"
 
     @property
+    def namespaces(self) -> Path:
+        """Where the nodes' namespaces are kept alive; a mount of its own."""
+        return self.run / "namespaces"
+
+    @property
     def services(self) -> Path:
         """The supervisor's scan directory."""
         return self.run / "services"
@@ -164,6 +210,11 @@ class LocalCluster:
     def lock(self) -> Path:
         """Beside, not below `run`: `down` removes `run` while it holds the lock."""
         return self.run.with_name(self.run.name + ".lock")
+
+    @property
+    def kernel_memory(self) -> Path:
+        """What `down` puts back. Beside `run`, which is emptied when a cluster that was killed starts again."""
+        return self.run.with_name(self.run.name + ".kernel")
 
     @property
     def image_store(self) -> Path:

@@ -68,6 +68,9 @@ def _cluster(cluster: LocalCluster, state: ClusterState) -> list[Finding]:
             found.append(Finding(one.name, "problem", f"{one.problem} ({ago})", "`stackwright up`", one.log))
         else:
             found.append(Finding(one.name, "ok", f"running {ago}"))
+    found += [
+        Finding(name, "ok", f"{n} processes of virtual machines") for name, n in state.virtual_machines.items() if n
+    ]
     for name, said in {**state.nodes, "dns": state.dns}.items():
         if said:
             found.append(Finding(name, "ok" if said == "Ready" else "problem", said))

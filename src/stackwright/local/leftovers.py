@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackwright.local import cgroups, config, mounts, network
-from stackwright.local.commands import succeeds
+from stackwright.local import cgroups, config, hosts_file, mounts, network, node_network
 from stackwright.local.config import LocalCluster
 
 
@@ -29,16 +28,21 @@ class Leftovers:
 
 def leftovers(cluster: LocalCluster) -> Leftovers:
     left = Leftovers()
-    left.add("processes", [f"{pid} ({_command(pid)})" for pid in sorted(cgroups.processes())])
+    left.add("processes", _processes(config.CGROUP))
+    left.add("virtual machines", _processes(config.VM_CGROUP))
     left.add("mounts", [str(path) for path in mounts.ours(cluster)])
-    left.add("network namespaces", sorted(network.namespaces()))
-    left.add("links", [n for n in network.links() if n == config.BRIDGE or n.startswith("sw-node")])
+    left.add("network namespaces", sorted(node_network.namespaces()))
+    left.add("links", network.of_nodes() + sorted(network.links() & set(config.BRIDGES)))
     left.add("routes", _routes())
-    left.add("cgroups", [str(path) for path in cgroups.groups()])
-    if succeeds(["nft", "list", "table", "ip", network.NFT_TABLE]):
-        left.add("firewall", [f"nft table ip {network.NFT_TABLE}"])
-    left.add("files", [str(cluster.run)] if cluster.run.exists() else [])
+    left.add("cgroups", [str(path) for path in cgroups.groups() + cgroups.groups(config.VM_CGROUP)])
+    left.add("firewall", [f"nft table ip {network.NFT_TABLE}"] if network.has_nat() else [])
+    left.add("files", [str(path) for path in (cluster.run, cluster.kernel_memory) if path.exists()])
+    left.add("names", [f"lines in {hosts_file.FILE}"] if hosts_file.has_block() else [])
     return left
+
+
+def _processes(group: str) -> list[str]:
+    return [f"{pid} ({_command(pid)})" for pid in sorted(cgroups.processes(group))]
 
 
 def _command(pid: int) -> str:
@@ -50,6 +54,6 @@ def _command(pid: int) -> str:
 
 def _routes() -> list[str]:
     """/proc speaks hexadecimal, little-endian; our networks are recognised by their first bytes."""
-    ours = {"10.244": "F40A", "10.96": "600A", "10.89": "590A"}
+    ours = {"10.244": "F40A", "10.96": "600A", "10.89": "590A", "172.24.4": "0418AC"}
     lines = Path("/proc/net/route").read_text().splitlines()[1:]
     return [name for name, mark in ours.items() for line in lines if line.split()[1].endswith(mark)]

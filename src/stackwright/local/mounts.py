@@ -13,15 +13,15 @@ NETNS_PREFIX = "/run/netns/stackwright-"
 def ours(cluster: LocalCluster) -> list[Path]:
     """Deepest and latest first: the order in which they can be unmounted."""
     tops = (f"{cluster.state}/", f"{cluster.run}/", NETNS_PREFIX)
-    found = [target for target in _targets() if target.startswith(tops)]
+    found = [target for target in all_targets() if target.startswith(tops)]
     return [Path(target) for target in reversed(found)]
 
 
 def below(top: Path) -> list[Path]:
-    return [Path(target) for target in reversed(_targets()) if target.startswith(f"{top}/")]
+    return [Path(target) for target in reversed(all_targets()) if target.startswith(f"{top}/")]
 
 
-def _targets() -> list[str]:
+def all_targets() -> list[str]:
     lines = Path("/proc/self/mountinfo").read_text().splitlines()
     return [line.split()[4].encode().decode("unicode_escape") for line in lines]
 

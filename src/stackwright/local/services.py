@@ -163,6 +163,15 @@ def order_stop(cluster: LocalCluster, name: str) -> None:
     succeeds(["s6-svc", "-d", folder(cluster, name)])
 
 
+def order_start(cluster: LocalCluster, name: str) -> None:
+    succeeds(["s6-svc", "-u", folder(cluster, name)])
+
+
+def restart_no_more(cluster: LocalCluster, name: str) -> None:
+    """It may go on, but when it ends, it ends."""
+    succeeds(["s6-svc", "-O", folder(cluster, name)])
+
+
 def end(place: Path) -> None:
     """Ask it to end, and wait; s6 kills it when it takes too long (which it would not do on a mere restart)."""
     if _supervised(place) is None:

@@ -7,7 +7,7 @@ import urllib.request
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from stackwright.local import api, config, dns_query, services, supervisor
+from stackwright.local import api, cgroups, config, dns_query, services, supervisor
 from stackwright.local.commands import LocalError, tail
 from stackwright.local.config import LocalCluster
 from stackwright.local.steps.context import remembered_nodes
@@ -35,6 +35,8 @@ class ClusterState:
     components: list[Component] = field(default_factory=list)
     nodes: dict[str, str] = field(default_factory=dict)
     """Name: "Ready", or why not."""
+    virtual_machines: dict[str, int] = field(default_factory=dict)
+    """Processes of virtual machines, by node."""
     dns: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -54,6 +56,7 @@ def cluster_state(cluster: LocalCluster | None = None) -> ClusterState:
         crashed = services.names(cluster)  # `down` would have removed them
         return ClusterState("broken" if crashed else "stopped")
     found = ClusterState("ready", str(cluster.kubeconfig))
+    found.virtual_machines = virtual_machines(cluster)
     found.components = [component(cluster, name) for name in expected(cluster)]
     if not any(c.name == "kube-apiserver" and c.problem for c in found.components):
         found.nodes = _nodes(cluster)
@@ -62,6 +65,11 @@ def cluster_state(cluster: LocalCluster | None = None) -> ClusterState:
     if found.problems():
         found.state = "starting" if all(c.seconds < 60 for c in found.components) else "broken"
     return found
+
+
+def virtual_machines(cluster: LocalCluster) -> dict[str, int]:
+    nodes = cluster.nodes(remembered_nodes(cluster))
+    return {node.name: len(cgroups.processes(node.vm_cgroup)) for node in nodes}
 
 
 def expected(cluster: LocalCluster) -> list[str]:

@@ -1,12 +1,11 @@
 """`down`: end everything, undo everything, keep the data. Works on any half-made or half-dead cluster.
 
-In order: those who would start things again, then the pods (politely), then all that lives in our cgroups, then what
-the kernel holds for them (mounts, namespaces, links, rules, cgroups), then, only if asked, the data.
+In order: those who would start things again, then the pods and virtual machines (politely), then all that lives in our
+cgroups, then what the kernel holds for them (mounts, namespaces, links, rules, cgroups), then, only if asked, the data.
 """
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shutil
 import signal
@@ -15,9 +14,20 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from stackwright.local import cgroups, mounts, network, services, supervisor
+from stackwright.local import (
+    cgroups,
+    hosts_file,
+    kernel,
+    mounts,
+    namespaces,
+    network,
+    node_network,
+    power,
+    services,
+    supervisor,
+)
 from stackwright.local.commands import LocalError, Report, quiet
-from stackwright.local.config import CGROUP, LocalCluster, Node
+from stackwright.local.config import CGROUP, VM_CGROUP, LocalCluster, Node
 from stackwright.local.leftovers import leftovers
 
 POD_GRACE = 8.0
@@ -52,12 +62,12 @@ def stop_agents(cluster: LocalCluster) -> None:
             services.order_stop(cluster, name)
 
 
-def end_pods(cgroup: str = "", grace: float = POD_GRACE) -> None:
-    """Databases want a moment to write. Ends as soon as all did, or when a second passed without any ending."""
+def end_pods(groups: tuple[str, ...] = (CGROUP, VM_CGROUP), grace: float = POD_GRACE) -> None:
+    """Virtual machines too. Databases want a moment to write. Waits until all ended, or none does any more."""
     end = time.monotonic() + grace
     signaled: set[int] = set()
     last_change, count = time.monotonic(), -1
-    while (alive := _pod_processes(cgroup)) and time.monotonic() < end:
+    while (alive := _pod_processes(groups)) and time.monotonic() < end:
         for pid in alive - signaled:
             _signal(pid, signal.SIGTERM)
         signaled |= alive
@@ -68,12 +78,13 @@ def end_pods(cgroup: str = "", grace: float = POD_GRACE) -> None:
         time.sleep(0.1)
 
 
-def _pod_processes(cgroup: str) -> set[int]:
+def _pod_processes(groups: tuple[str, ...]) -> set[int]:
     """Asked in one hierarchy only, because it is asked often; whoever left that one is found in the end."""
     found: set[int] = set()
-    for path, _, _ in os.walk(cgroups.primary() / (cgroup or CGROUP)):
-        if "/kubepods" in path:
-            found |= cgroups.members(Path(path))
+    for group in groups:
+        for path, _, _ in os.walk(cgroups.primary() / group):
+            if "/kubepods" in path or group.startswith(VM_CGROUP):
+                found |= cgroups.members(Path(path))
     return found
 
 
@@ -85,32 +96,20 @@ def _signal(pid: int, number: signal.Signals) -> None:
 
 
 def end_processes() -> None:
-    if alive := cgroups.kill():
+    if alive := cgroups.kill() | cgroups.kill(VM_CGROUP):
         names = ", ".join(str(pid) for pid in sorted(alive))
         raise LocalError(f"These processes do not end even when killed; the kernel holds them: {names}")
 
 
 def clean(cluster: LocalCluster) -> None:
+    hosts_file.remove()
     mounts.unmount(mounts.ours(cluster))
-    network.remove_all(cluster)
-    cgroups.remove()
-    _forget_fixed_places(cluster)
+    node_network.remove_all()
+    network.remove_all()
+    kernel.restore(cluster)
+    for group in (CGROUP, VM_CGROUP):
+        cgroups.remove(group)
     shutil.rmtree(cluster.run, ignore_errors=True)
-
-
-def _forget_fixed_places(cluster: LocalCluster) -> None:
-    """A few directories are fixed in the kubelet and in containerd. Only what is ours, or empty, is removed."""
-    logs = Path("/var/log/containers")
-    for link in logs.iterdir() if logs.is_dir() else ():
-        if link.is_symlink() and link.readlink().is_relative_to(cluster.state):
-            link.unlink()
-    devices = Path("/var/lib/kubelet/device-plugins")
-    for file in ("kubelet.sock", "kubelet_internal_checkpoint"):
-        (devices / file).unlink(missing_ok=True)
-    shared = Path("/run/containerd")
-    for place in (logs, devices, devices.parent, shared / "s", shared / "fifo", shared / "runc", shared):
-        with contextlib.suppress(OSError):  # somebody else's things are in it, or it is not there
-            place.rmdir()
 
 
 def remove_node(cluster: LocalCluster, node: Node, report: Report = quiet) -> None:
@@ -119,11 +118,13 @@ def remove_node(cluster: LocalCluster, node: Node, report: Report = quiet) -> No
     for name in services.names(cluster):
         if name.startswith(f"{node.name}-") and not name.endswith("-containerd"):
             services.stop(cluster, name)
-    end_pods(node.cgroup)
+    end_pods((node.cgroup, node.vm_cgroup))
     services.stop(cluster, f"{node.name}-containerd")
-    cgroups.kill(node.cgroup)
+    power.kill(node)
+    namespaces.remove(node)
     mounts.unmount([p for p in mounts.ours(cluster) if p.is_relative_to(node.home) or p.is_relative_to(node.run)])
-    network.remove_node(node)
-    cgroups.remove(node.cgroup)
+    node_network.remove(node)
+    for group in (node.cgroup, node.vm_cgroup):
+        cgroups.remove(group)
     shutil.rmtree(node.run, ignore_errors=True)
     shutil.rmtree(node.home, ignore_errors=True)

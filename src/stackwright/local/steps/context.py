@@ -22,6 +22,8 @@ class Context:
     """Only Kubernetes: no volumes, operator, nor cloud, and only the images these need."""
     cloud: bool = True
     """False: the operator, but no example cloud."""
+    vm: bool = True
+    """False: no virtual machine at the end."""
     image_prefix: str = ""
     """Registry and prefix of published images, when the cluster is not ours."""
     kubeconfig: Path | None = None

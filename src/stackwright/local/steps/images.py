@@ -17,7 +17,7 @@ def done(ctx: Context) -> bool:
 def run(ctx: Context, report: Report) -> None:
     from stackwright.local import images
 
-    ctx.images = list(images.ensure_all(report, NEEDED if ctx.bare else None))
+    ctx.images = list(images.for_nodes(images.ensure_all(report, NEEDED if ctx.bare else None)))
     for name in NEEDED:
         if ctx.image(name) is None:
             raise LocalError(f"There is no image recipe `{name}`; a cluster cannot start without it.")

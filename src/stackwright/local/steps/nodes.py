@@ -50,8 +50,7 @@ def run(ctx: Context, report: Report) -> None:
     for node in ctx.nodes:
         node.kubelet_root.mkdir(parents=True, exist_ok=True)
         node.pod_logs.mkdir(parents=True, exist_ok=True)
-        for path, text in files(ctx, node).items():
-            path.write_text(text)
+        runtimes.write(files(ctx, node))
         services.ensure(ctx.cluster, *wanted(ctx, node))
     for node in surplus(ctx):
         report(f"{node.name} leaves")

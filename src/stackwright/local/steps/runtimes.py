@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 from functools import partial
 from pathlib import Path
 
@@ -19,7 +18,7 @@ TITLE = "Start container runtimes"
 
 
 def service(cluster: LocalCluster, node: Node, argv: list[str], config: str) -> Service:
-    """A program inside a node's network, restarted when the text of its configuration changes."""
+    """A program inside a node's namespaces, restarted when the text of its configuration changes."""
     name = f"{node.name}-{argv[0]}"
     env = {"PATH": tools.search_path(cluster)}
     digest = hashlib.sha256(config.encode()).hexdigest()[:16]
@@ -66,18 +65,20 @@ def run(ctx: Context, report: Report) -> None:
 
 def prepare(ctx: Context, node: Node, report: Report) -> None:
     node.home.mkdir(parents=True, exist_ok=True)
-    if not cgroups.processes(node.cgroup):
-        # Nothing of it lives, so what its last life left in `run` (tasks, sockets) is untrue.
-        shutil.rmtree(node.run, ignore_errors=True)
-    node.run.mkdir(parents=True, exist_ok=True)
-    for path, text in files(ctx, node).items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
+    write(files(ctx, node))
     cgroups.ensure(f"{node.cgroup}/shims")
     if not node.containerd_root.exists():
         prepared = store.ensure(ctx.cluster, ctx.images, report)
         report(f"cloning images for {node.name}")
         store.clone(prepared / "root", node.containerd_root)
+
+
+def write(contents: dict[Path, str]) -> None:
+    """What is written already is left alone: kube-proxy ends whenever somebody writes its configuration."""
+    for path, text in contents.items():
+        if not path.exists() or path.read_text() != text:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
 
 
 def _unready(ctx: Context, node: Node) -> str | None:

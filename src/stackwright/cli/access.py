@@ -1,0 +1,68 @@
+"""How a command finds the way into a cloud from outside: its object, and two Secrets beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stackwright.core.access import Access
+    from stackwright.core.ports import Reader
+
+
+async def read_access(reader: Reader, namespace: str) -> Access:
+    """Raises CliError that says what is missing."""
+    from stackwright.api.kinds import SECRET
+    from stackwright.cli.cluster import CliError, the_cloud
+    from stackwright.core.access import ADMIN_SECRET, TLS_SECRET, NoAccess, access
+    from stackwright.core.ports import secret_data
+
+    cloud, admin, tls = await asyncio.gather(
+        the_cloud(reader, namespace, None),
+        reader.get(SECRET, (namespace, ADMIN_SECRET)),
+        reader.get(SECRET, (namespace, TLS_SECRET)),
+    )
+    if cloud is None:
+        raise CliError(f"There is no OpenStackDeployment in namespace {namespace}")
+    try:
+        return access(cloud, secret_data(admin), secret_data(tls))
+    except NoAccess as error:
+        raise CliError(f"{error}\n`stackwright status` shows the whole picture.") from error
+
+
+def default_ca_file(kubeconfig: Path | None, name: str) -> Path:
+    """Beside the local cluster's data, else beside clouds.yaml."""
+    from stackwright.cli.cluster import is_local
+    from stackwright.local.config import LocalCluster
+    from stackwright.local.steps.demo import ca_file
+
+    return ca_file(LocalCluster.discover()) if is_local(kubeconfig) else clouds_file().parent / f"{name}-ca.crt"
+
+
+def clouds_file() -> Path:
+    """Where OpenStack's clients look for it."""
+    return Path.home() / ".config/openstack/clouds.yaml"
+
+
+def replace(path: Path, text: str, mode: int) -> bool:
+    """Write a file so that readers see the old or the new one; whether it changed. A link stays a link."""
+    import os
+    import tempfile
+
+    target = path.resolve()
+    if target.is_file() and target.read_text() == text and target.stat().st_mode & 0o777 == mode:
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, aside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # nobody else can read it
+    try:
+        with os.fdopen(handle, "w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(aside).chmod(mode)
+        Path(aside).replace(target)
+    except BaseException:
+        Path(aside).unlink(missing_ok=True)
+        raise
+    return True

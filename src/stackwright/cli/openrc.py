@@ -1,0 +1,92 @@
+"""`stackwright openrc`: what OpenStack's clients on this machine need to use a cloud by its public endpoints."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+
+if TYPE_CHECKING:
+    from stackwright.core.access import Access
+
+
+class Form(StrEnum):
+    OPENRC = "openrc"
+    CLOUDS = "clouds.yaml"
+
+
+def openrc(
+    form: Annotated[
+        Form, typer.Option("--format", help="openrc: lines for a shell; clouds.yaml: a file for all clients.")
+    ] = Form.OPENRC,
+    name: Annotated[str, typer.Option("--cloud", help="What the cloud is called in clouds.yaml.")] = "stackwright",
+    ca_file: Annotated[
+        Path | None, typer.Option("--ca-file", metavar="FILE", dir_okay=False, help="Write the authority here.")
+    ] = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Put it into ~/.config/openstack/clouds.yaml; other clouds there stay.")
+    ] = False,
+    namespace: NamespaceOption = NAMESPACE,
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Print what OpenStack clients need to use the cloud from here, over verified TLS.
+
+    The output holds the administrator's password. The certificate of the cloud's authority is written to a file that
+    the output names: beside the local cluster's data, or beside clouds.yaml.
+
+    For example:
+
+      source <(stackwright openrc)
+
+      stackwright openrc --write; openstack --os-cloud stackwright server list
+
+      stackwright openrc --format clouds.yaml --ca-file ./ca.crt > clouds.yaml
+    """
+    from stackwright.cli.access import clouds_file, default_ca_file, read_access, replace
+    from stackwright.cli.cluster import CliError, connected, fail, run
+    from stackwright.cli.cluster import kubeconfig as resolved
+
+    async def work() -> tuple[Access, Path]:
+        async with connected(kubeconfig) as cluster:
+            found = await read_access(cluster, namespace)
+        return found, (ca_file or default_ca_file(resolved(kubeconfig), name)).absolute()
+
+    access, ca = run(work())
+    try:
+        replace(ca, access.ca, 0o644)
+        if write:
+            path = clouds_file()
+            changed = replace(path, merged(path, name, access, ca), 0o600)
+            typer.echo(f"{path}: cloud {name} {'written' if changed else 'unchanged'}")
+        else:
+            typer.echo(printed(form, name, access, ca), nl=False)
+    except (OSError, CliError) as error:
+        fail(str(error))
+
+
+def printed(form: Form, name: str, access: Access, ca: Path) -> str:
+    from stackwright.cli.output import as_yaml
+    from stackwright.core.access import clouds_entry, openrc, with_cloud
+
+    if form is Form.OPENRC:
+        return openrc(access, str(ca))
+    return as_yaml(with_cloud(None, name, clouds_entry(access, str(ca))))
+
+
+def merged(path: Path, name: str, access: Access, ca: Path) -> str:
+    """The file's new text. Raises CliError for a file that is no clouds.yaml: it is not ours to throw away."""
+    import yaml
+
+    from stackwright.cli.cluster import CliError
+    from stackwright.cli.output import as_yaml
+    from stackwright.core.access import clouds_entry, with_cloud
+
+    try:
+        existing = yaml.safe_load(path.read_text()) if path.exists() else None
+        return as_yaml(with_cloud(existing, name, clouds_entry(access, str(ca))))
+    except (yaml.YAMLError, ValueError) as error:
+        raise CliError(f"{path} is left alone: {error}") from error

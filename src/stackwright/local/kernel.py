@@ -1,0 +1,73 @@
+"""Settings of the machine's kernel that the cluster needs; `down` puts back what was there before.
+
+The memory of the former values is good for one boot of the machine: after another, its own settings are there again.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from stackwright.local.commands import LocalError
+from stackwright.local.config import LocalCluster
+
+SETTINGS = Path("/proc/sys")
+BOOT = Path("/proc/sys/kernel/random/boot_id")
+EXACT = {
+    "net/ipv4/ip_forward": 1,
+    # Frames from node to node over a bridge are not routed by the machine; its firewall's rules for routing, often
+    # "drop", must not meet them.
+    "net/bridge/bridge-nf-call-iptables": 0,
+}
+# Counted for each user, so all nodes share them: runtimes, kubelets, and every follower of a log.
+AT_LEAST = {"fs/inotify/max_user_instances": 2048, "fs/inotify/max_user_watches": 524288}
+
+
+def wanting() -> dict[str, int]:
+    """Settings that are not as they must be, with the values they need. One that the kernel lacks is not missed."""
+    values = {name: _value(name) for name in (*EXACT, *AT_LEAST)}
+    wrong = {name: value for name, value in EXACT.items() if values[name] not in (None, value)}
+    return wrong | {name: least for name, least in AT_LEAST.items() if (values[name] or least) < least}
+
+
+def ensure(cluster: LocalCluster) -> None:
+    wrong = wanting()
+    before = _remembered(cluster)
+    new = {name: _value(name) for name in wrong if name not in before}
+    if new:
+        file = cluster.kernel_memory
+        aside = file.with_name(file.name + ".new")
+        file.parent.mkdir(parents=True, exist_ok=True)
+        aside.write_text(json.dumps({"boot": BOOT.read_text(), "before": before | new}))
+        aside.replace(file)
+    for name, value in wrong.items():
+        _set(name, value)
+
+
+def restore(cluster: LocalCluster) -> None:
+    for name, value in _remembered(cluster).items():
+        _set(name, value)
+    cluster.kernel_memory.unlink(missing_ok=True)
+
+
+def _remembered(cluster: LocalCluster) -> dict[str, int]:
+    try:
+        document = json.loads(cluster.kernel_memory.read_text())
+    except OSError:
+        return {}
+    return dict(document["before"]) if document["boot"] == BOOT.read_text() else {}
+
+
+def _value(name: str) -> int | None:
+    try:
+        return int((SETTINGS / name).read_text())
+    except OSError:
+        return None
+
+
+def _set(name: str, value: int) -> None:
+    try:
+        (SETTINGS / name).write_text(str(value))
+    except OSError as refused:
+        text = f"The kernel's setting {name.replace('/', '.')} cannot be set to {value} ({refused.strerror})."
+        raise LocalError(f"{text} Set it on the machine, or give this container a writable /proc/sys.") from refused

@@ -1,0 +1,25 @@
+"""Names of the clouds' public endpoints on this machine: `<service>.<public_domain_name>` is the first node."""
+
+from __future__ import annotations
+
+from stackwright.local import hosts_file
+from stackwright.local.commands import Report
+from stackwright.local.steps import cloud
+from stackwright.local.steps.context import Context
+
+TITLE = "Public names"
+SERVICES = ("keystone", "glance", "placement", "nova", "neutron", "novncproxy", "horizon")
+
+
+def lines(ctx: Context) -> list[str]:
+    domains = {found["spec"]["public_domain_name"] for found in cloud.clouds(ctx)}
+    address = ctx.cluster.node(1).address
+    return [" ".join([address, *(f"{service}.{domain}" for service in SERVICES)]) for domain in sorted(domains)]
+
+
+def done(ctx: Context) -> bool:
+    return hosts_file.is_current(lines(ctx))
+
+
+def run(ctx: Context, report: Report) -> None:
+    hosts_file.write(lines(ctx))

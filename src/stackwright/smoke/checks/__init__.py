@@ -1,0 +1,52 @@
+"""The table of checks, in the order in which they run. A check needs others to have passed, else it is skipped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+
+from stackwright.smoke.checks import basis, change, machine, reach
+from stackwright.smoke.stage import Stage
+
+
+@dataclass(frozen=True)
+class Check:
+    """`run` returns a few words on what it saw; it raises Failed or CloudError."""
+
+    name: str
+    title: str
+    run: Callable[[Stage], str]
+    needs: tuple[str, ...] = ()
+
+
+CHECKS = (
+    Check("login", "A project of its own, and a user who logs in", basis.login),
+    Check("image", "Guest image", basis.image, ("login",)),
+    Check("flavors", "Flavors", basis.flavors, ("login",)),
+    Check("network", "Network, router, security group, floating IP", basis.network, ("login",)),
+    Check("boot", "Virtual machine is ACTIVE", machine.boot, ("image", "flavors", "network")),
+    Check("dhcp", "It has its address by DHCP", machine.dhcp, ("boot",)),
+    Check("metadata", "It has its key by metadata", machine.metadata, ("boot",)),
+    Check("ping", "Its floating IP answers a ping", reach.ping, ("boot",)),
+    Check("ssh", "ssh logs in with the key", reach.ssh, ("boot",)),
+    Check("security-groups", "Security groups drop what no rule allows", reach.security_groups, ("ping", "ssh")),
+    Check("console", "Console: its log, and noVNC over TLS", machine.console, ("boot",)),
+    Check("reboot", "It reboots", change.reboot, ("ssh",)),
+    Check("resize", "It is resized, without volumes", change.resize, ("ssh",)),
+)
+
+
+def names() -> list[str]:
+    return [check.name for check in CHECKS]
+
+
+def chosen(wanted: Iterable[str]) -> list[Check]:
+    """The named checks, all if none is named, with what they need. Raises ValueError that lists what there is."""
+    asked = list(wanted) or names()
+    if unknown := sorted(set(asked) - set(names())):
+        raise ValueError(f"there is no check {', '.join(unknown)}; there are {', '.join(names())}")
+    found: set[str] = set()
+    for check in reversed(CHECKS):
+        if check.name in asked or check.name in found:
+            found |= {check.name, *check.needs}
+    return [check for check in CHECKS if check.name in found]

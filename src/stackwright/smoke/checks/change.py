@@ -1,0 +1,70 @@
+"""Changes of a running machine: a reboot and a resize, seen from inside."""
+
+from __future__ import annotations
+
+from stackwright.smoke.ports import Failed
+from stackwright.smoke.stage import Stage, is_busy
+
+REBOOT_LIMIT = 180
+RESIZE_LIMIT = 240
+SHELL_LIMIT = 180
+BOOT_ID = "cat /proc/sys/kernel/random/boot_id"
+MEMORY = "awk '/^MemTotal/ { print $2 }' /proc/meminfo"
+DISK = "cat /sys/block/vda/size"
+
+
+def reboot(stage: Stage) -> str:
+    """The kernel gives each start an id of its own."""
+    before = stage.host.ssh(stage.login, BOOT_ID)
+    stage.user.computing.reboot(stage.made.server)
+
+    def missing() -> str | None:
+        if busy := is_busy(stage.server(), "ACTIVE"):
+            return busy
+        try:
+            return None if stage.host.ssh(stage.login, BOOT_ID) != before else "it has not restarted yet"
+        except Failed as failed:
+            return str(failed)
+
+    stage.until("Reboot", missing, REBOOT_LIMIT)
+    return ""
+
+
+def resize(stage: Stage) -> str:
+    """More memory and a larger disk; the machine is moved, or stays where it is, as the cloud has nodes."""
+    memory, disk = int(stage.host.ssh(stage.login, MEMORY)), int(stage.host.ssh(stage.login, DISK))
+    stage.user.computing.resize(stage.made.server, stage.made.larger)
+    _settled(stage, "VERIFY_RESIZE", "Resize")
+    stage.user.computing.confirm(stage.made.server)
+    _settled(stage, "ACTIVE", "Confirmation of the resize")
+    stage.until("A login after the resize", lambda: _unanswered(stage), SHELL_LIMIT)
+    larger, wider = int(stage.host.ssh(stage.login, MEMORY)), int(stage.host.ssh(stage.login, DISK))
+    if larger <= memory or wider <= disk:
+        raise Failed(f"After the resize: {larger} kB of memory ({memory} before), {wider} sectors ({disk} before)")
+    return f"{memory // 1024} → {larger // 1024} MiB of memory"
+
+
+def _settled(stage: Stage, status: str, what: str) -> None:
+    try:
+        stage.until(what, lambda: _unless_back(stage, status), RESIZE_LIMIT)
+    except Failed as failed:
+        raise Failed(f"{failed}{stage.unwell()}") from None
+
+
+def _unless_back(stage: Stage, status: str) -> str | None:
+    """A machine for whose new size there is no room is put back, without an error."""
+    server = stage.server()
+    if status == "VERIFY_RESIZE" and server.status == "ACTIVE" and not server.task:
+        raise Failed(
+            "Nova gave the resize up and left the machine as it was: no node can take it. A cloud with one node needs "
+            "`allow_resize_to_same_host`; `stackwright logs nova` tells more"
+        )
+    return is_busy(server, status)
+
+
+def _unanswered(stage: Stage) -> str | None:
+    try:
+        stage.host.ssh(stage.login, "true")
+    except Failed as failed:
+        return str(failed)
+    return None

@@ -1,0 +1,78 @@
+"""From this machine to the virtual one: ping, ssh, and what a security group keeps out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from stackwright.core.tenant import Rule
+from stackwright.smoke.checks.basis import ICMP, SSH
+from stackwright.smoke.ports import Failed
+from stackwright.smoke.stage import Stage, metadata_of
+
+PING_LIMIT = 120
+SSH_LIMIT = 180
+RULE_LIMIT = 60
+Probe = Callable[[], bool]
+METADATA = "wget -q -O - http://169.254.169.254/openstack/latest/meta_data.json"
+
+
+def ping(stage: Stage) -> str:
+    address = stage.made.floating
+    _until(stage, f"A ping of {address}", lambda: None if stage.host.ping(address) else "no answer", PING_LIMIT)
+    return address
+
+
+def ssh(stage: Stage) -> str:
+    login = stage.login
+    answers: list[str] = []
+
+    def missing() -> str | None:
+        try:
+            answers.append(stage.host.ssh(login, "hostname"))
+        except Failed as failed:
+            return str(failed)
+        return None
+
+    _until(stage, f"A login at {login.address}", missing, SSH_LIMIT)
+    name = answers[-1].strip()
+    if name != stage.name:
+        raise Failed(f"The machine calls itself {name}, not {stage.name}, as its metadata say")
+    uuid = metadata_of(stage.host.ssh(login, METADATA)).get("uuid")
+    if uuid != stage.made.server:
+        raise Failed(f"The metadata service tells the machine that it is {uuid}; it is {stage.made.server}")
+    return f"{login.user}@{login.address}"
+
+
+def security_groups(stage: Stage) -> str:
+    """Each rule is taken away while the other one shows that the machine is there, and is put back."""
+    address = stage.made.floating
+
+    def pinged() -> bool:
+        return stage.host.ping(address)
+
+    def connected() -> bool:
+        return stage.host.open(address, 22)
+
+    _taken_away(stage, ICMP, pinged, connected)
+    _taken_away(stage, SSH, connected, pinged)
+    return "ping and port 22, both ways"
+
+
+def _taken_away(stage: Stage, rule: Rule, drops: Probe, stays: Probe) -> None:
+    api, group = stage.user.networking, stage.made.group
+    name = f"port {rule.port}" if rule.port else "ping"
+    api.forbid(group, rule)
+    try:
+        stage.until(f"{name} is closed without its rule", lambda: "it still answers" if drops() else None, RULE_LIMIT)
+        if not stays():
+            raise Failed(f"Without the rule for {name} nothing answers at all; only {name} should be closed")
+    finally:
+        api.allow(group, rule)
+    _until(stage, f"{name} is open again", lambda: None if drops() else "no answer", RULE_LIMIT)
+
+
+def _until(stage: Stage, what: str, missing: Callable[[], str | None], limit: float) -> None:
+    try:
+        stage.until(what, missing, limit)
+    except Failed as failed:
+        raise Failed(f"{failed}{stage.unwell()}{stage.console_tail()}") from None

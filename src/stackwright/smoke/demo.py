@@ -1,0 +1,119 @@
+"""The virtual machine that `up` ends with: `demo`, in the administrator's project, with a floating IP and an ssh key.
+
+Everything is looked for by its name, so a second call finishes or mends what the first one began. The router comes
+before the server: what DHCP says of the way to the metadata depends on whether there is one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stackwright.core.tenant import Boot, Flavor, Rule, Server, Tenant
+from stackwright.runtime.x509 import ssh_keypair
+from stackwright.smoke.ports import Clock, Failed, Host, Login, RealClock, Report, Waiting
+from stackwright.smoke.stage import GUEST_IMAGE, GUEST_USER, is_busy, unwell
+
+NAME = "demo"
+CIDR = "192.168.212.0/24"
+FLAVOR = Flavor("m1.tiny_test", 1, 128, 1)
+RULES = (Rule("icmp"), Rule("tcp", 22))
+BOOT_LIMIT = 240
+LOGIN_LIMIT = 240
+
+
+@dataclass
+class Demo:
+    """admin  the cloud as its administrator
+    guest  makes sure of the guest image's file
+    folder  where the key is kept
+    """
+
+    admin: Tenant
+    host: Host
+    guest: Callable[[], Path]
+    folder: Path
+    report: Report
+    clock: Clock = field(default_factory=RealClock)
+
+    def ensure(self) -> tuple[str, str]:
+        """Id and floating IP of a machine that was pinged and logged in to. Raises Failed with the cause."""
+        network = self.admin.networking
+        external = network.external()
+        if external is None:
+            raise Failed("There is no external network; spec.features.neutron.floating_network makes one")
+        image = self._image()
+        self.report("network and router")
+        net, subnet = network.network(NAME, CIDR)
+        port = network.port(NAME, net, network.group(NAME, RULES))
+        network.router(NAME, external, subnet)
+        server = self._server(image, port.id)
+        address = network.floating(port.id, external)
+        self._until("The virtual machine is ACTIVE", lambda: self._not_active(server), BOOT_LIMIT)
+        self._until(f"A ping of {address}", lambda: None if self.host.ping(address) else "no answer", LOGIN_LIMIT)
+        self._until(f"A login at {address}", lambda: self._no_login(address), LOGIN_LIMIT)
+        return server, address
+
+    @property
+    def key(self) -> Path:
+        return self.folder / NAME
+
+    def _image(self) -> str:
+        found = self.admin.computing.image(GUEST_IMAGE)
+        if found is None:
+            self.report("uploading the guest image")
+            found = self.admin.computing.upload(GUEST_IMAGE, self.guest(), public=True)
+        return found
+
+    def _server(self, image: str, port: str) -> str:
+        compute = self.admin.computing
+        compute.keypair(NAME, self._public_key())
+        there = compute.find(NAME)
+        if there is not None and there.status == "ERROR":
+            failed = there.id
+            self.report("deleting a machine that failed")
+            compute.delete(failed)
+            self._until("The failed machine is gone", lambda: self._still_there(failed), BOOT_LIMIT)
+        self.report("booting")
+        return compute.boot(Boot(NAME, image, compute.flavor(FLAVOR), NAME, port)).id
+
+    def _public_key(self) -> str:
+        public = self.folder / f"{NAME}.pub"
+        if not (self.key.exists() and public.exists()):
+            self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+            self.key.unlink(missing_ok=True)
+            self.key.touch(mode=0o600)
+            private, text = ssh_keypair()
+            self.key.write_text(private)
+            public.write_text(text)
+        return public.read_text()
+
+    def _still_there(self, server: str) -> str | None:
+        return "it is being deleted" if self.admin.computing.server(server) else None
+
+    def _not_active(self, id_: str) -> str | None:
+        """One that was stopped, as by a power cut, is started."""
+        server = self.admin.computing.server(id_)
+        if server is None:
+            raise Failed("The virtual machine is gone; somebody deleted it")
+        if _is_stopped(server):
+            self.admin.computing.start(id_)
+        return is_busy(server, "ACTIVE")
+
+    def _no_login(self, address: str) -> str | None:
+        try:
+            name = self.host.ssh(Login(address, GUEST_USER, self.key), "hostname").strip()
+        except Failed as failed:
+            return str(failed)
+        return None if name == NAME else f"{address} answers as {name}, not as {NAME}"
+
+    def _until(self, what: str, missing: Callable[[], str | None], limit: float) -> None:
+        try:
+            Waiting(self.clock, self.report).until(what, missing, limit)
+        except Failed as failed:
+            raise Failed(f"{failed}{unwell(self.admin)}") from None
+
+
+def _is_stopped(server: Server) -> bool:
+    return server.status == "SHUTOFF" and not server.task

@@ -1,0 +1,120 @@
+"""What the checks share: the cloud as a user and as its administrator, and what earlier checks made."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from stackwright.core.tenant import CloudError, Project, Projects, Server, Tenant
+from stackwright.smoke.ports import Clock, Failed, Host, Login, RealClock, Report, Waiting
+
+GUEST_IMAGE = "stackwright-guest"
+GUEST_USER = "stackwright"
+TAIL = 12
+
+
+def quiet(_: str) -> None:
+    """A Report for whoever does not care."""
+
+
+@dataclass
+class Made:
+    """Ids of what the checks made, in their order."""
+
+    image: str = ""
+    tiny: str = ""
+    larger: str = ""
+    network: str = ""
+    group: str = ""
+    port: str = ""
+    address: str = ""
+    """Of the port."""
+    floating: str = ""
+    server: str = ""
+
+
+@dataclass
+class Stage:
+    """guest  makes sure of the guest image's file
+    folder  for the key
+    """
+
+    name: str
+    projects: Projects
+    admin: Tenant
+    host: Host
+    guest: Callable[[], Path]
+    folder: Path
+    clock: Clock = field(default_factory=RealClock)
+    report: Report = quiet
+    note: str = ""
+    project: Project | None = None
+    member: Tenant | None = None
+    made: Made = field(default_factory=Made)
+
+    @property
+    def user(self) -> Tenant:
+        assert self.member, "the check `login` opens the project"
+        return self.member
+
+    @property
+    def key(self) -> Path:
+        return self.folder / "key"
+
+    @property
+    def login(self) -> Login:
+        return Login(self.made.floating, GUEST_USER, self.key)
+
+    def until(self, what: str, missing: Callable[[], str | None], limit: float) -> None:
+        Waiting(self.clock, self.report).until(what, missing, limit)
+
+    def server(self) -> Server:
+        found = self.user.computing.server(self.made.server)
+        if found is None:
+            raise Failed("The virtual machine is gone; somebody deleted it")
+        return found
+
+    def console_tail(self) -> str:
+        """For messages: the end of the console log."""
+        try:
+            lines = self.user.computing.log(self.made.server).splitlines()
+        except CloudError as error:
+            return f"\nIts console log cannot be read: {error}"
+        shown = "\n".join(f"  | {line}" for line in lines[-TAIL:])
+        return f"\nThe end of its console log:\n{shown}" if lines else "\nIts console log is empty."
+
+    def unwell(self) -> str:
+        """For messages: which agents and compute services do not report."""
+        return unwell(self.admin)
+
+
+def unwell(admin: Tenant) -> str:
+    try:
+        computes, agents = admin.computing.services(), admin.networking.agents()
+    except CloudError as error:
+        return f"\nAgents and compute services cannot be listed: {error}"
+    down = [f"{each.name} on {each.host}" for each in (*computes, *agents) if not each.up]
+    told = f"\nDown: {', '.join(down)}." if down else ""
+    if not any(each.name == "nova-compute" for each in computes):
+        told += "\nThere is no nova-compute at all: no node has registered as a hypervisor."
+    return told
+
+
+def is_busy(server: Server, wanted: str) -> str | None:
+    """None when the server has the wanted status and nothing is being done to it. Raises Failed in an error."""
+    if server.status == "ERROR":
+        raise Failed(f"The virtual machine is in status ERROR: {server.fault or 'the cloud says no more'}")
+    if server.status == wanted and not server.task:
+        return None
+    return f"the virtual machine is {server.status}" + (f" ({server.task})" if server.task else "")
+
+
+def metadata_of(text: str) -> dict[str, object]:
+    """The instance's metadata as the service tells them."""
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise Failed(f"The metadata service does not answer with JSON but: {text[:200]!r}") from None
+    return dict(found)

@@ -1,0 +1,214 @@
+"""A cloud in memory, with a machine that sits before it: what each check sees can be set, and what it did is kept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from stackwright.core.tenant import Agent, Boot, Flavor, Port, Project, Rule, Server, Tenant, Thing
+from stackwright.smoke.ports import Failed, Login
+
+READY = "stackwright-guest: ready after 3.1 s; key from metadata"
+LEASE = "stackwright-guest: eth0 has 192.168.213.5/24, router 192.168.213.1, mtu 1450, by DHCP"
+
+
+@dataclass
+class World:
+    """The things in it, and how it behaves."""
+
+    servers: dict[str, Server] = field(default_factory=dict)
+    named: dict[str, str] = field(default_factory=dict)
+    images: dict[str, str] = field(default_factory=dict)
+    keys: dict[str, str] = field(default_factory=dict)
+    rules: set[Rule] = field(default_factory=set)
+    things: list[str] = field(default_factory=list)
+    projects: dict[str, Project] = field(default_factory=dict)
+    log: str = f"{LEASE}\n{READY}\n"
+    external: str | None = "public"
+    boot_status: str = "ACTIVE"
+    fault: str = ""
+    agents: list[Agent] = field(default_factory=lambda: [Agent("L3 agent", "node1", True)])
+    computes: list[Agent] = field(default_factory=lambda: [Agent("nova-compute", "node1", True)])
+    leaky: bool = False
+    """Security groups drop nothing."""
+    memory: int = 100_000
+    starts: int = 1
+    resize_is_put_back: bool = False
+    during: Callable[[str], None] = lambda what: None
+    """Called with the name of each call: a test may raise there."""
+
+    def tenant(self) -> Tenant:
+        return Tenant(Computing(self), Networking(self))
+
+
+class Clock:
+    """Time passes when somebody sleeps."""
+
+    def __init__(self) -> None:
+        self.time = 0.0
+
+    def now(self) -> float:
+        return self.time
+
+    def sleep(self, seconds: float) -> None:
+        self.time += seconds
+
+
+@dataclass
+class Computing:
+    world: World
+
+    def image(self, name: str) -> str | None:
+        return self.world.images.get(name)
+
+    def upload(self, name: str, file: Path, *, public: bool) -> str:
+        self.world.images[name] = f"image-{name}"
+        return self.world.images[name]
+
+    def flavor(self, wanted: Flavor) -> str:
+        self.world.things.append(f"flavor {wanted.name}")
+        return wanted.name
+
+    def keypair(self, name: str, public_key: str) -> None:
+        self.world.keys[name] = public_key
+
+    def find(self, name: str) -> Server | None:
+        return self.world.servers.get(self.world.named.get(name, ""))
+
+    def boot(self, wanted: Boot) -> Server:
+        self.world.during("boot")
+        if found := self.find(wanted.name):
+            return found
+        id_ = f"server-{len(self.world.servers)}-{wanted.name}"
+        self.world.named[wanted.name] = id_
+        self.world.servers[id_] = Server(id_, self.world.boot_status, "", self.world.fault, "node1")
+        return Server(id_, "BUILD")
+
+    def server(self, id_: str) -> Server | None:
+        return self.world.servers.get(id_)
+
+    def start(self, id_: str) -> None:
+        self._set(id_, "ACTIVE")
+
+    def reboot(self, id_: str) -> None:
+        self.world.starts += 1
+
+    def resize(self, id_: str, flavor: str) -> None:
+        if not self.world.resize_is_put_back:
+            self._set(id_, "VERIFY_RESIZE")
+            self.world.memory *= 2
+
+    def confirm(self, id_: str) -> None:
+        self._set(id_, "ACTIVE")
+
+    def delete(self, id_: str) -> None:
+        del self.world.servers[id_]
+
+    def log(self, id_: str) -> str:
+        return self.world.log
+
+    def console(self, id_: str) -> str:
+        return "https://novncproxy.cloud.example/vnc_auto.html?path=%3Ftoken%3Dt"
+
+    def services(self) -> list[Agent]:
+        return self.world.computes
+
+    def _set(self, id_: str, status: str) -> None:
+        self.world.servers[id_] = replace(self.world.servers[id_], status=status)
+
+
+@dataclass
+class Networking:
+    world: World
+
+    def external(self) -> str | None:
+        return self.world.external
+
+    def network(self, name: str, cidr: str) -> tuple[str, str]:
+        return "net", "subnet"
+
+    def router(self, name: str, external: str, subnet: str) -> str:
+        return "router"
+
+    def group(self, name: str, rules: Iterable[Rule]) -> str:
+        self.world.rules |= set(rules)
+        return "group"
+
+    def allow(self, group: str, rule: Rule) -> None:
+        self.world.rules.add(rule)
+
+    def forbid(self, group: str, rule: Rule) -> None:
+        self.world.rules.discard(rule)
+
+    def port(self, name: str, network: str, group: str) -> Port:
+        return Port("port", "192.168.213.5")
+
+    def floating(self, port: str, external: str) -> str:
+        return "172.24.4.9"
+
+    def agents(self) -> list[Agent]:
+        return self.world.agents
+
+
+@dataclass
+class Projects:
+    world: World
+
+    def create(self, name: str, note: str) -> Project:
+        self.world.projects[name] = Project(name, name, note)
+        return self.world.projects[name]
+
+    def enter(self, project: Project) -> Tenant:
+        return self.world.tenant()
+
+    def named(self, prefix: str) -> list[Project]:
+        return [each for name, each in self.world.projects.items() if name.startswith(prefix)]
+
+    def leftovers(self, project: Project) -> list[Thing]:
+        servers = [Thing("server", id_, id_) for id_ in self.world.servers]
+        flavors = [Thing("flavor", each, each) for each in self.world.things]
+        return [*servers, *flavors, Thing("project", project.id, project.name)]
+
+    def delete(self, thing: Thing) -> None:
+        if thing.kind == "server":
+            del self.world.servers[thing.id]
+        elif thing.kind == "flavor":
+            self.world.things.remove(thing.id)
+        else:
+            del self.world.projects[thing.id]
+
+
+@dataclass
+class Host:
+    """It reaches what the security group lets in."""
+
+    world: World
+
+    def ping(self, address: str) -> bool:
+        self.world.during("ping")
+        return self.world.leaky or Rule("icmp") in self.world.rules
+
+    def open(self, address: str, port: int) -> bool:
+        return self.world.leaky or Rule("tcp", port) in self.world.rules
+
+    def ssh(self, login: Login, command: str) -> str:
+        self.world.during("ssh")
+        if not self.open(login.address, 22):
+            raise Failed("ssh: timed out")
+        (name, id_), *_ = self.world.named.items()
+        answers: dict[str, Any] = {
+            "hostname": name,
+            "wget": f'{{"uuid": "{id_}"}}',
+            "cat": self.world.starts if "boot_id" in command else self.world.memory * 10,
+            "awk": self.world.memory,
+            "true": "",
+        }
+        return f"{answers[command.split()[0]]}\n"
+
+    def page(self, url: str) -> int:
+        return 200
+
+    def websocket(self, url: str) -> bytes:
+        return b"RFB 003.008\n"

@@ -1,0 +1,110 @@
+"""`stackwright smoke` as it is called: exit codes, streams, files."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cloud_in_memory import Clock, Host, Projects, World
+from typer.testing import CliRunner
+
+from stackwright.cli import access as cli_access
+from stackwright.cli import cluster as cli_cluster
+from stackwright.cli import smoke
+from stackwright.cli.app import app
+from stackwright.smoke.stage import Stage
+
+Smoke = Callable[..., Any]
+
+
+@pytest.fixture
+def world(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> World:
+    made = World()
+
+    def stage(access: Any, folder: Path) -> Stage:
+        guest = tmp_path / "guest.qcow2"
+        guest.touch()
+        there = Stage("smoke-1", Projects(made), made.tenant(), Host(made), lambda: guest, folder)
+        there.clock = Clock()
+        return there
+
+    async def nobody(*_: Any) -> None:
+        return None
+
+    monkeypatch.setattr(smoke, "_stage", stage)
+    monkeypatch.setattr(cli_access, "read_access", nobody)
+    (tmp_path / "kubeconfig").write_text("{}")
+    monkeypatch.setattr(cli_cluster, "connected", lambda given: _Connected())
+    return made
+
+
+class _Connected:
+    async def __aenter__(self) -> None:
+        return None
+
+    async def __aexit__(self, *_: Any) -> None:
+        return None
+
+
+def called(*words: str) -> Any:
+    return CliRunner().invoke(app, ["smoke", *words])
+
+
+def test_all_pass(world: World, tmp_path: Path) -> None:
+    result = called("--junit", str(tmp_path / "smoke.xml"))
+    assert result.exit_code == 0, result.output
+    assert " ✓ ssh logs in with the key (" in result.stdout
+    assert result.stdout.splitlines()[-1].startswith("14 of 14 passed in ")
+    assert 'tests="14" failures="0"' in (tmp_path / "smoke.xml").read_text()
+
+
+def test_a_failure_is_told_and_is_the_exit_code(world: World) -> None:
+    world.fault, world.boot_status = "No valid host was found.", "ERROR"
+    result = called()
+    assert result.exit_code == 1
+    assert " ✗ Virtual machine is ACTIVE" in result.stdout
+    assert "     The virtual machine is in status ERROR: No valid host was found." in result.stdout
+    assert " - ssh logs in with the key: skipped, needs boot" in result.stdout
+    assert " ✓ Clean up" in result.stdout
+
+
+def test_json_is_all_there_is_on_standard_output(world: World) -> None:
+    world.external = None
+    result = called("-o", "json", "--checks", "ping")
+    told = json.loads(result.stdout)
+    assert (result.exit_code, told["passed"]) == (1, False)
+    assert [(each["name"], each["outcome"]) for each in told["checks"]] == [
+        ("login", "passed"),
+        ("image", "passed"),
+        ("flavors", "passed"),
+        ("network", "failed"),
+        ("boot", "skipped"),
+        ("ping", "skipped"),
+        ("cleanup", "passed"),
+    ]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
+def test_a_signal_cleans_up(world: World, number: signal.Signals) -> None:
+    world.during = lambda what: os.kill(os.getpid(), number) if what == "ssh" else None
+    result = called()
+    assert result.exit_code == 130
+    assert "Interrupted. What was made is removed" in result.stderr
+    assert not (world.servers or world.projects)
+
+
+def test_what_is_kept_is_named(world: World) -> None:
+    result = called("--keep", "--checks", "ping")
+    assert result.exit_code == 0
+    kept = next(line for line in result.stdout.splitlines() if line.startswith("Kept until the next run"))
+    assert "172.24.4.9" in kept
+    key = Path(kept.split("key ")[1].split(",")[0])
+    assert key.exists()
+    for file in key.parent.iterdir():
+        file.unlink()
+    key.parent.rmdir()

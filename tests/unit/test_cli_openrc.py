@@ -1,0 +1,148 @@
+"""`openrc`, and the way into a cloud from outside."""
+
+from __future__ import annotations
+
+import base64
+import subprocess
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from typer.testing import CliRunner
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import SECRET
+from stackwright.cli import cluster as cli_cluster
+from stackwright.cli.access import replace
+from stackwright.cli.app import app
+from stackwright.core.access import NoAccess, access, with_cloud
+from stackwright.runtime.memory import MemoryCluster
+
+PASSWORD = "p'w $x"
+ADMIN = {
+    "username": "admin", "password": PASSWORD, "project_name": "admin", "user_domain_name": "Default",
+    "project_domain_name": "Default", "region_name": "Two",
+}  # fmt: skip
+CLOUD: dict[str, Any] = {
+    "metadata": {"namespace": "openstack", "name": "cloud"},
+    "spec": {
+        "openstack_version": "epoxy",
+        "preset": "core",
+        "size": "single",
+        "public_domain_name": "cloud.example",
+    },
+    "status": {"services": {"identity": {"state": "APPLIED"}}},
+}
+
+
+def secret(name: str, data: dict[str, str]) -> dict[str, Any]:
+    encoded = {key: base64.b64encode(value.encode()).decode() for key, value in data.items()}
+    return {"metadata": {"namespace": "openstack", "name": name}, "data": encoded}
+
+
+@pytest.fixture
+def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+    memory = MemoryCluster()
+    memory.put(OpenStackDeployment.KIND, CLOUD)
+    memory.put(SECRET, secret("keystone-admin", ADMIN))
+    memory.put(SECRET, secret("openstack-public-tls", {"ca.crt": "PEM\n"}))
+
+    @asynccontextmanager
+    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
+        yield memory
+
+    (tmp_path / "kubeconfig").touch()
+    monkeypatch.setattr(cli_cluster, "connected", connected)
+    monkeypatch.setenv("KUBECONFIG", str(tmp_path / "kubeconfig"))
+    monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path / "local"))
+    monkeypatch.setenv("HOME", str(tmp_path))
+    return tmp_path
+
+
+def called(*words: str) -> Any:
+    return CliRunner().invoke(app, words)
+
+
+def test_lines_for_a_shell(home: Path) -> None:
+    result = called("openrc", "--ca-file", str(home / "ca.crt"))
+    assert result.exit_code == 0, result.output
+    shell = ["sh", "-c", 'eval "$0"; printf "%s|%s|%s" "$OS_PASSWORD" "$OS_AUTH_URL" "$OS_CACERT"', result.stdout]
+    told = subprocess.run(shell, check=True, capture_output=True, text=True).stdout
+    assert told == f"{PASSWORD}|https://keystone.cloud.example/v3|{home / 'ca.crt'}"
+    assert (home / "ca.crt").read_text() == "PEM\n"
+
+
+def test_a_clouds_yaml(home: Path) -> None:
+    result = called("openrc", "--format", "clouds.yaml", "--cloud", "mine")
+    found = yaml.safe_load(result.stdout)["clouds"]["mine"]
+    assert found["auth"]["password"] == PASSWORD
+    assert (found["region_name"], found["interface"]) == ("Two", "public")
+    assert found["cacert"] == str(home / ".config/openstack/mine-ca.crt")
+    assert Path(found["cacert"]).read_text() == "PEM\n"
+
+
+def test_other_clouds_stay(home: Path) -> None:
+    path = home / ".config/openstack/clouds.yaml"
+    path.parent.mkdir(parents=True)
+    path.write_text("cache: {expiration_time: 3600}\nclouds:\n  other: {region_name: R}\n")
+    path.chmod(0o644)
+    result = called("openrc", "--write")
+    assert result.stdout == f"{path}: cloud stackwright written\n"
+    there = yaml.safe_load(path.read_text())
+    assert there["cache"] == {"expiration_time": 3600}
+    assert sorted(there["clouds"]) == ["other", "stackwright"]
+    assert path.stat().st_mode & 0o777 == 0o600
+    assert "unchanged" in called("openrc", "--write").stdout
+    assert sorted(p.name for p in path.parent.iterdir()) == ["clouds.yaml", "stackwright-ca.crt"]
+
+
+def test_a_file_that_is_no_clouds_yaml_is_left_alone(home: Path) -> None:
+    path = home / ".config/openstack/clouds.yaml"
+    path.parent.mkdir(parents=True)
+    for text in ("- a list\n", "clouds: [a]\n", "a: b: c\n"):
+        path.write_text(text)
+        result = called("openrc", "--write")
+        assert result.exit_code == 1
+        assert "is left alone" in result.stderr
+        assert path.read_text() == text
+
+
+def test_a_link_stays_a_link(tmp_path: Path) -> None:
+    (tmp_path / "real").write_text("a")
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert replace(tmp_path / "link", "b", 0o600)
+    assert (tmp_path / "link").is_symlink()
+    assert (tmp_path / "real").read_text() == "b"
+    assert not replace(tmp_path / "link", "b", 0o600)
+
+
+def test_what_is_missing_is_named() -> None:
+    with pytest.raises(NoAccess, match="there is no Secret keystone-admin"):
+        access(CLOUD, {}, {})
+    with pytest.raises(NoAccess, match="lacks password"):
+        access(CLOUD, {**ADMIN, "password": ""}, {})
+    with pytest.raises(NoAccess, match="no public endpoints"):
+        access(CLOUD, ADMIN, {})
+    assert PASSWORD not in repr(access(CLOUD, ADMIN, {"ca.crt": "PEM"}))
+
+
+def test_a_first_cloud() -> None:
+    assert with_cloud(None, "a", {"b": 1}) == {"clouds": {"a": {"b": 1}}}
+    assert with_cloud({"clouds": None}, "a", {}) == {"clouds": {"a": {}}}
+
+
+def test_smoke_knows_its_checks(home: Path) -> None:
+    result = called("smoke", "--checks", "pong")
+    assert result.exit_code == 2
+    assert "there is no check pong" in " ".join(result.stderr.split())
+
+
+def test_the_help_of_smoke_names_all_checks() -> None:
+    from stackwright.smoke.checks import names
+
+    told = " ".join(called("smoke", "--help").stdout.split())
+    assert all(name in told for name in names())
+    assert "stackwright smoke --junit" in told

@@ -1,0 +1,133 @@
+"""What makes nodes of one machine separate: their directories, networks, and the machine's settings they need."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from stackwright.local import cgroups, config, kernel, leftovers, namespaces, network, node_network, power
+from stackwright.local.config import LocalCluster
+from stackwright.local.steps import runtimes
+
+CLUSTER = LocalCluster(Path("/var/lib/sw"), Path("/root/cache"), Path("/run/sw"))
+ONE, TWO = CLUSTER.nodes(2)
+
+
+def test_a_program_enters_all_namespaces_of_its_node() -> None:
+    assert ONE.enter() == [
+        "nsenter",
+        "--net=/run/netns/stackwright-node1",
+        "--mount=/run/sw/namespaces/node1.mnt",
+        "--uts=/run/sw/namespaces/node1.uts",
+        "--",
+    ]
+
+
+def test_a_node_has_own_places_which_stay_and_loses_none_that_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster = LocalCluster(tmp_path / "lib/state", tmp_path / "cache", tmp_path / "run/sw")
+    node = cluster.node(2)
+    for folder in (cluster.state, cluster.cache, node.run):
+        folder.mkdir(parents=True)
+    plan = namespaces.plan(cluster, node)
+    assert plan["hostname"] == "node2"
+    assert plan["own"] == {"/run": "", "/var/lib": f"{node.home}/var/lib", "/var/log": f"{node.home}/var/log"}
+    own = {str(tmp_path / "lib"): "", str(tmp_path / "run"): ""}
+    assert namespaces._hidden([node.run, cluster.state, cluster.cache], own) == [str(cluster.state), str(node.run)]
+
+
+def test_of_two_nested_places_the_outer_one_is_enough(tmp_path: Path) -> None:
+    inner = tmp_path / "state" / "cache"
+    inner.mkdir(parents=True)
+    assert namespaces._hidden([inner, tmp_path / "state"], {str(tmp_path): ""}) == [str(tmp_path / "state")]
+
+
+def test_two_nodes_share_no_directory() -> None:
+    plans = [namespaces.plan(CLUSTER, node) for node in (ONE, TWO)]
+    sources = [{path for path in [*p["own"].values(), *p["files"].values()] if path} for p in plans]
+    assert not sources[0] & sources[1]
+
+
+def test_links_have_bridges_of_their_own_and_short_names() -> None:
+    last = CLUSTER.node(config.MAX_NODES)
+    assert sorted(network.ports(last).values()) == sorted(config.BRIDGES)
+    assert all(len(name) <= 15 for name in network.ports(last))
+    assert node_network._peer(last, "t") not in network.ports(last)
+
+
+def test_addresses_of_a_node() -> None:
+    commands = node_network.address_commands(TWO)
+    assert "address add 10.89.0.12/24 dev eth0" in commands
+    assert "address add 10.90.0.12/24 dev tunnel0" in commands
+    assert "dev ext0" not in commands, "its addresses are the cloud's"
+
+
+def test_only_the_first_node_leads_to_services() -> None:
+    assert config.SERVICE_NETWORK in network.attach_commands(ONE)
+    assert config.SERVICE_NETWORK not in network.attach_commands(TWO)
+
+
+@pytest.fixture
+def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setattr(kernel, "SETTINGS", tmp_path)
+    boot = tmp_path / "boot_id"
+    boot.write_text("first")
+    monkeypatch.setattr(kernel, "BOOT", boot)
+    values = {"net/ipv4/ip_forward": 0, "fs/inotify/max_user_instances": 128, "fs/inotify/max_user_watches": 1000000}
+    for name, value in values.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(f"{value}\n")
+    return tmp_path
+
+
+def test_settings_are_put_back_however_often_they_were_made(settings: Path, tmp_path: Path) -> None:
+    cluster = LocalCluster(tmp_path, tmp_path, tmp_path / "run" / "sw")
+    kernel.ensure(cluster)
+    kernel.ensure(cluster)
+    assert not kernel.wanting()
+    assert (settings / "net/ipv4/ip_forward").read_text() == "1"
+    assert int((settings / "fs/inotify/max_user_watches").read_text()) == 1000000, "never made less"
+    assert not (settings / "net/bridge").exists(), "a kernel without bridge filters needs no setting"
+    kernel.restore(cluster)
+    assert (settings / "net/ipv4/ip_forward").read_text() == "0"
+    assert (settings / "fs/inotify/max_user_instances").read_text() == "128"
+    assert not cluster.kernel_memory.exists()
+
+
+def test_settings_of_another_boot_are_not_put_back(settings: Path, tmp_path: Path) -> None:
+    cluster = LocalCluster(tmp_path, tmp_path, tmp_path / "run" / "sw")
+    kernel.ensure(cluster)
+    (settings / "boot_id").write_text("second")
+    kernel.restore(cluster)
+    assert (settings / "net/ipv4/ip_forward").read_text() == "1"
+
+
+def test_a_node_is_on_when_something_lives_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(namespaces, "ready", lambda node: True)
+    monkeypatch.setattr(node_network, "exists", lambda node: True)
+    monkeypatch.setattr(cgroups, "processes", lambda group: {1} if group == "stackwright/node1" else set())
+    assert power.is_on(ONE)
+    assert not power.is_on(TWO)
+
+
+def test_routes_of_ours_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = "Iface\tDestination\nsw-ext0\t000418AC\t0\nsw-br0\t0000590A\t0\neth0\t00000000\t0\n"
+    monkeypatch.setattr(Path, "read_text", lambda self: table)
+    assert sorted(leftovers._routes()) == ["10.89", "172.24.4"]
+
+
+def test_the_plan_can_be_told_to_a_program() -> None:
+    assert json.loads(json.dumps(namespaces.plan(CLUSTER, ONE))) == namespaces.plan(CLUSTER, ONE)
+
+
+def test_configuration_that_is_there_is_not_written_again(tmp_path: Path) -> None:
+    file = tmp_path / "node1" / "kube-proxy.yaml"
+    runtimes.write({file: "a"})
+    before = file.stat().st_mtime_ns
+    runtimes.write({file: "a"})
+    assert file.stat().st_mtime_ns == before
+    runtimes.write({file: "b"})
+    assert file.read_text() == "b"
