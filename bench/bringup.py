@@ -10,7 +10,7 @@ from pathlib import Path
 from bench.options import BenchError, Options
 from bench.process import program, run
 from stackwright.local import cgroups
-from stackwright.local.config import CGROUP, LocalCluster
+from stackwright.local.config import CGROUP, VM_CGROUP, LocalCluster
 
 STEP = re.compile(r"^ ✓ (.+) \((\d+\.\d) s\)$", re.MULTILINE)
 
@@ -34,10 +34,11 @@ def down(env: Mapping[str, str] | None = None) -> None:
     run([program("stackwright"), "down", "--purge"], env)
 
 
-def up(env: Mapping[str, str] | None = None, *, token: bool = True) -> Up:
-    """`stackwright up` until it has a token. KUBECONFIG is cleared: it would mean somebody else's cluster."""
+def up(env: Mapping[str, str] | None = None, *, token: bool = True, vm: bool = False) -> Up:
+    """`stackwright up` until it has a token, or a machine. KUBECONFIG is cleared: it would mean another's cluster."""
     before = services_cpu()
-    cost = run([program("stackwright"), "up"], {**(env or {}), "KUBECONFIG": ""})
+    words = ["up"] if vm else ["up", "--no-vm"]
+    cost = run([program("stackwright"), *words], {**(env or {}), "KUBECONFIG": ""})
     if token and "project_id" not in cost.output:
         raise BenchError(f"`stackwright up` ended without a token:\n{cost.output[-2000:]}")
     steps = {title: float(seconds) for title, seconds in STEP.findall(cost.output)}
@@ -45,9 +46,13 @@ def up(env: Mapping[str, str] | None = None, *, token: bool = True) -> Up:
 
 
 def services_cpu() -> float:
-    """CPU seconds of all processes of the cluster, dead ones too, since its cgroup was made."""
+    """CPU seconds of the cluster's processes and virtual machines, dead ones too, since their cgroups exist."""
+    return sum(_group_cpu(group) for group in (CGROUP, VM_CGROUP))
+
+
+def _group_cpu(group: str) -> float:
     for top in cgroups.hierarchies():
-        usage, stat = Path(top, CGROUP, "cpuacct.usage"), Path(top, CGROUP, "cpu.stat")
+        usage, stat = Path(top, group, "cpuacct.usage"), Path(top, group, "cpu.stat")
         if usage.exists():
             return int(usage.read_text()) / 1e9
         if stat.exists() and (found := re.search(r"^usage_usec (\d+)", stat.read_text(), re.MULTILINE)):

@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import yaml
 
 from stackwright.local import tools
 from stackwright.local.config import LocalCluster
 
 ROOT = Path(__file__).parents[2]
 CLI = Path(sys.executable).with_name("stackwright")
+SMALL = "examples/identity.yaml"
+KINDS = (
+    "all,secrets,configmaps,pvc,serviceaccounts,pdb,networkpolicies,ingresses.networking.k8s.io"
+    ",openstackdeployments,helmbundles,databaseaccounts,messagingaccounts,keystoneservices"
+    ",mariadbs,rabbitmqs,memcacheds,keystones,glances,placements,novas,neutrons,horizons,ingresses.stackwright.dev"
+)
 
 
 @dataclass(frozen=True)
@@ -24,8 +33,10 @@ class Done:
     out: str
 
 
-def run(*command: str | Path, stdin: str | None = None, limit: float = 300) -> Done:
-    """Run a program; standard output and error together."""
+def run(
+    *command: str | Path, stdin: str | None = None, limit: float = 300, env: Mapping[str, str] | None = None
+) -> Done:
+    """Run a program; standard output and error together. `env` is added to ours."""
     done = subprocess.run(
         [str(word) for word in command],
         input=stdin,
@@ -34,8 +45,19 @@ def run(*command: str | Path, stdin: str | None = None, limit: float = 300) -> D
         text=True,
         timeout=limit,
         cwd=ROOT,
+        env={**os.environ, **(env or {})},
     )
     return Done(done.returncode, done.stdout)
+
+
+def changed(example: str, **spec: Any) -> list[dict[str, Any]]:
+    """An example's documents, with changes of the cloud's spec; features are added to those that are there."""
+    documents: list[dict[str, Any]] = list(yaml.safe_load_all((ROOT / example).read_text()))
+    there = documents[-1]["spec"]
+    if "features" in spec:
+        spec["features"] = {**there.get("features", {}), **spec["features"]}
+    there.update(spec)
+    return documents
 
 
 class Cloud:
@@ -92,10 +114,31 @@ class Cloud:
 
     def left(self, namespace: str) -> list[str]:
         """What is in a namespace beside what Kubernetes itself puts there."""
-        kinds = "all,secrets,configmaps,pvc,serviceaccounts,pdb,openstackdeployments,helmbundles,keystones,mariadbs"
-        kinds += ",rabbitmqs,memcacheds,databaseaccounts,messagingaccounts,keystoneservices"
-        names = self.kubectl("get", kinds, "-n", namespace, "--output", "name", "--ignore-not-found").split()
+        names = self.kubectl("get", KINDS, "-n", namespace, "--output", "name", "--ignore-not-found").split()
         return [name for name in names if name not in ("configmap/kube-root-ca.crt", "serviceaccount/default")]
+
+    def traces(self, namespace: str, *words: str) -> list[str]:
+        """What is left whose name has one of these words in it."""
+        return [name for name in self.left(namespace) if any(word in name.partition("/")[2] for word in words)]
+
+    def spec(self) -> dict[str, Any]:
+        """Of the default cloud; empty without one."""
+        words = ("get", "osdpl", "cloud", "-n", self.namespace, "-o", "json", "--ignore-not-found")
+        found = self.kubectl(*words, code=None)
+        return dict(json.loads(found)["spec"]) if found.startswith("{") else {}
+
+    def is_full(self) -> bool:
+        """Whether there is a cloud with virtual machines."""
+        spec = self.spec()
+        return bool(spec) and "~compute" not in spec.get("features", {}).get("services", [])
+
+    def sql(self, query: str) -> str:
+        words = ("exec", "-n", self.namespace, "mariadb-server-0", "-c", "mariadb", "--", "mariadb", "-umysql")
+        return self.kubectl(*words, "-S", "/run/mysqld/mysqld.sock", "-Ne", query)
+
+    def secret(self, name: str, key: str = "password") -> str:
+        template = f'go-template={{{{index .data "{key}" | base64decode}}}}'
+        return self.kubectl("get", "secret", name, "-n", self.namespace, "-o", template)
 
 
 def eventually(check: Callable[[], Any], limit: float = 120, pause: float = 0.3) -> float:

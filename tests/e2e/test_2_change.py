@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from harness import ROOT, Cloud
+from harness import SMALL, Cloud, changed
 
 
 @pytest.fixture
 def manifest(tmp_path):
     def write(**spec) -> str:
-        documents = list(yaml.safe_load_all((ROOT / "examples/cloud.yaml").read_text()))
-        documents[1]["spec"].update(spec)
         path = tmp_path / "cloud.yaml"
-        path.write_text(yaml.safe_dump_all(documents))
+        path.write_text(yaml.safe_dump_all(changed(SMALL, **spec)))
         return str(path)
 
     return write

@@ -8,7 +8,7 @@ import subprocess
 import time
 from pathlib import Path
 
-from harness import Cloud, eventually
+from harness import SMALL, Cloud, eventually
 
 
 def processes(name: str) -> list[int]:
@@ -85,7 +85,7 @@ def test_a_killed_api_server_and_etcd_come_back(cloud: Cloud) -> None:
 def test_the_operator_that_is_killed_again_and_again_still_makes_the_cloud(cloud: Cloud) -> None:
     cloud.kubectl("delete", "openstackdeployment", "cloud", "-n", "openstack")
     eventually(lambda: cloud.left("openstack") == [], limit=90, pause=1)
-    cloud.kubectl("apply", "--server-side", "-f", "examples/cloud.yaml")
+    cloud.kubectl("apply", "--server-side", "-f", SMALL)
     for _ in range(4):
         time.sleep(2.5)
         for process in operator_processes():

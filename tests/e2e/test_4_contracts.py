@@ -33,9 +33,7 @@ def test_contracts_are_fulfilled_by_the_real_services_and_taken_back(cloud: Clou
 def test_a_service_account_logs_in_with_what_its_secret_says(cloud: Cloud) -> None:
     cloud.kubectl("apply", "--server-side", "-f", EXAMPLE)
     cloud.kubectl("wait", "--for=condition=Ready", KINDS[2], "-n", "openstack", "--timeout=90s")
-    password = cloud.kubectl(
-        "get", "secret", "inventory-identity", "-n", "openstack", "-o", "go-template={{.data.password | base64decode}}"
-    )
+    password = cloud.secret("inventory-identity")
     script = (
         "read -r OS_PASSWORD; export OS_PASSWORD; "
         "openstack --os-cloud '' --os-auth-type password --os-auth-url http://keystone-api:5000/v3 "
@@ -78,17 +76,12 @@ def repository(cloud: Cloud) -> dict[str, str]:
     return dict(cloud.get("secret", "keystone-fernet-keys", "-n", "openstack")["data"])
 
 
-def sql(cloud: Cloud, query: str) -> str:
-    words = ("exec", "-n", "openstack", "mariadb-server-0", "--", "mariadb", "-umysql")
-    return cloud.kubectl(*words, "-S", "/run/mysqld/mysqld.sock", "-Ne", query)
-
-
 def databases(cloud: Cloud) -> str:
-    return sql(cloud, "show databases")
+    return cloud.sql("show databases")
 
 
 def users(cloud: Cloud) -> str:
-    return sql(cloud, "select user from mysql.user")
+    return cloud.sql("select user from mysql.user")
 
 
 def vhosts(cloud: Cloud) -> str:

@@ -6,15 +6,11 @@ from typing import Any
 
 import pytest
 import yaml
-from harness import ROOT, Cloud, eventually
+from harness import SMALL, Cloud, changed, eventually
 
 
 def spec(**changes: Any) -> dict[str, Any]:
-    documents = list(yaml.safe_load_all((ROOT / "examples/cloud.yaml").read_text()))
-    manifest = dict(documents[1])
-    manifest["metadata"] = {"name": "cloud", "namespace": "openstack"}
-    manifest["spec"] = {**manifest["spec"], **changes}
-    return manifest
+    return changed(SMALL, **changes)[-1]
 
 
 @pytest.mark.parametrize(
@@ -23,8 +19,8 @@ def spec(**changes: Any) -> dict[str, Any]:
         ({"featurs": {}}, ["spec.featurs", "unknown field", "features"]),
         ({"draft": "perhaps"}, ["spec.draft", "boolean"]),
         ({"openstack_version": "yoga"}, ["spec.openstack_version", "yoga", "epoxy"]),
-        ({"preset": "compute"}, ["spec.preset", "compute", "core"]),
-        ({"features": {"nova": {"vcpu_type": "host-model"}}}, ["nova", "not supported by this version"]),
+        ({"preset": "storage"}, ["spec.preset", "storage", "core"]),
+        ({"features": {"octavia": {}}}, ["octavia", "not supported by this version"]),
         ({"services": {"identity": {"keystne": {"values": {}}}}}, ["keystne", "unknown chart", "keystone"]),
         ({"services": {"identitty": {}}}, ["identitty", "unknown service", "identity"]),
     ],
@@ -40,9 +36,9 @@ def test_admission_refuses_and_names_the_field(cloud: Cloud, changes: dict[str, 
 
 def test_all_errors_come_at_once_before_anything_is_applied(cloud: Cloud, tmp_path: Any) -> None:
     path = tmp_path / "bad.yaml"
-    path.write_text(yaml.safe_dump(spec(featurs={}, size="huge", draft=[1], features={"nova": {}})))
+    path.write_text(yaml.safe_dump(spec(featurs={}, size="huge", draft=[1], features={"octavia": {}})))
     out = cloud.stackwright("apply", "-f", str(path), code=1)
-    for part in ("spec.featurs", "spec.size", "spec.draft", "spec.features.nova"):
+    for part in ("spec.featurs", "spec.size", "spec.draft", "spec.features.octavia"):
         assert part in out
 
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import time
 
-from harness import Cloud, eventually
+from harness import SMALL, Cloud, eventually, run
+
+from stackwright.local import tools
 
 
 def gone(cloud: Cloud, namespace: str, but: tuple[str, ...] = ()) -> None:
@@ -14,9 +16,32 @@ def gone(cloud: Cloud, namespace: str, but: tuple[str, ...] = ()) -> None:
 def test_services_stand_alone_without_any_cloud(cloud: Cloud) -> None:
     cloud.kubectl("apply", "--server-side", "-f", "examples/keystone-only.yaml")
     cloud.kubectl("wait", "--for=condition=Ready", "keystone/keystone", "-n", "keystone-only", "--timeout=180s")
-    pod = ("exec", "-n", "keystone-only", "deployment/keystone-client", "--", "openstack", "token", "issue")
-    assert "project_id" in cloud.kubectl(*pod)
-    cloud.kubectl("delete", "-f", "examples/keystone-only.yaml", limit=120)
+    pod = ("exec", "-n", "keystone-only", "deployment/keystone-client", "--")
+    assert "project_id" in cloud.kubectl(*pod, "openstack", "token", "issue")
+
+
+def test_glance_stands_alone_wired_to_an_existing_keystone(cloud: Cloud) -> None:
+    """The Keystone is that of the test above."""
+    cloud.kubectl("apply", "--server-side", "-f", "examples/keystone-only.yaml")
+    cloud.kubectl("apply", "--server-side", "-f", "examples/glance-standalone.yaml")
+    try:
+        cloud.kubectl(
+            "wait", "--for=condition=Ready", "glance/glance", "-n", "keystone-only", "--timeout=300s", limit=310
+        )
+        script = (
+            "head -c 2000000 /dev/urandom > up && "
+            "openstack image create --disk-format raw --container-format bare --file up mine && "
+            "openstack image save --file down mine && openstack image delete mine && "
+            'test "$(sha256sum < up)" = "$(sha256sum < down)" && echo the same'
+        )
+        pod = ("exec", "-n", "keystone-only", "deployment/keystone-client", "--", "sh", "-c", script)
+        assert "the same" in cloud.kubectl(*pod)
+        assert cloud.kubectl("get", "openstackdeployments", "-n", "keystone-only", "-o", "name").strip() == ""
+        cloud.kubectl("delete", "-f", "examples/glance-standalone.yaml", limit=120)
+        eventually(lambda: cloud.traces("keystone-only", "glance", "rabbitmq") == [], limit=90, pause=1)
+        assert cloud.get("keystone", "keystone", "-n", "keystone-only"), "and the Keystone goes on"
+    finally:
+        cloud.kubectl("delete", "-f", "examples/keystone-only.yaml", limit=120)
 
 
 def test_a_cloud_of_memcached_alone(cloud: Cloud) -> None:
@@ -38,11 +63,11 @@ def test_deletion_takes_all_that_was_made_and_only_that(cloud: Cloud) -> None:
 
 def test_deletion_while_half_installed(cloud: Cloud) -> None:
     for seconds in (0, 2, 7, 12):
-        cloud.kubectl("apply", "--server-side", "-f", "examples/cloud.yaml")
+        cloud.kubectl("apply", "--server-side", "-f", SMALL)
         time.sleep(seconds)
         cloud.kubectl("delete", "openstackdeployment", "cloud", "-n", "openstack")
     gone(cloud, "openstack")
-    cloud.stackwright("apply", "-f", "examples/cloud.yaml", "--wait")
+    cloud.stackwright("apply", "-f", SMALL, "--wait")
     assert cloud.token()
 
 
@@ -63,10 +88,6 @@ def test_the_controllers_also_run_as_five_containers_of_one_pod(cloud: Cloud) ->
 
 
 def helm_upgrade(cloud: Cloud, mode: str) -> None:
-    from harness import run
-
-    from stackwright.local import tools
-
     words = ("upgrade", "stackwright", "charts/stackwright", "-n", "stackwright", "--reuse-values", "--wait")
     config = ("--kubeconfig", cloud.cluster.kubeconfig, "--timeout", "3m")
     done = run(tools.binary("helm"), *words, *config, "--set", f"controllers.mode={mode}", limit=200)

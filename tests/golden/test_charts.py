@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 CHARTS = sorted(path.parent for path in (ROOT / "charts").glob("*/Chart.yaml") if path.parent.name != "lib")
 CASES = sorted((ROOT / "tests/golden/charts").glob("*/*/values.yaml"))
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
-NEEDS_TOKEN = {"stackwright", "local-volume-provisioner"}
+NEEDS_TOKEN = {"stackwright", "local-volume-provisioner", "ingress"}
 
 
 @functools.cache

@@ -71,12 +71,12 @@ async def test_the_health_follows_a_pod_within_two_seconds():
     status = world.osdpl["status"]
     assert status["health"]["keystone"]["api"]["status"] == "Unhealthy"
     assert "does not pass its readiness probe" in status["health"]["keystone"]["api"]["message"]
-    assert status["healthSummary"] == "4/5"
+    assert status["healthSummary"] == "5/6"
     assert not world.ready()
     world.kubelet.broken.clear()
     world.kubelet.sync(DEPLOYMENT, "keystone-api")
     await world.run(2)
-    assert world.osdpl["status"]["healthSummary"] == "5/5"
+    assert world.osdpl["status"]["healthSummary"] == "6/6"
     assert world.ready()
 
 

@@ -34,7 +34,9 @@ async def test_services_that_are_removed_go_with_all_they_had_and_the_cloud_stay
     assert world.ready()
     assert world.state()["objects"].keys() == only.state()["objects"].keys()
     assert world.osdpl["status"]["services"].keys() == {"memcached"}
-    assert {c["type"] for c in world.osdpl["status"]["conditions"]} == {"Ready", "Progressing", "Memcached", "Nodes"}
+    assert {c["type"] for c in world.osdpl["status"]["conditions"]} == {
+        "Ready", "Progressing", "Memcached", "Images", "Nodes"
+    }  # fmt: skip
 
 
 async def test_a_service_that_is_wanted_again_comes_back():
@@ -148,7 +150,7 @@ async def test_a_running_cloud_keeps_running_when_its_spec_becomes_nonsense():
 async def test_an_unsupported_field_is_refused_by_the_api_server():
     world = World()
     with pytest.raises(Refused, match="not supported"):
-        world.cloud(features={"nova": {}})
+        world.cloud(features={"telemetry": {}})
 
 
 async def test_the_second_cloud_of_a_namespace_is_blocked_whatever_its_name():

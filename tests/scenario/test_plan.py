@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from world import cloud_object
 
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
@@ -23,13 +24,12 @@ from stackwright.simulate import Request, simulate
 NOW = 1_750_000_000.0
 GOLDEN = Path(__file__).parents[1] / "golden" / "plan"
 CLOUD = ("openstack", "cloud")
-NAMES = ("mariadb", "rabbitmq", "memcached", "keystone", "keystoneclient")
+NAMES = ("mariadb", "rabbitmq", "memcached", "keystone", "keystoneclient", "pause")
 SETTINGS = Settings({name: f"registry/{name}:1" for name in NAMES}, dict.fromkeys(NAMES, "1"))
-SPEC: dict[str, Any] = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
 
 
 def cloud(**spec: Any) -> dict[str, Any]:
-    return {"metadata": {"namespace": CLOUD[0], "name": CLOUD[1]}, "spec": {**SPEC, **spec}}
+    return cloud_object(CLOUD[1], CLOUD[0], **spec)
 
 
 def applied(*objects: dict[str, Any]) -> Request:

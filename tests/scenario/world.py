@@ -40,13 +40,24 @@ from stackwright.runtime.memory import (
 from stackwright.runtime.memory.cluster import copy
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Item, Runtime
+from stackwright.services.declaration import PLACES
 
 NAMESPACE = "openstack"
 NAME = "cloud"
 START = 1_750_000_000.0
 CONTROL_PLANE = {"openstack-control-plane": "enabled"}
-IMAGES = ("keystone", "keystoneclient", "mariadb", "rabbitmq", "memcached")
-SETTINGS = Settings({name: f"example.org/{name}:1" for name in IMAGES}, {name: f"digest-of-{name}" for name in IMAGES})
+EVERY_ROLE = dict(PLACES)
+# What a test leaves out that does not say `whole=True`: four services are enough to see how a cloud behaves.
+AWAY = tuple(f"~{name}" for name in ("ingress", "image", "placement", "networking", "compute", "dashboard"))
+IMAGES = (
+    "glance", "horizon", "ingress", "keystone", "keystoneclient", "libvirt", "mariadb", "memcached", "neutron", "nova",
+    "nova-compute", "openvswitch", "ovn", "pause", "placement", "rabbitmq",
+)  # fmt: skip
+CHARTS = (
+    "glance", "horizon", "ingress", "keystone", "keystoneclient", "libvirt", "mariadb", "memcached", "neutron", "nova",
+    "openvswitch", "ovn", "placement", "rabbitmq",
+)  # fmt: skip
+SETTINGS = Settings({name: f"example.org/{name}:1" for name in IMAGES}, {name: f"digest-of-{name}" for name in CHARTS})
 # Chart → its workloads: (kind, name, component).
 WORKLOADS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "mariadb": (("StatefulSet", "mariadb-server", "server"),),
@@ -54,27 +65,59 @@ WORKLOADS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "memcached": (("StatefulSet", "memcached", "server"),),
     "keystone": (("Deployment", "keystone-api", "api"), ("Job", "keystone-db-sync", "db-sync")),
     "keystoneclient": (("Deployment", "keystone-client", "client"),),
+    "ingress": (("DaemonSet", "ingress-controller", "controller"),),
+    "glance": (("Deployment", "glance-api", "api"), ("Job", "glance-db-sync", "db-sync")),
+    "placement": (("Deployment", "placement-api", "api"), ("Job", "placement-db-sync", "db-sync")),
+    "horizon": (("Deployment", "horizon", "horizon"),),
+    "libvirt": (("DaemonSet", "libvirt", "libvirt"),),
+    "openvswitch": (("DaemonSet", "openvswitch", "openvswitch"),),
+    "nova": (
+        ("Deployment", "nova-api-osapi", "api-osapi"),
+        ("Deployment", "nova-api-metadata", "api-metadata"),
+        ("Deployment", "nova-conductor", "conductor"),
+        ("Deployment", "nova-scheduler", "scheduler"),
+        ("Deployment", "nova-novncproxy", "novncproxy"),
+        ("DaemonSet", "nova-compute", "compute"),
+        ("Job", "nova-db-sync", "db-sync"),
+    ),
+    "neutron": (
+        ("Deployment", "neutron-server", "server"),
+        ("Deployment", "neutron-rpc-server", "rpc-server"),
+        ("Deployment", "neutron-periodic-workers", "periodic-workers"),
+        ("DaemonSet", "neutron-ovs-agent", "ovs-agent"),
+        ("DaemonSet", "neutron-dhcp-agent", "dhcp-agent"),
+        ("DaemonSet", "neutron-l3-agent", "l3-agent"),
+        ("DaemonSet", "neutron-metadata-agent", "metadata-agent"),
+        ("Job", "neutron-db-sync", "db-sync"),
+    ),
+    "ovn": (("StatefulSet", "ovn-ovsdb", "ovsdb"), ("DaemonSet", "ovn-controller", "controller")),
 }
 KINDS = {kind.kind: kind for kind in (DEPLOYMENT, STATEFULSET, DAEMONSET, JOB)}
 
 
-def cloud_object(name: str = NAME, namespace: str = NAMESPACE, **spec: Any) -> Object:
-    """An OpenStackDeployment as small as can be."""
+def cloud_object(name: str = NAME, namespace: str = NAMESPACE, *, whole: bool = False, **spec: Any) -> Object:
+    """An OpenStackDeployment as small as can be: of four services, unless the `whole` preset is asked for."""
     base = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
+    if not whole:
+        features = dict(spec.get("features") or {})
+        features["services"] = [*AWAY, *features.get("services", ())]
+        spec["features"] = features
     return {"metadata": {"name": name, "namespace": namespace}, "spec": {**base, **spec}}
 
 
 def workloads(chart: str, values: Mapping[str, Any]) -> list[Object]:
     """What a chart makes, as far as the operator can tell."""
     made = []
+    application = values.get("name") or chart  # several releases of a chart side by side
     for kind, name, component in WORKLOADS[chart]:
-        labels = {"application": chart, "component": component}
+        name = name.replace(chart, application, 1)
+        labels = {"application": application, "component": component}
         replicas = ((values.get("pod") or {}).get("replicas") or {}).get(component, 1)
         template = {"metadata": {"labels": labels, "annotations": {"values": digest(values)}}}
         spec = {"selector": {"matchLabels": labels}, "template": template}
         if kind == "Job":
             name = f"{name}-{digest(values)[:8]}"
-        else:
+        elif kind != "DaemonSet":
             spec["replicas"] = replicas
         made.append({"kind": kind, "metadata": {"name": name, "labels": labels}, "spec": spec})
     return made
@@ -102,6 +145,8 @@ class Kubelet:
         self._seen: dict[tuple[str, str], int] = {}
 
     def notice(self, event: str, kind: Kind, obj: Object) -> None:
+        if kind == NODE:
+            self._rescheduled()
         if kind.kind not in KINDS:
             return
         uid, name = obj["metadata"]["uid"], obj["metadata"]["name"]
@@ -122,6 +167,9 @@ class Kubelet:
         obj = self._cluster.peek(kind, (namespace, name))
         if obj is None:
             return
+        if kind == DAEMONSET:
+            self._sync_daemonset(obj)
+            return
         count = 1 if kind == JOB else obj["spec"].get("replicas", 1)
         trouble = next((status for prefix, status in self.broken.items() if name.startswith(prefix)), None)
         for index in range(count):
@@ -136,14 +184,41 @@ class Kubelet:
             status |= {"currentRevision": "1", "updateRevision": "1"}
         self._cluster.put(kind, {**obj, "status": status})
 
+    def _sync_daemonset(self, obj: Object) -> None:
+        """One pod a node, ready where the node is, unless it is broken; a node that is gone takes its pod along."""
+        meta = obj["metadata"]
+        trouble = next((status for prefix, status in self.broken.items() if meta["name"].startswith(prefix)), None)
+        nodes = [node for node in self._cluster.all(NODE) if EVERY_ROLE.items() & node["metadata"]["labels"].items()]
+        names = {f"{meta['name']}-{node['metadata']['name']}" for node in nodes}
+        for pod in self._cluster.all(POD, meta["namespace"]):
+            owner = pod["metadata"]["ownerReferences"][0]["uid"]
+            if owner == meta["uid"] and pod["metadata"]["name"] not in names:
+                self._cluster.remove(POD, (meta["namespace"], pod["metadata"]["name"]))
+        ready = 0
+        for node in nodes:
+            up = not trouble and node["status"]["conditions"][0]["status"] == "True"
+            self._cluster.put(POD, _pod(obj, node["metadata"]["name"], trouble or (None if up else UNREADY)))
+            ready += up
+        status = {"desiredNumberScheduled": len(nodes), "updatedNumberScheduled": len(nodes), "numberReady": ready}
+        self._cluster.put(DAEMONSET, {**obj, "status": {**status, "observedGeneration": meta["generation"]}})
 
-def _pod(owner: Object, index: int, trouble: Object | None) -> Object:
+    def _rescheduled(self) -> None:
+        """The nodes are not what they were: so are the pods of all DaemonSets, a little later."""
+        with contextlib.suppress(RuntimeError):  # while a world is being built no loop runs, and no DaemonSet is there
+            loop = asyncio.get_running_loop()
+            for obj in self._cluster.all(DAEMONSET):
+                meta = obj["metadata"]
+                loop.call_later(self.start, self.sync, DAEMONSET, meta["name"], meta["namespace"])
+
+
+def _pod(owner: Object, index: int | str, trouble: Object | None) -> Object:
     name, labels = f"{owner['metadata']['name']}-{index}", dict(owner["metadata"]["labels"])
     reference = {"apiVersion": "apps/v1", "kind": owner["kind"], "name": owner["metadata"]["name"]}
     reference["uid"] = owner["metadata"]["uid"]
     ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
+    node = index if isinstance(index, str) else "node-1"
     meta = {"name": name, "namespace": owner["metadata"]["namespace"], "labels": labels, "ownerReferences": [reference]}
-    return {"metadata": meta, "spec": {"nodeName": "node-1"}, "status": trouble or ready}
+    return {"metadata": meta, "spec": {"nodeName": node}, "status": trouble or ready}
 
 
 UNSCHEDULABLE = {
@@ -175,7 +250,7 @@ class World:
         self.cluster.subscribe(self._collect)
         self.cluster.subscribe(self._watch)
         for index in range(nodes):
-            self.node(f"node-{index + 1}", CONTROL_PLANE)
+            self.node(f"node-{index + 1}", EVERY_ROLE)
 
     # The operator as a process.
 
@@ -285,9 +360,9 @@ class World:
         condition = {"type": "Ready", "status": "True" if ready else "Unknown", "reason": "KubeletReady"}
         if not ready:
             condition |= {"reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}
-        self.cluster.put(
-            NODE, {"metadata": {"name": name, "labels": dict(labels)}, "status": {"conditions": [condition]}}
-        )
+        address = {"type": "InternalIP", "address": f"10.0.0.{sum(map(ord, name)) % 250}"}
+        status = {"conditions": [condition], "addresses": [address]}
+        self.cluster.put(NODE, {"metadata": {"name": name, "labels": dict(labels)}, "status": status})
 
     def cloud(self, **spec: Any) -> Object:
         """Write the OpenStackDeployment, as `kubectl apply` does."""
@@ -357,20 +432,21 @@ class World:
         """Whether each account has the password that is in its Secret."""
         from stackwright.core.ports import secret_data
 
-        secrets = {
-            data["username"]: data["password"]
+        told = {
+            (data.get("host"), data["username"], data["password"])
             for obj in self.cluster.all(SECRET)
             if {"username", "password"} <= (data := secret_data(obj)).keys()
         }
         accounts = {**self.sql.users, **self.broker.users}
-        return {user: secrets.get(user) == password for (_, user), password in accounts.items()}
+        accounts |= {(None, user): password for user, password in self.identity.users.items()}
+        return {f"{user} at {host}": (host, user, word) in told for (host, user), word in accounts.items()}
 
 
 _READY: dict[str, tuple[World, float]] = {}
 
 
-async def ready_world(**spec: Any) -> World:
-    """A cloud that became Ready, with its operator running. It is built once a spec and copied for each test."""
+async def built_world(**spec: Any) -> tuple[World, float]:
+    """A cloud that became Ready, and when; it is built once a spec, and only to be looked at: see ready_world."""
     name = json.dumps(spec, sort_keys=True)
     if name not in _READY:
         world = World()
@@ -379,7 +455,12 @@ async def ready_world(**spec: Any) -> World:
         assert world.ready(), world.condition()
         _READY[name] = (world, world.clock.now())
         await world.stop()
-    world, now = _READY[name]
+    return _READY[name]
+
+
+async def ready_world(**spec: Any) -> World:
+    """A copy of such a cloud, with its operator running."""
+    world, now = await built_world(**spec)
     copied = world.again(now)
     await copied.settle()
     copied.reconciles.clear()
@@ -389,7 +470,7 @@ async def ready_world(**spec: Any) -> World:
 _VOLATILE = {
     "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "observedGeneration",
     "lastTransitionTime", "digest", "data", "revision", "readyRevision",
-    "stackwright.dev/digest", "stackwright.dev/rotated-at",
+    "stackwright.dev/digest", "stackwright.dev/rotated-at", "stackwright.dev/expires",
 }  # fmt: skip
 
 

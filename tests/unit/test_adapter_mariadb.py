@@ -38,6 +38,18 @@ def test_removal_drops_the_database_only_when_asked() -> None:
     assert len(list(statements(account(absent=True, drop_database=True), ""))) == 2
 
 
+def test_additional_databases_are_made_with_the_same_rights_and_dropped_with_the_first() -> None:
+    made = [text for text, _ in statements(account(database="nova", additional=("nova_cell0",)), "x")]
+    for name in ("nova", "nova_cell0"):
+        assert sum(text.startswith(f"CREATE DATABASE IF NOT EXISTS `{name}` ") for text in made) == 1
+        assert f"GRANT ALL PRIVILEGES ON `{name}`.* TO %s@'%%'" in made
+    assert sum("USER" in text for text in made) == 2, "one user for both"
+    gone = statements(account(database="nova", additional=("nova_cell0",), absent=True, drop_database=True), "")
+    assert [text for text, _ in gone][-2:] == [f"DROP DATABASE IF EXISTS `{name}`" for name in ("nova", "nova_cell0")]
+    with pytest.raises(Refused):
+        list(statements(account(additional=("a`b",)), "x"))
+
+
 @pytest.mark.parametrize("bad", ["a`b", "a'b", "", "a b", "1a", "a;b"])
 def test_odd_names_are_refused(bad: str) -> None:
     with pytest.raises(Refused):

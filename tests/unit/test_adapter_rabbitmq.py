@@ -68,6 +68,11 @@ async def test_removal_does_not_mind_what_is_gone(server: Server) -> None:
     assert [seen[:2] for seen in server.seen] == [("DELETE", "/api/users/nova"), ("DELETE", "/api/vhosts/no%2Fva")]
 
 
+async def test_a_virtual_host_that_others_use_stays(server: Server) -> None:
+    await RabbitBroker(server.port).account(account(absent=True, keep_vhost=True), ADMIN, "")
+    assert [seen[:2] for seen in server.seen] == [("DELETE", "/api/users/nova")]
+
+
 @pytest.mark.parametrize(("status", "kind"), [(400, Refused), (403, Refused), (500, NotYet), (503, NotYet)])
 async def test_errors(server: Server, status: int, kind: type[Exception]) -> None:
     server.status = status

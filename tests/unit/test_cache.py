@@ -91,6 +91,14 @@ def test_no_value_of_a_secret_and_no_bulk_is_kept_and_the_original_stays_whole()
     }  # fmt: skip
 
 
+def test_the_pods_of_our_own_workloads_are_kept_because_they_are_compared():
+    spec = {"selector": {}, "template": {"spec": {"volumes": []}}}
+    ours = obj(spec=spec, labels={"app.kubernetes.io/managed-by": "stackwright"})
+    helms = obj(spec=spec, labels={"app.kubernetes.io/managed-by": "Helm"})
+    assert slim(DAEMONSET, ours)["spec"] == spec
+    assert slim(DAEMONSET, helms)["spec"] == {"selector": {}}
+
+
 async def test_watched_kinds_are_read_from_the_store_and_others_from_the_api():
     cluster = MemoryCluster()
     cluster.put(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x"}})

@@ -41,6 +41,33 @@ PODS = {
         ),
         "Pod p-0, container main: CrashLoopBackOff; last exit code 3: back-off restarting failed container=main",
     ),
+    "crash loop of a program that said why": (
+        pod(
+            phase="Running",
+            conditions=[UNREADY],
+            containerStatuses=[
+                container(
+                    {"waiting": {"reason": "CrashLoopBackOff", "message": BACK_OFF}},
+                    {"terminated": {"exitCode": 1, "message": "no interface tunnel0 on this node\n"}},
+                )
+            ],
+        ),
+        "Pod p-0, container main: CrashLoopBackOff; last exit code 1: no interface tunnel0 on this node",
+    ),
+    "ended with a word": (
+        pod(
+            phase="Failed",
+            containerStatuses=[container({"terminated": {"exitCode": 2, "reason": "Error", "message": "no disk"}})],
+        ),
+        "Pod p-0, container main: ended with exit code 2 (no disk)",
+    ),
+    "ended without a word": (
+        pod(
+            phase="Failed",
+            containerStatuses=[container({"terminated": {"exitCode": 2, "reason": "OOMKilled", "message": " "}})],
+        ),
+        "Pod p-0, container main: ended with exit code 2 (OOMKilled)",
+    ),
     "crash loop of an init container": (
         pod(
             phase="Pending",

@@ -18,9 +18,10 @@ def errors(spec, model=OpenStackDeploymentSpec):
 
 
 def test_all_errors_are_told_at_once():
-    found = errors({"preset": "huge", "features": {"nova": {}, "typo": 1}, "draft": "maybe"})
+    found = errors({"preset": "huge", "features": {"telemetry": {}, "typo": 1}, "draft": "maybe"})
     assert [line.split(":")[0] for line in sorted(found)] == [
-        "spec.draft", "spec.features.nova", "spec.features.typo", "spec.openstack_version", "spec.preset", "spec.size"
+        "spec.draft", "spec.features.telemetry", "spec.features.typo",
+        "spec.openstack_version", "spec.preset", "spec.size",
     ]  # fmt: skip
 
 
@@ -31,10 +32,14 @@ def test_all_errors_are_told_at_once():
         ({"size": None}, "spec.size: None is not allowed; allowed: 'single', 'tiny', 'small' or 'medium'"),
         ({"region_name": ""}, "spec.region_name: String should have at least 1 character, not ''"),
         ({"draft": 7}, "spec.draft: Input should be a valid boolean, unable to interpret input, not 7"),
-        ({"features": {"ssl": {}}}, "spec.features.ssl: is not supported by this version of Stackwright; remove it"),
+        (
+            {"features": {"ssl": {"tls_proxy": {}}}},
+            "spec.features.ssl.tls_proxy: is not supported by this version of Stackwright; remove it",
+        ),
         (
             {"services": {"nova": {}}},
-            "spec.services: unknown service nova; allowed: database, identity, memcached, messaging",
+            "spec.services: unknown service nova; allowed: compute, dashboard, database, identity, image, ingress, "
+            "memcached, messaging, networking, placement",
         ),
         (
             {"features": {"services": ["identity", "nova"]}},
@@ -55,7 +60,7 @@ def test_an_error_says_where_it_is_what_is_wrong_and_what_is_allowed(change, exp
         ({"typo": 1}, "spec.typo", "openstack_version, persistent_volume_storage_class, preset"),
         ({"Preset": "core"}, "spec.Preset", "openstack_version, persistent_volume_storage_class, preset"),
         ({"features": {"Keystone": {}}}, "spec.features.Keystone", "keystone, logging"),
-        ({"features": {"logging": {"str": {}}}}, "spec.features.logging.str", "cadf, keystone"),
+        ({"features": {"logging": {"str": {}}}}, "spec.features.logging.str", "cadf, glance, horizon, keystone"),
         (
             {"features": {"logging": {"cadf": {"enabled": True, "x": 1}}}},
             "spec.features.logging.cadf.x",

@@ -19,7 +19,7 @@ from stackwright.core.sensitive import cut
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
-NAMES = ["catalog-entry", "cloud", "keystone-only", "memcached-only", "overrides"]
+NAMES = ["catalog-entry", "cloud", "control-plane", "keystone-only", "memcached-only", "overrides"]
 CONTRACTS = {contract.kind.kind: contract for contract in (DATABASE, MESSAGING, IDENTITY)}
 
 
@@ -28,12 +28,12 @@ def documents(name: str) -> list[dict[str, Any]]:
 
 
 def services_of(name: str) -> dict[str, dict[str, Any]]:
-    """Service → object, as the cloud controller would make them of an example."""
+    """Name → service object, as the cloud controller would make them of an example."""
     cloud = next(doc for doc in documents(name) if doc["kind"] == "OpenStackDeployment")
     cloud["metadata"]["uid"] = "u"
     spec, errors = parse(cloud)
     assert spec is not None, errors
-    return {declared.service: service_object(cloud, spec, declared) for declared in wanted_services(spec)}
+    return {wanted.name: service_object(cloud, spec, wanted) for wanted in wanted_services(spec)}
 
 
 def test_all_are_there() -> None:
@@ -64,12 +64,15 @@ def test_it_says_what_it_is(path: Path) -> None:
 
 
 def test_which_services_the_clouds_have() -> None:
-    assert set(services_of("cloud")) == {"database", "messaging", "memcached", "identity"}
+    assert set(services_of("cloud")) == {
+        "mariadb", "rabbitmq", "nova-rabbitmq", "neutron-rabbitmq", "memcached", "keystone",
+        "ingress", "glance", "placement", "neutron", "nova", "horizon",
+    }  # fmt: skip
     assert set(services_of("memcached-only")) == {"memcached"}
 
 
 def test_the_levels_of_overrides_arrive() -> None:
-    identity = services_of("overrides")["identity"]["spec"]["overrides"]
+    identity = services_of("overrides")["keystone"]["spec"]["overrides"]
     assert [level["source"] for level in identity] == ["spec.common.openstack.values", "spec.services"]
     assert [set(level["values"]) for level in identity] == [{"keystone", "keystoneclient"}, {"keystone"}]
     (memcached,) = services_of("overrides")["memcached"]["spec"]["overrides"]
@@ -77,7 +80,7 @@ def test_the_levels_of_overrides_arrive() -> None:
 
 
 def test_the_password_is_cut_out_of_the_values() -> None:
-    level = services_of("overrides")["identity"]["spec"]["overrides"][-1]
+    level = services_of("overrides")["keystone"]["spec"]["overrides"][-1]
     values, sections = cut(level["values"]["keystone"], "keystone")
     assert sections == {"ldap": {"password": ("directory", "password")}}
     assert "password" not in str(values)
@@ -90,5 +93,5 @@ def test_the_keys_of_secrets_are_as_the_comments_say() -> None:
     for document in documents("catalog-entry"):
         contract = CONTRACTS[document["kind"]]
         spec = contract.spec.model_validate(document["spec"])
-        made.append({"password", *contract.fixed(spec, "openstack"), *contract.templates})
+        made.append({"password", *contract.fixed(spec, "openstack"), *contract.templates(spec)})
     assert told == made

@@ -6,14 +6,16 @@ import pytest
 
 from stackwright.api.kinds import CONFIGMAP, POD, SECRET
 from stackwright.core.fernet import ROTATED
-from stackwright.core.objects import FINALIZER
+from stackwright.core.objects import DIGEST, EXPIRES, FINALIZER
 from stackwright.core.plan import (
     Action,
     Apply,
     CopySecret,
     Delete,
+    EnsureCertificate,
     EnsureSecret,
     Finalizer,
+    GatherSecret,
     HelmRollback,
     HelmUninstall,
     HelmUpgrade,
@@ -92,6 +94,18 @@ async def test_a_password_that_a_user_put_there_first_is_taken_over(ports, owner
     put_secret(ports, "x", {"password": "chosen"})
     await execute([EnsureSecret(KEY, owner)], ports, "m")
     assert secret(ports)["password"] == "chosen"
+
+
+async def test_a_password_that_a_user_chose_is_taken_once_and_waited_for_until_then(ports, owner):
+    action = EnsureSecret(KEY, owner, templates={"yaml": "p: {password!j}"}, given={"password": ("mine", "p")})
+    with pytest.raises(NotYet, match="key p of Secret n/mine"):
+        await execute([action], ports, "m")
+    put_secret(ports, "mine", {"p": '1"{x}'})
+    await execute([action], ports, "m")
+    assert secret(ports) == {"password": '1"{x}', "yaml": 'p: "1\\"{x}"'}
+    put_secret(ports, "mine", {"p": "other"})
+    await execute([action], ports, "m")
+    assert secret(ports)["password"] == '1"{x}'
 
 
 async def test_what_is_in_a_secret_that_we_make_is_watched_and_goes_with_its_owner(ports, owner):
@@ -230,3 +244,72 @@ async def test_an_action_that_nobody_knows_is_a_mistake_of_ours(ports):
 
     with pytest.raises(TypeError, match="no way to execute what is this"):
         await execute([Unknown()], ports, "m")
+
+
+async def test_an_ssh_key_pair_is_made_once_and_stays_with_its_password(ports, owner):
+    action = EnsureSecret(KEY, owner, generated=(), keypairs=("ssh",))
+    await execute([action], ports, "m")
+    first = secret(ports)
+    assert sorted(first) == ["ssh", "ssh.pub"]
+    assert "OPENSSH PRIVATE KEY" in first["ssh"] and first["ssh.pub"].startswith("ssh-ed25519 ")
+    await execute([EnsureSecret(KEY, owner, keypairs=("ssh",), fixed={"user": "nova"})], ports, "m")
+    assert {name: text for name, text in secret(ports).items() if name.startswith("ssh")} == first
+
+
+async def test_half_a_key_pair_is_made_anew_as_a_whole(ports, owner):
+    put_secret(ports, "x", {"ssh": "lonely"})
+    await execute([EnsureSecret(KEY, owner, generated=(), keypairs=("ssh",))], ports, "m")
+    assert secret(ports)["ssh"] != "lonely" and secret(ports)["ssh.pub"]
+
+
+AUTHORITY = ("n", "ca")
+DAY = 24 * 3600.0
+
+
+def certificate(owner, name="x", digest="d"):
+    return EnsureCertificate(("n", name), AUTHORITY, owner, ("*.example",), ("10.0.0.1",), digest)
+
+
+async def test_a_certificate_comes_with_its_authority_which_is_made_once_and_belongs_to_nobody(ports, owner):
+    await execute([certificate(owner), certificate(owner, "y")], ports, "m")
+    one, other = secret(ports), secret(ports, "y")
+    assert sorted(one) == ["ca.crt", "tls.crt", "tls.key"]
+    assert one["tls.key"] != other["tls.key"]
+    assert one["ca.crt"] == other["ca.crt"] == secret(ports, "ca")["ca.crt"]
+    meta = ports.cluster.peek(SECRET, KEY)["metadata"]
+    assert meta["annotations"] == {DIGEST: "d", EXPIRES: str(1000 + 365 * 24 * 3600)}
+    ports.cluster.remove(CONFIGMAP, ("n", "owner"))
+    assert ports.cluster.peek(SECRET, KEY) is None
+    assert ports.cluster.peek(SECRET, AUTHORITY) is not None
+
+
+async def test_an_authority_that_would_end_first_is_made_anew_so_that_no_certificate_is_short_lived(ports, owner):
+    await execute([certificate(owner)], ports, "m")
+    before = secret(ports)["ca.crt"]
+    ports.clock.forward(3000 * DAY)
+    await execute([certificate(owner)], ports, "m")
+    assert secret(ports)["ca.crt"] == before
+    ports.clock.forward(600 * DAY)
+    await execute([certificate(owner)], ports, "m")
+    assert secret(ports)["ca.crt"] != before
+    expires = float(ports.cluster.peek(SECRET, KEY)["metadata"]["annotations"][EXPIRES])
+    assert expires == ports.clock.now() + 365 * DAY
+
+
+@pytest.mark.parametrize("data", [{"ca.crt": "x", "ca.key": "y"}, {"ca.key": "y"}])
+async def test_an_authority_that_somebody_put_there_and_is_none_is_refused_by_name(ports, owner, data):
+    put_secret(ports, "ca", data)
+    with pytest.raises(Refused, match="Secret n/ca holds no usable authority"):
+        await execute([certificate(owner)], ports, "m")
+    assert secret(ports, "ca") == data
+
+
+async def test_fields_are_gathered_from_the_secrets_of_users_and_missing_ones_are_named(ports, owner):
+    action = GatherSecret(KEY, owner, {"tls.crt": ("mine", "cert"), "tls.key": ("keys", "key")}, "d")
+    put_secret(ports, "mine", {"cert": "CERTIFICATE"})
+    with pytest.raises(NotYet, match="Waiting for key key of Secret n/keys"):
+        await execute([action], ports, "m")
+    put_secret(ports, "keys", {"key": "KEY", "other": "x"})
+    await execute([action], ports, "m")
+    assert secret(ports) == {"tls.crt": "CERTIFICATE", "tls.key": "KEY"}
+    assert "KEY" not in str(action)

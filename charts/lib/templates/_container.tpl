@@ -14,7 +14,11 @@ Everything else is written as Kubernetes has it. /tmp is always writable, the re
 {{- $out := omit $c "image" "resources" "probes" "security" }}
 {{- $_ := set $out "image" (include "lib.image" (list $root $c.image)) }}
 {{- $_ := set $out "imagePullPolicy" $root.Values.images.pull_policy }}
-{{- $_ := set $out "resources" (dig "resources" ($c.resources | default $w.component) dict $pod) }}
+{{- $resources := deepCopy (dig "resources" ($c.resources | default $w.component) dict $pod) }}
+{{- with dig "requests" "cpu" "" $pod }}
+{{- $_ := set $resources "requests" (set ($resources.requests | default dict) "cpu" .) }}
+{{- end }}
+{{- $_ := set $out "resources" $resources }}
 {{- $_ := set $out "volumeMounts" (append ($c.volumeMounts | default list) (dict "name" "tmp" "mountPath" "/tmp")) }}
 {{- $security := dict "allowPrivilegeEscalation" false "readOnlyRootFilesystem" true "capabilities" (dict "drop" (list "ALL")) }}
 {{- $own := dig "security_context" $w.component "container" dict $pod }}

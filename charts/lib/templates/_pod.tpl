@@ -6,6 +6,7 @@ lib.workload (root, template): a workload's description, which a thin chart writ
   volumes                             besides those and tmp
   security                            what differs from the safe default, for the pod
   token: true                         if its processes speak to Kubernetes
+  hostNetwork, hostPID                if its processes are the node's own; names of Services are known to them too
   placement                           key of values labels, the component if absent
   service, headless, claim, strategy  see the shapes
   ingress: {host, port, path}         public name below network.ingress.domain, and the port's name; see lib.ingress
@@ -40,6 +41,13 @@ serviceAccountName: {{ $w.name }}
 {{- /* Only who says so speaks to Kubernetes: what is not in the pod cannot be stolen. */}}
 automountServiceAccountToken: {{ $w.token | default false }}
 enableServiceLinks: false
+{{- if $w.hostNetwork }}
+hostNetwork: true
+dnsPolicy: {{ $w.dnsPolicy | default "ClusterFirstWithHostNet" }}
+{{- end }}
+{{- if $w.hostPID }}
+hostPID: true
+{{- end }}
 {{- with $w.restartPolicy }}
 restartPolicy: {{ . }}
 {{- end }}
@@ -84,7 +92,8 @@ volumes:
   {{- range $w.configmaps }}
   - name: {{ . }}
     configMap:
-      name: {{ include "lib.configmap_name" (list $root .) }}
+      {{- /* Scripts are the same on all nodes. */}}
+      name: {{ if eq . "bin" }}{{ include "lib.name" $root }}-bin{{ else }}{{ include "lib.configmap_name" (list $root .) }}{{ end }}
       defaultMode: {{ ternary 0555 0444 (eq . "bin") }}
   {{- end }}
   {{- with $w.volumes }}

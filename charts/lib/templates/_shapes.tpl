@@ -9,7 +9,7 @@ all objects that belong to it. manifests.<what> of the values turns each object 
 {{- $w := include "lib.workload" . | fromYaml -}}
 {{- $m := $root.Values.manifests -}}
 {{- include "lib.deployment" (list $root $w) }}
-{{- if dig (printf "service_%s" $w.component) true $m }}
+{{- if dig (printf "service_%s" (replace "-" "_" $w.component)) true $m }}
 ---
 {{ include "lib.service" (list $root $w $w.service) }}
 {{- end }}
@@ -21,7 +21,7 @@ all objects that belong to it. manifests.<what> of the values turns each object 
 ---
 {{ . }}
 {{- end }}
-{{- if dig (printf "pdb_%s" $w.component) true $m }}
+{{- if dig (printf "pdb_%s" (replace "-" "_" $w.component)) true $m }}
 ---
 {{ include "lib.pdb" (list $root $w) }}
 {{- end }}
@@ -36,7 +36,7 @@ all objects that belong to it. manifests.<what> of the values turns each object 
 ---
 {{ . }}
 {{- end }}
-{{- if dig (printf "pdb_%s" $w.component) true $root.Values.manifests }}
+{{- if dig (printf "pdb_%s" (replace "-" "_" $w.component)) true $root.Values.manifests }}
 ---
 {{ include "lib.pdb" (list $root $w) }}
 {{- end }}
@@ -46,7 +46,7 @@ all objects that belong to it. manifests.<what> of the values turns each object 
 {{- define "lib.deployment" -}}
 {{- $root := index . 0 -}}
 {{- $w := index . 1 -}}
-{{- if dig (printf "deployment_%s" $w.component) true $root.Values.manifests -}}
+{{- if dig (printf "deployment_%s" (replace "-" "_" $w.component)) true $root.Values.manifests -}}
 {{ include "lib.service_account" . }}
 ---
 apiVersion: apps/v1
@@ -74,7 +74,7 @@ volume of values volume.*; it goes with the StatefulSet, and stays when only a r
 {{- $root := index . 0 -}}
 {{- $w := include "lib.workload" . | fromYaml -}}
 {{- $m := $root.Values.manifests -}}
-{{- if dig (printf "statefulset_%s" $w.component) true $m -}}
+{{- if dig (printf "statefulset_%s" (replace "-" "_" $w.component)) true $m -}}
 {{ include "lib.service_account" (list $root $w) }}
 ---
 apiVersion: apps/v1
@@ -101,7 +101,7 @@ spec:
   template:
     {{- include "lib.pod_template" (list $root $w) | nindent 4 }}
 {{- end }}
-{{- if dig (printf "service_%s" $w.component) true $m }}
+{{- if dig (printf "service_%s" (replace "-" "_" $w.component)) true $m }}
 ---
 {{ include "lib.service" (list $root $w (set $w.headless "headless" true)) }}
 {{- with $w.service }}
@@ -113,7 +113,7 @@ spec:
 ---
 {{ . }}
 {{- end }}
-{{- if dig (printf "pdb_%s" $w.component) true $m }}
+{{- if dig (printf "pdb_%s" (replace "-" "_" $w.component)) true $m }}
 ---
 {{ include "lib.pdb" (list $root $w) }}
 {{- end }}

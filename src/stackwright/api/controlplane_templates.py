@@ -19,6 +19,7 @@ from stackwright.api.features import (
     UnsupportedList,
     UnsupportedNumber,
     UnsupportedText,
+    UnsupportedTexts,
     unsupported,
 )
 from stackwright.api.meta import CamelModel
@@ -51,7 +52,7 @@ class Pods(CamelModel):
     node_selector: Unsupported = unsupported("Label of nodes; Stackwright's own labels place pods.")
     topology_ref: Unsupported = unsupported("Topologies.")
     resources: Unsupported = unsupported("Requests and limits.")
-    network_attachments: UnsupportedList = unsupported("Further networks of pods.")
+    network_attachments: UnsupportedTexts = unsupported("Further networks of pods.")
     override: Unsupported = unsupported("Services and probes.")
     tls: Unsupported = unsupported("TLS inside the cluster.")
 
@@ -64,7 +65,7 @@ class Template(Pods):
     memcached_instance: Literal["memcached"] = Field("memcached", description="The cache.")
     notifications_bus: BusReference | None = Field(None, description="The bus of notifications.")
     notifications_bus_instance: Bus = Field("rabbitmq", description="The bus of notifications.")
-    custom_service_config_secrets: UnsupportedList = unsupported("Options from Secrets.")
+    custom_service_config_secrets: UnsupportedTexts = unsupported("Options from Secrets.")
     default_config_overwrite: Unsupported = unsupported("Other files of configuration.")
     database_account: UnsupportedText = unsupported("Name of the database's user.")
     service_user: UnsupportedText = unsupported("Name of the service's user.")

@@ -80,7 +80,7 @@ def structural(schema: Schema, definitions: Schema, *, keep: bool = False) -> Sc
     """One node of pydantic's schema as a node of a structural schema; `keep` keeps unknown fields."""
     node = _inline(schema, definitions)
     if MARK in node:
-        return {"description": node.get("description", ""), "type": node[MARK], **_kept(node[MARK])}
+        return {"description": node.get("description", ""), **_refused(node[MARK])}
     if node.get(KEEP):
         kept = {"description": node.get("description", ""), KEEP: True, **_kept(node.get("type"))}
         return {**kept, ATOMIC: node[ATOMIC]} if ATOMIC in node else kept
@@ -103,9 +103,14 @@ def structural(schema: Schema, definitions: Schema, *, keep: bool = False) -> Sc
     return out
 
 
+def _refused(mark: str) -> Schema:
+    """The type of a field that a rule refuses: `object`, `string`, `array of` one of them. CEL sees no untyped one."""
+    if mark.startswith("array"):
+        return {"type": "array", "items": _refused(mark.removeprefix("array of ").replace("array", "object"))}
+    return {"type": mark, **_kept(mark)}
+
+
 def _kept(type_: str | None) -> Schema:
-    if type_ == "array":
-        return {"type": "array", "items": {KEEP: True}}
     return {"type": "object", KEEP: True} if type_ == "object" else {}
 
 

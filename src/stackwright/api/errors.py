@@ -23,12 +23,16 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
         text = "is required"
     elif item["type"] == "literal_error":
         text = f"{item['input']!r} is not allowed; allowed: {item['ctx']['expected']}"
-    elif "input" in item and not isinstance(item["input"], dict | list):
+    elif "input" in item and not isinstance(item["input"], dict | list) and not _told(item["input"], text):
         text = f"{text}, not {item['input']!r}"
     where = prefix
     for part in path:
         where += f"[{part}]" if isinstance(part, int) else f".{part}" if where else str(part)
     return f"{where}: {text}"
+
+
+def _told(value: object, text: str) -> bool:
+    return isinstance(value, str) and repr(value) in text
 
 
 def _fields(model: Any, path: list[Any]) -> list[str]:

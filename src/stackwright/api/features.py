@@ -28,6 +28,9 @@ UnsupportedText = Annotated[
 UnsupportedList = Annotated[
     Any, BeforeValidator(_refuse), Field(json_schema_extra={"x-stackwright-unsupported": "array"})
 ]
+UnsupportedTexts = Annotated[
+    Any, BeforeValidator(_refuse), Field(json_schema_extra={"x-stackwright-unsupported": "array of string"})
+]
 UnsupportedNumber = Annotated[
     Any, BeforeValidator(_refuse), Field(json_schema_extra={"x-stackwright-unsupported": "integer"})
 ]
@@ -193,6 +196,14 @@ class ExternalNetwork(Model):
         description="VLANs for tenants, first:last[,first:last].",
     )
     mtu: int | None = Field(None, ge=68, le=65535, description="MTU of the physical network.")
+
+    @model_validator(mode="after")
+    def _vlans(self) -> ExternalNetwork:
+        for vlans in (self.vlan_ranges or "").split(","):
+            first, _, last = vlans.partition(":")
+            if vlans and not 1 <= int(first) <= int(last) <= 4094:
+                raise ValueError(f"vlan_ranges: {vlans} is no range within 1:4094")
+        return self
 
 
 class FloatingSubnet(Model):

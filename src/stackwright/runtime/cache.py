@@ -12,7 +12,7 @@ from typing import Any
 
 from stackwright.api.kinds import POD, SECRET, WORKLOADS
 from stackwright.api.meta import Kind
-from stackwright.core.objects import key_of
+from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Cluster, Reader
 
@@ -31,7 +31,7 @@ def slim(kind: Kind, obj: Object) -> Object:
         small["data"] = dict.fromkeys(obj.get("data") or {}, "")
     elif kind == POD:
         small["spec"] = {k: v for k, v in (obj.get("spec") or {}).items() if k in _KEPT_OF_PODS}
-    elif kind in WORKLOADS:
+    elif kind in WORKLOADS and not MANAGED.items() <= (meta.get("labels") or {}).items():  # ours are compared in full
         small["spec"] = {k: v for k, v in (obj.get("spec") or {}).items() if k != "template"}
     return small
 

@@ -24,7 +24,7 @@ from stackwright.core.plan import (
     RotateKeys,
     SecretWrite,
 )
-from stackwright.core.ports import NotYet, Ports, secret_data
+from stackwright.core.ports import NotYet, Ports, Refused, secret_data
 from stackwright.runtime import x509
 
 
@@ -103,12 +103,23 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
     """The authority belongs to nobody: clients trust it longer than any service object lives."""
     now = ports.clock.now()
     issuer = secret_data(await ports.cluster.get(SECRET, action.authority))
-    if not issuer.get("ca.key"):
+    if not issuer.get("ca.key") or _old(issuer, now):
         issuer = x509.authority(f"Stackwright {action.authority[0]}", now)
         await ports.cluster.apply(SECRET, _secret(action.authority, None, issuer, {}), manager)
-    made, end = x509.issue(issuer, action.names, action.addresses, now)
+    try:
+        made, end = x509.issue(issuer, action.names, action.addresses, now)
+    except (KeyError, ValueError) as error:
+        raise Refused(f"Secret {'/'.join(action.authority)} holds no usable authority: {error}") from None
     notes = {DIGEST: action.digest, EXPIRES: str(int(end))}
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, made, notes), manager)
+
+
+def _old(issuer: dict[str, str], now: float) -> bool:
+    """An authority that would end before what it issues: what it issued is good for as long as it was promised."""
+    try:
+        return x509.ends(issuer["ca.crt"]) < now + x509.LIFE.total_seconds()
+    except (KeyError, ValueError):
+        return False  # somebody's own: it is refused by name, and never replaced
 
 
 async def _value(secret: Key, key: str, ports: Ports) -> str:

@@ -34,7 +34,7 @@ class Connection:
 _DATABASE_USERS: tuple[Source, ...] = ("keystone", "glance", "placement", "nova", "neutron")
 CONNECTIONS = (
     Connection("mariadb", "server", (3306,), (*_DATABASE_USERS, OPERATOR)),
-    Connection("mariadb", "server", (3306, 4444, 4567, 4568), ("mariadb",)),
+    Connection("mariadb", "server", (3306, 4444, 4567, 4568, 4569), ("mariadb",)),
     Connection("rabbitmq", "server", (5672,), ("keystone", "glance", "nova", "neutron", *AGENTS)),
     Connection("rabbitmq", "server", (15672,), (OPERATOR,)),
     Connection("memcached", "server", (11211,), APIS),
@@ -46,6 +46,8 @@ CONNECTIONS = (
     Connection("nova", "novncproxy", (6080,), (INGRESS,)),
     Connection("neutron", "server", (9696,), ("nova", "neutron", "horizon", "keystoneclient", COMPUTE, INGRESS)),
     Connection("horizon", "horizon", (8080,), (INGRESS,)),
+    Connection("ovn", "ovsdb-nb", (6641,), ("neutron", "ovn")),
+    Connection("ovn", "ovsdb-sb", (6642,), ("neutron", "ovn", *AGENTS)),
     # Nobody calls these: they only call others.
     *(
         Connection(application, component, (), ())
@@ -54,6 +56,8 @@ CONNECTIONS = (
             ("nova", "scheduler"),
             ("neutron", "rpc-server"),
             ("neutron", "periodic-workers"),
+            ("neutron", "ovn-maintenance-worker"),
+            ("ovn", "northd"),
             ("keystoneclient", "client"),
         )
     ),

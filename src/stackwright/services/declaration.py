@@ -43,6 +43,7 @@ class Context:
     settings  the parsed `spec.settings`, of the declaration's model
     images    image name → reference
     nodes     node label (key=value) → the nodes that have it
+    pods      those of the service's charts, where the declaration wants to hear what they found out
     """
 
     name: str
@@ -51,6 +52,7 @@ class Context:
     images: Mapping[str, str]
     settings: Any = field(default_factory=Settings)
     nodes: Mapping[str, tuple[NodeRef, ...]] = field(default_factory=dict)
+    pods: tuple[Object, ...] = ()
 
     def host(self, service: str) -> str:
         return f"{service}.{self.namespace}.svc.{self.spec.cluster_domain}"
@@ -86,12 +88,13 @@ def placed(label: tuple[str, str], *components: str) -> Values:
 
 @dataclass(frozen=True)
 class Chart:
-    """A Helm release of the service. `daemonsets` are the components that node overrides may address."""
+    """A Helm release of the service, where `wanted`. `daemonsets` are the components that node overrides may address."""
 
     name: str
     values: Callable[[Context], Values]
     daemonsets: tuple[str, ...] = ()
 
+    wanted: Callable[[Context], bool] = lambda context: True
     own_name: bool = False  # several objects of the kind may be side by side, each with a release of its name
 
     def release(self, context_name: str) -> str:

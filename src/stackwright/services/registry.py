@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from stackwright.services import glance, horizon, ingress, keystone, mariadb, memcached, placement, rabbitmq
+from stackwright.services import (
+    glance,
+    horizon,
+    ingress,
+    keystone,
+    mariadb,
+    memcached,
+    neutron,
+    nova,
+    placement,
+    rabbitmq,
+)
 from stackwright.services.declaration import Service
 
 SERVICES: tuple[Service, ...] = (
@@ -13,6 +24,8 @@ SERVICES: tuple[Service, ...] = (
     ingress.SERVICE,
     glance.SERVICE,
     placement.SERVICE,
+    neutron.SERVICE,
+    nova.SERVICE,
     horizon.SERVICE,
 )
 

@@ -13,6 +13,9 @@ from stackwright.services.declaration import Chart, Context, Service
 def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str, Any]:
     """Without what only a Secret may hold. Raises ValueError with the level that is to blame."""
     values = merge(chart.values(context))
+    if context.spec.size == "single":
+        # Reservations are for machines that others share. A whole cloud on one small machine would not fit into them.
+        values = merge(values, {"pod": {"requests": {"cpu": "10m"}}})
     if context.settings.network_policies and (rules := policies(context, chart.name)):
         values = merge(values, {"network": {"policies": rules}})
     for override in context.spec.overrides:

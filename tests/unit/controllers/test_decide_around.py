@@ -98,6 +98,16 @@ def test_the_health_counts_components_and_names_the_cause_of_the_bad_ones():
     )
 
 
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_of_several_workloads_of_a_component_the_one_that_is_not_well_is_told(order):
+    """As the DaemonSets of an agent that has values for single nodes."""
+    both = (workload("Deployment", "w", "agent", True), workload("Deployment", "w-1a2b3c4d", "agent", False))
+    plan = decide_health(HealthSeen(CLOUD, tuple(both[index] for index in order), ()))
+    assert plan.status["health"]["app"]["agent"]["status"] == "Unhealthy"
+    assert "w-1a2b3c4d" in plan.status["health"]["app"]["agent"]["message"]
+    assert plan.status["healthSummary"] == "0/1"
+
+
 def lost(name, status="Unknown", **labels):
     thing = obj(NODE, name, labels=labels)
     return {**thing, "status": {"conditions": [{"type": "Ready", "status": status, "reason": "R", "message": "m"}]}}

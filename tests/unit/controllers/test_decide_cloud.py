@@ -1,48 +1,70 @@
 """What an OpenStackDeployment becomes."""
 
 import pytest
-from builders import ANY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj, with_ready
+from builders import ANY, AWAY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj, with_ready
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.decide import decide
-from stackwright.controllers.cloud.objects import service_object, wanted_services
+from stackwright.controllers.cloud.objects import service_images, service_object, wanted_services
 from stackwright.controllers.cloud.observe import Observed, observe
 from stackwright.controllers.cloud.validate import parse
+from stackwright.core import precache
 from stackwright.core.plan import Delete
+from stackwright.core.settings import Settings
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.services.registry import BY_SERVICE, SERVICES
 
 CLOUD = OpenStackDeployment.KIND
 GOOD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
+SETTINGS = Settings({declared.name: f"example.org/{declared.name}:1" for declared in SERVICES}, {})
 
 
 def cloud(spec=None, **more):
-    return obj(CLOUD, "cloud", {**GOOD, **(spec or {})}, **more)
+    """A cloud of four services, unless it names its own."""
+    spec = {**GOOD, **(spec or {})}
+    features = spec.get("features") or {}
+    spec["features"] = {**features, "services": [*AWAY, *features.get("services", ())]}
+    return obj(CLOUD, "cloud", spec, **more)
+
+
+def wanted(thing):
+    parsed, errors = parse(thing)
+    assert parsed is not None, errors
+    return [(each, service_object(thing, parsed, each)) for each in wanted_services(parsed)]
 
 
 def services(spec=None, **more):
     """The service objects as the cloud wants them, all ready."""
-    thing = cloud(spec)
-    parsed, _ = parse(thing)
     made = {}
-    for declared in wanted_services(parsed):
-        found = service_object(thing, parsed, declared)
+    for each, found in wanted(cloud(spec)):
         found["metadata"] |= {"generation": 1, **more}
-        made[declared.kind.kind, declared.name] = with_ready(found, state="APPLIED", release="epoxy")
+        made[each.key] = with_ready(found, state="APPLIED", release="epoxy")
     return made
 
 
+def holder(spec=None):
+    """The DaemonSet with all images of the cloud."""
+    thing = cloud(spec)
+    images = set().union(*(service_images(each, found, SETTINGS.images) for each, found in wanted(thing)))
+    return precache.daemonset(thing, images, "stackwright.local/pause:missing")
+
+
+def seen(thing=None, others=(), there=None, held=None):
+    """What the controller sees when the nodes hold the images of a cloud of four services."""
+    return Observed(SETTINGS, thing or cloud(), others, there or {}, holder() if held is None else held, ())
+
+
 def test_services_as_wanted_are_not_written_and_make_the_cloud_ready():
-    plan = decide(Observed(cloud(), (), services()))
+    plan = decide(seen(there=services()))
     assert plan.empty
     assert condition(plan).status is True
     assert plan.status["progress"] == "4/4"
 
 
 def test_all_services_are_written_at_once_each_with_its_owner():
-    plan = decide(Observed(cloud()))
+    plan = decide(seen())
     assert [str(action) for action in plan.actions] == [
         "apply MariaDB openstack/mariadb",
         "apply RabbitMQ openstack/rabbitmq",
@@ -55,7 +77,8 @@ def test_all_services_are_written_at_once_each_with_its_owner():
 def test_only_services_of_this_cloud_are_removed():
     there = services()
     there["Memcached", "other"] = obj(BY_SERVICE["memcached"].kind, "other")
-    plan = decide(Observed(cloud({"features": {"services": ["~memcached"]}}), (), there))
+    less = {"features": {"services": ["~memcached"]}}
+    plan = decide(seen(cloud(less), (), there, holder(less)))
     assert plan.actions == (
         Delete(BY_SERVICE["memcached"].kind, (NAMESPACE, "memcached"), "no longer in preset or features.services"),
     )
@@ -63,17 +86,18 @@ def test_only_services_of_this_cloud_are_removed():
 
 def test_a_service_that_is_going_is_neither_removed_again_nor_written_to():
     there = services(deletionTimestamp="now")
-    plan = decide(Observed(cloud(), (), there))
+    plan = decide(seen(cloud(), (), there))
     assert plan.empty
     assert condition(plan, "MariaDB").reason == "Deleting"
-    assert decide(Observed(cloud({"features": {"services": ["~memcached"]}}), (), there)).empty
+    less = {"features": {"services": ["~memcached"]}}
+    assert decide(seen(cloud(less), (), there, holder(less))).empty
 
 
 def test_the_worst_service_is_mirrored_with_its_own_reason_and_name():
     there = services()
     there["RabbitMQ", "rabbitmq"] = with_ready(there["RabbitMQ", "rabbitmq"], "False", "Slow", "it starts")
     there["Keystone", "keystone"] = with_ready(there["Keystone", "keystone"], "False", "BlockedX", "mend it")
-    plan = decide(Observed(cloud(), (), there))
+    plan = decide(seen(cloud(), (), there))
     assert (condition(plan).reason, condition(plan).message) == ("BlockedX", "Keystone: mend it")
     assert condition(plan, "Progressing").status is False
     assert plan.status["services"]["messaging"]["message"] == "it starts"
@@ -91,10 +115,14 @@ def test_the_worst_service_is_mirrored_with_its_own_reason_and_name():
 )
 def test_services_of_the_preset_are_added_to_and_taken_from_in_order(asked, names):
     spec, _ = parse(cloud({"features": {"services": asked}}))
-    assert [declared.service for declared in wanted_services(spec)] == names
+    assert [each.declared.service for each in wanted_services(spec)] == names
 
 
 VALUES = {"a": 1}
+
+
+def charts(group):
+    return ", ".join(sorted(chart.name for each in SERVICES if each.group == group for chart in each.charts))
 
 
 @pytest.mark.parametrize(
@@ -119,8 +147,8 @@ VALUES = {"a": 1}
             "spec.services.identity.keystone: takes a mapping `values` and nothing else",
         ),
         (
-            {"common": {"openstack": {"releases": {"nova": {}}}}},
-            "spec.common.openstack.releases.nova: unknown chart; allowed: keystone, keystoneclient",
+            {"common": {"openstack": {"releases": {"mariadb": {}}}}},
+            f"spec.common.openstack.releases.mariadb: unknown chart; allowed: {charts('openstack')}",
         ),
         (
             {"common": {"charts": {"releases": {"keystone": "x"}}}},
@@ -132,14 +160,14 @@ VALUES = {"a": 1}
         ),
         (
             {"common": {"infra": {"releases": {"keystone": {}}}}},
-            "spec.common.infra.releases.keystone: unknown chart; allowed: mariadb, memcached, rabbitmq",
+            f"spec.common.infra.releases.keystone: unknown chart; allowed: {charts('infra')}",
         ),
         ({"nodes": {"rack1": {}}}, "spec.nodes.rack1: write <label>::<value>"),
         ({"nodes": {"rack::": {}}}, "spec.nodes.rack::: write <label>::<value>"),
         ({"nodes": {"::r1": {}}}, "spec.nodes.::r1: write <label>::<value>"),
         (
             {"nodes": {"a::b": {"services": {"nova": {}}}}},
-            "spec.nodes.a::b.services.nova: unknown service; allowed: database, identity, memcached, messaging",
+            f"spec.nodes.a::b.services.nova: unknown service; allowed: {', '.join(sorted(BY_SERVICE))}",
         ),
         (
             {"nodes": {"a::b": {"services": {"identity": "x"}}}},
@@ -162,13 +190,13 @@ VALUES = {"a": 1}
 def test_an_override_that_addresses_nothing_is_refused_with_its_path_and_what_is_allowed(change, expected):
     spec, errors = parse(cloud(change))
     assert (spec, errors) == (None, [expected])
-    plan = decide(Observed(cloud(change), (), services()))
+    plan = decide(seen(cloud(change), (), services()))
     assert plan.empty
     assert (condition(plan).reason, condition(plan).message) == ("BlockedInvalidSpec", expected)
 
 
 def test_who_was_there_first_is_the_cloud_of_the_namespace():
-    plan = decide(Observed(cloud(), ("first",)))
+    plan = decide(seen(others=("first",)))
     assert plan.empty
     assert condition(plan).reason == "BlockedAnotherCloud"
     assert "first" in condition(plan).message
@@ -180,21 +208,22 @@ async def test_clouds_are_ordered_by_age_and_then_by_name():
     for name in ("old", "b", "a"):
         cluster.put(CLOUD, {"metadata": {"name": name, "namespace": NAMESPACE}, "spec": GOOD})
         clock.forward(60 if name == "old" else 0)
-    others = {name: (await observe(cluster, (NAMESPACE, name), 0.0)).others for name in ("old", "a", "b")}
-    assert others == {"old": (), "a": ("old",), "b": ("old", "a")}
+    others = {name: (await observe(SETTINGS, cluster, (NAMESPACE, name), 0.0)).others for name in ("old", "a", "b")}
+    older = [f"{CLOUD} {name}" for name in ("old", "a")]
+    assert others == {"old": (), "a": tuple(older[:1]), "b": tuple(older)}
 
 
 def test_a_draft_and_a_cloud_that_goes_away_are_left_alone():
-    assert decide(Observed(cloud({"draft": True}), (), services())).empty
-    assert decide(Observed(cloud(deleting=True), (), {})) == decide(Observed(cloud(deleting=True), (), services()))
-    assert decide(Observed(cloud(deleting=True))).empty
+    assert decide(seen(cloud({"draft": True}), (), services())).empty
+    assert decide(seen(cloud(deleting=True), (), {})) == decide(seen(cloud(deleting=True), (), services()))
+    assert decide(seen(cloud(deleting=True))).empty
 
 
 def test_a_lost_node_is_worse_than_nothing_and_less_than_a_blocked_service():
     lost = {"type": "Nodes", "status": "False", "reason": "NodeLost", "message": "Node n is not ready"}
     thing = cloud()
     thing["status"] = {"conditions": [lost]}
-    plan = decide(Observed(thing, (), services()))
+    plan = decide(seen(thing, (), services()))
     assert (condition(plan).reason, condition(plan).message) == ("NodeLost", "Node n is not ready")
     assert "Nodes" not in [c.type for c in plan.conditions], "that condition is the node controller's"
 
@@ -231,7 +260,7 @@ def test_whatever_the_spec_is_a_decision_is_made_and_a_cloud_that_goes_makes_not
     thing = obj(CLOUD, "cloud", spec, deleting=deleting) | {"status": {"conditions": conditions}}
     if not isinstance(spec, dict):
         thing["spec"] = None
-    plan = decide(Observed(thing, (), services() if there else {}))
+    plan = decide(seen(thing, (), services() if there else {}))
     assert not deleting or makes_nothing(plan)
     assert deleting or condition(plan) is not None
     if condition_reason(plan) == "BlockedInvalidSpec":

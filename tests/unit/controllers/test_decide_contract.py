@@ -1,11 +1,13 @@
 """Contracts: Secret first, then the account when its provider is ready, and away with it at the end."""
 
+import configparser
 from dataclasses import replace
 
 import pytest
 from builders import ANY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj, with_ready
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.contract.database import DATABASE
@@ -139,3 +141,59 @@ def test_whatever_the_spec_is_a_decision_is_made_and_a_contract_that_goes_makes_
     plan = decide(replace(what, obj=thing))
     assert not deleting or makes_nothing(plan)
     assert deleting or condition(plan) is not None
+
+
+def of(name, **more):
+    """The spec as its model reads it."""
+    return CONTRACTS[name].spec.model_validate({**SPECS[name], **more})
+
+
+def filled(name, **more):
+    spec = of(name, **more)
+    fields = {**CONTRACTS[name].fixed(spec, NAMESPACE), "password": "P"}
+    return {key: text.format(**fields) for key, text in CONTRACTS[name].templates(spec).items()}
+
+
+def test_the_section_of_the_connection_is_the_one_that_the_service_reads():
+    assert filled("database")["database.conf"].startswith(
+        "[database]\nconnection = mysql+pymysql://u:P@p.openstack.svc"
+    )
+    assert filled("database", section="api_database")["database.conf"].startswith("[api_database]\n")
+    with pytest.raises(ValidationError, match="section"):
+        of("database", section="a]b")
+
+
+def test_additional_databases_and_a_shared_virtual_host_are_told_to_the_one_who_makes_them():
+    spec = of("database", additionalDatabases=["nova_cell0"])
+    assert CONTRACTS["database"].action(spec, NAMESPACE, False).additional == ("nova_cell0",)
+    for shared in (True, False):
+        action = CONTRACTS["messaging"].action(of("messaging", sharedVhost=shared), NAMESPACE, True)
+        assert action.keep_vhost is shared
+        assert ("vhost v" in str(action)) is not shared
+
+
+def test_a_bus_for_requests_and_one_for_notifications_are_snippets_of_their_own():
+    url = "rabbit://u:P@p.openstack.svc:5672/v"
+    made = filled("messaging")
+    assert made["messaging.conf"] == f"[DEFAULT]\ntransport_url = {url}\n"
+    assert made["notifications.conf"] == f"[oslo_messaging_notifications]\ntransport_url = {url}\n"
+
+
+def test_the_administrator_of_a_bus_is_that_of_its_own():
+    action = CONTRACTS["messaging"].action(of("messaging", instance="nova-rabbitmq"), NAMESPACE, False)
+    assert (action.host, action.admin_secret) == ("nova-rabbitmq.openstack.svc", (NAMESPACE, "nova-rabbitmq-admin"))
+
+
+def test_a_login_stands_in_each_section_that_a_service_asks_for():
+    made = filled("identity", sections=["placement", "service_user"], region="Here")
+    text = configparser.ConfigParser(interpolation=None)
+    text.read_string(made["auth.conf"])
+    assert text.sections() == ["placement", "service_user"]
+    for section in text.sections():
+        assert dict(text[section]) == {
+            "auth_type": "password", "auth_url": "http://keystone-api.openstack.svc:5000/v3", "username": "u",
+            "password": "P", "project_name": "service", "user_domain_name": "Default",
+            "project_domain_name": "Default", "region_name": "Here",
+        }  # fmt: skip
+    assert filled("identity")["auth.conf"] == ""
+    assert made["keystone_authtoken.conf"].startswith("[keystone_authtoken]\nwww_authenticate_uri = ")

@@ -3,69 +3,25 @@
 from dataclasses import replace
 
 import pytest
-from builders import ANY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj, with_ready
+from builders import ANY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj
 from hypothesis import given
 from hypothesis import strategies as st
+from service_stage import SETTINGS, Stage
 
 from stackwright.api.contracts import DatabaseAccount
 from stackwright.api.helmbundle import HelmBundle
-from stackwright.api.kinds import NODE, SECRET
+from stackwright.api.kinds import SECRET
 from stackwright.api.services import Keystone
 from stackwright.controllers.service.decide import POLL, REFRESH, ROTATED, decide
 from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe
 from stackwright.core.objects import DIGEST
 from stackwright.core.plan import Apply, CopySecret, Delete, EnsureSecret, RotateKeys
-from stackwright.core.ports import Ports
-from stackwright.core.settings import Settings
-from stackwright.runtime.execute import execute
-from stackwright.runtime.memory import (
-    FrozenClock,
-    MemoryBroker,
-    MemoryCluster,
-    MemoryHelm,
-    MemoryIdentity,
-    MemorySql,
-    SeededEntropy,
-)
 from stackwright.services import keystone, memcached
 from stackwright.services.registry import SERVICES
 
-SETTINGS = Settings({}, {})
 KEY = (NAMESPACE, "keystone")
-
-
-class Stage:
-    """One service object in a cluster in memory: look, decide, do."""
-
-    def __init__(self, declared=keystone.SERVICE, spec=None, node=True):
-        self.clock = FrozenClock(1000.0)
-        self.cluster = MemoryCluster(clock=self.clock)
-        self.declared = declared
-        self.cluster.put(
-            declared.kind, {"metadata": {"namespace": NAMESPACE, "name": declared.name}, "spec": spec or {}}
-        )
-        if node:
-            labels = {"openstack-control-plane": "enabled"}
-            self.cluster.put(NODE, {"metadata": {"name": "n", "labels": labels}})
-
-    async def look(self):
-        return await observe(self.declared, SETTINGS, self.cluster, (NAMESPACE, self.declared.name), self.clock.now())
-
-    async def plan(self):
-        return decide(await self.look())
-
-    async def do(self):
-        """Decide and execute once."""
-        plan = await self.plan()
-        helm = MemoryHelm(self.cluster, self.clock)
-        ports = Ports(self.cluster, helm, MemorySql(), MemoryBroker(), MemoryIdentity(), self.clock, SeededEntropy())
-        await execute(plan.actions, ports, "m")
-        return plan
-
-    def ready(self, kind, name, status="True", reason="Ready", message=""):
-        live = self.cluster.peek(kind, (NAMESPACE, name))
-        self.cluster.put(kind, with_ready(live, status, reason, message))
+KEYSTONE = ", ".join(sorted(keystone.KeystoneSettings.model_fields))
 
 
 async def test_the_stages_follow_each_other_and_then_nothing_is_left_to_do():
@@ -175,8 +131,19 @@ async def test_a_later_level_wins_with_a_plain_value_over_a_secrets_and_the_othe
             overrides({"keystone": {"pod": {"x": {"value_from": {}}}}}),
             "pod.x: value_from is allowed at conf.keystone.<SECTION>.<option> only",
         ),
-        ({"settings": {"cadfs": "log"}}, "spec.settings.cadfs: unknown setting; allowed: admin, cadf"),
-        ({"settings": {"admin": "root"}}, "spec.settings.admin: must be of type dict"),
+        ({"settings": {"cadfs": "log"}}, f"spec.settings.cadfs: unknown field; allowed: {KEYSTONE}"),
+        (
+            {"settings": {"cadf": "smtp"}},
+            "spec.settings.cadf: 'smtp' is not allowed; allowed: '', 'messagingv2' or 'log'",
+        ),
+        (
+            {"settings": {"users": {"admin": "root"}}},
+            "spec.settings.users.admin: Input should be a valid dictionary or instance of KeystoneAdmin, not 'root'",
+        ),
+        (
+            {"settings": {"federation": {}}},
+            "spec.settings.federation: is not supported by this version of Stackwright; remove it",
+        ),
     ],
 )
 async def test_what_the_common_schema_cannot_tell_is_refused_with_its_path(spec, expected):

@@ -124,10 +124,10 @@ def service_images(wanted: Wanted, thing: Object, images: Mapping[str, str]) -> 
     """All images that the pods of a service object will need; none when its values cannot be built, which it says."""
     spec = ServiceSpec.model_validate(thing["spec"])
     namespace = thing["metadata"]["namespace"]
-    parsed = wanted.declared.settings.model_validate(spec.settings)
-    context = Context(wanted.name, namespace, spec, images, parsed)
     try:
-        charts = [merged_values(wanted.declared, context, chart) for chart in wanted.declared.charts]
+        parsed = wanted.declared.settings.model_validate(spec.settings)
+        context = Context(wanted.name, namespace, spec, images, parsed)
+        charts = [merged_values(wanted.declared, context, c) for c in wanted.declared.charts if c.wanted(context)]
     except ValueError:
         return set()
     return set().union(*(images_of(values) for values in charts))

@@ -6,8 +6,9 @@ from pydantic import ValidationError
 
 from stackwright.api.deployment import OpenStackDeploymentSpec
 from stackwright.api.errors import messages
-from stackwright.controllers.cloud.objects import spec_errors
+from stackwright.controllers.cloud.objects import settings, spec_errors
 from stackwright.core.plan import Object
+from stackwright.services.registry import SERVICES
 
 
 def parse(obj: Object) -> tuple[OpenStackDeploymentSpec | None, list[str]]:
@@ -16,6 +17,17 @@ def parse(obj: Object) -> tuple[OpenStackDeploymentSpec | None, list[str]]:
         spec = OpenStackDeploymentSpec.model_validate(obj.get("spec") or {})
     except ValidationError as error:
         return None, messages(error, OpenStackDeploymentSpec)
-    if errors := spec_errors(spec):
+    if errors := [*spec_errors(spec), *_settings_errors(spec)]:
         return None, errors
     return spec, []
+
+
+def _settings_errors(spec: OpenStackDeploymentSpec) -> list[str]:
+    """What a service has against its settings, beyond what the model of the features can tell."""
+    errors: list[str] = []
+    for declared in SERVICES:
+        try:
+            declared.settings.model_validate(settings(spec, declared))
+        except ValidationError as error:
+            errors += messages(error, declared.settings, f"spec.features.{declared.name}")
+    return errors

@@ -17,7 +17,10 @@ def decide(seen: Observed) -> Plan:
     for workload in seen.workloads:
         application = label(workload, "application")
         component = label(workload, "component") or workload["metadata"]["name"]
-        health.setdefault(application, {})[component] = _component(seen, workload)
+        found, known = _component(seen, workload), health.setdefault(application, {})
+        # A component may have several workloads, e.g. DaemonSets for single nodes: the one that is not well is told.
+        if known.get(component, {}).get("status") != "Unhealthy":
+            known[component] = found
     components = [entry for application in health.values() for entry in application.values()]
     ready = sum(1 for entry in components if entry["status"] == "Ready")
     return Plan(status={"health": health, "healthSummary": f"{ready}/{len(components)}"})

@@ -69,7 +69,7 @@ def _report(seen: Observed, actions: tuple[Action, ...], stages: list[Condition]
     release = (seen.obj.get("spec") or {}).get("release", "epoxy")
     deployed = release if ready.status else str((seen.obj.get("status") or {}).get("release") or "")
     status = {"state": state, "progress": f"{finished}/{len(stages)}", "release": deployed}
-    told = seen.declared.told(seen.pods) if seen.declared.told else ()
+    told = seen.declared.told(seen.context.pods) if seen.declared.told and seen.context else ()
     return Plan(actions, (ready, progressing, *stages, *told), status, turn)
 
 
@@ -171,7 +171,7 @@ def _contracts(seen: Observed, context: Context) -> tuple[list[Action], list[Con
             reason = str((find(current) or {}).get("reason") or "Waiting")
             text = f"Waiting for {contract.kind.kind} {context.namespace}/{name}: {cause}"
             stage = Condition(contract.stage, False, reason, text)
-        if stages.get(contract.stage, stage).status:
+        if contract.stage not in stages or stages[contract.stage].status:
             stages[contract.stage] = stage
         gates += [stage] if contract.gates else []
     actions += [

@@ -62,6 +62,7 @@ def bundle(seen: Observed, context: Context) -> Object:
     releases = [
         {"name": chart.release(context.name), "chart": chart.name, "values": chart_values(seen, context, chart)}
         for chart in seen.declared.charts
+        if chart.wanted(context)
     ]
     name = f"openstack-{context.name}"
     cloud = label(seen.obj, CLOUD)  # who belongs to a cloud waits for its image pre-caching

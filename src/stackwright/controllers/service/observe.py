@@ -29,7 +29,6 @@ class Observed:
     """errors      what is wrong with the spec; nothing else is looked at then
     secrets     name → Secret or None, of all Secrets that the declaration or an override names
     nodes       all nodes of the cluster
-    pods        those of its charts, where the declaration wants to hear what they found out
     contracts   (kind, name) → object, of all contracts that this service owns
     """
 
@@ -44,7 +43,6 @@ class Observed:
     contracts: Mapping[tuple[str, str], Object] = field(default_factory=dict)
     bundle: Object | None = None
     nodes: tuple[Object, ...] = ()
-    pods: tuple[Object, ...] = ()
 
 
 async def observe(declared: Service, settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -60,7 +58,9 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         if wrong:
             return replace(seen, errors=wrong)
         nodes = tuple(await reader.list(NODE))
-        context = Context(key[1], key[0], spec, settings.images, parsed, _labelled(nodes))
+        context = Context(
+            key[1], key[0], spec, settings.images, parsed, _labelled(nodes), await _pods(declared, reader, key[0])
+        )
         sensitive = _sensitive(declared, spec)
     except ValidationError as error:
         return Observed(declared, settings, obj, now, errors=tuple(messages(error, ServiceSpec)))
@@ -85,7 +85,6 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         secrets={name: await reader.get(SECRET, (key[0], name)) for name in sorted(names)},
         contracts=contracts,
         nodes=nodes,
-        pods=await _pods(declared, reader, key[0]),
         bundle=await reader.get(HelmBundle.KIND, (key[0], f"openstack-{key[1]}")),
     )
 
@@ -127,7 +126,7 @@ def _settings(declared: Service, spec: ServiceSpec) -> tuple[Any, tuple[str, ...
     try:
         return declared.settings.model_validate(spec.settings), ()
     except ValidationError as error:
-        return None, tuple(f"spec.settings.{text}" for text in messages(error, declared.settings))
+        return None, tuple(messages(error, declared.settings, "spec.settings"))
 
 
 def _labelled(nodes: tuple[Object, ...]) -> dict[str, tuple[NodeRef, ...]]:

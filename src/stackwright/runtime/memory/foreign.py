@@ -63,13 +63,13 @@ class MemorySql:
         _maybe_fail(self.fail, action.host)
         if not admin.get("password"):
             raise Refused(f"Secret {'/'.join(action.admin_secret)} has no key password")
+        databases = {(action.host, name) for name in (action.database, *action.additional)}
         if action.absent:
             self.users.pop((action.host, action.username), None)
-            if action.drop_database:
-                self.databases.discard((action.host, action.database))
+            self.databases -= databases if action.drop_database else set()
             return
         self.users[action.host, action.username] = password
-        self.databases.add((action.host, action.database))
+        self.databases |= databases
 
 
 class MemoryBroker:

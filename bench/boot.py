@@ -1,0 +1,81 @@
+"""The way of one virtual machine: `server create` → ACTIVE → an answer to a ping of its floating IP → deleted.
+
+How: in the running local cloud, in a project of its own, n times (5), one after the other. Port and floating IP are
+made before; asked for are the server's status every half second, and a ping every tenth.
+  ACTIVE   from sending `server create` until the API says ACTIVE
+  ping     from the same moment until the floating IP answers: the guest has booted and has its address by DHCP
+  deleted  from sending `server delete` until the API does not know it
+One run before, not counted, brings the image to the node. What was made is removed.
+
+What would make it wrong: other work on the machine, most of all where the processor is emulated; asking costs the API
+a little, and adds up to half a second to ACTIVE and deleted, a tenth to ping.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from bench.figure import Figure
+from bench.options import BenchError, Options, say
+from bench.tenancy import Ground, ground
+
+LIMIT = 300.0
+
+
+@dataclass(frozen=True)
+class Trip:
+    """Seconds."""
+
+    active: float
+    ping: float
+    deleted: float
+
+
+def measure(options: Options) -> Iterator[Figure]:
+    with ground() as made:
+        say("once, so that the node has the image")
+        trip(made, "warm")
+        trips = []
+        for index in range(options.n or 5):
+            trips.append(trip(made, str(index)))
+            say(f"{index + 1}: ACTIVE {trips[-1].active:.1f} s, ping {trips[-1].ping:.1f} s")
+    yield Figure("server create → ACTIVE", "s", [each.active for each in trips])
+    yield Figure("server create → ping", "s", [each.ping for each in trips])
+    yield Figure("server delete → gone", "s", [each.deleted for each in trips])
+
+
+def trip(made: Ground, suffix: str) -> Trip:
+    port = made.user.networking.port(f"{made.name}-{suffix}", made.network, made.group)
+    address = made.user.networking.floating(port.id, made.external)
+    compute = made.client.compute
+    start = time.monotonic()
+    server = compute.create_server(
+        name=f"{made.name}-{suffix}", image_id=made.image, flavor_id=made.flavor, networks=[{"port": port.id}]
+    ).id
+    until("ACTIVE", 0.5, lambda: is_active(made, server))
+    active = time.monotonic() - start
+    until(f"an answer of {address}", 0.1, lambda: made.host.ping(address))
+    ping = time.monotonic() - start
+    start = time.monotonic()
+    compute.delete_server(server)
+    until("deleted", 0.5, lambda: made.user.computing.server(server) is None)
+    deleted = time.monotonic() - start
+    made.client.network.delete_port(port.id)
+    return Trip(active, ping, deleted)
+
+
+def is_active(made: Ground, id_: str) -> bool:
+    server = made.user.computing.server(id_)
+    if server is None or server.status == "ERROR":
+        raise BenchError(f"the server did not start: {server.fault if server else 'it is gone'}")
+    return server.status == "ACTIVE"
+
+
+def until(what: str, pause: float, true: Callable[[], bool]) -> None:
+    end = time.monotonic() + LIMIT
+    while not true():
+        if time.monotonic() > end:
+            raise BenchError(f"{what}: not within {LIMIT:.0f} s")
+        time.sleep(pause)

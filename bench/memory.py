@@ -1,0 +1,105 @@
+"""Memory of the whole idle cloud, by component, with and without Kubernetes itself. Reads only.
+
+How: the proportional set size (PSS) of every process in the cgroups /stackwright and /openstack-vms, from
+/proc/<pid>/smaps_rollup, n times (1). PSS counts a page that several processes share once in all, so the sum is what
+the processes really take; what the kernel and the page cache take is not in it. A process belongs to the component of
+its pod (labels application and component), a pause container and whatever is in no pod to Kubernetes.
+
+What would make it wrong: a cloud that is not idle. Virtual machines are told apart and are in no sum; other clouds on
+the same local cluster are counted in.
+"""
+
+from __future__ import annotations
+
+import re
+import statistics
+import time
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+from bench.figure import Figure, Goal
+from bench.options import BenchError, Options
+from stackwright.local import api, cgroups
+from stackwright.local.config import CGROUP, VM_CGROUP, LocalCluster
+
+KUBERNETES, MACHINES = "Kubernetes", "virtual machines"
+SYSTEM_NAMESPACES = {"kube-system"}
+POD = re.compile(r"/pod([0-9a-f]{8}[-_][0-9a-f-_]{27})")
+PSS = re.compile(r"^Pss:\s+(\d+) kB", re.MULTILINE)
+SMALL = 5.0
+Table = dict[tuple[str, str], float]
+"""(part, component) → MiB"""
+
+
+def measure(options: Options) -> Iterator[Figure]:
+    client = api.of(LocalCluster.discover())
+    if (said := client.unready()) is not None:
+        raise BenchError(f"no local cluster answers: {said}; `stackwright up` makes one")
+    tables = []
+    for index in range(options.n or 1):
+        if index:
+            time.sleep(5)
+        tables.append(look((client.get("/api/v1/pods") or {}).get("items", [])))
+    if not any(tables):
+        raise BenchError("no memory could be read; it takes root")
+    total = [sum(each.values()) - part(each, MACHINES) for each in tables]
+    yield Figure("whole cloud, PSS", "MiB", total, Goal(most=4096), note="Kubernetes included, no virtual machines")
+    yield Figure("of it Kubernetes", "MiB", [part(each, KUBERNETES) for each in tables])
+    yield Figure(
+        "without Kubernetes", "MiB", [whole - part(each, KUBERNETES) for whole, each in zip(total, tables, strict=True)]
+    )
+    yield Figure("virtual machines", "MiB", [part(each, MACHINES) for each in tables])
+    yield from components(tables)
+
+
+def components(tables: list[Table]) -> Iterator[Figure]:
+    """The largest first; those that hardly count as one."""
+    names = {key for each in tables for key in each if key[0] != MACHINES}
+    samples = {key: [each.get(key, 0.0) for each in tables] for key in names}
+    ranked = sorted(names, key=lambda key: -statistics.median(samples[key]))
+    large = [key for key in ranked if statistics.median(samples[key]) >= SMALL]
+    for key in large:
+        yield Figure(f"{key[0]}: {key[1]}", "MiB", samples[key])
+    rest = [sum(samples[key][i] for key in ranked[len(large) :]) for i in range(len(tables))]
+    yield Figure(f"{len(ranked) - len(large)} others, each below {SMALL:g} MiB", "MiB", rest)
+
+
+def look(pods: Iterable[Mapping[str, Any]]) -> Table:
+    known = {str(pod["metadata"]["uid"]): place(pod) for pod in pods}
+    found: defaultdict[tuple[str, str], float] = defaultdict(float)
+    for group in (CGROUP, VM_CGROUP):
+        for pid in cgroups.processes(group):
+            try:
+                where, name = Path(f"/proc/{pid}/cgroup").read_text(), Path(f"/proc/{pid}/comm").read_text().strip()
+                pss = PSS.search(Path(f"/proc/{pid}/smaps_rollup").read_text())
+            except OSError:  # it ended meanwhile
+                continue
+            key = (MACHINES, name) if group == VM_CGROUP else owner(where, name, known)
+            found[key] += int(pss[1]) / 1024 if pss else 0.0
+    return dict(found)
+
+
+def owner(where: str, name: str, pods: Mapping[str, tuple[str, str]]) -> tuple[str, str]:
+    """Of a process, by its cgroups (text of /proc/<pid>/cgroup) and its name."""
+    if f"/{VM_CGROUP}/" in where:
+        return MACHINES, name
+    match = POD.search(where)
+    if match is None or name == "pause":
+        return KUBERNETES, name
+    return pods.get(match[1].replace("_", "-"), ("pods that are gone", name))
+
+
+def place(pod: Mapping[str, Any]) -> tuple[str, str]:
+    meta = pod["metadata"]
+    labels = meta.get("labels") or {}
+    component = labels.get("component") or labels.get("app.kubernetes.io/name") or labels.get("k8s-app") or meta["name"]
+    if meta["namespace"] in SYSTEM_NAMESPACES:
+        return KUBERNETES, str(component)
+    application = labels.get("application") or meta["namespace"]
+    return str(application), str(component)
+
+
+def part(table: Table, name: str) -> float:
+    return sum(value for key, value in table.items() if key[0] == name)

@@ -1,0 +1,70 @@
+"""From an empty machine with warm caches to a virtual machine that is logged in to: wall time, phases, CPU seconds.
+
+How: `stackwright down --purge`, then `stackwright up`, n times (1); it ends when somebody has logged in to the machine
+by its floating IP. Each step's time is the command's own. The Cloud step does many things at once, so what decided its
+length is found in the times that Kubernetes keeps (bench/trace.py) and is named in the note: the critical path, in
+seconds since `up` began. CPU seconds are those of the command and its children (wait4), of all that it started, and of
+the virtual machine (cgroups /stackwright and /openstack-vms). It THROWS AWAY the local cluster and its data, so it
+runs only when named, and where there is a cluster only with --purge.
+
+What would make it wrong: tools or images that are not cached (with --again one run before, not counted, makes them);
+page cache that a run before filled; other work on the machine.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from bench import trace
+from bench.bringup import Up, allow, down, up
+from bench.figure import Figure, Goal
+from bench.options import BenchError, Options, say
+from stackwright.local import api
+from stackwright.local.config import LocalCluster
+from stackwright.local.steps import cloud, demo
+
+
+@dataclass(frozen=True)
+class Run:
+    up: Up
+    path: str
+
+
+def measure(options: Options) -> Iterator[Figure]:
+    allow(options)
+    if options.again:
+        say("once to fill the caches")
+        once()
+    found = []
+    for index in range(options.n or 1):
+        found.append(once())
+        say(f"{index + 1}: {found[-1].up.wall:.1f} s, {found[-1].up.cpu:.0f} s CPU")
+    slowest = max(found, key=lambda each: each.up.wall)
+    walls = [each.up.wall for each in found]
+    yield Figure("up to a VM logged in to, warm: wall", "s", walls, Goal(most=240), note=slowest.path)
+    yield Figure("up to a VM logged in to, warm: CPU", "s", [each.up.cpu for each in found])
+    for title in slowest.up.steps:
+        seconds = [each.up.steps.get(title, 0.0) for each in found]
+        if max(seconds) >= 0.5:
+            yield Figure(f"step {title}", "s", seconds)
+
+
+def once() -> Run:
+    down()
+    origin = time.time()
+    done = up(vm=True)
+    if demo.TITLE not in done.steps:
+        raise BenchError(f"`stackwright up` booted no virtual machine; its steps: {', '.join(done.steps)}")
+    return Run(done, path(done, origin))
+
+
+def path(done: Up, origin: float) -> str:
+    """All steps come one after the other; of the cloud's the chain inside."""
+    chain = trace.told(trace.critical(trace.spans(api.of(LocalCluster.discover()))), origin)
+    steps = []
+    for title, seconds in done.steps.items():
+        if seconds >= 0.5:
+            steps.append(f"{title} {seconds:.0f} s" + (f" ({chain})" if title == cloud.TITLE else ""))
+    return f"critical path: {'; '.join(steps)}"

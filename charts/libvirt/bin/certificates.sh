@@ -1,0 +1,34 @@
+# The certificates of live migration; to be sourced.
+#
+# They are copied from the Secret (folder TLS) to /etc/pki, which is a folder of the node: a QEMU that an earlier pod started sees
+# that folder still, and so gets the new certificates too; the Secret's volume it sees is that of the earlier pod.
+
+publish_certificates() {
+    local name target
+    mkdir -p /etc/pki/{CA,libvirt,qemu}
+    mkdir -p -m 0700 /etc/pki/libvirt/private
+    while read -r name target; do
+        (umask 077 && cat "$TLS/$name" >"/etc/pki/$target.new")
+        mv "/etc/pki/$target.new" "/etc/pki/$target"
+    done <<'END'
+ca.crt CA/cacert.pem
+tls.crt libvirt/servercert.pem
+tls.crt libvirt/clientcert.pem
+tls.key libvirt/private/serverkey.pem
+tls.key libvirt/private/clientkey.pem
+ca.crt qemu/ca-cert.pem
+tls.crt qemu/server-cert.pem
+tls.key qemu/server-key.pem
+tls.crt qemu/client-cert.pem
+tls.key qemu/client-key.pem
+END
+}
+
+# follow_certificates: libvirtd reads them once and has to be told of new ones; QEMU reads them with each migration.
+follow_certificates() {
+    while sleep 30; do
+        cmp -s "$TLS/tls.crt" /etc/pki/libvirt/servercert.pem && cmp -s "$TLS/ca.crt" /etc/pki/CA/cacert.pem && continue
+        publish_certificates
+        virt-admin server-update-tls libvirtd || rm -f /etc/pki/libvirt/servercert.pem # again in the next round
+    done
+}

@@ -1,0 +1,75 @@
+#!/bin/bash
+# Starts libvirtd, so that virtual machines outlive it and this pod: they are in control groups of their own, their
+# state, sockets, logs and definitions are on the node.
+#
+# Environment: NODE_NAME, ADDRESS (of the node), INTERFACE (of live migration, may be empty), TLS (a folder, may be empty).
+set -eu
+umask 022
+. /opt/stackwright/node.sh
+. /opt/stackwright/certificates.sh
+
+# Control groups for the virtual machines, in each hierarchy of version 1 or in the only one of version 2.
+make_groups() {
+    local hierarchy group file
+    for hierarchy in /host/cgroup /host/cgroup/*; do
+        [[ -e $hierarchy/cgroup.procs ]] || continue
+        for group in "$hierarchy/openstack-vms" "$hierarchy/openstack-vms/$NODE_NAME"; do
+            mkdir -p "$group"
+            # A new group of cpuset has no processor and takes no process.
+            for file in cpuset.cpus cpuset.mems; do
+                [[ $hierarchy == */cpuset* && -z $(<"$group/$file") ]] || continue
+                cat "${group%/*}/$file" >"$group/$file"
+            done
+        done
+        [[ $hierarchy != /host/cgroup ]] || break # version 2: what is below are groups
+    done
+    echo "$NODE_NAME" >/run/libvirt/stackwright-group
+}
+
+# After a power cut Open vSwitch still has ports of virtual machines that are gone. Such a port has no device any more, and
+# the machine's next start would find its name taken. (Internal ports have theirs in other network namespaces.)
+forget_lost_taps() {
+    local port
+    [[ -S /run/openvswitch/db.sock ]] || return 0
+    for port in $(ovs-vsctl --timeout=5 --bare --columns=name find Interface 'type=""' || true); do
+        [[ $port == tap* && ! -e /sys/class/net/$port ]] || continue
+        echo "Port $port of Open vSwitch has no device: deleting it"
+        ovs-vsctl --timeout=5 --if-exists del-port "$port"
+    done
+}
+
+# What post-copy migration needs of the destination: QEMU may take page faults. libvirt's packages do the same to a host.
+allow_post_copy() {
+    if [[ -e /dev/userfaultfd ]]; then
+        chown root:root /dev/userfaultfd
+    else
+        echo 1 >/proc/sys/vm/unprivileged_userfaultfd
+    fi
+}
+
+configure() {
+    local address
+    address=$(migration_address)
+    mkdir -p /etc/libvirt/{qemu,secrets} /var/log/libvirt/qemu
+    {
+        cat /etc/stackwright/libvirtd.conf
+        printf 'host_uuid = "%s"\nlisten_addr = "%s"\n' "$(host_uuid)" "$address"
+    } >/etc/libvirt/libvirtd.conf
+    {
+        cat /etc/stackwright/qemu.conf
+        printf 'migration_address = "%s"\n' "$address"
+    } >/etc/libvirt/qemu.conf
+}
+
+make_groups
+allow_post_copy || true # nothing but post-copy would be missing
+configure
+if [[ -n $TLS ]]; then
+    publish_certificates
+    follow_certificates &
+fi
+forget_lost_taps
+
+# Ours comes first: qemu-system-x86_64 in /opt/stackwright is how libvirt starts QEMU.
+export PATH="/opt/stackwright:$PATH"
+exec libvirtd --listen --config /etc/libvirt/libvirtd.conf --pid-file /run/libvirt/libvirtd.pid

@@ -1,0 +1,14 @@
+{{- define "libvirt.etc" -}}
+libvirtd.conf: {{ include "libvirt.conf" .Values.conf.libvirtd | toJson }}
+qemu.conf: {{ include "libvirt.conf" .Values.conf.qemu | toJson }}
+{{- end }}
+
+{{/* libvirt.conf: {option: value} as libvirt reads it: texts in quotes, truth as 1 and 0, lists in brackets. null leaves an option out. */}}
+{{- define "libvirt.conf" -}}
+{{- range $option, $value := . }}
+{{- if kindIs "bool" $value }}{{ $option }} = {{ ternary 1 0 $value }}
+{{ else if kindIs "float64" $value }}{{ $option }} = {{ include "lib.scalar" $value }}
+{{ else if not (kindIs "invalid" $value) }}{{ $option }} = {{ $value | toJson }}
+{{ end }}
+{{- end }}
+{{- end }}

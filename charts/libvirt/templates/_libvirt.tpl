@@ -1,0 +1,87 @@
+{{- define "libvirt.agent" -}}
+name: libvirt
+component: libvirt
+configmaps: [etc, bin]
+# The hypervisor of the node: virtual machines are processes of the node (hostPID) with taps in its network, opened from
+# its devices and disks. That is root of the node, whatever one would leave out.
+hostNetwork: true
+hostPID: true
+dnsPolicy: ClusterFirstWithHostNet
+security: {runAsNonRoot: false, runAsUser: 0, runAsGroup: 0}
+initContainers:
+  # Its termination message is for the operator: {"address", "virt_type", "reason"}.
+  - name: kvm-check
+    image: libvirt
+    command: [/opt/stackwright/kvm-check.sh]
+    # /dev/kvm, which only a privileged container has.
+    security: &privileged {privileged: true, allowPrivilegeEscalation: true, capabilities: null}
+    env:
+      {{- include "libvirt.env" . | nindent 6 }}
+      - {name: VIRT_TYPE, value: {{ .Values.conf.virt_type | default "" | quote }}}
+    volumeMounts:
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
+      - {name: run-libvirt, mountPath: /run/libvirt}
+containers:
+  - name: libvirt
+    image: libvirt
+    command: [/opt/stackwright/start.sh]
+    # Not in /dev, which is the node's.
+    terminationMessagePath: /run/termination-log
+    security: *privileged
+    env:
+      {{- include "libvirt.env" . | nindent 6 }}
+      - {name: TLS, value: {{ ternary "/run/secrets/libvirt-tls" "" (not (empty .Values.secrets.tls.libvirt)) | quote }}}
+    probes:
+      # A C program of some milliseconds. It is answered when libvirtd has found all virtual machines again.
+      readiness:
+        exec: {command: [virsh, --quiet, --connect, "qemu:///system", uri]}
+        periodSeconds: 5
+        timeoutSeconds: 5
+        failureThreshold: 3
+      # To start it anew costs no virtual machine; but a slow node must not be made slower.
+      liveness:
+        exec: {command: [virsh, --quiet, --connect, "qemu:///system", uri]}
+        initialDelaySeconds: 120
+        periodSeconds: 30
+        timeoutSeconds: 25
+        failureThreshold: 10
+    volumeMounts:
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
+      - {name: etc, mountPath: /etc/stackwright, readOnly: true}
+      {{- if .Values.secrets.tls.libvirt }}
+      - {name: tls, mountPath: /run/secrets/libvirt-tls, readOnly: true}
+      {{- end }}
+      - {name: dev, mountPath: /dev}
+      - {name: cgroup, mountPath: /host/cgroup}
+      - {name: run-libvirt, mountPath: /run/libvirt}
+      - {name: run-openvswitch, mountPath: /run/openvswitch}
+      - {name: libvirt, mountPath: /var/lib/libvirt}
+      # Definitions, certificates, logs and what libvirt learned of QEMU stay with the virtual machines.
+      - {name: etc-libvirt, mountPath: /etc/libvirt}
+      - {name: pki, mountPath: /etc/pki}
+      - {name: log, mountPath: /var/log/libvirt}
+      - {name: cache, mountPath: /var/cache/libvirt}
+      # Disks; Nova mounts file systems of volumes below it later than this container starts.
+      - {name: nova, mountPath: /var/lib/nova, mountPropagation: HostToContainer}
+volumes:
+  {{- with .Values.secrets.tls.libvirt }}
+  - name: tls
+    secret: {secretName: {{ . }}, defaultMode: 0400}
+  {{- end }}
+  {{- $paths := dict "dev" "/dev" "cgroup" "/sys/fs/cgroup" "run-libvirt" "/run/libvirt" "run-openvswitch" "/run/openvswitch"
+        "libvirt" "/var/lib/libvirt" "etc-libvirt" "/var/lib/libvirt/etc" "pki" "/var/lib/libvirt/pki" "log" "/var/lib/libvirt/log"
+        "cache" "/var/lib/libvirt/cache" "nova" "/var/lib/nova" }}
+  {{- range $name, $path := $paths }}
+  - name: {{ $name }}
+    hostPath: {path: {{ $path }}, type: DirectoryOrCreate}
+  {{- end }}
+{{- end }}
+
+{{/* Who this node is. */}}
+{{- define "libvirt.env" -}}
+- name: NODE_NAME
+  valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
+- name: ADDRESS
+  valueFrom: {fieldRef: {fieldPath: status.hostIP}}
+- {name: INTERFACE, value: {{ .Values.conf.live_migration_interface | default "" | quote }}}
+{{- end }}

@@ -1,0 +1,76 @@
+{{/*
+neutron.agent (root, {component, program, files, switch, lasting, snippets}): an agent of the node.
+  files     configuration of its own, besides neutron.conf
+  switch    it moves interfaces between the node's namespaces and its switch: root of the node's network
+  lasting   it starts processes that go on without it (bin/outlive.sh)
+  snippets  (Secret, key, path) of its own
+*/}}
+{{- define "neutron.agent" -}}
+{{- $root := index . 0 -}}
+{{- $a := index . 1 -}}
+name: neutron-{{ $a.component }}
+component: {{ $a.component }}
+configmaps: [etc, bin]
+hostNetwork: true
+# Processes that earlier pods of the agent started are found by their numbers.
+hostPID: {{ $a.lasting | default false }}
+security: {runAsNonRoot: false, runAsUser: 0, runAsGroup: 0}
+containers:
+  - name: neutron-{{ $a.component }}
+    image: neutron_{{ $a.component | replace "-" "_" }}
+    command: [/opt/stackwright/agent.sh, {{ $a.program }}]
+    args:
+      - --config-file=/etc/neutron/neutron.conf
+      {{- range $a.files }}
+      - --config-file=/etc/neutron/{{ . }}
+      {{- end }}
+      - --config-dir=/etc/neutron/neutron.conf.d
+    {{- if $a.switch }}
+    security: {privileged: true, allowPrivilegeEscalation: true, capabilities: null}
+    {{- else }}
+    # Root, for its socket is in a folder of the node; and able to look into folders of the image that are neutron's.
+    security: {capabilities: {drop: [ALL], add: [DAC_OVERRIDE]}}
+    {{- end }}
+    env:
+      - name: NODE_NAME
+        valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
+      - {name: SWITCH, value: {{ ternary "yes" "" ($a.switch | default false) | quote }}}
+    volumeMounts:
+      {{- include "neutron.mounts" $root | nindent 6 }}
+      {{- range $a.files }}
+      - {name: etc, mountPath: /etc/neutron/{{ . }}, subPath: {{ . }}, readOnly: true}
+      {{- end }}
+      {{- if $a.switch }}
+      - {name: run-openvswitch, mountPath: /run/openvswitch}
+      # Namespaces that one pod makes must be seen by the node and all other pods, and none must die with a pod.
+      - {name: netns, mountPath: /run/netns, mountPropagation: Bidirectional}
+      {{- end }}
+      - {name: state, mountPath: /var/lib/neutron}
+      {{- if $a.lasting }}
+      - {name: cgroup, mountPath: /host/cgroup}
+      {{- end }}
+volumes:
+  {{- include "neutron.agent_volumes" (prepend ($a.snippets | default list) $root) | nindent 2 }}
+{{- end }}
+
+{{- define "neutron.ovs_agent" -}}
+{{ include "neutron.agent" (list . (dict "component" "ovs-agent" "program" "neutron-openvswitch-agent" "files" (list "openvswitch_agent.ini") "switch" true)) }}
+{{- end }}
+
+{{- define "neutron.dhcp_agent" -}}
+{{ include "neutron.agent" (list . (dict "component" "dhcp-agent" "program" "neutron-dhcp-agent" "files" (list "dhcp_agent.ini") "switch" true "lasting" true)) }}
+{{- end }}
+
+{{- define "neutron.l3_agent" -}}
+{{ include "neutron.agent" (list . (dict "component" "l3-agent" "program" "neutron-l3-agent" "files" (list "l3_agent.ini") "switch" true "lasting" true)) }}
+{{- end }}
+
+{{- define "neutron.metadata_agent" -}}
+{{- $secret := list .Values.secrets.metadata "metadata.conf" "" -}}
+{{ include "neutron.agent" (list . (dict "component" "metadata-agent" "program" "neutron-metadata-agent" "files" (list "metadata_agent.ini") "snippets" (list $secret))) }}
+{{- end }}
+
+{{- define "neutron.ovn_metadata_agent" -}}
+{{- $secret := list .Values.secrets.metadata "metadata.conf" "" -}}
+{{ include "neutron.agent" (list . (dict "component" "ovn-metadata-agent" "program" "neutron-ovn-metadata-agent" "files" (list "ovn_metadata_agent.ini") "switch" true "lasting" true "snippets" (list $secret))) }}
+{{- end }}

@@ -1,0 +1,83 @@
+{{- define "neutron.etc" -}}
+{{- $conf := include "lib.oslo_conf" .Values.conf.neutron }}
+{{- with .Values.secrets.conf.neutron }}
+{{- /* Its version in the file makes the pods start anew when a sensitive option changes. */}}
+{{- $conf = printf "# sensitive options: Secret %s, version %s\n%s" .name .digest $conf }}
+{{- end }}
+{{- $metadata := dict "nova_metadata_host" (include "lib.endpoint_host" (list . "compute_metadata" "internal")) "nova_metadata_port" (include "lib.endpoint_value" (list .Values.endpoints.compute_metadata.port.metadata "internal")) -}}
+neutron.conf: {{ $conf | toJson }}
+logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
+neutron-api-uwsgi.ini: {{ include "lib.oslo_conf" .Values.conf.neutron_api_uwsgi | toJson }}
+ml2_conf.ini: {{ include "lib.oslo_conf" .Values.conf.plugins.ml2_conf | toJson }}
+openvswitch_agent.ini: {{ include "lib.oslo_conf" .Values.conf.plugins.openvswitch_agent | toJson }}
+dhcp_agent.ini: {{ include "lib.oslo_conf" .Values.conf.dhcp_agent | toJson }}
+l3_agent.ini: {{ include "lib.oslo_conf" .Values.conf.l3_agent | toJson }}
+metadata_agent.ini: {{ include "lib.oslo_conf" (mergeOverwrite (dict "DEFAULT" $metadata) (deepCopy .Values.conf.metadata_agent)) | toJson }}
+ovn_metadata_agent.ini: {{ include "lib.oslo_conf" (mergeOverwrite (dict "DEFAULT" (deepCopy $metadata)) (deepCopy .Values.conf.ovn_metadata_agent)) | toJson }}
+{{- end }}
+
+{{/* What every process reads. neutron.conf.d is one of oslo.config's own places, read after neutron.conf. */}}
+{{- define "neutron.mounts" -}}
+- {name: etc, mountPath: /etc/neutron/neutron.conf, subPath: neutron.conf, readOnly: true}
+- {name: etc, mountPath: /etc/neutron/logging.conf, subPath: logging.conf, readOnly: true}
+- {name: snippets, mountPath: /etc/neutron/neutron.conf.d, readOnly: true}
+- {name: bin, mountPath: /opt/stackwright, readOnly: true}
+{{- end }}
+
+{{/* What servers read besides, and a place for their locks. */}}
+{{- define "neutron.server_mounts" -}}
+{{ include "neutron.mounts" . }}
+- {name: etc, mountPath: /etc/neutron/plugins/ml2/ml2_conf.ini, subPath: ml2_conf.ini, readOnly: true}
+- {name: state, mountPath: /var/lib/neutron}
+{{- end }}
+
+{{/* neutron.secret (Secret, key): one of the snippets. */}}
+{{- define "neutron.secret" -}}
+- secret:
+    name: {{ index . 0 }}
+    items: [{key: {{ index . 1 }}, path: {{ index . 2 | default (index . 1) }}}]
+{{- end }}
+
+{{/* Root's files, which fsGroup lets the neutron user read and nobody else. */}}
+{{- define "neutron.server_volumes" -}}
+- name: state
+  emptyDir: {}
+- name: snippets
+  projected:
+    defaultMode: 0400
+    sources:
+      {{- include "neutron.secret" (list .Values.secrets.oslo_db.neutron "database.conf" "") | nindent 6 }}
+      {{- include "neutron.secret" (list .Values.secrets.oslo_messaging.neutron "messaging.conf" "") | nindent 6 }}
+      {{- with .Values.secrets.oslo_messaging.notifications }}
+      {{- include "neutron.secret" (list . "notifications.conf" "") | nindent 6 }}
+      {{- end }}
+      {{- include "neutron.secret" (list .Values.secrets.identity.neutron "keystone_authtoken.conf" "") | nindent 6 }}
+      {{- include "neutron.secret" (list .Values.secrets.identity.neutron "auth.conf" "") | nindent 6 }}
+      {{- with .Values.secrets.conf.neutron }}
+      {{- include "neutron.secret" (list .name "overrides.conf" "zz-overrides.conf") | nindent 6 }}
+      {{- end }}
+{{- end }}
+
+{{/* neutron.agent_volumes (root, further snippets): agents know the bus, neither the database nor Keystone. */}}
+{{- define "neutron.agent_volumes" -}}
+{{- $root := index . 0 -}}
+- name: snippets
+  projected:
+    defaultMode: 0400
+    sources:
+      {{- include "neutron.secret" (list $root.Values.secrets.oslo_messaging.neutron "messaging.conf" "") | nindent 6 }}
+      {{- range slice . 1 }}
+      {{- include "neutron.secret" . | nindent 6 }}
+      {{- end }}
+      {{- with $root.Values.secrets.conf.neutron }}
+      {{- include "neutron.secret" (list .name "overrides.conf" "zz-overrides.conf") | nindent 6 }}
+      {{- end }}
+- name: run-openvswitch
+  hostPath: {path: /run/openvswitch, type: DirectoryOrCreate}
+- name: netns
+  hostPath: {path: /run/netns, type: DirectoryOrCreate}
+- name: state
+  hostPath: {path: /var/lib/neutron, type: DirectoryOrCreate}
+- name: cgroup
+  hostPath: {path: /sys/fs/cgroup, type: Directory}
+{{- end }}

@@ -1,0 +1,42 @@
+{{- define "neutron.db_sync" -}}
+name: neutron-db-sync
+component: db-sync
+placement: job
+configmaps: [etc, bin]
+restartPolicy: OnFailure
+containers:
+  - name: db-sync
+    image: neutron_db_sync
+    command: [neutron-db-manage, --config-file, /etc/neutron/neutron.conf, --config-file, /etc/neutron/plugins/ml2/ml2_conf.ini, --config-dir, /etc/neutron/neutron.conf.d, upgrade, heads]
+    volumeMounts:
+      {{- include "neutron.server_mounts" . | nindent 6 }}
+volumes:
+  {{- include "neutron.server_volumes" . | nindent 2 }}
+{{- end }}
+
+{{/* The network of floating IPs. Its own Job, made anew when values bootstrap.floating_network change. */}}
+{{- define "neutron.bootstrap" -}}
+name: neutron-bootstrap
+component: bootstrap
+placement: job
+configmaps: [bin]
+restartPolicy: OnFailure
+containers:
+  - name: bootstrap
+    image: neutron_bootstrap
+    command: [python3, /opt/stackwright/bootstrap.py]
+    env:
+      - {name: HOME, value: /tmp}
+      - {name: OS_CLOUD, value: {{ .Values.bootstrap.cloud }}}
+      - name: BOOTSTRAP
+        value: {{ .Values.bootstrap.floating_network | toJson | quote }}
+    volumeMounts:
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
+      - {name: clouds, mountPath: /etc/openstack, readOnly: true}
+volumes:
+  - name: clouds
+    secret:
+      secretName: {{ .Values.secrets.identity.admin }}
+      defaultMode: 0400
+      items: [{key: clouds.yaml, path: clouds.yaml}]
+{{- end }}

@@ -1,0 +1,91 @@
+"""Brings Nova's databases to the version of this image and tells the API of its cells, all in one process.
+
+Each step changes nothing when there is nothing to do, so the Job may be killed and repeated at any point. The
+records of the cells are templates that each process fills in from its own configuration: no password is in a database.
+"""
+
+import sys
+
+import nova.monkey_patch  # noqa: F401 - first: it patches what others import
+import sqlalchemy
+from alembic.runtime import migration
+from nova import config, context, objects
+from nova.cmd import manage
+from nova.conf import CONF
+from nova.db.api import api as api_db
+from nova.db.main import api as main_db
+from oslo_log import log as logging
+from oslo_utils import uuidutils
+
+ACCOUNT = "{scheme}://{username}:{password}@{hostname}:{port}"
+CELLS = {
+    "cell0": ("none:///", f"{ACCOUNT}/nova_cell0?{{query}}"),
+    "cell1": (f"{ACCOUNT}/{{path}}?{{query}}", f"{ACCOUNT}/{{path}}?{{query}}"),
+}
+
+
+def forget_half_a_schema(engine: sqlalchemy.Engine) -> bool:
+    """Whether the database was ever brought to a version; MariaDB cannot undo what a killed first run has made.
+
+    The first migration makes all tables and its number is written last: tables without a number are such a rest. They
+    are dropped, if they are all empty.
+    """
+    with engine.connect() as connection:
+        if migration.MigrationContext.configure(connection).get_current_revision():
+            return True
+        tables = sqlalchemy.MetaData()
+        tables.reflect(connection)
+        filled = [
+            name
+            for name, table in tables.tables.items()
+            if connection.scalar(sqlalchemy.select(sqlalchemy.func.count()).select_from(table))
+        ]
+    if filled:
+        sys.exit(f"Database {engine.url.database} has no version of Nova, but data in: {', '.join(filled)}")
+    tables.drop_all(engine)
+    return False
+
+
+def record_cell(name: str) -> None:
+    """Makes the cell's record, or sets it back to the template."""
+    transport_url, database = CELLS[name]
+    ctxt = context.get_admin_context()
+    found = [cell for cell in objects.CellMappingList.get_all(ctxt) if cell.name == name]
+    cell = found[0] if found else objects.CellMapping(ctxt, name=name)
+    cell.transport_url, cell.database_connection = transport_url, database
+    if found:
+        cell.save()
+        return
+    cell.uuid = objects.CellMapping.CELL0_UUID if name == "cell0" else uuidutils.generate_uuid()
+    cell.create()
+
+
+def cell0_engine() -> sqlalchemy.Engine:
+    url = sqlalchemy.engine.make_url(CONF.database.connection)
+    return sqlalchemy.create_engine(url.set(database="nova_cell0"))
+
+
+def step(what: str, result: int | None) -> None:
+    print(f"{what}: done", flush=True)
+    if result:
+        sys.exit(f"{what}: failed with {result}")
+
+
+def main() -> None:
+    config.parse_args(["nova-manage"])
+    logging.setup(CONF, "nova")
+    objects.register_all()
+
+    forget_half_a_schema(api_db.get_engine())
+    step("API database", manage.ApiDbCommands().sync())
+    record_cell("cell0")  # before the next: it brings cell0's database up to date as well
+    old = forget_half_a_schema(main_db.get_engine())
+    forget_half_a_schema(cell0_engine())
+    step("databases of the cells", manage.DbCommands().sync())
+    if old:
+        step("data of an earlier version", manage.DbCommands().online_data_migrations())
+    record_cell("cell1")  # last: the other processes wait for it
+    print("cells: done", flush=True)
+
+
+main()

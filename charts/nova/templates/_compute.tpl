@@ -1,0 +1,87 @@
+{{- define "nova.compute" -}}
+{{- $arguments := include "nova.compute_arguments" . | fromYamlArray -}}
+name: nova-compute
+component: compute
+configmaps: [etc, bin]
+# In the node's network: consoles, migrations and taps of virtual machines are there.
+hostNetwork: true
+dnsPolicy: ClusterFirstWithHostNet
+security: {runAsNonRoot: false, runAsUser: 0, runAsGroup: 0}
+initContainers:
+  - name: node
+    image: nova_compute
+    command: [/opt/stackwright/compute-init.sh]
+    # Root, and able to look into folders of the image that are nova's.
+    security: {capabilities: {drop: [ALL], add: [DAC_OVERRIDE]}}
+    env:
+      - name: NODE_NAME
+        valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
+      {{- include "nova.address" . | nindent 6 }}
+      - {name: INTERFACE, value: {{ .Values.conf.live_migration_interface | default "" | quote }}}
+      - {name: VCPU_TYPE, value: {{ .Values.conf.vcpu_type | default "" | quote }}}
+    volumeMounts:
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
+      - {name: node, mountPath: /etc/nova/node.d}
+      - {name: ssh, mountPath: /etc/nova-ssh, readOnly: true}
+      - {name: run-libvirt, mountPath: /run/libvirt, readOnly: true}
+      - {name: nova, mountPath: /var/lib/nova}
+  {{- include "nova.wait_for_placement" "nova_compute" | nindent 2 }}
+containers:
+  - name: nova-compute
+    image: nova_compute
+    command: {{ prepend $arguments "nova-compute" | toJson }}
+    # It mounts file systems of volumes, sets up taps and reads the consoles of virtual machines, through helpers that drop
+    # to the capabilities they need. Whoever has libvirt's socket is root of the node anyway.
+    security: {privileged: true, allowPrivilegeEscalation: true, capabilities: null}
+    probes:
+      # No liveness probe; see nova.worker.
+      readiness:
+        {{- include "nova.connected" . | nindent 8 }}
+    volumeMounts:
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
+      - {name: etc, mountPath: /etc/ssh/ssh_config.d/nova.conf, subPath: ssh_config, readOnly: true}
+      - {name: ssh, mountPath: /etc/nova-ssh, readOnly: true}
+      - {name: node, mountPath: /etc/nova/node.d, readOnly: true}
+      - {name: run-libvirt, mountPath: /run/libvirt}
+      - {name: run-openvswitch, mountPath: /run/openvswitch}
+      - {name: libvirt, mountPath: /var/lib/libvirt}
+      - {name: dev-pts, mountPath: /dev/pts}
+      # Volumes that Nova mounts here are for libvirt as well.
+      - {name: nova, mountPath: /var/lib/nova, mountPropagation: Bidirectional}
+      {{- include "nova.mounts" . | nindent 6 }}
+  - name: nova-compute-ssh
+    image: nova_compute
+    resources: compute-ssh
+    command: [/opt/stackwright/sshd.sh]
+    # sshd separates its privileges and writes disks as root; it sees no more of the node than those.
+    security:
+      capabilities: {drop: [ALL], add: [CHOWN, DAC_OVERRIDE, FOWNER, SETGID, SETUID, SYS_CHROOT]}
+    env:
+      {{- include "nova.address" . | nindent 6 }}
+    ports:
+      - {name: ssh, containerPort: 8022}
+    volumeMounts:
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
+      - {name: etc, mountPath: /etc/nova/sshd_config, subPath: sshd_config, readOnly: true}
+      - {name: ssh, mountPath: /etc/nova-ssh, readOnly: true}
+      - {name: run, mountPath: /run}
+      - {name: nova, mountPath: /var/lib/nova}
+volumes:
+  - name: node
+    emptyDir: {}
+  - name: run
+    emptyDir: {medium: Memory}
+  - name: ssh
+    secret: {secretName: {{ .Values.secrets.ssh }}, defaultMode: 0400}
+  {{- $paths := dict "run-libvirt" "/run/libvirt" "run-openvswitch" "/run/openvswitch" "libvirt" "/var/lib/libvirt" "nova" "/var/lib/nova" "dev-pts" "/dev/pts" }}
+  {{- range $name, $path := $paths }}
+  - name: {{ $name }}
+    hostPath: {path: {{ $path }}, type: DirectoryOrCreate}
+  {{- end }}
+  {{- include "nova.snippets" (list . "messaging" "notifications" "auth") | nindent 2 }}
+{{- end }}
+
+{{- define "nova.address" -}}
+- name: ADDRESS
+  valueFrom: {fieldRef: {fieldPath: status.hostIP}}
+{{- end }}

@@ -1,0 +1,106 @@
+{{- define "nova.etc" -}}
+{{- $computed := include "nova.conf" . | fromYaml }}
+{{- $conf := include "lib.oslo_conf" (mergeOverwrite $computed (deepCopy .Values.conf.nova)) }}
+{{- with .Values.secrets.conf.nova }}
+{{- /* Its version in the file makes the pods start anew when a sensitive option changes. */}}
+{{- $conf = printf "# sensitive options: Secret %s, version %s\n%s" .name .digest $conf }}
+{{- end }}
+nova.conf: {{ $conf | toJson }}
+logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
+nova-api-uwsgi.ini: {{ include "lib.oslo_conf" .Values.conf.nova_api_uwsgi | toJson }}
+nova-metadata-uwsgi.ini: {{ include "lib.oslo_conf" .Values.conf.nova_metadata_uwsgi | toJson }}
+sshd_config: {{ include "nova.ssh_conf" .Values.conf.sshd | toJson }}
+ssh_config: {{ printf "Host *\n%s" (include "nova.ssh_conf" .Values.conf.ssh) | toJson }}
+{{- end }}
+
+{{/* What follows from other values; conf.nova has the last word. */}}
+{{- define "nova.conf" -}}
+{{- $e := .Values.endpoints }}
+vnc:
+  novncproxy_base_url: {{ printf "%s/vnc_auto.html" (include "lib.endpoint_url" (list . "compute_novnc_proxy" "public" "novnc_proxy")) }}
+  novncproxy_port: {{ $e.compute_novnc_proxy.port.novnc_proxy.default }}
+# Root already, so nothing raises rights; the helper reads what nova-compute reads.
+{{- range list "nova_sys_admin" "vif_plug_ovs_privileged" "vif_plug_linux_bridge_privileged" "privsep_osbrick" }}
+{{ . }}:
+  helper_command: {{ printf "privsep-helper %s" (include "nova.compute_arguments" $ | fromYamlArray | join " ") }}
+{{- end }}
+{{- end }}
+
+{{/* Where nova-compute's configuration is: of all nodes, from Secrets, of this node. */}}
+{{- define "nova.compute_arguments" -}}
+[--config-file, /etc/nova/nova.conf, --config-dir, /etc/nova/nova.conf.d, --config-dir, /etc/nova/node.d]
+{{- end }}
+
+{{/* nova.ssh_conf: {Option: value} to OpenSSH's lines. */}}
+{{- define "nova.ssh_conf" -}}
+{{- range $option, $value := . }}
+{{- if not (kindIs "invalid" $value) }}{{ $option }} {{ if kindIs "bool" $value }}{{ ternary "yes" "no" $value }}{{ else }}{{ include "lib.scalar" $value }}{{ end }}
+{{ end }}
+{{- end }}
+{{- end }}
+
+{{/* What every Nova process reads. nova.conf.d is one of oslo.config's own places, read after nova.conf. */}}
+{{- define "nova.mounts" -}}
+- {name: etc, mountPath: /etc/nova/nova.conf, subPath: nova.conf, readOnly: true}
+- {name: etc, mountPath: /etc/nova/logging.conf, subPath: logging.conf, readOnly: true}
+- {name: snippets, mountPath: /etc/nova/nova.conf.d, readOnly: true}
+{{- end }}
+
+{{/*
+nova.snippets (root, parts…): the volume with those parts of the configuration that are in Secrets. Each process gets what it
+needs and no more; a hypervisor knows no database. Root's files, which fsGroup lets the nova user read and nobody else.
+*/}}
+{{- define "nova.snippets" -}}
+{{- $root := index . 0 -}}
+{{- $s := $root.Values.secrets -}}
+{{- $parts := dict
+      "database" (list $s.oslo_db.nova "database.conf" "database.conf")
+      "api_database" (list $s.oslo_db.nova_api "database.conf" "api-database.conf")
+      "messaging" (list $s.oslo_messaging.nova "messaging.conf" "messaging.conf")
+      "notifications" (list $s.oslo_messaging.notifications "notifications.conf" "notifications.conf")
+      "token" (list $s.identity.nova "keystone_authtoken.conf" "keystone_authtoken.conf")
+      "auth" (list $s.identity.nova "auth.conf" "auth.conf")
+      "metadata_proxy" (list $s.metadata_proxy "nova.conf" "metadata-proxy.conf") -}}
+- name: snippets
+  projected:
+    defaultMode: 0400
+    sources:
+      {{- range rest . }}
+      {{- $part := get $parts . }}
+      {{- with first $part }}
+      - secret:
+          name: {{ . }}
+          items: [{key: {{ index $part 1 }}, path: {{ index $part 2 }}}]
+      {{- end }}
+      {{- end }}
+      {{- with $s.conf.nova }}
+      - secret:
+          name: {{ .name }}
+          items: [{key: overrides.conf, path: zz-overrides.conf}]
+      {{- end }}
+{{- end }}
+
+{{/* An init container for whoever reads the databases while it starts. */}}
+{{- define "nova.wait_for_schema" -}}
+- name: wait-for-schema
+  image: nova
+  command: [python3, /opt/stackwright/wait-for-schema.py]
+  volumeMounts:
+    - {name: bin, mountPath: /opt/stackwright, readOnly: true}
+    - {name: snippets, mountPath: /etc/nova/nova.conf.d, readOnly: true}
+{{- end }}
+
+{{/* nova.wait_for_placement (image key): an init container for whoever speaks to Placement while it starts. */}}
+{{- define "nova.wait_for_placement" -}}
+- name: wait-for-placement
+  image: {{ . }}
+  command: [python3, /opt/stackwright/wait-for-placement.py]
+  {{- if eq . "nova_compute" }}
+  # Root there, and able to look into folders of the image that are nova's.
+  security: {capabilities: {drop: [ALL], add: [DAC_OVERRIDE]}}
+  {{- end }}
+  volumeMounts:
+    - {name: bin, mountPath: /opt/stackwright, readOnly: true}
+    - {name: etc, mountPath: /etc/nova/nova.conf, subPath: nova.conf, readOnly: true}
+    - {name: snippets, mountPath: /etc/nova/nova.conf.d, readOnly: true}
+{{- end }}

@@ -1,0 +1,28 @@
+{{- define "nova.novncproxy" -}}
+{{- $port := .Values.endpoints.compute_novnc_proxy.port.novnc_proxy.default -}}
+name: nova-novncproxy
+component: novncproxy
+configmaps: [etc, bin]
+ingress: {host: novncproxy, port: novnc}
+service:
+  name: {{ .Values.endpoints.compute_novnc_proxy.hosts.default }}
+  ports:
+    - {name: novnc, port: {{ $port }}}
+containers:
+  - name: nova-novncproxy
+    image: nova
+    command: [nova-novncproxy, --web, /usr/share/novnc]
+    ports:
+      - {name: novnc, containerPort: {{ $port }}}
+    probes:
+      readiness:
+        exec: {command: [/opt/stackwright/listens.sh, {{ $port | quote }}]}
+        periodSeconds: 5
+        timeoutSeconds: 3
+        failureThreshold: 2
+    volumeMounts:
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
+      {{- include "nova.mounts" . | nindent 6 }}
+volumes:
+  {{- include "nova.snippets" (list . "database" "api_database" "messaging") | nindent 2 }}
+{{- end }}

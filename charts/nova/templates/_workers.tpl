@@ -1,0 +1,43 @@
+{{- define "nova.conductor" -}}
+{{ include "nova.worker" (list . "conductor") }}
+{{- end }}
+
+{{- define "nova.scheduler" -}}
+{{ include "nova.worker" (list . "scheduler") }}
+{{- end }}
+
+{{/*
+nova.worker (root, component). It is ready when it is connected to the message bus. There is no liveness probe: what can be
+asked for cheaply is the connection, and a bus that is away is no reason to start workers anew.
+*/}}
+{{- define "nova.worker" -}}
+{{- $root := index . 0 -}}
+{{- $component := index . 1 -}}
+name: nova-{{ $component }}
+component: {{ $component }}
+configmaps: [etc, bin]
+initContainers:
+  {{- include "nova.wait_for_schema" $root | nindent 2 }}
+  {{- if eq $component "scheduler" }}
+  {{- include "nova.wait_for_placement" "nova" | nindent 2 }}
+  {{- end }}
+containers:
+  - name: nova-{{ $component }}
+    image: nova
+    command: [nova-{{ $component }}]
+    probes:
+      readiness:
+        {{- include "nova.connected" $root | nindent 8 }}
+    volumeMounts:
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
+      {{- include "nova.mounts" $root | nindent 6 }}
+volumes:
+  {{- include "nova.snippets" (list $root "database" "api_database" "messaging" "notifications" "token" "auth") | nindent 2 }}
+{{- end }}
+
+{{- define "nova.connected" -}}
+exec: {command: [/opt/stackwright/connected.sh, {{ .Values.endpoints.oslo_messaging.port.amqp.default | quote }}]}
+periodSeconds: 5
+timeoutSeconds: 5
+failureThreshold: 3
+{{- end }}

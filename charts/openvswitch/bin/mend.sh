@@ -1,0 +1,56 @@
+# Brings internal ports back to the namespaces they belong to. Sourced.
+#
+# With its own datapath a new vswitchd makes its internal ports anew, in the node's namespace. Those that agents had moved
+# to routers and DHCP servers stay there as dead devices of the same name, and no agent notices. Here each takes the dead
+# one's place with everything that was on it. (The kernel's datapath keeps its ports.)
+
+# The internal ports, when vswitchd has made all that it can make.
+wait_for_ports() {
+    local tries name missing
+    for tries in {1..100}; do
+        ports=$(vsctl --bare --columns=name find Interface type=internal error='[]')
+        missing=
+        for name in $ports; do exists "$name" || missing=$name; done
+        [[ -n $missing ]] || return
+        sleep 0.1
+    done
+    say "port $missing was not made"
+}
+
+mend() {
+    local namespace name mended=0 here ports
+    here=$(stat -Lc %i /proc/self/ns/net)
+    local -A internal
+    wait_for_ports
+    for name in $ports; do internal[$name]=1; done
+    for namespace in $(ip netns list 2>/dev/null | cut -d' ' -f1); do
+        [[ $(stat -Lc %i "/run/netns/$namespace") != "$here" ]] || continue # the node itself has a name, too
+        for name in $(ip -n "$namespace" -o link show 2>/dev/null | sed -n 's/^[0-9]*: \([^:@]*\)[:@].*/\1/p'); do
+            [[ -n ${internal[$name]:-} ]] && exists "$name" || continue
+            mend_port "$namespace" "$name" && mended=$((mended + 1))
+        done
+    done
+    [[ $mended == 0 ]] || say "$mended ports were brought back to their namespaces"
+}
+
+# mend_port NAMESPACE NAME
+mend_port() {
+    local in=(ip -n "$1") mac mtu addresses routes line
+    read -r mac mtu < <("${in[@]}" -o link show dev "$2" | sed -n 's/.* mtu \([0-9]*\) .* link\/ether \([0-9a-f:]*\).*/\2 \1/p')
+    addresses=$("${in[@]}" -o addr show dev "$2" | sed -n 's/^.* \(inet6\? [^ ]*\( brd [^ ]*\)\?\) scope \(global\|link\).*/\1/p')
+    routes=$({ "${in[@]}" -4 route show table all dev "$2"; "${in[@]}" -6 route show table all dev "$2"; } |
+        grep -vE 'proto kernel|table local|^(broadcast|local|multicast|anycast)' | sed 's/ linkdown//g; s/ expires [^ ]*//')
+    [[ -n $mac ]] || return 1
+    "${in[@]}" link del dev "$2" && ip link set dev "$2" netns "$1" || return 1
+    "${in[@]}" link set dev "$2" address "$mac" mtu "$mtu" && "${in[@]}" link set dev "$2" up
+    while read -r line; do
+        # shellcheck disable=SC2086 # words are wanted
+        [[ -z $line ]] || "${in[@]}" addr replace ${line#inet* } dev "$2"
+    done <<<"$addresses"
+    # Routes to the link come first: others go through them.
+    while read -r line; do
+        # shellcheck disable=SC2046,SC2086
+        [[ -z $line ]] || "${in[@]}" $([[ $line == *:* ]] && echo -6) route replace $line dev "$2"
+    done < <(grep -v ' via ' <<<"$routes"; grep ' via ' <<<"$routes")
+    return 0
+}

@@ -1,0 +1,76 @@
+#!/bin/bash
+# Runs ovs-vswitchd, and makes the node's switch what values say:
+#
+#   find the datapath   the kernel's where its module is there or can be loaded, else Open vSwitch's own (netdev)
+#   start vswitchd
+#   mend                what the last vswitchd left in routers' and DHCP servers' namespaces (mend.sh)
+#   make the bridges    that connect to physical networks, each with its interface (bridges.sh)
+#   find the tunnels'   address; with netdev a bridge takes the interface over (tunnel.sh)
+#   tell                other pods on the node: /run/openvswitch/{datapath,tunnel-address}
+#
+# Each step changes nothing when there is nothing to do. This shell stays, to pass the order to stop on at once.
+set -uo pipefail
+. /opt/stackwright/lib.sh
+. /opt/stackwright/bridges.sh
+. /opt/stackwright/tunnel.sh
+. /opt/stackwright/mend.sh
+. /etc/openvswitch/node.conf # DATAPATH, TUNNEL_INTERFACE, BRIDGES
+
+vswitchd=
+stopping=
+trap 'stopping=1; [[ -z $vswitchd ]] || kill -TERM "$vswitchd" 2>/dev/null' TERM INT
+
+find_datapath() {
+    datapath=$DATAPATH
+    [[ $datapath == auto ]] || return 0
+    datapath=netdev
+    [[ -e /sys/module/openvswitch ]] || modprobe -q openvswitch 2>/dev/null
+    [[ ! -e /sys/module/openvswitch ]] || datapath=system
+}
+
+check_node() {
+    [[ $datapath != netdev || -c /dev/net/tun ]] ||
+        fail "Node $NODE_NAME has neither the kernel module openvswitch nor /dev/net/tun; one of them is needed"
+    check_bridges
+    check_tunnel
+}
+
+wait_for_database() {
+    local tries
+    for tries in {1..100}; do
+        ovs-vsctl --db="unix:$SOCKET" --timeout=2 --no-wait init 2>/dev/null && return
+        [[ -z $stopping ]] || exit 0
+        sleep 0.1
+    done
+    fail "ovsdb-server on node $NODE_NAME does not answer at $SOCKET"
+}
+
+configure() {
+    local settings=("external_ids:hostname=$NODE_NAME" "external_ids:system-id=$NODE_NAME" "external_ids:rundir=$RUN")
+    # Without it a VM's TCP would need checksums that nobody computes. It is read once, when vswitchd starts.
+    [[ $datapath != netdev ]] || settings+=(other_config:userspace-tso-enable=true)
+    vsctl --no-wait set Open_vSwitch . "${settings[@]}" || fail "cannot configure Open vSwitch on node $NODE_NAME"
+}
+
+rm -f /tmp/ready $RUN/datapath # who starts now waits until the bridges are there again
+find_datapath
+say "datapath: $datapath"
+check_node
+wait_for_database
+configure
+ovs-vswitchd "unix:$SOCKET" --unixctl=$CONTROL --pidfile=$RUN/ovs-vswitchd.pid -vconsole:info -vsyslog:off -vfile:off &
+vswitchd=$!
+vsctl init || fail "ovs-vswitchd on node $NODE_NAME does not start" # returns when vswitchd has read it all
+[[ $datapath != netdev ]] || mend
+make_bridges
+find_tunnel_address
+publish tunnel-address "$tunnel_address"
+publish datapath "$datapath"
+: >/tmp/ready
+say "ready; tunnels from ${tunnel_address:-no address}"
+while kill -0 "$vswitchd" 2>/dev/null; do
+    wait "$vswitchd"
+    code=$?
+done
+[[ -n $stopping ]] && exit 0
+fail "ovs-vswitchd on node $NODE_NAME ended with code $code"

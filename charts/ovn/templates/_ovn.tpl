@@ -1,0 +1,105 @@
+{{/* ovn.database (root, nb|sb): one of the two databases. */}}
+{{- define "ovn.database" -}}
+{{- $root := index . 0 -}}
+{{- $which := index . 1 -}}
+{{- $endpoint := index $root.Values.endpoints (printf "ovn_ovsdb_%s" $which) -}}
+name: {{ $endpoint.hosts.default }}
+component: ovsdb-{{ $which }}
+configmaps: [etc, bin]
+claim: ovn-data
+headless:
+  name: {{ $endpoint.hosts.default }}-discovery
+  ports:
+    - {name: ovsdb, port: {{ $endpoint.port.ovsdb.default }}}
+service:
+  name: {{ $endpoint.hosts.default }}
+  ports:
+    - {name: ovsdb, port: {{ $endpoint.port.ovsdb.default }}}
+containers:
+  - name: ovsdb
+    image: ovn_ovsdb_{{ $which }}
+    command: [/opt/stackwright/database.sh, {{ $which }}]
+    ports:
+      - {name: ovsdb, containerPort: {{ $endpoint.port.ovsdb.default }}}
+    probes:
+      # A C program of some milliseconds.
+      readiness:
+        exec: {command: [ovsdb-client, list-dbs, "tcp:127.0.0.1:{{ $endpoint.port.ovsdb.default }}"]}
+        periodSeconds: 5
+        timeoutSeconds: 5
+        failureThreshold: 3
+    volumeMounts:
+      - {name: ovn-data, mountPath: /var/lib/ovn}
+      - {name: etc, mountPath: /etc/ovn, readOnly: true}
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
+{{- end }}
+
+{{- define "ovn.ovsdb_nb" -}}
+{{ include "ovn.database" (list . "nb") }}
+{{- end }}
+
+{{- define "ovn.ovsdb_sb" -}}
+{{ include "ovn.database" (list . "sb") }}
+{{- end }}
+
+{{- define "ovn.northd" -}}
+name: ovn-northd
+component: northd
+configmaps: [bin]
+# Two of them agree who works by a lock in the database.
+containers:
+  - name: ovn-northd
+    image: ovn_northd
+    command: [/opt/stackwright/northd.sh]
+    env:
+      {{- include "ovn.remote" (list . "NORTHBOUND" "ovn_ovsdb_nb") | nindent 6 }}
+      {{- include "ovn.remote" (list . "SOUTHBOUND" "ovn_ovsdb_sb") | nindent 6 }}
+    volumeMounts:
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
+{{- end }}
+
+{{- define "ovn.controller" -}}
+name: ovn-controller
+component: controller
+configmaps: [etc, bin]
+hostNetwork: true
+# Root, for the switch's sockets are root's; it needs no other right of root.
+security: {runAsNonRoot: false, runAsUser: 0, runAsGroup: 0}
+containers:
+  - name: ovn-controller
+    image: ovn_controller
+    command: [/opt/stackwright/controller.sh]
+    env:
+      - name: NODE_NAME
+        valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
+      {{- include "ovn.remote" (list . "SOUTHBOUND" "ovn_ovsdb_sb") | nindent 6 }}
+    volumeMounts:
+      - {name: etc, mountPath: /etc/ovn, readOnly: true}
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
+      - {name: run-openvswitch, mountPath: /run/openvswitch}
+      - {name: run-ovn, mountPath: /run/ovn}
+volumes:
+  - name: run-openvswitch
+    hostPath: {path: /run/openvswitch, type: DirectoryOrCreate}
+  - name: run-ovn
+    emptyDir: {}
+{{- end }}
+
+{{/* ovn.remote (root, NAME, endpoint): where a database is, as NAME and NAME_PORT. */}}
+{{- define "ovn.remote" -}}
+{{- $root := index . 0 -}}
+{{- $port := index $root.Values.endpoints (index . 2) "port" "ovsdb" -}}
+- {name: {{ index . 1 }}, value: {{ include "lib.endpoint_host" (list $root (index . 2) "internal") }}}
+- {name: {{ index . 1 }}_PORT, value: {{ include "lib.endpoint_value" (list $port "internal") | quote }}}
+{{- end }}
+
+{{- define "ovn.etc" -}}
+{{- range $which := list "nb" "sb" }}
+{{- $port := index $.Values.endpoints (printf "ovn_ovsdb_%s" $which) "port" "ovsdb" "default" }}
+{{- $remotes := dict (printf "ptcp:%d:0.0.0.0" (int $port)) (dict "inactivity-probe" (int $.Values.conf.inactivity_probe)) }}
+{{ $which }}.json: {{ dict "remotes" $remotes "databases" (dict (printf "/var/lib/ovn/ovn%s_db.db" $which) dict) | toJson | toJson }}
+{{- end }}
+controller.conf: |
+  BRIDGE_MAPPINGS="{{ join "," .Values.conf.bridge_mappings }}"
+  GATEWAYS="{{ join " " .Values.conf.gateways }}"
+{{- end }}

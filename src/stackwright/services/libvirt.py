@@ -1,0 +1,74 @@
+"""The hypervisor of compute nodes: values of the chart libvirt, its certificate, and what its pods find on their nodes.
+
+A node whose KVM does not work emulates instead, which is slow but right. It is no fault of the service, so it is shown
+as a condition and does not count for Ready.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+
+from stackwright.core.conditions import Condition, done
+from stackwright.core.plan import Object
+from stackwright.services.declaration import COMPUTE, Certificate, Context, Values, placed
+
+NAME = "libvirt"
+TLS = "libvirt-tls"
+CHECK = "kvm-check"  # the init container that tries whether KVM works
+
+
+def values(context: Context) -> Values:
+    tls = context.settings.libvirt.tls.enabled
+    return {
+        "images": {"tags": {"libvirt": context.image("libvirt")}},
+        "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
+        "labels": placed(COMPUTE, NAME),
+        "secrets": {"tls": {"libvirt": TLS if tls else None}},
+        "conf": {
+            "live_migration_interface": context.settings.live_migration_interface,
+            "libvirtd": {"listen_tls": tls, "listen_tcp": not tls},
+            "qemu": {"migrate_tls_force": tls},
+        },
+    }
+
+
+def certificates(context: Context) -> tuple[Certificate, ...]:
+    """One for all compute nodes, which are each other's clients and servers when virtual machines move."""
+    nodes = context.labelled(COMPUTE)
+    if not context.settings.libvirt.tls.enabled or not nodes:
+        return ()
+    names = tuple(sorted(node.name for node in nodes))
+    # Where migrations come in is known on the node alone, so its pod tells; until then the node's own address.
+    told = {str(answer["address"]) for pod in context.pods for _, answer in _answers(pod) if answer.get("address")}
+    addresses = told | {node.address for node in nodes if node.address}
+    return (Certificate(TLS, names=names, addresses=tuple(sorted(addresses))),)
+
+
+def told(pods: Iterable[Object]) -> tuple[Condition, ...]:
+    """What the pods say of their nodes in the termination message of the check; nothing before the first has spoken."""
+    found = {node: answer for pod in pods for node, answer in _answers(pod)}
+    if not found:
+        return ()
+    emulating: dict[str, list[str]] = {}
+    for node, answer in sorted(found.items()):
+        if answer.get("virt_type") != "kvm":
+            emulating.setdefault(str(answer.get("reason", "")), []).append(node)
+    if not emulating:
+        return (done("Hypervisors", "KVM works on all compute nodes", "Accelerated"),)
+    causes = "; ".join(f"{', '.join(nodes)}: {reason}" for reason, nodes in sorted(emulating.items()))
+    return (Condition("Hypervisors", False, "Emulated", f"Virtual machines are emulated, which is slow, on {causes}"),)
+
+
+def _answers(pod: Object) -> Iterable[tuple[str, dict[str, object]]]:
+    status = pod.get("status") or {}
+    for container in status.get("initContainerStatuses") or []:
+        ended = (container.get("state") or {}).get("terminated") or {}
+        if container.get("name") != CHECK or ended.get("exitCode") != 0:
+            continue
+        try:
+            answer = json.loads(ended.get("message") or "")
+        except ValueError:
+            continue
+        if isinstance(answer, dict):
+            yield str((pod.get("spec") or {}).get("nodeName", pod["metadata"]["name"])), answer

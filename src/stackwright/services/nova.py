@@ -1,0 +1,180 @@
+"""Nova: the compute service. Its control plane has databases and a bus; compute nodes have the bus and a hypervisor.
+
+There is one cell. Whichever nodes carry the label of compute nodes are Nova's hosts: their names are part of the
+values, so that a new node makes a new Job, which waits for it and tells the API of it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import Field
+
+from stackwright.api.features import NovaFeatures
+from stackwright.api.services import Nova, Size
+from stackwright.services import libvirt
+from stackwright.services.declaration import (
+    COMPUTE,
+    CONTROL_PLANE,
+    Chart,
+    Context,
+    Contract,
+    Secret,
+    Service,
+    Settings,
+    Values,
+    placed,
+)
+from stackwright.services.needs import Endpoint, api_conf, database, identity, ingress_values, messaging, notifications
+
+PORT = 8774
+METADATA_PORT = 8775
+NOVNC_PORT = 6080
+API = "nova-api"
+API_DATABASE = "nova-api"  # of the contract; database and user are nova_api
+CELL0 = "nova_cell0"
+METADATA_PROXY = "neutron-metadata-proxy"
+IMAGES_TYPES = {"local": "qcow2", "qcow2": "qcow2", "raw": "raw"}
+
+
+class NovaSettings(NovaFeatures, Settings):
+    """features.nova."""
+
+    messaging_instance: str = Field("nova-rabbitmq", description="Name of the RabbitMQ object.")
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """Pods, and workers in each; memory of a node that virtual machines do not get (MiB).
+
+    An API of less than two workers could wait for itself: see nova_api_uwsgi in the chart.
+    """
+
+    api: int
+    others: int
+    scheduler: int
+    api_workers: int
+    workers: int
+    reserved_memory: int
+
+
+SIZES: dict[Size, Sizing] = {
+    "single": Sizing(1, 1, 1, 2, 1, 128),
+    "tiny": Sizing(3, 3, 3, 2, 2, 2048),
+    "small": Sizing(6, 3, 3, 2, 4, 4096),
+    "medium": Sizing(15, 6, 7, 4, 8, 4096),
+}
+
+
+def endpoint(context: Context) -> Endpoint:
+    internal = context.url(API, PORT, "/v2.1")
+    public = context.public_url("nova", internal, "/v2.1")
+    return Endpoint("compute", internal, public, "Compute service", ("placement", "neutron", "service_user"))
+
+
+def _console(context: Context) -> Values:
+    """Where browsers reach the consoles."""
+    port: Values = {"novnc_proxy": {"default": NOVNC_PORT}}
+    if not context.settings.ingress:
+        return {"port": port}
+    port["novnc_proxy"]["public"] = 443
+    host = f"novncproxy.{context.spec.public_domain}"
+    return {"port": port, "host_fqdn_override": {"public": host}, "scheme": {"public": "https"}}
+
+
+def _nova_conf(context: Context) -> Values:
+    spec, settings = context.spec, context.settings
+    size = SIZES[spec.size]
+    tls = settings.libvirt.tls.enabled
+    conf = api_conf(context)
+    conf["DEFAULT"] |= {
+        "reserved_host_memory_mb": size.reserved_memory,
+        "allow_resize_to_same_host": spec.size == "single",  # there may be no other
+        **{f"{kind}_allocation_ratio": getattr(settings.allocation_ratios, kind) for kind in ("cpu", "disk", "ram")},
+    }
+    regional = ("glance", "keystone", "neutron", "placement")
+    return {
+        **conf,
+        **{section: {"region_name": spec.region} for section in regional},
+        "cinder": {"os_region_name": spec.region},
+        "conductor": {"workers": size.workers},
+        "scheduler": {"workers": size.workers},
+        "libvirt": {
+            "images_type": IMAGES_TYPES[settings.images.backend],
+            "live_migration_scheme": "tls" if tls else "tcp",
+            "live_migration_with_native_tls": tls,
+        },
+        "vnc": {"enabled": settings.console.novnc.enabled},
+    }
+
+
+def _replicas(context: Context) -> dict[str, int]:
+    size = SIZES[context.spec.size]
+    counts = dict.fromkeys(("api-metadata", "conductor", "novncproxy"), size.others)
+    return {"api-osapi": size.api, "scheduler": size.scheduler, **counts}
+
+
+def _values(context: Context) -> Values:
+    spec, settings = context.spec, context.settings
+    size = SIZES[spec.size]
+    image = context.image("nova")
+    replicas = _replicas(context)
+    novnc = settings.console.novnc.enabled
+    return {
+        "images": {"tags": {"nova": image, "nova_db_sync": image, "nova_compute": context.image("nova-compute")}},
+        "endpoints": {
+            "cluster_domain_suffix": spec.cluster_domain,
+            "compute": {"port": {"api": {"default": PORT}}},
+            "compute_metadata": {"port": {"metadata": {"default": METADATA_PORT}}},
+            "compute_novnc_proxy": _console(context),
+        },
+        "network": ingress_values(context),
+        "labels": placed(CONTROL_PLANE, *replicas, "job") | placed(COMPUTE, "compute"),
+        "pod": {"replicas": replicas},
+        "secrets": {
+            "oslo_db": {"nova": f"{context.name}-database", "nova_api": f"{API_DATABASE}-database"},
+            "oslo_messaging": {"nova": f"{context.name}-messaging", "notifications": f"{context.name}-notifications"},
+            "identity": {"nova": f"{context.name}-keystone"},
+            "metadata_proxy": METADATA_PROXY,
+            "ssh": f"{context.name}-ssh",
+        },
+        "conf": {
+            "hosts": sorted(node.name for node in context.labelled(COMPUTE)),
+            "vcpu_type": settings.vcpu_type,
+            "live_migration_interface": settings.live_migration_interface,
+            "nova": _nova_conf(context),
+            "nova_api_uwsgi": {"uwsgi": {"processes": size.api_workers}},
+            "nova_metadata_uwsgi": {"uwsgi": {"processes": size.workers}},
+            "logging": {"logger_nova": {"level": spec.log_level}},
+        },
+        "manifests": {"deployment_novncproxy": novnc},
+    }
+
+
+def _contracts(context: Context) -> tuple[Contract, ...]:
+    return (
+        database(context.name, additionalDatabases=[CELL0]),
+        database(API_DATABASE, section="api_database"),
+        messaging(context.name, context.settings.messaging_instance),
+        notifications(context.name),
+        identity(context, endpoint(context)),
+    )
+
+
+SERVICE = Service(
+    service="compute",
+    name="nova",
+    group="openstack",
+    resource=Nova,
+    charts=(
+        Chart("libvirt", libvirt.values, daemonsets=(libvirt.NAME,)),
+        Chart("nova", _values, daemonsets=("compute",)),
+    ),
+    secrets=lambda context: (Secret(f"{context.name}-ssh", generated=(), keypairs=("ssh",)),),
+    contracts=_contracts,
+    certificates=libvirt.certificates,
+    settings=NovaSettings,
+    labels=(CONTROL_PLANE, COMPUTE),
+    conf_files={"nova": "nova"},
+    told=libvirt.told,
+)

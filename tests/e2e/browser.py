@@ -1,0 +1,60 @@
+"""A real browser without a screen. As a user does, it trusts the cloud's authority after importing its certificate."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from harness import run
+from selenium import webdriver
+from selenium.webdriver.chrome.options import Options
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.chrome.webdriver import WebDriver
+
+PROGRAMS = {"chromium": "chromium", "chromedriver": "chromium-driver", "certutil": "libnss3-tools"}
+PATIENCE = 60
+
+
+def install() -> None:
+    """Debian's browser, where it is absent. The local cluster needs root on a Debian machine; so may this."""
+    wanted = [package for program, package in PROGRAMS.items() if shutil.which(program) is None]
+    if not wanted:
+        return
+    command = ["apt-get", "install", "--yes", "--no-install-recommends", *wanted]
+    env = {"DEBIAN_FRONTEND": "noninteractive"}
+    if run(*command, limit=600, env=env).code != 0:  # lists may be missing or old
+        run("apt-get", "update", limit=300)
+        done = run(*command, limit=900, env=env)
+        assert done.code == 0, done.out
+
+
+def trust(home: Path, ca: Path) -> None:
+    """Put an authority into the database of certificates that a browser with this home reads."""
+    database = home / ".pki/nssdb"
+    database.mkdir(parents=True)
+    for words in (["-N", "--empty-password"], ["-A", "-t", "C,,", "-n", "cloud", "-i", str(ca)]):
+        done = run("certutil", "-d", f"sql:{database}", *words)
+        assert done.code == 0, done.out
+
+
+@contextmanager
+def browser(home: Path) -> Iterator[WebDriver]:
+    """A browser whose home is `home`; it knows the authorities that `trust` put there."""
+    install()
+    options = Options()
+    options.binary_location = str(shutil.which("chromium"))
+    # No sandbox: Chromium's own does not work for root. One page, which is ours, is all it sees.
+    flags = ("headless=new", "window-size=1280,1024", "no-sandbox", "disable-dev-shm-usage", "disable-gpu")
+    for flag in (*flags, "no-proxy-server"):
+        options.add_argument(f"--{flag}")
+    options.add_argument(f"--user-data-dir={home / 'profile'}")
+    service = Service(str(shutil.which("chromedriver")), env={**os.environ, "HOME": str(home)})
+    driver = webdriver.Chrome(options=options, service=service)
+    driver.set_page_load_timeout(PATIENCE)
+    try:
+        yield driver
+    finally:
+        driver.quit()

@@ -1,0 +1,81 @@
+"""The full cloud of `stackwright up`: its spec is changed and put back, and its workloads and pods are looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import yaml
+from harness import Cloud, changed
+
+from stackwright.local.config import Node
+from stackwright.local.steps.context import remembered_nodes
+
+FULL = "examples/cloud.yaml"
+HOLDER = "image-precaching"  # its pods serve nobody, and are new with each set of images
+
+
+@dataclass(frozen=True)
+class Workload:
+    """What keeps pods running: `kind` is deployment, statefulset or daemonset."""
+
+    kind: str
+    name: str
+    selector: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}/{self.name}"
+
+
+class FullCloud(Cloud):
+    """The cloud of `stackwright up`; `said` is what that command printed."""
+
+    def __init__(self, said: str) -> None:
+        super().__init__()
+        self.said = said
+
+    def wait_ready(self, name: str = "cloud", namespace: str = "openstack", limit: int = 600) -> None:
+        super().wait_ready(name, namespace, limit)
+
+    def change(self, **spec: Any) -> None:
+        """Make the cloud that of its example with these changes, which is that of the example alone without any."""
+        text = yaml.safe_dump_all(changed(FULL, **spec))
+        words = ("apply", "--file", "-", "--wait", "--timeout", "600")
+        self.stackwright(*words, stdin=text, limit=660)
+
+    def plan(self, **spec: Any) -> str:
+        """What such a change would do."""
+        return self.stackwright("plan", "--file", "-", stdin=yaml.safe_dump_all(changed(FULL, **spec)), code=2)
+
+    @property
+    def nodes(self) -> list[Node]:
+        """Of the local cluster."""
+        return self.cluster.nodes(remembered_nodes(self.cluster))
+
+    def workloads(self) -> Iterator[Workload]:
+        for found in self.get("deployments,statefulsets,daemonsets", "-n", self.namespace)["items"]:
+            labels = found["spec"]["selector"]["matchLabels"]
+            selector = ",".join(f"{key}={value}" for key, value in sorted(labels.items()))
+            if found["metadata"]["name"] != HOLDER:
+                yield Workload(found["kind"].lower(), found["metadata"]["name"], selector)
+
+    def pods(self, *words: str) -> dict[str, Any]:
+        """uid → pod, of those that serve: not of Jobs, not on their way out."""
+        return {
+            pod["metadata"]["uid"]: pod
+            for pod in self.get("pods", "-n", self.namespace, *words)["items"]
+            if pod["metadata"].get("ownerReferences", [{"kind": "Job"}])[0]["kind"] != "Job"
+            and pod["metadata"]["labels"].get("application") != HOLDER
+            and "deletionTimestamp" not in pod["metadata"]
+        }
+
+    def applications(self, pods: dict[str, Any], without: dict[str, Any]) -> set[str]:
+        """To which applications the pods belong that are not among others."""
+        return {pod["metadata"]["labels"]["application"] for uid, pod in pods.items() if uid not in without}
+
+    def read(self, pod: str, container: str, option: str, path: str) -> str:
+        """Lines of a file in a pod that set an option."""
+        script = f"grep -h '^{option} *=' {path} || true"
+        words = ("exec", "-n", self.namespace, pod, "-c", container, "--", "sh", "-c", script)
+        return self.kubectl(*words).strip()

@@ -1,0 +1,58 @@
+"""exclusions.txt: tests that are left out, each below its reason. Pure.
+
+A reason that begins with `time:` is of a test that would pass, but takes too long for each run of the end-to-end
+tests; TEMPEST=all runs it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+FILE = Path(__file__).with_name("exclusions.txt")
+SLOW = "time: "
+
+
+@dataclass(frozen=True)
+class Exclusion:
+    """A regular expression, as stestr takes it, and why."""
+
+    pattern: str
+    reason: str
+
+    @property
+    def is_slow(self) -> bool:
+        return self.reason.startswith(SLOW)
+
+
+def parse(text: str) -> list[Exclusion]:
+    """Raises ValueError for a pattern that no reason stands above."""
+    found: list[Exclusion] = []
+    reason: list[str] = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if line.startswith("#"):
+            reason.append(line.lstrip("# ").strip())
+        elif not line.strip():
+            reason = []
+        elif not reason:
+            raise ValueError(f"line {number}: {line} has no reason above it")
+        else:
+            found.append(Exclusion(line.strip(), " ".join(reason)))
+            reason = []
+    return found
+
+
+def load() -> list[Exclusion]:
+    return parse(FILE.read_text())
+
+
+def patterns(exclusions: Iterable[Exclusion], *, slow_too: bool) -> str:
+    """For stestr's --exclude-list. `slow_too`: run what is left out for its time."""
+    return "".join(f"{each.pattern}\n" for each in exclusions if not (slow_too and each.is_slow))
+
+
+def table(exclusions: Iterable[Exclusion]) -> str:
+    """For the docs."""
+    rows = [f"| `{each.pattern}` | {each.reason} |\n" for each in exclusions]
+    return "| tests | reason |\n|---|---|\n" + "".join(rows)

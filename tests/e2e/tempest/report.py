@@ -1,0 +1,65 @@
+"""What the pod said → which tests passed, failed, were skipped, and why. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+MARK = "result: "
+END = "tempest: done"
+GOOD = {"success": "passed", "xfail": "passed", "skip": "skipped"}
+
+
+@dataclass(frozen=True)
+class Result:
+    """text  for one that failed: its traceback and the end of its log"""
+
+    id: str
+    outcome: str
+    seconds: float
+    reason: str = ""
+    text: str = ""
+
+    @property
+    def name(self) -> str:
+        """Without the tags that Tempest adds."""
+        return self.id.partition("[")[0]
+
+
+@dataclass(frozen=True)
+class Report:
+    results: tuple[Result, ...]
+    finished: bool
+
+    def of(self, outcome: str) -> list[Result]:
+        return [result for result in self.results if result.outcome == outcome]
+
+    @property
+    def counts(self) -> Counter[str]:
+        return Counter(result.outcome for result in self.results)
+
+    def text(self, slowest: int = 10) -> str:
+        """Totals, every failure with its traceback, what was skipped and why, and the slowest."""
+        counts = self.counts
+        lines = [f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped"]
+        for result in self.of("failed"):
+            lines += ["", f"✗ {result.name} ({result.seconds:.0f} s)", *_indented(result.text.splitlines())]
+        lines += ["", *(f"- {result.name}: {result.reason}" for result in self.of("skipped"))]
+        ranked = sorted(self.results, key=lambda result: -result.seconds)[:slowest]
+        lines += ["", *(f"{result.seconds:6.1f} s  {result.name}" for result in ranked)]
+        return "\n".join(lines)
+
+
+def parse(log: str) -> Report:
+    found = [json.loads(line.removeprefix(MARK)) for line in log.splitlines() if line.startswith(MARK)]
+    results = tuple(
+        Result(each["id"], GOOD.get(each["status"], "failed"), each["seconds"], each["reason"], each["text"])
+        for each in found
+    )
+    return Report(results, END in log.splitlines())
+
+
+def _indented(lines: Iterable[str]) -> list[str]:
+    return [f"    {line}" for line in lines]

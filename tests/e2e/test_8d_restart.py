@@ -1,0 +1,78 @@
+"""Virtual machines keep running and reachable while every pod of the cloud is restarted in turn."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from full import FullCloud, Workload
+from harness import eventually
+from pinger import Pinger
+from vms import Vms
+
+from stackwright.local import cgroups
+
+SWITCH = "openvswitch"
+SWITCH_LIMIT = 30
+READY_LIMIT = 300
+
+
+@pytest.fixture(autouse=True)
+def _ready(full_cloud: FullCloud) -> None:
+    """Whatever a test before left behind."""
+    full_cloud.wait_ready()
+
+
+def machines(cloud: FullCloud) -> set[int]:
+    """Processes of virtual machines, on all nodes."""
+    found = set().union(*(cgroups.processes(node.vm_cgroup) for node in cloud.nodes))
+    return {pid for pid in found if Path(f"/proc/{pid}/comm").read_text().startswith("qemu")}
+
+
+def restart(cloud: FullCloud, workload: Workload) -> None:
+    """Delete all pods of a workload and wait until as many new ones are ready."""
+    before = cloud.pods("-l", workload.selector)
+    assert before, f"{workload} has no pod"
+    names = [pod["metadata"]["name"] for pod in before.values()]
+    cloud.kubectl("delete", "pod", *names, "-n", cloud.namespace, "--wait=false")
+    eventually(lambda: ready(cloud, workload) == len(before), limit=READY_LIMIT, pause=1)
+    after = cloud.pods("-l", workload.selector)
+    assert not set(after) & set(before)
+
+
+def ready(cloud: FullCloud, workload: Workload) -> int:
+    pods = cloud.pods("-l", workload.selector).values()
+    conditions = [pod["status"].get("conditions", []) for pod in pods]
+    return sum({"type": "Ready", "status": "True"}.items() <= each.items() for found in conditions for each in found)
+
+
+def test_vms_keep_running_and_reachable_while_every_pod_is_restarted_in_turn(full_cloud: FullCloud, vms: Vms) -> None:
+    before = machines(full_cloud)
+    assert before
+    seen: dict[str, tuple[int, float]] = {}
+    with Pinger(vms.demo.floating) as pinger:
+        for workload in list(full_cloud.workloads()):
+            mark, start = pinger.mark(), time.monotonic()
+            restart(full_cloud, workload)
+            if workload.name == SWITCH:
+                time.sleep(SWITCH_LIMIT)  # a switch that is ready may still learn its flows
+            seen[str(workload)] = (pinger.lost(mark), pinger.gap(mark))
+            took = time.monotonic() - start
+            lost, gap = seen[str(workload)]
+            print(f"{workload}: ready after {took:.0f} s, {lost} pings lost, longest gap {gap:.1f} s")
+        full_cloud.wait_ready()
+    assert machines(full_cloud) == before, "the same processes"
+    names = {name.partition("/")[2] for name in seen}
+    assert names >= {"libvirt", "nova-compute", "openvswitch", "neutron-ovs-agent", "neutron-l3-agent"}
+    assert {name: lost for name, (lost, _) in seen.items() if lost and not name.endswith(SWITCH)} == {}
+    assert seen[f"daemonset/{SWITCH}"][1] < SWITCH_LIMIT
+
+
+def test_after_that_the_cloud_still_does_all_it_did(full_cloud: FullCloud, vms: Vms) -> None:
+    eventually(lambda: all(agent.is_alive for agent in vms.sdk.network.agents()), limit=120, pause=2)
+    eventually(lambda: {s.state for s in vms.sdk.compute.services()} == {"up"}, limit=120, pause=2)
+    assert vms.ssh(vms.demo, "hostname") == "demo"
+    uuid = vms.ssh(vms.demo, "wget -q -O - http://169.254.169.254/openstack/latest/meta_data.json")
+    assert vms.demo.id in uuid
+    full_cloud.stackwright("smoke", "--checks", "ssh", limit=900)

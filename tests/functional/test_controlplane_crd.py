@@ -1,0 +1,58 @@
+"""The API server's own word on an OpenStackControlPlane: its defaults, and what its rules refuse by name."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.api.kinds import NAMESPACE
+from stackwright.core.ports import Refused
+
+KIND = OpenStackControlPlane.KIND
+SPACE = "controlplane"
+
+
+async def applied(cluster: KubernetesCluster, **sections: Any) -> dict[str, Any]:
+    await cluster.apply(NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}, "test")
+    spec = {"secret": "osp-secret", "storageClass": "", **sections}
+    meta = {"name": "openstack", "namespace": SPACE}
+    body = {"apiVersion": KIND.api_version, "kind": KIND.kind, "metadata": meta, "spec": spec}
+    return await cluster.apply(KIND, body, "test")
+
+
+@pytest.mark.parametrize(
+    ("sections", "named"),
+    [
+        ({"swift": {"enabled": True}}, "spec.swift.enabled"),
+        ({"tls": {"podLevel": {"enabled": True}}}, "spec.tls.podLevel.enabled"),
+        ({"nodeSelector": {"a": "b"}}, "spec.nodeSelector"),
+        ({"extraMounts": [{"name": "v1"}]}, "spec.extraMounts"),
+        (
+            {"keystone": {"template": {"networkAttachments": ["internalapi"]}}},
+            "spec.keystone.template.networkAttachments",
+        ),
+        ({"keystone": {"template": {"fernetRotationDays": 2}}}, "spec.keystone.template.fernetRotationDays"),
+        ({"glance": {"template": {"apiTimeout": 60}}}, "spec.glance.template.apiTimeout"),
+        ({"galera": {"templates": {"openstack": {"replicas": 2}}}}, "spec.galera.templates.openstack.replicas"),
+        ({"rabbitmq": {"templates": {"rabbitmq-cell1": {"replicas": 3}}}}, "rabbitmq-cell1.replicas"),
+    ],
+)
+async def test_what_is_not_supported_is_refused_by_its_name(
+    cluster: KubernetesCluster, sections: dict[str, Any], named: str
+) -> None:
+    with pytest.raises(Refused, match=named):
+        await applied(cluster, **sections)
+
+
+async def test_sections_that_are_off_are_taken_with_all_that_is_in_them(cluster: KubernetesCluster) -> None:
+    swift = {"enabled": False, "template": {"swiftRing": {"ringReplicas": 1}}}
+    assert (await applied(cluster, swift=swift))["spec"]["swift"] == swift
+
+
+async def test_a_section_is_on_once_it_is_there_but_for_the_dashboard(cluster: KubernetesCluster) -> None:
+    spec = (await applied(cluster, keystone={}, horizon={}))["spec"]
+    assert (spec["keystone"]["enabled"], spec["horizon"]["enabled"]) == (True, False)
+    assert "galera" not in spec

@@ -1,0 +1,55 @@
+"""One service object in a cluster in memory, for tests that look, decide and do step by step."""
+
+from builders import NAMESPACE, with_ready
+
+from stackwright.api.kinds import NODE
+from stackwright.controllers.service.decide import decide
+from stackwright.controllers.service.observe import observe
+from stackwright.core.ports import Ports
+from stackwright.core.settings import Settings
+from stackwright.runtime.execute import execute
+from stackwright.runtime.memory import (
+    FrozenClock,
+    MemoryBroker,
+    MemoryCluster,
+    MemoryHelm,
+    MemoryIdentity,
+    MemorySql,
+    SeededEntropy,
+)
+from stackwright.services import keystone
+from stackwright.services.declaration import PLACES
+
+SETTINGS = Settings({}, {})
+
+
+class Stage:
+    """One service object in a cluster in memory: look, decide, do."""
+
+    def __init__(self, declared=keystone.SERVICE, spec=None, node=True):
+        self.clock = FrozenClock(1000.0)
+        self.cluster = MemoryCluster(clock=self.clock)
+        self.declared = declared
+        self.cluster.put(
+            declared.kind, {"metadata": {"namespace": NAMESPACE, "name": declared.name}, "spec": spec or {}}
+        )
+        if node:
+            self.cluster.put(NODE, {"metadata": {"name": "n", "labels": dict(PLACES)}})
+
+    async def look(self):
+        return await observe(self.declared, SETTINGS, self.cluster, (NAMESPACE, self.declared.name), self.clock.now())
+
+    async def plan(self):
+        return decide(await self.look())
+
+    async def do(self):
+        """Decide and execute once."""
+        plan = await self.plan()
+        helm = MemoryHelm(self.cluster, self.clock)
+        ports = Ports(self.cluster, helm, MemorySql(), MemoryBroker(), MemoryIdentity(), self.clock, SeededEntropy())
+        await execute(plan.actions, ports, "m")
+        return plan
+
+    def ready(self, kind, name, status="True", reason="Ready", message=""):
+        live = self.cluster.peek(kind, (NAMESPACE, name))
+        self.cluster.put(kind, with_ready(live, status, reason, message))

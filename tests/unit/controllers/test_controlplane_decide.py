@@ -1,0 +1,344 @@
+"""What an OpenStackControlPlane becomes: the models, the mapping, the decision."""
+
+import re
+from pathlib import Path
+
+import pytest
+from builders import ANY, NAMESPACE, condition, makes_nothing, obj, with_ready
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stackwright.api import ini
+from stackwright.api.controlplane import NEEDS, STAGE, OpenStackControlPlane, OpenStackControlPlaneSpec
+from stackwright.api.services import ServiceSpec
+from stackwright.controllers.cloud.objects import Wanted, service_object, settings, wanted_names, wanted_services
+from stackwright.controllers.cloud.observe import Observed
+from stackwright.controllers.controlplane.decide import decide
+from stackwright.controllers.controlplane.levels import NOVA_COMPONENTS, levels
+from stackwright.controllers.controlplane.objects import SERVICES, deployment, refinement
+from stackwright.controllers.controlplane.validate import parse
+from stackwright.core.settings import Settings
+from stackwright.services.declaration import Context
+from stackwright.services.registry import BY_SERVICE
+from stackwright.services.values import merged_values
+
+KIND = OpenStackControlPlane.KIND
+ROOT = Path(__file__).parents[3]
+LEAST = {"secret": "osp-secret", "storageClass": "fast"}
+INFRASTRUCTURE = {"galera": {}, "rabbitmq": {"templates": {"rabbitmq-cell1": {}}}, "memcached": {}}
+APIS = {name: {} for name in ("keystone", "glance", "placement", "neutron", "nova")}
+ALL = {**LEAST, **INFRASTRUCTURE, **APIS, "horizon": {"enabled": True}}
+
+
+def plane(spec=None, **meta):
+    return obj(KIND, "openstack", {**ALL, **(spec or {})}, **meta)
+
+
+def template(section, **fields):
+    return {section: {"enabled": True, "template": fields}}
+
+
+def spec_of(change=None):
+    spec, errors = parse(plane(change))
+    assert spec is not None, errors
+    return spec
+
+
+def errors_of(change):
+    spec, errors = parse(plane(change))
+    assert spec is None
+    return errors
+
+
+def levels_of(change, word, name=None):
+    wanted = Wanted(BY_SERVICE[word], name or BY_SERVICE[word].name)
+    return levels(spec_of(change), wanted)
+
+
+# --- which services
+
+
+def test_the_sections_are_the_services_and_ingress_is_none_of_them():
+    assert wanted_names(deployment(spec_of())) == [
+        "database", "messaging", "memcached", "identity", "image", "placement", "networking", "compute", "dashboard",
+    ]  # fmt: skip
+    assert set(SERVICES.values()) <= set(BY_SERVICE)
+
+
+def test_what_is_absent_is_off_and_what_is_there_is_as_in_the_reference():
+    assert wanted_names(deployment(spec_of({**dict.fromkeys(APIS), "horizon": {}}))) == [
+        "database", "messaging", "memcached",
+    ]  # fmt: skip
+    assert "dashboard" not in wanted_names(deployment(spec_of({"horizon": {}}))), "off, unless enabled: true"
+
+
+def test_nova_has_the_bus_of_its_cell_where_there_is_one():
+    own, shared = deployment(spec_of()), deployment(spec_of({"rabbitmq": {}}))
+    assert own.features.messaging.components_with_dedicated_messaging == ["compute"]
+    assert shared.features.messaging.components_with_dedicated_messaging == []
+    assert settings(own, BY_SERVICE["compute"])["messaging_instance"] == "nova-rabbitmq"
+    assert settings(shared, BY_SERVICE["compute"])["messaging_instance"] == "rabbitmq"
+    assert settings(own, BY_SERVICE["networking"])["messaging_instance"] == "rabbitmq"
+    assert [wanted.name for wanted in wanted_services(own)][1:3] == ["rabbitmq", "nova-rabbitmq"]
+
+
+@pytest.mark.parametrize("name", NEEDS)
+def test_a_section_without_one_that_it_needs_is_refused_by_both_names(name):
+    for need in NEEDS[name]:
+        (error,) = errors_of({need: None})
+        assert f"{name} needs {need}" in error
+
+
+# --- what a template says
+
+
+def test_a_template_reaches_the_features_of_its_service():
+    spec = deployment(
+        spec_of(
+            {
+                **template("keystone", region="r", adminProject="ops"),
+                **template("glance", storage={"storageRequest": "20Gi", "storageClass": "slow"}),
+                **template("neutron", ml2MechanismDrivers=["ovn"]),
+                **template("nova", cellTemplates={"cell1": {"noVNCProxyServiceTemplate": {"enabled": False}}}),
+            }
+        )
+    )
+    assert (spec.region_name, spec.local_volume_storage_class) == ("r", "fast")
+    assert spec.features.keystone.users.admin.project_name == "ops"
+    assert spec.features.glance.backends.file["images"].pvc.model_dump() == {
+        "size": "20Gi", "storage_class_name": "slow",
+    }  # fmt: skip
+    assert spec.features.neutron.backend == "ml2/ovn"
+    assert spec.features.nova.console.novnc.enabled is False
+    assert deployment(spec_of()).region_name == "regionOne"
+
+
+@pytest.mark.parametrize(
+    ("change", "word", "source", "values"),
+    [
+        (template("keystone", replicas=3), "identity", "keystone.template.replicas", {"keystone": {"api": 3}}),
+        (template("placement", replicas=2), "placement", "placement.template.replicas", {"placement": {"api": 2}}),
+        (template("neutron", replicas=2), "networking", "neutron.template.replicas", {"neutron": {"server": 2}}),
+        (template("horizon", replicas=2), "dashboard", "horizon.template.replicas", {"horizon": {"horizon": 2}}),
+        (
+            template("glance", glanceAPIs={"default": {"replicas": 0}}),
+            "image",
+            "glance.template.glanceAPIs.default.replicas",
+            {"glance": {"api": 0}},
+        ),
+        (
+            template("nova", cellTemplates={"cell1": {"conductorServiceTemplate": {"replicas": 2}}}),
+            "compute",
+            "nova.template.cellTemplates.cell1.conductorServiceTemplate.replicas",
+            {"nova": {"conductor": 2}},
+        ),
+        (
+            {"galera": {"templates": {"openstack": {"replicas": 3}}}},
+            "database",
+            "galera.templates.openstack.replicas",
+            {"mariadb": {"server": 3}},
+        ),
+    ],
+)
+def test_replicas_are_a_level_that_names_their_field(change, word, source, values):
+    ((chart, replicas),) = values.items()
+    assert levels_of(change, word) == [(f"spec.{source}", {chart: {"pod": {"replicas": replicas}}})]
+
+
+def test_one_pod_is_what_there_is_anyway():
+    for word in SERVICES.values():
+        assert levels_of(template("keystone", replicas=1), word) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "component"), NOVA_COMPONENTS.items(), ids=[path.rsplit(".", 1)[-1] for path in NOVA_COMPONENTS]
+)
+def test_the_components_of_nova_are_those_of_its_chart(path, component):
+    assert f"    {component}:" in (ROOT / "charts/nova/values.yaml").read_text()
+    assert path in spec_of().nova.template.programs()
+
+
+def test_every_bus_has_its_own_volume():
+    persistence = {"persistence": {"storage": "3Gi", "storageClassName": "slow"}}
+    change = {"rabbitmq": {"templates": {"rabbitmq": {}, "rabbitmq-cell1": persistence}}}
+    volume = {"rabbitmq": {"volume": {"size": "3Gi", "class_name": "slow"}}}
+    assert levels_of(change, "messaging") == []
+    assert levels_of(change, "messaging", "nova-rabbitmq") == [
+        ("spec.rabbitmq.templates.rabbitmq-cell1.persistence", volume)
+    ]
+
+
+def test_options_replace_what_is_built_whatever_its_shape():
+    servers = "[cache]\nmemcache_servers = a:1,b:2\nEnabled: false\n"
+    spec = spec_of(template("keystone", customServiceConfig=servers, replicas=2))
+    (wanted,) = (each for each in wanted_services(deployment(spec)) if each.name == "keystone")
+    thing = service_object(plane(), deployment(spec), wanted, refinement(spec, wanted))
+    parsed = ServiceSpec.model_validate(thing["spec"])
+    context = Context("keystone", NAMESPACE, parsed, {}, wanted.declared.settings.model_validate(parsed.settings))
+    values = merged_values(wanted.declared, context, wanted.declared.charts[0])
+    cache = values["conf"]["keystone"]["cache"]
+    assert (cache["memcache_servers"], cache["Enabled"], cache["enabled"]) == ("a:1,b:2", "false", True)
+    assert values["pod"]["replicas"] == {"api": 2}
+    assert {level.source for level in parsed.overrides[1:]} == {"spec.keystone.template.customServiceConfig"}
+
+
+def test_the_servers_of_memcached_are_told_to_all_who_use_them():
+    spec = spec_of({"memcached": {"templates": {"memcached": {"replicas": 3}}}})
+    for wanted in wanted_services(deployment(spec)):
+        made = service_object(plane(), deployment(spec), wanted, refinement(spec, wanted))
+        assert made["spec"]["memcachedReplicas"] == 3
+    assert "memcachedReplicas" not in refinement(spec_of(), wanted).fields
+
+
+def test_the_password_is_named_and_never_read():
+    spec = spec_of(template("keystone", secret="mine", passwordSelectors={"admin": "Boss"}))
+    wanted = Wanted(BY_SERVICE["identity"], "keystone")
+    assert refinement(spec, wanted).settings == {"admin_password": {"name": "mine", "key": "Boss"}}
+    assert refinement(spec_of(), wanted).settings == {"admin_password": {"name": "osp-secret", "key": "AdminPassword"}}
+
+
+# --- what is refused
+
+
+@pytest.mark.parametrize(
+    ("change", "expected"),
+    [
+        ({"swift": {"enabled": True}}, "spec.swift.enabled: is not supported by this version of Stackwright; only"),
+        ({"cinder": {}}, "spec.cinder.enabled: is required"),
+        ({"tls": {"podLevel": {"enabled": True}}}, "spec.tls.podLevel.enabled: is not supported"),
+        ({"nodeSelector": {"a": "b"}}, "spec.nodeSelector: is not supported"),
+        ({"mystery": {}}, "spec.mystery: unknown field; allowed: "),
+        (template("keystone", tls={}), "spec.keystone.template.tls: is not supported"),
+        (template("keystone", nodeSelector={"a": "b"}), "spec.keystone.template.nodeSelector: is not supported"),
+        (template("keystone", databaseInstance="other"), "spec.keystone.template.databaseInstance: 'other' is not"),
+        (template("glance", replicas=2), "spec.glance.template.replicas: unknown field; allowed: "),
+        (
+            template("glance", glanceAPIs={"default": {"replicas": 2}}),
+            "spec.glance.template.glanceAPIs.default.replicas: Input should be less than or equal to 1, not 2",
+        ),
+        (
+            template("horizon", customServiceConfig="A = 1"),
+            "spec.horizon.template.customServiceConfig: is not supported",
+        ),
+        (template("nova", cellTemplates={"cell2": {}}), "spec.nova.template.cellTemplates.cell2: unknown field"),
+        ({"galera": {"templates": {"openstack-cell1": {}}}}, "spec.galera.templates.openstack-cell1: unknown field"),
+        (
+            {"galera": {"templates": {"openstack": {"replicas": 2}}}},
+            "spec.galera.templates.openstack.replicas: 2 is not",
+        ),
+        (
+            {"rabbitmq": {"templates": {"rabbitmq-cell1": {"replicas": 3}}}},
+            "spec.rabbitmq.templates.rabbitmq-cell1.replicas: 3 is not allowed",
+        ),
+        (
+            template("neutron", customServiceConfig="debug = true"),
+            "spec.neutron.template.customServiceConfig: is not in the form of an INI file: line 1: an option stands",
+        ),
+    ],
+)
+def test_what_is_not_supported_is_refused_by_its_name(change, expected):
+    (error,) = errors_of(change)
+    assert error.startswith(expected)
+    plan = decide(Observed(Settings(), plane(change)))
+    assert plan.empty
+    assert condition(plan).reason == "BlockedInvalidSpec"
+    assert condition(plan).message == error
+
+
+def test_sections_that_are_off_may_hold_anything():
+    spec_of({"heat": {"enabled": False, "template": {"heatAPI": {"replicas": 1}}}, "redis": {"enabled": False}})
+
+
+def test_two_values_for_one_option_of_nova_are_refused_with_both_places():
+    one, other = ({"customServiceConfig": f"[DEFAULT]\ncpu_allocation_ratio = {n}\n"} for n in (2, 3))
+    spec_of(template("nova", apiServiceTemplate=one, schedulerServiceTemplate=one))
+    (error,) = errors_of(template("nova", apiServiceTemplate=one, schedulerServiceTemplate=other))
+    assert "apiServiceTemplate and schedulerServiceTemplate give [DEFAULT] cpu_allocation_ratio two values" in error
+
+
+def test_a_stage_that_nobody_knows_is_refused():
+    _, errors = parse(plane(annotations={STAGE: "half"}))
+    assert errors == [f"metadata.annotations.{STAGE}: 'half' is not allowed; allowed: infrastructure-only"]
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("[a]\nx = 1\nx = 2\n", "line 3: [a] x is there twice"),
+        ("[a]\nx = 1\n[a]\n", "line 3: [a] is there twice"),
+        ("[a]\nx = {{ .Password }}\n", "[a] x: {{ … }} is not supported"),
+        ("[a]\nx = 1\n  2\n", "[a] x: a value of several lines"),
+        ("[a]\nonly\n", "line 2: "),
+    ],
+)
+def test_an_ini_file_that_says_more_than_values_can_is_refused(text, expected):
+    with pytest.raises(ValueError, match=re.escape(expected)):
+        ini.sections(text)
+
+
+def test_default_is_a_section_like_all_others():
+    text = "# told\n[DEFAULT]\nDebug = true\n[Sect]\nfoo: %(a)s # kept\nempty =\n"
+    assert ini.sections(text) == {"DEFAULT": {"Debug": "true"}, "Sect": {"foo": "%(a)s # kept", "empty": ""}}
+    assert ini.sections("") == {}
+
+
+# --- the decision
+
+
+def ready(change=None):
+    """The service objects as they are wanted, all ready."""
+    spec, thing = spec_of(change), plane(change)
+    made = {}
+    for wanted in wanted_services(deployment(spec)):
+        found = service_object(thing, deployment(spec), wanted, refinement(spec, wanted))
+        found["metadata"]["generation"] = 1
+        made[wanted.key] = with_ready(found, state="APPLIED", release="epoxy")
+    return made
+
+
+def test_a_pause_leaves_what_is_there_and_makes_nothing_but_infrastructure():
+    annotations = {STAGE: "infrastructure-only"}
+    there = ready()
+    plan = decide(Observed(Settings(), plane(annotations=annotations), (), there))
+    assert {action.kind.kind for action in plan.actions} == {"DaemonSet"}
+    assert condition(plan, "DeploymentStage").reason == "Paused"
+    assert [c.type for c in plan.conditions if c.type in ("MariaDB", "NovaRabbitmq", "Keystone")] == [
+        "MariaDB", "NovaRabbitmq",
+    ]  # fmt: skip
+    fresh = decide(Observed(Settings(), plane(annotations=annotations)))
+    assert [action.obj["metadata"]["name"] for action in fresh.actions[1:]] == [
+        "mariadb", "rabbitmq", "nova-rabbitmq", "memcached",
+    ]  # fmt: skip
+
+
+def test_a_section_that_is_gone_takes_its_service_along_and_says_why():
+    plan = decide(Observed(Settings(), plane({"horizon": None}), (), ready()))
+    (removed,) = (action for action in plan.actions if action.verb == "delete")
+    assert (removed.kind.kind, removed.why) == ("Horizon", "its section is gone or not enabled")
+
+
+def test_who_was_there_first_is_the_cloud_of_the_namespace():
+    plan = decide(Observed(Settings(), plane(), ("OpenStackDeployment cloud",)))
+    assert plan.empty
+    assert condition(plan).reason == "BlockedAnotherCloud"
+    assert "OpenStackDeployment cloud" in condition(plan).message
+
+
+@given(st.fixed_dictionaries({}, optional=dict.fromkeys((*ALL, "swift", "tls", "mystery"), ANY)) | ANY, st.booleans())
+def test_whatever_the_spec_is_a_decision_is_made_and_one_that_goes_makes_nothing(spec, deleting):
+    thing = obj(KIND, "openstack", {**LEAST, **spec} if isinstance(spec, dict) else None, deleting=deleting)
+    plan = decide(Observed(Settings(), thing))
+    assert not deleting or makes_nothing(plan)
+    assert deleting or condition(plan) is not None
+
+
+def test_the_names_on_the_wire_are_those_of_the_reference():
+    schema = OpenStackControlPlaneSpec.model_json_schema(by_alias=True)
+    names = {name for model in (schema, *schema["$defs"].values()) for name in model.get("properties", ())}
+    assert {
+        "storageClass", "glanceAPIs", "keystoneEndpoint", "ml2MechanismDrivers", "cellTemplates", "hasAPIAccess",
+        "noVNCProxyServiceTemplate", "apiServiceTemplate", "metadataServiceTemplate", "schedulerServiceTemplate",
+        "conductorServiceTemplate", "customServiceConfig", "enableSecureRBAC", "externalKeystoneAPI", "rabbitmq-cell1",
+        "rabbitMqClusterName", "notificationsBusInstance", "memcachedInstance", "databaseInstance", "imageCache",
+        "disableNonTLSListeners", "cellDatabaseInstance", "apiMessageBusInstance", "storageRequest", "dbPurge",
+    } <= names  # fmt: skip

@@ -1,0 +1,131 @@
+"""Certificates of a service: issued, renewed before they end, or the user's own, which is waited for by name."""
+
+import base64
+
+import pytest
+from builders import NAMESPACE, condition
+from service_stage import Stage
+
+from stackwright.api.kinds import NODE, SECRET
+from stackwright.controllers.service.decide import POLL, REFRESH, RENEW_BEFORE
+from stackwright.core.objects import EXPIRES
+from stackwright.core.plan import Apply, EnsureCertificate, GatherSecret
+from stackwright.core.ports import secret_data
+from stackwright.services import ingress, nova
+from stackwright.services.declaration import PLACES
+
+DAY = 24 * 3600.0
+TLS = (NAMESPACE, "openstack-public-tls")
+FIELDS = {"ca_cert": "ca.pem", "api_cert": "cert.pem", "api_key": "key.pem"}
+
+
+DOMAIN = {"publicDomain": "cloud.example"}
+
+
+def own(name="mine"):
+    keys = {field: {"value_from": {"secret_key_ref": {"name": name, "key": key}}} for field, key in FIELDS.items()}
+    return {**DOMAIN, "settings": {"ingress": True, "public_endpoints": keys}}
+
+
+def put(stage, name="mine", **data):
+    encoded = {key: base64.b64encode(text.encode()).decode() for key, text in data.items()}
+    before = stage.cluster.peek(SECRET, (NAMESPACE, name)) or {"metadata": {"namespace": NAMESPACE, "name": name}}
+    stage.cluster.put(SECRET, {**before, "data": encoded})
+
+
+def issues(plan):
+    return [action for action in plan.actions if isinstance(action, EnsureCertificate | GatherSecret)]
+
+
+def releases(plan):
+    return [action for action in plan.actions if isinstance(action, Apply) and action.kind.kind == "HelmBundle"]
+
+
+async def test_it_is_issued_before_the_release_and_then_left_alone_until_it_must_be_renewed():
+    stage = Stage(ingress.SERVICE, spec=DOMAIN)
+    first = await stage.do()
+    assert [str(action) for action in issues(first)] == [
+        "certificate openstack/openstack-public-tls for *.cloud.example"
+    ]
+    assert condition(first, "Certificates").status is False
+    assert not releases(first)
+    second = await stage.do()
+    assert condition(second, "Certificates").status is True
+    assert not issues(second) and releases(second)
+    assert second.requeue == 365 * DAY - RENEW_BEFORE
+
+
+async def test_it_is_renewed_ninety_days_before_its_end_and_the_authority_stays():
+    stage = Stage(ingress.SERVICE, spec=DOMAIN)
+    await stage.do()
+    before = secret_data(stage.cluster.peek(SECRET, TLS))
+    stage.clock.forward(365 * DAY - RENEW_BEFORE - 1)
+    assert not issues(await stage.plan())
+    stage.clock.forward(2)
+    assert issues(await stage.do())
+    after = secret_data(stage.cluster.peek(SECRET, TLS))
+    assert after["tls.crt"] != before["tls.crt"]
+    assert after["ca.crt"] == before["ca.crt"]
+    assert not issues(await stage.plan())
+
+
+async def test_one_for_other_names_is_issued_anew():
+    stage = Stage(ingress.SERVICE, spec=DOMAIN)
+    await stage.do()
+    live = stage.cluster.peek(ingress.SERVICE.kind, (NAMESPACE, "ingress"))
+    stage.cluster.put(ingress.SERVICE.kind, {**live, "spec": {**live["spec"], "publicDomain": "other.example"}})
+    assert [str(action) for action in issues(await stage.plan())] == [
+        "certificate openstack/openstack-public-tls for *.other.example"
+    ]
+
+
+@pytest.mark.parametrize("note", ["", "soon", "nan"])
+async def test_an_end_that_cannot_be_read_is_looked_at_again_and_does_not_stop_the_service(note):
+    stage = Stage(ingress.SERVICE, spec=DOMAIN)
+    await stage.do()
+    live = stage.cluster.peek(SECRET, TLS)
+    live["metadata"]["annotations"][EXPIRES] = note
+    stage.cluster.put(SECRET, live)
+    plan = await stage.plan()
+    assert condition(plan, "Certificates").status is True
+    assert plan.requeue == REFRESH
+
+
+async def test_the_users_own_is_waited_for_with_each_missing_key_by_name():
+    stage = Stage(ingress.SERVICE, spec=own())
+    put(stage, **{"cert.pem": "CERT"})
+    plan = await stage.do()
+    stage_of = condition(plan, "Certificates")
+    assert stage_of.reason == "BlockedMissingSecret"
+    assert "key ca.pem of Secret openstack/mine, key key.pem of Secret openstack/mine" in stage_of.message
+    assert "cert.pem" not in stage_of.message
+    assert plan.requeue == POLL
+    assert not issues(plan) and not releases(plan)
+
+
+async def test_the_users_own_is_copied_and_a_new_one_of_theirs_is_taken_over():
+    stage = Stage(ingress.SERVICE, spec=own())
+    put(stage, **{"ca.pem": "CA", "cert.pem": "CERT", "key.pem": "KEY"})
+    await stage.do()
+    assert secret_data(stage.cluster.peek(SECRET, TLS)) == {"ca.crt": "CA", "tls.crt": "CERT", "tls.key": "KEY"}
+    assert stage.cluster.peek(SECRET, (NAMESPACE, "openstack-ca")) is None
+    plan = await stage.do()
+    assert releases(plan) and plan.requeue == REFRESH, "Secrets of users are not watched"
+    put(stage, **{"ca.pem": "CA", "cert.pem": "NEW", "key.pem": "KEY"})
+    await stage.do()
+    assert secret_data(stage.cluster.peek(SECRET, TLS))["tls.crt"] == "NEW"
+    assert not issues(await stage.plan())
+
+
+async def test_hypervisors_have_one_certificate_for_all_and_without_them_none_is_asked_for():
+    stage = Stage(nova.SERVICE)
+    node = {"metadata": {"name": "m", "labels": dict(PLACES)}}
+    stage.cluster.put(NODE, {**node, "status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.7"}]}})
+    assert [str(action) for action in issues(await stage.do())] == [
+        "certificate openstack/libvirt-tls for m, n, 10.0.0.7"
+    ]
+    nowhere = await Stage(nova.SERVICE, node=False).plan()
+    assert not issues(nowhere)
+    assert "Certificates" not in [c.type for c in nowhere.conditions]
+    plain = await Stage(nova.SERVICE, spec={"settings": {"libvirt": {"tls": {"enabled": False}}}}).plan()
+    assert not issues(plain)

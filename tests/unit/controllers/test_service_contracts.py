@@ -1,0 +1,163 @@
+"""What a service asks of others: several contracts of one kind, some of which its release waits for."""
+
+import pytest
+from builders import NAMESPACE, condition
+from service_stage import Stage
+
+from stackwright.api.contracts import DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.api.kinds import SECRET
+from stackwright.core.plan import Apply, Delete
+from stackwright.core.ports import secret_data
+from stackwright.services import glance, neutron, nova
+from stackwright.services.declaration import Context, Settings
+from stackwright.services.needs import Endpoint, database, identity, messaging, notifications
+from stackwright.services.registry import SERVICES
+
+
+def applied(plan):
+    return [action.target for action in plan.actions if isinstance(action, Apply)]
+
+
+async def test_the_release_waits_for_the_database_and_for_nothing_that_only_runs_later():
+    stage = Stage(glance.SERVICE)
+    first = await stage.do()
+    assert applied(first) == [
+        "DatabaseAccount openstack/glance",
+        "MessagingAccount openstack/glance-notifications",
+        "KeystoneService openstack/glance",
+    ]
+    assert applied(await stage.do()) == []
+    stage.ready(MessagingAccount.KIND, "glance-notifications")
+    stage.ready(KeystoneService.KIND, "glance")
+    waiting = await stage.do()
+    assert applied(waiting) == []
+    assert "Waiting for DatabaseAccount openstack/glance" in condition(waiting).message
+    stage.ready(DatabaseAccount.KIND, "glance")
+    assert applied(await stage.do()) == ["HelmBundle openstack/openstack-glance"]
+
+
+async def test_what_does_not_gate_is_shown_and_counts_for_ready():
+    stage = Stage(glance.SERVICE)
+    await stage.do()
+    stage.ready(DatabaseAccount.KIND, "glance")
+    await stage.do()
+    stage.ready(glance_bundle(), "openstack-glance")
+    plan = await stage.plan()
+    assert condition(plan, "Release").status is True
+    assert condition(plan, "Identity").message == (
+        "Waiting for KeystoneService openstack/glance: it was not looked at yet"
+    )
+    assert condition(plan).status is False
+    assert plan.status["state"] == "APPLYING"
+    stage.ready(KeystoneService.KIND, "glance")
+    stage.ready(MessagingAccount.KIND, "glance-notifications")
+    assert condition(await stage.plan()).status is True
+
+
+def glance_bundle():
+    from stackwright.api.helmbundle import HelmBundle
+
+    return HelmBundle.KIND
+
+
+async def test_several_contracts_of_one_stage_are_shown_as_one_with_the_first_that_is_not_ready():
+    stage = Stage(nova.SERVICE)
+    await stage.do()
+    await stage.do()
+    databases = ("nova", "nova-api")
+    for index, name in enumerate(databases):
+        plan = await stage.plan()
+        assert [c.type for c in plan.conditions].count("Database") == 1
+        assert f"DatabaseAccount openstack/{databases[index]}:" in condition(plan, "Database").message
+        assert "HelmBundle openstack/openstack-nova" not in applied(plan)
+        stage.ready(DatabaseAccount.KIND, name)
+    plan = await stage.plan()
+    assert condition(plan, "Database").status is True
+    assert "HelmBundle openstack/openstack-nova" in applied(plan)
+
+
+@pytest.mark.parametrize("number", [0, 1])
+async def test_a_database_that_is_ready_does_not_hide_one_that_is_not(number):
+    stage = Stage(nova.SERVICE)
+    await stage.do()
+    stage.ready(DatabaseAccount.KIND, ("nova", "nova-api")[number])
+    assert condition(await stage.plan(), "Database").status is False
+
+
+async def test_another_bus_is_the_same_contract_with_another_provider():
+    stage = Stage(neutron.SERVICE, spec={"settings": {"messaging_instance": "neutron-rabbitmq"}})
+    await stage.do()
+    assert stage.cluster.peek(MessagingAccount.KIND, (NAMESPACE, "neutron"))["spec"]["instance"] == "neutron-rabbitmq"
+    notes = stage.cluster.peek(MessagingAccount.KIND, (NAMESPACE, "neutron-notifications"))["spec"]
+    assert (notes["instance"], notes["sharedVhost"]) == ("rabbitmq", True)
+
+
+async def test_one_of_two_contracts_of_a_kind_goes_alone():
+    stage = Stage(nova.SERVICE)
+    await stage.do()
+    extra = stage.cluster.peek(DatabaseAccount.KIND, (NAMESPACE, "nova-api"))
+    meta = {k: v for k, v in extra["metadata"].items() if k in ("namespace", "labels", "ownerReferences")}
+    stage.cluster.put(DatabaseAccount.KIND, {"metadata": {**meta, "name": "nova-cell9"}, "spec": extra["spec"]})
+    plan = await stage.plan()
+    assert [str(action) for action in plan.actions if isinstance(action, Delete)] == [
+        "delete DatabaseAccount openstack/nova-cell9"
+    ]
+
+
+async def test_the_ssh_keys_and_the_shared_secret_stay_the_same_however_often_it_is_looked_at():
+    for declared, name in ((nova.SERVICE, "nova-ssh"), (neutron.SERVICE, "neutron-metadata-proxy")):
+        stage = Stage(declared)
+        await stage.do()
+        first = secret_data(stage.cluster.peek(SECRET, (NAMESPACE, name)))
+        await stage.do()
+        await stage.do()
+        assert secret_data(stage.cluster.peek(SECRET, (NAMESPACE, name))) == first
+
+
+def test_the_shared_secret_of_the_metadata_proxy_is_told_to_both_in_their_own_words():
+    (secret,) = neutron.SERVICE.secrets(context(neutron.SERVICE))
+    made = {name: text.format(secret="S") for name, text in secret.templates.items()}
+    assert made == {
+        "nova.conf": "[neutron]\nservice_metadata_proxy = true\nmetadata_proxy_shared_secret = S\n",
+        "metadata.conf": "[DEFAULT]\nmetadata_proxy_shared_secret = S\n",
+    }
+
+
+def context(declared, **settings):
+    from stackwright.api.services import ServiceSpec
+
+    parsed = declared.settings.model_validate(settings) if declared else Settings()
+    return Context(declared.name, NAMESPACE, ServiceSpec(publicDomain="cloud.example"), {}, parsed)
+
+
+@pytest.mark.parametrize("declared", SERVICES, ids=lambda declared: declared.name)
+def test_contracts_and_secrets_of_a_service_have_names_of_their_own(declared):
+    made = declared.contracts(context(declared))
+    names = [(each.kind, each.name or declared.name) for each in made]
+    assert len(set(names)) == len(names)
+    secrets = [each.spec["secretName"] for each in made] + [each.name for each in declared.secrets(context(declared))]
+    assert len(set(secrets)) == len(secrets)
+    assert all(each.gates is (each.kind == DatabaseAccount.KIND) for each in made if declared.name != "keystone")
+
+
+def test_contracts_are_valid_by_the_models_that_answer_them():
+    for declared in SERVICES:
+        for each in declared.contracts(context(declared)):
+            kinds = {r.KIND: r for r in (DatabaseAccount, MessagingAccount, KeystoneService)}
+            kinds[each.kind].model_validate({"metadata": {"name": "x"}, "spec": dict(each.spec)})
+
+
+def test_names_with_a_dash_are_none_of_a_database():
+    spec = database("nova-api", section="api_database").spec
+    assert (spec["database"], spec["username"], spec["section"]) == ("nova_api", "nova_api", "api_database")
+    assert spec["secretName"] == "nova-api-database"
+    assert notifications("glance").name == "glance-notifications"
+    assert messaging("nova", "nova-rabbitmq").provider == "nova-rabbitmq"
+
+
+def test_the_catalog_names_public_and_internal_urls():
+    spec = identity(context(glance.SERVICE, ingress=True), Endpoint("image", "http://i", "https://p", "d", ("nova",)))
+    assert spec.spec["endpoints"] == {"internal": "http://i", "public": "https://p"}
+    assert spec.spec["sections"] == ["nova"]
+    assert glance.endpoint(context(glance.SERVICE, ingress=True)).public == "https://glance.cloud.example"
+    assert glance.endpoint(context(glance.SERVICE)).public == "http://glance-api.openstack.svc.cluster.local:9292"

@@ -1,0 +1,101 @@
+"""Who may speak to whom: network policies of a whole cloud, held against the charts that get them."""
+
+import functools
+import re
+from pathlib import Path
+
+import pytest
+import yaml
+
+from stackwright.api.services import ServiceSpec
+from stackwright.services.connections import CONNECTIONS, policies
+from stackwright.services.declaration import COMPUTE, GATEWAY, OPENVSWITCH, Context, NodeRef
+from stackwright.services.registry import SERVICES
+
+GOLDEN = Path(__file__).parents[1] / "golden/charts"
+# A MariaDB takes them only while it gets its data from another one.
+TRANSFERS = {4444, 4568}
+NODES = {
+    "=".join(COMPUTE): (NodeRef("one", "10.0.0.1"), NodeRef("two", "fd00::2"), NodeRef("new", "")),
+    "=".join(OPENVSWITCH): (NodeRef("one", "10.0.0.1"),),
+    "=".join(GATEWAY): (),
+}
+OURS = [chart.name for declared in SERVICES for chart in declared.charts]
+
+
+def context(nodes=NODES):
+    return Context("x", "openstack", ServiceSpec(), {}, nodes=nodes)
+
+
+def test_the_policies_of_a_core_cloud_are_as_they_were_reviewed(golden):
+    found = {chart: policies(context(), chart) for chart in sorted(OURS)}
+    golden("values/policies.yaml", yaml.safe_dump(found, sort_keys=True, width=120))
+
+
+@functools.cache
+def rendered(chart):
+    """(kind, component) → texts of all objects that the golden cases of a chart make."""
+    found = {}
+    for path in sorted(GOLDEN.glob(f"{chart}/*/rendered.yaml")):
+        for text in path.read_text().split("\n---\n"):
+            kind = re.search(r"^kind: (\w+)$", text, re.MULTILINE)
+            component = re.search(r"^    component: (\S+)$", text, re.MULTILINE)
+            if kind and component:
+                found.setdefault((kind[1], component[1]), []).append(text)
+    return found
+
+
+def pods(chart, component):
+    return [text for kind in ("Deployment", "StatefulSet") for text in rendered(chart).get((kind, component), ())]
+
+
+@pytest.mark.parametrize("connection", CONNECTIONS, ids=lambda c: f"{c.application}-{c.component}")
+def test_a_connection_is_to_a_component_that_there_is(connection):
+    """A rule for a misspelt component or port would let everything or nothing through without a word."""
+    assert connection.application in OURS
+    found = pods(connection.application, connection.component)
+    assert found
+    ports = {int(port) for text in found for port in re.findall(r"containerPort: (\d+)", text)}
+    assert set(connection.ports) <= ports | TRANSFERS
+
+
+@pytest.mark.parametrize(("application", "component"), sorted({(c.application, c.component) for c in CONNECTIONS}))
+def test_somebody_may_call_each_port_of_a_component(application, component):
+    declared = {int(p) for text in pods(application, component) for p in re.findall(r"containerPort: (\d+)", text)}
+    told = {p for c in CONNECTIONS if (c.application, c.component) == (application, component) for p in c.ports}
+    assert declared <= told
+
+
+@pytest.mark.parametrize("connection", CONNECTIONS, ids=lambda c: f"{c.application}-{c.component}")
+def test_a_connection_is_from_applications_that_there_are(connection):
+    assert {source for source in connection.sources if isinstance(source, str)} <= {*OURS, "operator"}
+
+
+def test_every_deployment_and_statefulset_is_in_the_table():
+    told = {(connection.application, connection.component) for connection in CONNECTIONS}
+    made = {
+        (chart, component)
+        for chart in OURS
+        for kind, component in rendered(chart)
+        if kind in ("Deployment", "StatefulSet")
+    }
+    assert len(made) > 15
+    assert made <= told, "what is not in the table takes everything"
+
+
+def test_pods_in_their_nodes_network_are_named_by_the_addresses_of_their_nodes():
+    (rule,) = policies(context(), "nova")["api-metadata"]
+    assert rule["from"] == [{"ipBlock": {"cidr": "10.0.0.1/32"}}, {"ipBlock": {"cidr": "fd00::2/128"}}]
+    assert rule["ports"] == [{"port": 8775, "protocol": "TCP"}]
+
+
+def test_without_nodes_nobody_is_let_through_rather_than_everybody():
+    """An empty list of peers would mean all of them."""
+    assert policies(context({}), "nova")["api-metadata"] == []
+    for chart in OURS:
+        for rules in policies(context({}), chart).values():
+            assert all(rule["from"] for rule in rules)
+
+
+def test_charts_that_the_table_does_not_name_have_no_policy():
+    assert policies(context(), "openvswitch") == {}

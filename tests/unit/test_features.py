@@ -1,0 +1,279 @@
+"""Features of a cloud: each rule names the field that breaks it and says what would be right."""
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from stackwright.controllers.cloud.validate import parse
+
+GOOD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
+EXTERNAL = {"physnet": "physnet1", "bridge": "br-ex", "network_types": ["flat"]}
+SUBNET = {
+    "range": "192.0.2.0/24", "pool_start": "192.0.2.10", "pool_end": "192.0.2.20", "gateway": "192.0.2.1",
+}  # fmt: skip
+FLOATING = {"enabled": True, "physnet": "physnet1", "subnet": SUBNET}
+
+
+def errors(**features):
+    thing = {"metadata": {"name": "cloud", "namespace": "openstack"}, "spec": {**GOOD, "features": features}}
+    spec, found = parse(thing)
+    assert (spec is None) is bool(found)
+    return found
+
+
+def neutron(**more):
+    return {"external_networks": [EXTERNAL], "floating_network": FLOATING, **more}
+
+
+def floating(**more):
+    return neutron(floating_network={**FLOATING, **more})
+
+
+def subnet(**more):
+    return floating(subnet={**SUBNET, **more})
+
+
+NEUTRON = [
+    (
+        neutron(external_networks=[]),
+        "spec.features.neutron: floating_network.physnet: physnet1 is not in external_networks; there are: none",
+    ),
+    (
+        floating(physnet="other"),
+        "spec.features.neutron: floating_network.physnet: other is not in external_networks; there are: physnet1",
+    ),
+    (
+        neutron(external_networks=[EXTERNAL, {**EXTERNAL, "bridge": "br-two"}]),
+        "spec.features.neutron: external_networks: a physnet stands there twice: physnet1, physnet1",
+    ),
+    (floating(physnet=None), "spec.features.neutron.floating_network: enabled needs physnet and subnet"),
+    (floating(subnet=None), "spec.features.neutron.floating_network: enabled needs physnet and subnet"),
+    (
+        floating(network_type="vlan"),
+        "spec.features.neutron.floating_network: segmentation_id is for network_type vlan, which needs it",
+    ),
+    (
+        floating(segmentation_id=7),
+        "spec.features.neutron.floating_network: segmentation_id is for network_type vlan, which needs it",
+    ),
+    (
+        floating(network_type="vlan", segmentation_id=4095),
+        "spec.features.neutron.floating_network.segmentation_id: Input should be less than or equal to 4094, not 4095",
+    ),
+    (
+        floating(network_type="vlan", segmentation_id=7),
+        "spec.features.neutron: floating_network.network_type: vlan is not in network_types of physnet1",
+    ),
+    (
+        subnet(pool_start="198.51.100.9"),
+        "spec.features.neutron.floating_network.subnet: pool_start 198.51.100.9 is not in range 192.0.2.0/24",
+    ),
+    (
+        subnet(pool_end="198.51.100.9"),
+        "spec.features.neutron.floating_network.subnet: pool_end 198.51.100.9 is not in range 192.0.2.0/24",
+    ),
+    (
+        subnet(gateway="2001:db8::1"),
+        "spec.features.neutron.floating_network.subnet: gateway 2001:db8::1 is not in range 192.0.2.0/24",
+    ),
+    (
+        subnet(pool_end="192.0.2.9"),
+        "spec.features.neutron.floating_network.subnet: pool_start 192.0.2.10 is after pool_end 192.0.2.9",
+    ),
+    (
+        subnet(range="192.0.2.1/24"),
+        "spec.features.neutron.floating_network.subnet.range: 192.0.2.1/24 has host bits set, not '192.0.2.1/24'",
+    ),
+    (
+        subnet(gateway="first"),
+        "spec.features.neutron.floating_network.subnet.gateway: 'first' does not appear to be an IPv4 or IPv6 address",
+    ),
+    (
+        neutron(dns_servers=["192.0.2.53", "dns.example"]),
+        "spec.features.neutron.dns_servers[1]: 'dns.example' does not appear to be an IPv4 or IPv6 address",
+    ),
+    (
+        neutron(tenant_network_types=["vlan"]),
+        "spec.features.neutron: tenant_network_types: vlan needs vlan_ranges in one of external_networks",
+    ),
+    (
+        neutron(tenant_network_types=["geneve"]),
+        "spec.features.neutron: tenant_network_types: geneve needs backend ml2/ovn",
+    ),
+    (
+        neutron(tenant_network_types=["gre"]),
+        "spec.features.neutron.tenant_network_types[0]: 'gre' is not allowed; allowed: 'flat', 'vlan', 'vxlan' or "
+        "'geneve'",
+    ),
+    (
+        neutron(backend="ovs"),
+        "spec.features.neutron.backend: 'ovs' is not allowed; allowed: 'ml2' or 'ml2/ovn'",
+    ),
+    (
+        neutron(external_networks=[{**EXTERNAL, "network_types": []}]),
+        "spec.features.neutron.external_networks[0].network_types: List should have at least 1 item",
+    ),
+    (
+        neutron(external_networks=[{**EXTERNAL, "bridge": "a-bridge-of-long-name"}]),
+        "spec.features.neutron.external_networks[0].bridge: String should match pattern",
+    ),
+    (
+        neutron(external_networks=[{**EXTERNAL, "vlan_ranges": "100-200"}]),
+        "spec.features.neutron.external_networks[0].vlan_ranges: String should match pattern",
+    ),
+    (
+        neutron(external_networks=[{**EXTERNAL, "vlan_ranges": "100:199,9:8"}]),
+        "spec.features.neutron.external_networks[0]: vlan_ranges: 9:8 is no range within 1:4094",
+    ),
+    (
+        neutron(external_networks=[{**EXTERNAL, "vlan_ranges": "4000:4095"}]),
+        "spec.features.neutron.external_networks[0]: vlan_ranges: 4000:4095 is no range within 1:4094",
+    ),
+    (
+        neutron(external_networks=[{**EXTERNAL, "mtu": 9}]),
+        "spec.features.neutron.external_networks[0].mtu: Input should be greater than or equal to 68, not 9",
+    ),
+    (
+        neutron(external_networks=[{"physnet": "physnet1", "bridge": "br-ex"}]),
+        "spec.features.neutron.external_networks[0].network_types: is required",
+    ),
+    (
+        neutron(tunnel_interface="tunnel 0"),
+        "spec.features.neutron.tunnel_interface: String should match pattern",
+    ),
+    (
+        neutron(dvr={}),
+        "spec.features.neutron.dvr: is not supported by this version of Stackwright; remove it",
+    ),
+]
+OTHERS = [
+    (
+        {"nova": {"allocation_ratios": {"cpu": 0}}},
+        "spec.features.nova.allocation_ratios.cpu: Input should be greater than 0, not 0",
+    ),
+    (
+        {"nova": {"images": {"backend": "ceph"}}},
+        "spec.features.nova.images.backend: 'ceph' is not allowed; allowed: 'local', 'qcow2' or 'raw'",
+    ),
+    (
+        {"nova": {"live_migration_interface": ""}},
+        "spec.features.nova.live_migration_interface: String should match pattern",
+    ),
+    (
+        {"glance": {"backends": {"file": {"a": {"pvc": {"size": "1Gi"}}, "b": {"pvc": {"size": "1Gi"}}}}}},
+        "spec.features.glance.backends.file: Dictionary should have at most 1 item",
+    ),
+    (
+        {"glance": {"backends": {"file": {"a": {"pvc": {"size": "much"}}}}}},
+        "spec.features.glance.backends.file.a.pvc.size: String should match pattern",
+    ),
+    (
+        {"glance": {"backends": {"rbd": {}}}},
+        "spec.features.glance.backends.rbd: is not supported by this version of Stackwright; remove it",
+    ),
+    (
+        {"horizon": {"default_theme": "mine"}},
+        "spec.features.horizon.default_theme: 'mine' is not allowed; allowed: 'default' or 'material'",
+    ),
+    (
+        {"horizon": {"themes": []}},
+        "spec.features.horizon.themes: is not supported by this version of Stackwright; remove it",
+    ),
+    ({"ssl": {"public_endpoints": {}}}, "spec.features.ssl.public_endpoints.ca_cert: is required"),
+    (
+        {"messaging": {"components_with_dedicated_messaging": ["identity"]}},
+        "spec.features.messaging.components_with_dedicated_messaging[0]: 'identity' is not allowed; allowed: "
+        "'compute' or 'networking'",
+    ),
+    ({"network_policies": {"enabled": "perhaps"}}, "spec.features.network_policies.enabled: Input should be a valid"),
+    (
+        {"keystone": {"users": {"admin": {"user_domain_name": "Other"}}}},
+        "spec.features.keystone.users.admin.user_domain_name: 'Other' is not allowed; allowed: 'Default'",
+    ),
+    ({"logging": {"nova": {"level": "LOUD"}}}, "spec.features.logging.nova.level: 'LOUD' is not allowed; allowed: "),
+]
+
+
+@pytest.mark.parametrize(("features", "expected"), [*(({"neutron": n}, e) for n, e in NEUTRON), *OTHERS])
+def test_a_rule_that_is_broken_is_told_with_the_field_and_what_is_allowed(features, expected):
+    assert errors(**features)[0].startswith(expected)
+
+
+def test_rules_that_only_a_service_knows_are_told_before_anything_is_made_of_them():
+    """Of the service's own model, so that its object would be refused later; here it is no cloud at all."""
+    bridges = [EXTERNAL, {**EXTERNAL, "physnet": "physnet2"}]
+    assert errors(neutron={"external_networks": bridges}) == [
+        "spec.features.neutron: external_networks: bridge br-ex stands there twice"
+    ]
+    assert errors(neutron={"external_networks": [{**EXTERNAL, "bridge": "br-int"}]}) == [
+        "spec.features.neutron: external_networks: bridge br-int is one of Neutron's own; take another name"
+    ]
+    shared = {"external_networks": [{**EXTERNAL, "interface": "eth1"}], "tunnel_interface": "eth1"}
+    assert errors(neutron=shared) == [
+        "spec.features.neutron: external_networks: interface eth1 is tunnel_interface; take two"
+    ]
+
+
+@pytest.mark.parametrize(
+    "features",
+    [
+        {},
+        {"neutron": neutron()},
+        {"neutron": floating(enabled=False, physnet="not-there", subnet=None)},
+        {"neutron": {"backend": "ml2/ovn", "tenant_network_types": ["geneve", "vxlan"]}},
+        {
+            "neutron": {
+                "external_networks": [{**EXTERNAL, "network_types": ["vlan"], "vlan_ranges": "1:10,20:30"}],
+                "floating_network": {**FLOATING, "network_type": "vlan", "segmentation_id": 12},
+                "tenant_network_types": ["vlan"],
+            }
+        },
+        {"messaging": {"components_with_dedicated_messaging": []}},
+    ],
+)
+def test_what_fits_is_taken(features):
+    assert errors(**features) == []
+
+
+ANYTHING = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5000) | st.floats() | st.text(max_size=4)
+    | st.sampled_from(["vlan", "flat", "physnet1", "192.0.2.7", "192.0.2.0/24", "br-ex", "ml2/ovn", "~image", "1Gi"]),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from(["enabled", "name", "x"]), inner),
+    max_leaves=4,
+)  # fmt: skip
+
+
+def like(value):
+    """Values of the same form, here and there with something else in their place."""
+    if isinstance(value, dict):
+        fields = st.fixed_dictionaries({}, optional={name: like(each) for name, each in value.items()})
+        return fields | ANYTHING
+    if isinstance(value, list):
+        return st.lists(like(value[0]), max_size=2) | ANYTHING
+    return st.just(value) | ANYTHING
+
+
+FULL = {
+    "services": ["~image"],
+    "neutron": {
+        **neutron(dns_servers=["192.0.2.53"], tenant_network_types=["vlan"], tunnel_interface="t0", backend="ml2/ovn"),
+        "external_networks": [{**EXTERNAL, "interface": "e0", "vlan_ranges": "1:2", "mtu": 1500}],
+        "floating_network": {**FLOATING, "network_type": "vlan", "segmentation_id": 5},
+        "extensions": {"trunk": {"enabled": True}},
+    },
+    "nova": {"allocation_ratios": {"cpu": 2.0}, "images": {"backend": "raw"}, "console": {"novnc": {"enabled": True}}},
+    "glance": {"backends": {"file": {"a": {"default": True, "pvc": {"size": "1Gi"}}}}},
+    "ssl": {"public_endpoints": {"ca_cert": {"value_from": {"secret_key_ref": {"name": "n", "key": "k"}}}}},
+    "messaging": {"components_with_dedicated_messaging": ["compute"]},
+    "logging": {"cadf": {"enabled": True}, "nova": {"level": "DEBUG"}},
+    "network_policies": {"enabled": True},
+}
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow])
+@given(like(FULL))
+def test_whatever_the_features_are_they_are_taken_or_refused_in_words(features):
+    thing = {"metadata": {"name": "cloud", "namespace": "openstack"}, "spec": {**GOOD, "features": features}}
+    spec, found = parse(thing)
+    assert (spec is None) is bool(found)
+    assert all(line.startswith("spec") and ": " in line for line in found)

@@ -1,0 +1,100 @@
+"""Values, contracts and conditions of Nova and its hypervisors, from what a cloud asks of them."""
+
+import json
+
+import pytest
+
+from stackwright.api.services import ServiceSpec, Size
+from stackwright.services import nova
+from stackwright.services.declaration import COMPUTE, Context, NodeRef, Values
+
+SIZES: tuple[Size, ...] = ("single", "tiny", "small", "medium")
+NODES = (NodeRef("node2", "10.0.0.2"), NodeRef("node1", "10.0.0.1"))
+
+
+def context(size: Size = "single", nodes: tuple[NodeRef, ...] = NODES, **settings: object) -> Context:
+    spec = ServiceSpec(size=size, public_domain="cloud.example")
+    parsed = nova.SERVICE.settings.model_validate(settings)
+    return Context("nova", "openstack", spec, {}, parsed, {"=".join(COMPUTE): nodes})
+
+
+def values(chart: str, size: Size = "single", **settings: object) -> Values:
+    (found,) = [item for item in nova.SERVICE.charts if item.name == chart]
+    return found.values(context(size, **settings))
+
+
+def pod(node: str, message: str, container: str = "kvm-check", code: int = 0) -> Values:
+    ended = {"terminated": {"exitCode": code, "message": message}}
+    status = {"initContainerStatuses": [{"name": container, "state": ended}]}
+    return {"metadata": {"name": f"libvirt-{node}"}, "spec": {"nodeName": node}, "status": status}
+
+
+def answer(virt_type: str, reason: str = "") -> str:
+    return json.dumps({"address": "10.0.0.1", "virt_type": virt_type, "reason": reason})
+
+
+def test_compute_nodes_are_the_hosts_that_are_waited_for() -> None:
+    assert values("nova")["conf"]["hosts"] == ["node1", "node2"]
+
+
+def test_an_api_never_has_a_single_worker_for_events_that_it_waits_for_itself() -> None:
+    assert all(size.api_workers >= 2 for size in nova.SIZES.values())
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_every_deployment_has_a_number_of_pods(size: Size) -> None:
+    replicas = values("nova", size)["pod"]["replicas"]
+    assert set(replicas) == {"api-osapi", "api-metadata", "conductor", "scheduler", "novncproxy"}
+    assert (size == "single") == (set(replicas.values()) == {1})
+
+
+def test_live_migration_is_encrypted_on_both_sides_or_on_none() -> None:
+    for enabled, scheme in ((True, "tls"), (False, "tcp")):
+        settings = {"libvirt": {"tls": {"enabled": enabled}}}
+        libvirt = values("nova", **settings)["conf"]["nova"]["libvirt"]
+        daemon = values("libvirt", **settings)
+        assert (libvirt["live_migration_scheme"], libvirt["live_migration_with_native_tls"]) == (scheme, enabled)
+        assert daemon["conf"]["libvirtd"] == {"listen_tls": enabled, "listen_tcp": not enabled}
+        assert bool(daemon["secrets"]["tls"]["libvirt"]) is enabled
+        assert bool(nova.SERVICE.certificates(context(**settings))) is enabled
+
+
+def test_the_certificate_is_for_all_compute_nodes() -> None:
+    (certificate,) = nova.SERVICE.certificates(context())
+    assert (certificate.names, certificate.addresses) == (("node1", "node2"), ("10.0.0.1", "10.0.0.2"))
+    assert nova.SERVICE.certificates(context(nodes=())) == ()
+
+
+def test_nova_asks_for_three_databases_in_two_accounts() -> None:
+    first, second, *others = nova.SERVICE.contracts(context(messaging_instance="rabbitmq"))
+    assert (first.name, first.spec["additionalDatabases"]) == ("nova", ["nova_cell0"])
+    assert (second.name, second.spec["database"], second.spec["section"]) == ("nova-api", "nova_api", "api_database")
+    assert [contract.gates for contract in (first, second, *others)] == [True, True, False, False, False]
+    assert others[0].spec["instance"] == "rabbitmq"
+    assert others[-1].spec["sections"] == ["placement", "neutron", "service_user"]
+
+
+@pytest.mark.parametrize("enabled", [True, False])
+def test_consoles_are_there_or_not(enabled: bool) -> None:
+    built = values("nova", ingress=True, console={"novnc": {"enabled": enabled}})
+    assert built["manifests"]["deployment_novncproxy"] is enabled
+    assert built["conf"]["nova"]["vnc"] == {"enabled": enabled}
+    assert built["endpoints"]["compute_novnc_proxy"]["host_fqdn_override"] == {"public": "novncproxy.cloud.example"}
+
+
+def test_emulating_nodes_are_named_with_the_reason() -> None:
+    told = nova.SERVICE.told
+    assert told is not None
+    (condition,) = told(
+        (pod("b", answer("qemu", "no KVM")), pod("a", answer("kvm")), pod("c", answer("qemu", "no KVM")))
+    )
+    assert (condition.type, condition.status, condition.reason) == ("Hypervisors", False, "Emulated")
+    assert condition.message.endswith("on b, c: no KVM")
+    assert told((pod("a", answer("kvm")),))[0].status is True
+
+
+def test_what_is_no_answer_tells_nothing() -> None:
+    told = nova.SERVICE.told
+    assert told is not None
+    silent = pod("a", answer("qemu"), code=1), pod("b", "Error"), pod("c", answer("qemu"), "node"), {"metadata": {}}
+    assert told(silent) == ()

@@ -1,0 +1,137 @@
+"""What is around Tempest: its configuration, its exclusions and their reasons, its results. Tempest itself is e2e."""
+
+from __future__ import annotations
+
+import configparser
+import json
+import re
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tests/e2e"))
+
+from tempest import conf, exclusions, job  # noqa: E402
+from tempest.facts import Facts  # noqa: E402
+from tempest.report import parse  # noqa: E402
+
+FACTS = Facts(
+    admin={
+        "username": "admin",
+        "project_name": "admin",
+        "user_domain_name": "Default",
+        "project_domain_name": "Default",
+    },
+    region="RegionOne",
+    domain="cloud.example",
+    address="192.0.2.10",
+    services=frozenset({"identity", "image", "placement", "compute", "networking"}),
+    extensions=("port-security", "router"),
+    computes=1,
+    image="image-id",
+    flavor="small-id",
+    larger="large-id",
+    external="net-id",
+    floating="public",
+)
+ORDER = job.Order("stackwright.local/tempest:0123", "smoke", "^a\n")
+
+
+def read(facts: Facts) -> configparser.RawConfigParser:
+    found = configparser.RawConfigParser(default_section="none", strict=True)
+    found.read_string(conf.text(facts))
+    return found
+
+
+def test_the_configuration_says_what_the_cloud_has() -> None:
+    found = read(FACTS)
+    assert found["identity"]["uri_v3"] == "https://keystone.cloud.example/v3"
+    assert found["network"]["public_network_id"] == "net-id"
+    assert found["compute"]["flavor_ref_alt"] == "large-id"
+    assert found["network-feature-enabled"]["port_security"] == "true"
+    assert dict(found["service_available"]) == {
+        "glance": "true",
+        "nova": "true",
+        "neutron": "true",
+        "horizon": "false",
+        "cinder": "false",
+        "swift": "false",
+    }
+
+
+@pytest.mark.parametrize(("computes", "moves"), [(1, "false"), (2, "true")])
+def test_machines_move_where_there_is_somewhere_to_go(computes: int, moves: str) -> None:
+    found = read(replace(FACTS, computes=computes))
+    assert found["compute-feature-enabled"]["live_migration"] == moves
+    assert found["compute-feature-enabled"]["cold_migration"] == moves
+    assert found["compute"]["min_compute_nodes"] == str(computes)
+
+
+def test_the_password_is_in_a_secret_only() -> None:
+    pod = job.job(FACTS, ORDER, "openstack")["spec"]["template"]["spec"]
+    (password,) = [each for each in pod["containers"][0]["env"] if each["name"] == "OS_AUTH__ADMIN_PASSWORD"]
+    assert password["valueFrom"]["secretKeyRef"] == {"name": "keystone-admin", "key": "password"}
+    assert "admin_password" not in json.dumps(job.config_map(FACTS, ORDER, "openstack"))
+
+
+def test_the_pod_gets_its_files_and_the_names_of_the_endpoints() -> None:
+    data = job.config_map(FACTS, ORDER, "openstack")["data"]
+    assert {"run.sh", "ping", "results.py", "tempest.conf", "exclude"} <= set(data)
+    (alias,) = job.job(FACTS, ORDER, "openstack")["spec"]["template"]["spec"]["hostAliases"]
+    assert alias["ip"] == "192.0.2.10"
+    assert "nova.cloud.example" in alias["hostnames"]
+
+
+def test_every_exclusion_is_a_pattern_with_a_reason() -> None:
+    found = exclusions.load()
+    assert found
+    for each in found:
+        re.compile(each.pattern)
+        assert len(each.reason.removeprefix(exclusions.SLOW)) > 10, each
+
+
+def test_an_exclusion_without_a_reason_is_refused() -> None:
+    with pytest.raises(ValueError, match="line 3: b has no reason"):
+        exclusions.parse("# why\na\nb\n")
+    with pytest.raises(ValueError, match="line 3: b has no reason"):
+        exclusions.parse("# a remark\n\nb\n")
+
+
+def test_the_docs_show_the_exclusions() -> None:
+    page = (ROOT / "docs/reference/tempest.md").read_text()
+    assert exclusions.table(exclusions.load()) in page, "copy tests/e2e/tempest/exclusions.txt to the table of the page"
+
+
+def test_what_is_slow_runs_when_all_is_asked_for() -> None:
+    found = exclusions.parse("# time: three boots\nslow\n# no Cinder\nvolume\n")
+    assert exclusions.patterns(found, slow_too=False) == "slow\nvolume\n"
+    assert exclusions.patterns(found, slow_too=True) == "volume\n"
+
+
+def test_results_are_read_from_the_log() -> None:
+    log = "\n".join(
+        [
+            "something else",
+            said("a.B.c[id-1,smoke]", "success", 3.5),
+            said("a.B.d[id-2,smoke]", "fail", 1, text="traceback:\nAssertionError: 1 != 2"),
+            said("a.B.e[id-3,smoke]", "skip", 0, reason="Cinder is not available"),
+            said("setUpClass (a.F)", "fail", 0, text="traceback:\nTimeout"),
+            "tempest: done",
+        ]
+    )
+    report = parse(log)
+    assert report.finished
+    assert report.counts == {"passed": 1, "failed": 2, "skipped": 1}
+    text = report.text()
+    assert "1 passed, 2 failed, 1 skipped" in text
+    assert "✗ a.B.d (1 s)\n    traceback:\n    AssertionError: 1 != 2" in text
+    assert "- a.B.e: Cinder is not available" in text
+    assert not parse(log.replace("tempest: done", "")).finished
+
+
+def said(name: str, status: str, seconds: float, reason: str = "", text: str = "") -> str:
+    found = {"id": name, "status": status, "seconds": seconds, "reason": reason, "text": text}
+    return f"result: {json.dumps(found)}"
