@@ -17,6 +17,18 @@ ROOT = Path(__file__).parents[2]
 CHARTS = sorted(path.parent for path in (ROOT / "charts").glob("*/Chart.yaml") if path.parent.name != "lib")
 CASES = sorted((ROOT / "tests/golden/charts").glob("*/*/values.yaml"))
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
+# Components that rule the node they run on, and why no smaller right would do.
+RULE_THEIR_NODE = {
+    "libvirt": "makes virtual machines: /dev/kvm, cgroups and namespaces of the node",
+    "nova-compute": "plugs interfaces of virtual machines into the node's switch",
+    "openvswitch": "is the node's switch: network devices, kernel modules and netdev datapaths",
+    "ovn-controller": "programs the node's switch over the socket that root has there",
+    "neutron-ovs-agent": "programs the node's switch and its firewall",
+    "neutron-dhcp-agent": "makes network namespaces on the node, in which DHCP servers run",
+    "neutron-l3-agent": "makes network namespaces on the node, which are routers",
+    "neutron-metadata-agent": "makes sockets in namespaces of routers",
+    "neutron-ovn-metadata-agent": "makes network namespaces on the node, in which metadata is served",
+}
 NEEDS_TOKEN = {"stackwright", "local-volume-provisioner", "ingress"}
 
 
@@ -133,15 +145,29 @@ def test_pods_run_with_few_rights(case: Path) -> None:
             continue
         pod = item["spec"]["template"]["spec"]
         assert pod["automountServiceAccountToken"] is (chart in NEEDS_TOKEN)
-        assert pod["securityContext"]["runAsNonRoot"] is (chart != "local-volume-provisioner")
+        rules = without_suffix(item["metadata"]["name"]) in RULE_THEIR_NODE
+        assert pod["securityContext"]["runAsNonRoot"] is not (rules or chart == "local-volume-provisioner")
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
+        assert pod.get("hostNetwork", False) is rules
         for container in pod.get("initContainers", []) + pod["containers"]:
             context = container["securityContext"]
-            assert context["allowPrivilegeEscalation"] is False
             assert context["readOnlyRootFilesystem"] is True
-            assert context["capabilities"]["drop"] == ["ALL"]
+            if not (rules and context.get("privileged")):
+                assert context["allowPrivilegeEscalation"] is False
+                assert context["capabilities"]["drop"] == ["ALL"]
             assert container["resources"].keys() >= {"requests", "limits"}
             assert not any("tcpSocket" in container.get(f"{kind}Probe", {}) for kind in ("readiness", "liveness"))
+
+
+def without_suffix(name: str) -> str:
+    """A DaemonSet with values for single nodes has a digest at the end of its name."""
+    return re.sub(r"-[0-9a-f]{8}$", "", name)
+
+
+def test_who_rules_a_node_is_there_and_has_its_reason() -> None:
+    made = {item["metadata"]["name"] for case in CASES for item in objects(case) if item["kind"] == "DaemonSet"}
+    assert RULE_THEIR_NODE.keys() <= made
+    assert all(RULE_THEIR_NODE.values())
 
 
 @each_case
@@ -159,8 +185,8 @@ def test_services_reach_a_named_port_of_their_pods(case: Path) -> None:
     for service in (item for item in found if item["kind"] == "Service"):
         selector = {k: v for k, v in service["spec"]["selector"].items() if k != "mariadb-role"}
         template = next(pod for pod in pods if selector.items() <= pod["metadata"]["labels"].items())
-        ports = {port["name"] for container in template["spec"]["containers"] for port in container["ports"]}
-        assert {port["targetPort"] for port in service["spec"]["ports"]} <= ports
+        ports = {port["name"] for container in template["spec"]["containers"] for port in container.get("ports", ())}
+        assert {port["targetPort"] for port in service["spec"].get("ports", ())} <= ports
 
 
 def job_name(*settings: str) -> str:

@@ -117,6 +117,17 @@ async def test_other_charts_are_an_upgrade_without_changed_values() -> None:
     assert "other chart" in entry.note
 
 
+async def test_another_image_is_fetched_by_the_nodes_before_its_release_is_upgraded() -> None:
+    newer = Settings({**SETTINGS.images, "memcached": "registry/memcached:2"}, SETTINGS.charts)
+    found = await planned(await deployed(), Request("openstack"), newer)
+    assert [(entry.verb, entry.what) for entry in found if entry.does != "wait"] == [
+        ("apply", "DaemonSet openstack/image-precaching"),
+        ("apply", "HelmBundle openstack/openstack-memcached"),
+        ("helm", "release openstack/openstack-memcached, chart memcached"),
+    ]
+    golden("image", found)
+
+
 async def test_a_service_taken_away_goes_with_all_it_has() -> None:
     found = await planned(await deployed(), applied(cloud(features={"services": ["~messaging"]})))
     golden("remove", found)

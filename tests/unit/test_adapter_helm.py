@@ -152,7 +152,7 @@ def record(name: str, revision: int, status: str, **labels: str) -> dict[str, An
 
 def test_the_newest_record_of_each_release() -> None:
     secrets = [
-        record("a", 9, "deployed", createdAt="5"),
+        record("a", 9, "deployed"),
         record("a", 10, "failed", modifiedAt="7", **{"stackwright.dev/digest": "d"}),
         record("a", 8, "superseded"),
         record("b", 1, "pending-install"),
@@ -165,6 +165,14 @@ def test_the_newest_record_of_each_release() -> None:
     assert (a.revision, a.state, a.digest, a.updated, a.deployed_revision) == (10, "failed", "d", 7.0, 9)
     assert a.secret == "sh.helm.release.v1.a.v10"
     assert (found["b"].deployed_revision, found["b"].digest) == (0, "")
+
+
+def test_a_record_is_not_older_than_its_secret_though_helm_takes_a_label_over_from_the_one_before() -> None:
+    newer = record("a", 2, "deployed", modifiedAt="100")
+    newer["metadata"]["creationTimestamp"] = "1970-01-01T00:10:00Z"
+    assert releases([record("a", 1, "superseded", modifiedAt="100"), newer])["a"].updated == 600.0
+    newer["metadata"]["labels"]["modifiedAt"] = "700"
+    assert releases([newer])["a"].updated == 700.0
 
 
 def test_a_charts_linked_library_is_no_news_to_who_reads_an_error() -> None:

@@ -1,6 +1,6 @@
 """What the watches have brought, and our own writes in between."""
 
-from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, NODE, POD, SECRET
+from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, NODE, POD, SECRET
 from stackwright.core.plan import Key
 from stackwright.runtime.cache import CachedReader, Store, WriteThrough, slim
 from stackwright.runtime.memory import MemoryCluster
@@ -93,8 +93,8 @@ def test_no_value_of_a_secret_and_no_bulk_is_kept_and_the_original_stays_whole()
 
 def test_the_pods_of_our_own_workloads_are_kept_because_they_are_compared():
     spec = {"selector": {}, "template": {"spec": {"volumes": []}}}
-    ours = obj(spec=spec, labels={"app.kubernetes.io/managed-by": "stackwright"})
-    helms = obj(spec=spec, labels={"app.kubernetes.io/managed-by": "Helm"})
+    ours = obj(spec=spec, meta={"labels": {"app.kubernetes.io/managed-by": "stackwright"}})
+    helms = obj(spec=spec, meta={"labels": {"app.kubernetes.io/managed-by": "Helm"}})
     assert slim(DAEMONSET, ours)["spec"] == spec
     assert slim(DAEMONSET, helms)["spec"] == {"selector": {}}
 

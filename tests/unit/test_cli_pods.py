@@ -74,4 +74,4 @@ async def test_pods_of_one_part_of_a_service_and_of_a_broker() -> None:
 
     assert await names("nova-compute") == ["nova-compute-x"]
     assert await names("nova-rabbitmq") == ["nova-rabbitmq-0"]
-    assert await names("nova") == ["nova-api-x", "nova-compute-x"]
+    assert await names("nova") == ["libvirt-x", "nova-api-x", "nova-compute-x"], "all charts of the service"

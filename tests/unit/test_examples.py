@@ -19,7 +19,10 @@ from stackwright.core.sensitive import cut
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
-NAMES = ["catalog-entry", "cloud", "control-plane", "keystone-only", "memcached-only", "overrides"]
+NAMES = [
+    "catalog-entry", "cloud", "control-plane", "glance-standalone", "identity", "keystone-only", "memcached-only",
+    "overrides",
+]  # fmt: skip
 CONTRACTS = {contract.kind.kind: contract for contract in (DATABASE, MESSAGING, IDENTITY)}
 
 

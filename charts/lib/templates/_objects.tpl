@@ -35,13 +35,15 @@ spec:
     {{- with $s.selector }}
     {{- toYaml . | nindent 4 }}
     {{- end }}
+  {{- with $s.ports }}
   ports:
-    {{- range $s.ports }}
+    {{- range . }}
     - name: {{ .name }}
       port: {{ .port }}
       targetPort: {{ .targetPort | default .name }}
       protocol: TCP
     {{- end }}
+  {{- end }}
 {{- end }}
 
 {{/* lib.pdb (root, workload): how many pods an orderly node drain may take at a time. Broken pods never block it. */}}

@@ -16,6 +16,8 @@ asked for cheaply is the connection, and a bus that is away is no reason to star
 name: nova-{{ $component }}
 component: {{ $component }}
 configmaps: [etc, bin]
+# By its pods' names Nova knows its services: names that stay, so that a replaced pod is the same service and not one more.
+headless: {name: nova-{{ $component }}, ports: []}
 initContainers:
   {{- include "nova.wait_for_schema" $root | nindent 2 }}
   {{- if eq $component "scheduler" }}

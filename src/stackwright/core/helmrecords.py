@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from datetime import datetime
 
 from stackwright.core.plan import Object
 from stackwright.core.ports import Release
@@ -37,8 +38,9 @@ def _record(meta: Mapping[str, object]) -> Release | None:
         namespace=str(meta.get("namespace", "")),
         state=str(labels.get("status", "unknown")),
         digest=str(labels.get(DIGEST_LABEL, "")),
-        # Helm writes modifiedAt only when it changes a record; a new one has createdAt.
-        updated=float(_number(labels.get("modifiedAt")) or _number(labels.get("createdAt"))),
+        # Helm writes modifiedAt when it changes a record, and takes it over into the records of later revisions. So the
+        # label alone may be as old as the release, and a record is never older than its Secret.
+        updated=max(float(_number(labels.get("modifiedAt"))), _seconds(meta.get("creationTimestamp"))),
         secret=str(meta.get("name", "")),
     )
 
@@ -47,6 +49,11 @@ def _newest(records: list[Release]) -> Release:
     newest = max(records, key=lambda record: record.revision)
     good = [r.revision for r in records if r.revision < newest.revision and r.state in _WAS_DEPLOYED]
     return replace(newest, deployed_revision=max(good, default=0))
+
+
+def _seconds(stamp: object) -> float:
+    """Of an RFC 3339 time as Kubernetes writes it."""
+    return datetime.fromisoformat(stamp).timestamp() if isinstance(stamp, str) and stamp else 0.0
 
 
 def _number(text: object) -> int:

@@ -88,7 +88,7 @@ def placed(label: tuple[str, str], *components: str) -> Values:
 
 @dataclass(frozen=True)
 class Chart:
-    """A Helm release of the service, where `wanted`. `daemonsets` are the components that node overrides may address."""
+    """A Helm release of the service, where `wanted`. Node overrides may address the components `daemonsets`."""
 
     name: str
     values: Callable[[Context], Values]

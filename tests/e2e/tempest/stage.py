@@ -26,6 +26,7 @@ from tempest import conf, job
 from tempest.facts import Facts
 from tempest.report import Report, parse
 
+IMAGE = "for-tempest"
 FLAVORS = (Flavor("for-tempest-1", 1, 128, 1), Flavor("for-tempest-2", 1, 160, 1))
 Inventory = dict[str, set[str]]
 
@@ -94,13 +95,13 @@ def staged(cloud: Cloud, folder: Path) -> Iterator[Stage]:
     sweep(cleaner)
     computing = tenant(admin).computing
     image = computing.image(GUEST_IMAGE)
-    own = None if image else computing.upload(GUEST_IMAGE, guest(), public=True)
+    own = None if image else computing.upload(IMAGE, guest(), public=True)
     flavors = [computing.flavor(flavor) for flavor in FLAVORS]
     try:
         yield Stage(cloud, admin, _facts(cloud, entry, admin, image or own or "", flavors))
     finally:
         sweep(cleaner)
-        things = [Thing("flavor", id_, "") for id_ in flavors] + ([Thing("image", own, GUEST_IMAGE)] if own else [])
+        things = [Thing("flavor", id_, "") for id_ in flavors] + ([Thing("image", own, IMAGE)] if own else [])
         for thing in things:
             projects.delete(thing)
 

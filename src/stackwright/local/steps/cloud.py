@@ -13,6 +13,7 @@ from stackwright.local.steps.context import Context
 
 TITLE = "Cloud"
 LIMIT = 900.0
+BLOCKED_LIMIT = 30.0
 
 
 def clouds(ctx: Context) -> list[dict[str, Any]]:
@@ -31,6 +32,12 @@ def trouble(cloud: dict[str, Any]) -> str | None:
     return "the operator has not looked at it yet"
 
 
+def blocked(cloud: dict[str, Any]) -> bool:
+    """Whether a cloud waits for a human."""
+    conditions = cloud.get("status", {}).get("conditions", [])
+    return any(c["type"] == "Ready" and str(c["reason"]).startswith("Blocked") for c in conditions)
+
+
 def done(ctx: Context) -> bool:
     if not ctx.cloud:
         return True
@@ -43,9 +50,13 @@ def run(ctx: Context, report: Report) -> None:
     if not clouds(ctx):
         manifest = str(assets.require("examples/cloud.yaml"))
         charts.kubectl(ctx, "apply", "--server-side", "--filename", manifest)
-    start = time.monotonic()
-    while missing := [text for cloud in clouds(ctx) if (text := trouble(cloud))]:
+    start = sound = time.monotonic()
+    while missing := [text for cloud in (found := clouds(ctx)) if (text := trouble(cloud))]:
         report("; ".join(missing))
+        # What is blocked stays so until somebody acts; only right after a change it may be about what was before.
+        sound = sound if any(blocked(cloud) for cloud in found) else time.monotonic()
+        if time.monotonic() - sound > BLOCKED_LIMIT:
+            raise LocalError(f"The cloud needs you: {'; '.join(missing)}")
         if time.monotonic() - start > LIMIT:
             raise LocalError(
                 f"The cloud was not ready after {LIMIT:.0f} s: {'; '.join(missing)}. See `stackwright status`."

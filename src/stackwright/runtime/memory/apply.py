@@ -74,7 +74,8 @@ def update(shape: Shape, live: Object, new: Object, owner: Owner) -> Owners:
     """Owners after a plain write: the writer owns what it changed, the others lose it."""
     owners = owners_of(live)
     before, after = paths_of(shape, live), paths_of(shape, new)
-    changed = {p for p in after if not _same(shape, live, new, p)}
+    equal = _equal(live, new)
+    changed = {p for p in after if p[0] not in equal and not _same(shape, live, new, p)}
     mine = (owners.get(owner, frozenset()) | changed) - (before - after) - _NEVER_OWNED
     owners[owner] = frozenset(p for p in mine if p[:2] != ("f:metadata", "f:managedFields"))
     return _after(shape, live, new, owners, owner)
@@ -83,11 +84,18 @@ def update(shape: Shape, live: Object, new: Object, owner: Owner) -> Owners:
 def _after(shape: Shape, live: Object, new: Object, owners: Owners, owner: Owner) -> Owners:
     """The other owners lose what was changed or removed; owners of nothing are dropped."""
     result = {}
+    equal = _equal(live, new)
     for other, paths in owners.items():
-        kept = paths if other == owner else frozenset(p for p in paths if _same(shape, live, new, p))
+        mine = other == owner
+        kept = paths if mine else frozenset(p for p in paths if p[0] in equal or _same(shape, live, new, p))
         if kept:
             result[other] = kept
     return result
+
+
+def _equal(live: Object, new: Object) -> set[str]:
+    """Top-level fields that are as they were: below them nobody loses anything, and most writes touch only one."""
+    return {f"f:{name}" for name in live.keys() & new.keys() if live[name] == new[name]}
 
 
 def _same(shape: Shape, live: Object, new: Object, path: Path) -> bool:

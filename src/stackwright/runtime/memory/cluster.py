@@ -230,8 +230,9 @@ class MemoryCluster:
         return {obj["metadata"].get("uid", "") for obj in self._objects.values()}
 
     def _tell(self, event: str, kind: Kind, obj: Object) -> None:
+        told = copy(obj)  # one for all: listeners read
         for listener in self._listeners:
-            listener(event, kind, copy(obj))
+            listener(event, kind, told)
 
     def _now(self) -> str:
         seconds = self._clock.now() if self._clock else float(self._version)
