@@ -54,6 +54,7 @@ def _labels() -> dict[str, str]:
 def _pod(facts: Facts, order: Order) -> dict[str, Any]:
     return {
         "restartPolicy": "Never",
+        "terminationGracePeriodSeconds": 2,
         "automountServiceAccountToken": False,
         "enableServiceLinks": False,
         # The public names are nobody's on the internet.

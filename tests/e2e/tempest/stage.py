@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -94,16 +94,15 @@ def staged(cloud: Cloud, folder: Path) -> Iterator[Stage]:
     cleaner = Checks(conf.PREFIX, projects, tenant(admin), RealHost(ca), guest, folder)
     sweep(cleaner)
     computing = tenant(admin).computing
-    image = computing.image(GUEST_IMAGE)
-    own = None if image else computing.upload(IMAGE, guest(), public=True)
-    flavors = [computing.flavor(flavor) for flavor in FLAVORS]
-    try:
-        yield Stage(cloud, admin, _facts(cloud, entry, admin, image or own or "", flavors))
-    finally:
-        sweep(cleaner)
-        things = [Thing("flavor", id_, "") for id_ in flavors] + ([Thing("image", own, IMAGE)] if own else [])
-        for thing in things:
-            projects.delete(thing)
+    with ExitStack() as undo:
+        if (image := computing.image(GUEST_IMAGE)) is None:
+            image = computing.upload(IMAGE, guest(), public=True)
+            undo.callback(projects.delete, Thing("image", image, IMAGE))
+        flavors = [computing.flavor(flavor) for flavor in FLAVORS]
+        for flavor in flavors:
+            undo.callback(projects.delete, Thing("flavor", flavor, ""))
+        undo.callback(sweep, cleaner)
+        yield Stage(cloud, admin, _facts(cloud, entry, admin, image, flavors))
 
 
 def sweep(cleaner: Checks) -> None:

@@ -32,6 +32,10 @@ def trouble(cloud: dict[str, Any]) -> str | None:
     return "the operator has not looked at it yet"
 
 
+def _missing(found: list[dict[str, Any]]) -> list[str]:
+    return [text for cloud in found if (text := trouble(cloud))]
+
+
 def blocked(cloud: dict[str, Any]) -> bool:
     """Whether a cloud waits for a human."""
     conditions = cloud.get("status", {}).get("conditions", [])
@@ -51,7 +55,7 @@ def run(ctx: Context, report: Report) -> None:
         manifest = str(assets.require("examples/cloud.yaml"))
         charts.kubectl(ctx, "apply", "--server-side", "--filename", manifest)
     start = sound = time.monotonic()
-    while missing := [text for cloud in (found := clouds(ctx)) if (text := trouble(cloud))]:
+    while missing := _missing(found := clouds(ctx)):
         report("; ".join(missing))
         # What is blocked stays so until somebody acts; only right after a change it may be about what was before.
         sound = sound if any(blocked(cloud) for cloud in found) else time.monotonic()
