@@ -5,7 +5,8 @@ creation until it was Ready. Contracts (a database, an account, a Keystone servi
 very beginning, and most of their time is waiting for a server. Kubernetes keeps whole seconds.
 
 The critical path is found backwards: what ended last; what ended last before that began; and so on. So it needs no
-knowledge of who waits for whom, and where two ended in the same second it may name the wrong one.
+knowledge of who waits for whom, and where two ended in the same second it may name the wrong one. Work that waits
+inside its own pod, as a Job does that begins by waiting for an API, hides what it waited for.
 """
 
 from __future__ import annotations
