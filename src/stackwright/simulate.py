@@ -12,6 +12,7 @@ from __future__ import annotations
 import base64
 import contextlib
 import json
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
@@ -25,6 +26,7 @@ from stackwright.core.objects import key_of
 from stackwright.core.plan import Action, Apply, Key, Object, Plan
 from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
 from stackwright.core.settings import Settings
+from stackwright.runtime import x509
 from stackwright.runtime.execute import execute
 from stackwright.runtime.memory import (
     FrozenClock,
@@ -106,7 +108,7 @@ class Snapshot:
         return self._single[kind, key]
 
     async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
-        if kind in UNSEEN:
+        if kind in UNSEEN and not (kind == POD and labels):  # a service may ask its own pods what they found out
             return []
         if labels and _ours(kind):
             every = await self.list(kind, namespace)
@@ -129,7 +131,11 @@ def _blank(kind: Kind, obj: Object | None) -> Object | None:
     notes = obj["metadata"].get("annotations") or {}
     notes = {name: "" if "last-applied" in name else text for name, text in notes.items()}
     meta = {**obj["metadata"], **({"annotations": notes} if notes else {})}
-    return {**obj, "metadata": meta, "data": dict.fromkeys(obj.get("data") or {}, BLANK)}
+    blanks = dict.fromkeys(obj.get("data") or {}, BLANK)
+    if "ca.key" in blanks:  # certificates are issued in a forecast too, by an authority of its own
+        made = x509.authority("forecast", time.time())
+        blanks |= {name: base64.b64encode(text.encode()).decode() for name, text in made.items()}
+    return {**obj, "metadata": meta, "data": blanks}
 
 
 async def simulate(reader: Reader, settings: Settings, request: Request, now: float) -> Forecast:

@@ -140,6 +140,9 @@ def test_chart_digest_sees_each_file_and_the_linked_library(tmp_path: Path) -> N
     assert second != first
     os.utime(library / "shapes.tpl")
     assert chart_digest(made) == second
+    (made / "__pycache__").mkdir()
+    (made / "__pycache__" / "script.pyc").write_text("compiled")
+    assert chart_digest(made) == second, "who runs a script of the chart does not change the chart"
     (made / "new.yaml").write_text("")
     assert chart_digest(made) != second
     assert set(chart_digests(tmp_path / "charts")) == {"keystone"}

@@ -187,9 +187,13 @@ def _shipped() -> Path:
 
 
 def _files(folder: Path, under: str = "") -> list[tuple[str, Path]]:
-    """All files by relative name; pathlib's own walk does not follow links to folders."""
+    """All files by relative name; pathlib's own walk does not follow links to folders. No compiled Python: it is not
+    the chart's, and comes and goes with whoever looks at its scripts.
+    """
     found = []
     for entry in folder.iterdir():
+        if entry.name == "__pycache__":
+            continue
         name = f"{under}{entry.name}"
         found += _files(entry, f"{name}/") if entry.is_dir() else [(name, entry)]
     return found

@@ -25,7 +25,6 @@ from stackwright.core.plan import (
     SecretWrite,
 )
 from stackwright.core.ports import NotYet, Ports, Refused, secret_data
-from stackwright.runtime import x509
 
 
 class _Texts(string.Formatter):
@@ -54,6 +53,8 @@ async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
 
 async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
     """What is there stays: a password is made once, and one that a user put there first is taken over."""
+    from stackwright.runtime import x509  # the provisioner of volumes runs without its library
+
     old = secret_data(await ports.cluster.get(SECRET, action.key))
     fields: dict[str, Any] = dict(action.fixed)
     for name in action.generated:
@@ -101,6 +102,8 @@ async def _gather(action: GatherSecret, ports: Ports, manager: str) -> None:
 
 async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> None:
     """The authority belongs to nobody: clients trust it longer than any service object lives."""
+    from stackwright.runtime import x509  # the provisioner of volumes runs without its library
+
     now = ports.clock.now()
     issuer = secret_data(await ports.cluster.get(SECRET, action.authority))
     if not issuer.get("ca.key") or _old(issuer, now):
@@ -116,6 +119,8 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
 
 def _old(issuer: dict[str, str], now: float) -> bool:
     """An authority that would end before what it issues: what it issued is good for as long as it was promised."""
+    from stackwright.runtime import x509  # the provisioner of volumes runs without its library
+
     try:
         return x509.ends(issuer["ca.crt"]) < now + x509.LIFE.total_seconds()
     except (KeyError, ValueError):

@@ -13,7 +13,7 @@ from stackwright.local.steps.context import Context
 
 TITLE = "Cloud"
 LIMIT = 900.0
-BLOCKED_LIMIT = 30.0
+BLOCKED_LIMIT = 150.0  # a release that failed is tried again after a minute
 
 
 def clouds(ctx: Context) -> list[dict[str, Any]]:
