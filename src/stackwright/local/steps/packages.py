@@ -28,6 +28,7 @@ PACKAGES = {
     "mmdebstrap": "mmdebstrap",  # images
     "buildah": "buildah",
     "ca-certificates": "/etc/ssl/certs/ca-certificates.crt",
+    "openssh-client": "ssh",  # to log in to virtual machines
 }
 
 
