@@ -32,7 +32,6 @@ class Settings(Model):
     """What every service may be told by the cloud it belongs to; a service alone lives with the defaults."""
 
     ingress: bool = Field(False, description="Public endpoints go through the ingress, with TLS.")
-    memcached: str = Field("memcached", description="Name of the Memcached object.")
     network_policies: bool = Field(False, description="Let only declared connections through.")
 
 

@@ -26,7 +26,7 @@ from stackwright.services.declaration import (
     placed,
 )
 from stackwright.services.memcached import servers
-from stackwright.services.needs import database, ingress_values, messaging
+from stackwright.services.needs import database, endpoint_values, ingress_values, messaging
 from stackwright.services.sizes import SIZES
 
 ADMIN_SECRET = "keystone-admin"  # noqa: S105 - the name of a Secret
@@ -84,16 +84,10 @@ def _values(context: Context) -> Values:
     spec = context.spec
     size = SIZES[spec.size]
     audit = {"driver": _cadf(context)} if _cadf(context) else {"driver": "noop"}
-    identity: Values = {
+    identity = {
+        **endpoint_values(context, "keystone", "api", PORT),
         "auth": {"admin": {"region_name": spec.region, "project_name": _admin(context)["project_name"]}},
-        "port": {"api": {"default": PORT}},
     }
-    if context.settings.ingress:
-        identity |= {
-            "host_fqdn_override": {"public": f"keystone.{spec.public_domain}"},
-            "scheme": {"public": "https"},
-        }
-        identity["port"]["api"]["public"] = 443
     return {
         "network": ingress_values(context),
         "images": {"tags": {"keystone_api": context.image("keystone"), "keystone_db_sync": context.image("keystone")}},

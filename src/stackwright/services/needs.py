@@ -89,6 +89,17 @@ def ingress_values(context: Context) -> Values:
     }
 
 
+def endpoint_values(context: Context, public_name: str, port_name: str, port: int) -> Values:
+    """One of `endpoints` of a chart: the Service's port, and the public name of a cloud with ingress."""
+    if not context.settings.ingress:
+        return {"port": {port_name: {"default": port}}}
+    return {
+        "port": {port_name: {"default": port, "public": 443}},
+        "host_fqdn_override": {"public": f"{public_name}.{context.spec.public_domain}"},
+        "scheme": {"public": "https"},
+    }
+
+
 def api_conf(context: Context) -> Values:
     """Sections of oslo.config that every API has: whom it trusts, what it caches, where it tells what it did."""
     return {

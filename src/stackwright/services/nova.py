@@ -25,7 +25,16 @@ from stackwright.services.declaration import (
     Values,
     placed,
 )
-from stackwright.services.needs import Endpoint, api_conf, database, identity, ingress_values, messaging, notifications
+from stackwright.services.needs import (
+    Endpoint,
+    api_conf,
+    database,
+    endpoint_values,
+    identity,
+    ingress_values,
+    messaging,
+    notifications,
+)
 
 PORT = 8774
 METADATA_PORT = 8775
@@ -72,16 +81,6 @@ def endpoint(context: Context) -> Endpoint:
     return Endpoint("compute", internal, public, "Compute service", ("placement", "neutron", "service_user"))
 
 
-def _console(context: Context) -> Values:
-    """Where browsers reach the consoles."""
-    port: Values = {"novnc_proxy": {"default": NOVNC_PORT}}
-    if not context.settings.ingress:
-        return {"port": port}
-    port["novnc_proxy"]["public"] = 443
-    host = f"novncproxy.{context.spec.public_domain}"
-    return {"port": port, "host_fqdn_override": {"public": host}, "scheme": {"public": "https"}}
-
-
 def _nova_conf(context: Context) -> Values:
     spec, settings = context.spec, context.settings
     size = SIZES[spec.size]
@@ -126,7 +125,7 @@ def _values(context: Context) -> Values:
             "cluster_domain_suffix": spec.cluster_domain,
             "compute": {"port": {"api": {"default": PORT}}},
             "compute_metadata": {"port": {"metadata": {"default": METADATA_PORT}}},
-            "compute_novnc_proxy": _console(context),
+            "compute_novnc_proxy": endpoint_values(context, "novncproxy", "novnc_proxy", NOVNC_PORT),
         },
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, *replicas, "job") | placed(COMPUTE, "compute"),

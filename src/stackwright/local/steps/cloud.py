@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 from stackwright import assets
+from stackwright.core.conditions import find, is_ready
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.steps import charts
 from stackwright.local.steps.context import Context
@@ -24,12 +25,10 @@ def clouds(ctx: Context) -> list[dict[str, Any]]:
 
 def trouble(cloud: dict[str, Any]) -> str | None:
     """None when a cloud is ready for its present spec, else what it waits for."""
-    for condition in cloud.get("status", {}).get("conditions", []):
-        if condition["type"] == "Ready":
-            if condition["status"] == "True" and condition["observedGeneration"] == cloud["metadata"]["generation"]:
-                return None
-            return str(condition["message"] or condition["reason"])
-    return "the operator has not looked at it yet"
+    if is_ready(cloud):
+        return None
+    condition = find(cloud)
+    return str(condition["message"] or condition["reason"]) if condition else "the operator has not looked at it yet"
 
 
 def _missing(found: list[dict[str, Any]]) -> list[str]:
@@ -38,8 +37,7 @@ def _missing(found: list[dict[str, Any]]) -> list[str]:
 
 def blocked(cloud: dict[str, Any]) -> bool:
     """Whether a cloud waits for a human."""
-    conditions = cloud.get("status", {}).get("conditions", [])
-    return any(c["type"] == "Ready" and str(c["reason"]).startswith("Blocked") for c in conditions)
+    return str((find(cloud) or {}).get("reason", "")).startswith("Blocked")
 
 
 def done(ctx: Context) -> bool:
