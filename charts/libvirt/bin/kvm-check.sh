@@ -3,7 +3,7 @@
 # real kernel, which writes a word to its serial line as its only deed. The answer stays on the node until its next
 # boot or another QEMU; Nova's compute service reads it there, the operator reads it in this container's last words.
 #
-# Environment: VIRT_TYPE (kvm, qemu, or empty: find out), ADDRESS and INTERFACE as in node.sh.
+# Environment: VIRT_TYPE (kvm, qemu, or empty: find out), ADDRESS and INTERFACE as in migration.sh.
 set -eu
 answer=/run/libvirt/stackwright-hypervisor.json
 key="$(</proc/sys/kernel/random/boot_id) $(qemu-system-x86_64 --version | head -1) ${VIRT_TYPE:-auto}"
@@ -44,7 +44,7 @@ if [[ $known != "$key" ]]; then
 fi
 
 # Without the key, and with the address that other nodes migrate to: the certificate has to name it.
-. /opt/stackwright/node.sh
+. /opt/stackwright/migration.sh
 address=$(migration_address)
 sed "s/^{\"key\": \".*\", \"virt_type\"/{\"address\": \"$address\", \"virt_type\"/" "$answer" |
     tee "${TERMINATION_LOG:-/dev/termination-log}"

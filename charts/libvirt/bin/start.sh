@@ -5,7 +5,7 @@
 # Environment: NODE_NAME, ADDRESS (of the node), INTERFACE (of live migration, may be empty), TLS (a folder, may be empty).
 set -eu
 umask 022
-. /opt/stackwright/node.sh
+. /opt/stackwright/migration.sh
 . /opt/stackwright/certificates.sh
 
 # Control groups for the virtual machines, in each hierarchy of version 1 or in the only one of version 2.
@@ -45,6 +45,13 @@ allow_post_copy() {
     else
         echo 1 >/proc/sys/vm/unprivileged_userfaultfd
     fi
+}
+
+# host_uuid: the same for the life of the node. Many machines have the same one, or none, in their firmware.
+host_uuid() {
+    local file=/var/lib/libvirt/stackwright-host-uuid
+    [[ -s $file ]] || cat /proc/sys/kernel/random/uuid >"$file"
+    cat "$file"
 }
 
 configure() {

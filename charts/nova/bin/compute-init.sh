@@ -4,6 +4,7 @@
 #
 # Environment: NODE_NAME, ADDRESS, INTERFACE (of live migration, may be empty), VCPU_TYPE (may be empty).
 set -eu
+. /opt/stackwright/migration.sh
 hypervisor=/run/libvirt/stackwright-hypervisor.json
 boot=$(</proc/sys/kernel/random/boot_id)
 
@@ -18,24 +19,6 @@ until is_there; do
     sleep 1
 done
 virt_type=$(sed -n 's/.*"virt_type": "\([a-z]*\)".*/\1/p' "$hypervisor")
-
-# migration_address: of INTERFACE, where live migrations come in; without one, the node's own ADDRESS. Where Open vSwitch
-# runs in user space and took the interface for tunnels, its bridge has the address.
-migration_address() {
-    local found place
-    [[ -n $INTERFACE ]] || { echo "$ADDRESS"; return; }
-    for _ in {1..30}; do
-        for place in "$INTERFACE" br-tunnel-phy; do
-            found=$(ip -oneline -4 address show dev "$place" scope global 2>/dev/null |
-                sed -n 's/.* inet \([0-9.]*\).*/\1/p' | head -1)
-            [[ -z $found ]] || { echo "$found"; return; }
-        done
-        [[ -e /sys/class/net/$INTERFACE ]] || break
-        sleep 1 # it is being moved from one to the other
-    done
-    echo "Interface $INTERFACE (live_migration_interface) has no IPv4 address on node $NODE_NAME" | tee /dev/termination-log >&2
-    return 1
-}
 
 # KVM gives what the node's processors have, unless a type is asked for; emulation is fastest with its own.
 processor() {

@@ -1,17 +1,14 @@
 """Waits until db-sync has brought both databases to the version of this image and has recorded the cells.
 
-A Nova process that starts earlier ends with an error, or goes on without the cell. The wait is cheap on purpose: it
-loads nothing of Nova, and takes the wanted versions from the names of its migrations.
+A Nova process that starts earlier ends with an error, or goes on without the cell. The wanted versions are told by the
+names of Nova's migrations.
 """
 
-import configparser
 import importlib.util
 import re
-import time
-import urllib.parse
 from pathlib import Path
 
-import pymysql
+import schema
 
 SNIPPETS = Path("/etc/nova/nova.conf.d")
 WANTED = {"api_database": "api", "database": "main"}  # section: folder of its migrations
@@ -30,47 +27,16 @@ def latest(database: str) -> str:
     return last
 
 
-def connect(url: str) -> pymysql.Connection:
-    parts = urllib.parse.urlsplit(url)
-    return pymysql.connect(
-        host=parts.hostname,
-        port=parts.port or 3306,
-        user=urllib.parse.unquote(parts.username or ""),
-        password=urllib.parse.unquote(parts.password or ""),
-        database=parts.path.lstrip("/"),
-        connect_timeout=5,
-        read_timeout=10,
-    )
-
-
-def missing(url: str, section: str) -> str:
+def missing(section: str, version: str) -> str:
     """What is not there yet; empty when all is."""
-    with connect(url) as connection, connection.cursor() as cursor:
-        cursor.execute("SELECT version_num FROM alembic_version")
-        versions = {row[0] for row in cursor.fetchall()}
-        if latest(WANTED[section]) not in versions:
-            return f"version {latest(WANTED[section])}"
+    with schema.connect(schema.connection_of(SNIPPETS, section)) as server, server.cursor() as cursor:
+        if version not in schema.versions(cursor):
+            return f"version {version}"
         if section == "api_database" and not cursor.execute("SELECT 1 FROM cell_mappings WHERE name = 'cell1'"):
             return "cell1"
     return ""
 
 
-def main() -> None:
-    conf = configparser.RawConfigParser(strict=False)
-    conf.read(sorted(SNIPPETS.glob("*.conf")))
-    said = ""
-    for section in WANTED:
-        while True:
-            try:
-                lack = missing(conf[section]["connection"], section)
-            except pymysql.MySQLError as error:
-                lack = str(error)
-            if not lack:
-                break
-            if lack != said:
-                print(f"Waiting for [{section}]: {lack}", flush=True)
-                said = lack
-            time.sleep(1)
-
-
-main()
+for section, folder in WANTED.items():
+    version = latest(folder)
+    schema.wait(lambda: missing(section, version), f"[{section}]")

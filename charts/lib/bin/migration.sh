@@ -1,7 +1,8 @@
-# What is particular to this node; to be sourced.
+# Where live migrations come in; to be sourced. libvirt listens there, Nova tells the nodes that ask, so both must find the
+# same address, and each after its own restart.
 
-# migration_address: of INTERFACE, where live migrations come in; without one, the node's own ADDRESS. Where Open vSwitch
-# runs in user space and took the interface for tunnels, its bridge has the address.
+# migration_address: of INTERFACE; without one, the node's own ADDRESS. Where Open vSwitch runs in user space and took the
+# interface for tunnels, its bridge has the address.
 migration_address() {
     local found place
     [[ -n $INTERFACE ]] || { echo "$ADDRESS"; return; }
@@ -16,11 +17,4 @@ migration_address() {
     done
     echo "Interface $INTERFACE (live_migration_interface) has no IPv4 address on node $NODE_NAME" | tee /dev/termination-log >&2
     return 1
-}
-
-# host_uuid: the same for the life of the node. Many machines have the same one, or none, in their firmware.
-host_uuid() {
-    local file=/var/lib/libvirt/stackwright-host-uuid
-    [[ -s $file ]] || cat /proc/sys/kernel/random/uuid >"$file"
-    cat "$file"
 }
