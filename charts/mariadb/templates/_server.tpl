@@ -33,6 +33,9 @@ containers:
       - {name: CLUSTER_SIZE, value: {{ .Values.pod.replicas.server | quote }}}
       - {name: CLUSTER_DOMAIN, value: mariadb-discovery.{{ .Release.Namespace }}.svc.{{ .Values.endpoints.cluster_domain_suffix }}}
       - {name: STATE_PORT, value: {{ $port.state.default | quote }}}
+      {{- with .Values.conf.database.malloc_arenas }}
+      - {name: MALLOC_ARENA_MAX, value: {{ . | quote }}}
+      {{- end }}
     ports:
       - {name: mysql, containerPort: {{ $port.mysql.default }}}
       - {name: wsrep, containerPort: {{ $port.wsrep.default }}}

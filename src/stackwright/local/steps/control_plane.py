@@ -22,7 +22,7 @@ def wanted(cluster: LocalCluster) -> list[Service]:
 
 def service(cluster: LocalCluster, argv: list[str]) -> Service:
     name = argv[0]
-    return Service(name, tuple(argv), f"{CGROUP}/system/{name}", {"PATH": tools.search_path(cluster)})
+    return Service(name, tuple(argv), f"{CGROUP}/system/{name}", tools.environment(cluster))
 
 
 def done(ctx: Context) -> bool:

@@ -20,9 +20,8 @@ TITLE = "Start container runtimes"
 def service(cluster: LocalCluster, node: Node, argv: list[str], config: str) -> Service:
     """A program inside a node's namespaces, restarted when the text of its configuration changes."""
     name = f"{node.name}-{argv[0]}"
-    env = {"PATH": tools.search_path(cluster)}
     digest = hashlib.sha256(config.encode()).hexdigest()[:16]
-    return Service(name, (*node.enter(), *argv), f"{node.cgroup}/{argv[0]}", env, digest)
+    return Service(name, (*node.enter(), *argv), f"{node.cgroup}/{argv[0]}", tools.environment(cluster), digest)
 
 
 def containerd(ctx: Context, node: Node) -> Service:
