@@ -22,6 +22,7 @@ COMMANDS = {
     "up": "Start the local Kubernetes, the operator, and a cloud; resume, if it was interrupted.",
     "status": "Show the state of the cluster and of the clouds on it.",
     "plan": "Show what a manifest would change, without changing anything.",
+    "values": "Print the values of a chart, also as OpenStack-Helm's own charts take them.",
     "apply": "Check manifests and apply them.",
     "wait": "Wait until a cloud is ready, telling what it waits for.",
     "logs": "Show the logs of a service.",

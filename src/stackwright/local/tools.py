@@ -166,8 +166,8 @@ def go_version(go: Path) -> tuple[int, int]:
 
 
 def environment(cluster: LocalCluster) -> dict[str, str]:
-    """Of long-running programs: our own before the machine's. All are Go's; they collect at 1.5 times what is in use, not
-    at twice: a fourth of the memory for a few seconds of processor, on a machine that is to run a cloud beside them.
+    """Of long-running programs: our own before the machine's. All are Go's; they collect at 1.5 times what is in use,
+    not at twice: a fourth of the memory for some seconds of processor, on a machine that runs a cloud beside them.
     """
     ours = dict.fromkeys(str(folder(cluster, tool.module)) for tool in TOOLS)
     path = [*ours, "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]

@@ -1,0 +1,133 @@
+"""Values of the published charts that several of ours make together. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stackwright.services.declaration import Values
+from stackwright.services.openstack_helm.fixed import IMAGES_DIR
+
+# Which Secret holds which file of the configuration directory: path of its name below `secrets`, key, file.
+_FILES: dict[str, tuple[tuple[tuple[str, str], str, str], ...]] = {
+    "keystone": (
+        (("oslo_db", "keystone"), "database.conf", "database.conf"),
+        (("oslo_messaging", "keystone"), "messaging.conf", "messaging.conf"),
+    ),
+    "glance": (
+        (("oslo_db", "glance"), "database.conf", "database.conf"),
+        (("identity", "glance"), "keystone_authtoken.conf", "keystone_authtoken.conf"),
+        (("oslo_messaging", "notifications"), "notifications.conf", "notifications.conf"),
+    ),
+}
+
+
+def _keystone(ours: Values) -> Values:
+    made = _common(ours, "keystone", ("db_sync",))
+    # Their start script runs what `software.apache2` names, and `wsgi_keystone` is a file of any content: so uWSGI runs
+    # out of our image, with our ini. Without a line feed at its end, their chart would write the text wrongly.
+    made["conf"] = {"wsgi_keystone": _ini(ours["conf"]["keystone_api_uwsgi"])}
+    return made
+
+
+def _glance(ours: Values) -> Values:
+    made = _common(ours, "glance", ("db_sync", "metadefs_load"))
+    ingress = ours["network"]["ingress"]
+    if ingress["enabled"]:
+        host = {"public": {"host": f"glance.{ingress['domain']}"}}
+        made["endpoints"] = {
+            "image": {"host_fqdn_override": host, "scheme": {"public": "https"}, "port": {"api": {"public": 443}}},
+            "dashboard": {"host_fqdn_override": {"public": {"host": f"horizon.{ingress['domain']}"}}},
+        }
+    volume = ours["volume"]
+    # No class is a null here: their own default would be a class that the cluster may not have.
+    made |= {kind: {"class_name": volume.get("class_name")} for kind in ("volume", "volume_staging")}
+    made["storage"] = "pvc" if volume.get("store") else "ephemeral"
+    if store := volume.get("store"):
+        options = (
+            ("DEFAULT", "enabled_backends", [f"{store}:file"]),
+            ("glance_store", "default_backend", store),
+            (store, "filesystem_store_datadir", IMAGES_DIR),
+        )
+        said = ours["conf"]["glance"]  # which has the last word
+        made["conf"] = {"glance": {s: {o: value} for s, o, value in options if o not in said.get(s, {})}}
+    return made
+
+
+MADE: Mapping[str, Callable[[Values], Values]] = {"keystone": _keystone, "glance": _glance}
+
+
+def _common(ours: Values, chart: str, jobs: tuple[str, ...]) -> Values:
+    sources = _sources(ours, chart)
+    pod: Values = {"etcSources": {f"{chart}_{where}": sources for where in ("api", *jobs)}}
+    pod["lifecycle"] = {"disruption_budget": {"api": {"min_available": _min_available(ours["pod"])}}}
+    if cpu := ours["pod"].get("requests", {}).get("cpu"):
+        asked = {"requests": {"cpu": cpu}}
+        pod["resources"] = {"api": asked, "jobs": dict.fromkeys(jobs, asked)}
+    made: Values = {"pod": pod}
+    rules = ours["network"].get("policies", {}).get("api")
+    if rules is not None:
+        made["network_policy"] = {chart: {"policyTypes": ["Ingress"], "ingress": rules}}
+        made["manifests"] = {"network_policy": True}
+    if ours["network"]["ingress"]["enabled"]:
+        made["extraObjects"] = [_ingress(ours, chart)]
+    if digest := ours["secrets"].get("conf", {}).get(chart, {}).get("digest"):  # another one restarts the pods
+        made["annotations"] = {"pod": {f"{chart}_api": {"stackwright.dev/overrides": digest}}}
+    return made
+
+
+def _sources(ours: Values, chart: str) -> list[Values]:
+    """Sources of the projected volume; the snippet of sensitive options is read last."""
+    secrets = ours["secrets"]
+    named = [(secrets.get(kind, {}).get(who), key, file) for (kind, who), key, file in _FILES[chart]]
+    named.append((secrets.get("conf", {}).get(chart, {}).get("name"), "overrides.conf", "zz-overrides.conf"))
+    return [
+        {"secret": {"name": name, "items": [{"key": key, "path": file}]}}
+        for name, key, file in named
+        if name is not None
+    ]
+
+
+def _min_available(pod: Values) -> int:
+    path = "pod.lifecycle.disruption_budget.api.max_unavailable"
+    replicas, gone = pod["replicas"]["api"], pod["lifecycle"]["disruption_budget"]["api"]["max_unavailable"]
+    if not isinstance(gone, int):
+        raise ValueError(f"{path}: the published chart takes numbers of pods, not {gone}")
+    return max(int(replicas) - gone, 0)
+
+
+def _ingress(ours: Values, chart: str) -> Values:
+    """The one of our chart; theirs have none. Their `extraObjects` are objects as they are."""
+    asked = ours["network"]["ingress"]
+    host = f"{chart}.{asked['domain']}"
+    endpoint = ours["endpoints"]["identity" if chart == "keystone" else "image"]
+    service = {"name": endpoint["hosts"]["default"], "port": {"number": endpoint["port"]["api"]["default"]}}
+    path = {"path": "/", "pathType": "Prefix", "backend": {"service": service}}
+    meta: Values = {"name": f"{chart}-api", "annotations": asked.get("annotations") or {}}
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "Ingress",
+        "metadata": meta,
+        "spec": {
+            "ingressClassName": asked["class_name"],
+            "tls": [{"hosts": [host], "secretName": asked["tls_secret"]}],
+            "rules": [{"host": host, "http": {"paths": [path]}}],
+        },
+    }
+
+
+def _ini(sections: Mapping[str, Mapping[str, Any]]) -> str:
+    """As our charts write it: sorted, a list joined by commas, a multistring one line a value."""
+    lines = []
+    for section, options in sorted(sections.items()):
+        lines.append(f"[{section}]")
+        for option, value in sorted(options.items()):
+            several = value["values"] if isinstance(value, Mapping) else [value]
+            lines += [f"{option} = {_text(each)}" for each in several]
+    return "\n".join(lines) + "\n"
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, list):
+        return ",".join(_text(each) for each in value)
+    return str(value).lower() if isinstance(value, bool) else str(value)
