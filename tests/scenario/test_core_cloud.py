@@ -1,5 +1,7 @@
 """The whole core cloud: all services from nothing to Ready, what it costs, and how one of them comes and goes."""
 
+from dataclasses import replace
+
 import pytest
 import world as module
 from world import EVERY_ROLE, NAMESPACE, SETTINGS, UNREADY, World, built_world, ready_world
@@ -10,6 +12,7 @@ from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, SECRET
 from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.core.ports import secret_data
 from stackwright.core.settings import Settings
+from stackwright.services import placement
 
 pytestmark = pytest.mark.looptime
 WITHOUT_IMAGES = {"services": ["~image"]}
@@ -129,6 +132,20 @@ async def test_another_image_touches_only_the_release_that_runs_it(monkeypatch):
     await world.settle()
     assert world.ready()
     assert world.helm.calls[calls:] == [("upgrade", (NAMESPACE, "openstack-placement"))]
+
+
+async def test_a_new_chart_is_deployed_once_with_the_values_that_its_operator_makes(monkeypatch):
+    world = await ready_world(whole=True)
+    await world.stop()
+    calls = len(world.helm.calls)
+    sizes = {**placement.SIZES, "single": replace(placement.SIZES["single"], workers=7)}
+    monkeypatch.setattr(placement, "SIZES", sizes)
+    monkeypatch.setattr(module, "SETTINGS", Settings(SETTINGS.images, {**SETTINGS.charts, "placement": "2"}))
+    await world.settle()
+    assert world.ready()
+    assert world.helm.calls[calls:] == [("upgrade", (NAMESPACE, "openstack-placement"))]
+    [release] = world.bundle("placement")["spec"]["releases"]
+    assert (release["chartDigest"], release["values"]["conf"]["placement_api_uwsgi"]["uwsgi"]["processes"]) == ("2", 7)
 
 
 async def test_a_node_that_joins_the_compute_nodes_is_told_to_those_who_must_know():

@@ -112,7 +112,9 @@ async def test_a_common_value_reaches_the_charts_of_its_group_and_no_other() -> 
 
 async def test_other_charts_are_an_upgrade_without_changed_values() -> None:
     newer = Settings(SETTINGS.images, {**SETTINGS.charts, "memcached": "2"})
-    [entry] = [e for e in await planned(await deployed(), Request("openstack"), newer) if e.does != "wait"]
+    found = [e for e in await planned(await deployed(), Request("openstack"), newer) if e.does != "wait"]
+    bundle, entry = found
+    assert bundle.what == "HelmBundle openstack/openstack-memcached"
     assert entry.what == "release openstack/openstack-memcached, chart memcached"
     assert "other chart" in entry.note
 

@@ -7,6 +7,7 @@
 #   make the bridges    that connect to physical networks, each with its interface (bridges.sh)
 #   find the tunnels'   address; with netdev a bridge takes the interface over (tunnel.sh)
 #   tell                other pods on the node: /run/openvswitch/{datapath,tunnel-address}
+#   follow              devices that are replaced under a port (follow.sh)
 #
 # Each step changes nothing when there is nothing to do. This shell stays, to pass the order to stop on at once.
 set -uo pipefail
@@ -14,6 +15,7 @@ set -uo pipefail
 . /opt/stackwright/bridges.sh
 . /opt/stackwright/tunnel.sh
 . /opt/stackwright/mend.sh
+. /opt/stackwright/follow.sh
 . /etc/openvswitch/node.conf # DATAPATH, TUNNEL_INTERFACE, BRIDGES
 
 vswitchd=
@@ -61,7 +63,10 @@ configure
 ovs-vswitchd "unix:$SOCKET" --unixctl=$CONTROL --pidfile=$RUN/ovs-vswitchd.pid -vconsole:info -vsyslog:off -vfile:off &
 vswitchd=$!
 vsctl init || fail "ovs-vswitchd on node $NODE_NAME does not start" # returns when vswitchd has read it all
-[[ $datapath != netdev ]] || mend
+if [[ $datapath == netdev ]]; then
+    mend
+    while :; do follow_devices; sleep 1; done & # its source ends when more happens than it can tell
+fi
 make_bridges
 find_tunnel_address
 publish tunnel-address "$tunnel_address"

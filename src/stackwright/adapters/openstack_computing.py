@@ -92,7 +92,7 @@ class ComputingApi:
         self._compute.start_server(id_)
 
     def reboot(self, id_: str) -> None:
-        self._compute.reboot_server(id_, "HARD")
+        self._compute.reboot_server(id_, "SOFT")
 
     def resize(self, id_: str, flavor: str) -> None:
         self._compute.resize_server(id_, flavor)

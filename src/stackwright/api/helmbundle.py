@@ -28,6 +28,11 @@ class HelmRelease(Model):
         min_length=1, description="Chart: a name of the shipped charts, or a path or URL that helm takes."
     )
     version: str = Field("", description="Version of the chart; empty for the shipped one.")
+    chartDigest: str = Field(
+        "",
+        description="Digest of the shipped chart that the values are made for; while there is another one, the release "
+        "is not touched. Empty for any.",
+    )
     namespace: str = Field("", description="Namespace of the release; empty for that of this object.")
     values: FreeForm = Field(default_factory=dict, description="Values, free-form as the chart defines them.")
     timeout: int = Field(

@@ -32,7 +32,7 @@ def _values(context: Context) -> Values:
                     "innodb_flush_log_at_trx_commit": 1,
                     "innodb_doublewrite": 1,
                 }
-            }
+            },
         },
     }
 

@@ -176,3 +176,14 @@ def test_whatever_is_seen_at_most_one_helm_runs_a_release_and_a_bundle_that_goes
         )
     if release and release.revision == status.get("readyRevision"):
         assert not [action for action in helm if isinstance(action, HelmRollback)], "what was ready is not rolled back"
+
+
+def test_a_chart_gets_only_values_that_were_made_for_it():
+    old = seen(record(digest="old"))
+    for digest, actions in (("older", []), ("chart-digest", ["helm upgrade --install openstack/mc"])):
+        old.obj["spec"]["releases"] = [{**WANTED, "chartDigest": digest}]
+        plan = decide(old)
+        assert [str(action) for action in plan.actions] == actions
+    old.obj["spec"]["releases"] = [{**WANTED, "chartDigest": "older"}]
+    said = decide(old).conditions[0].message
+    assert said == "Waiting for values for this version of the chart memcached, which its service makes"

@@ -93,7 +93,7 @@ def test_actions_of_a_server(cloud: HttpCloud) -> None:
     computing.start(server.id)
     assert [body for body in cloud.bodies if body[0] != "os-getConsoleOutput"] == [
         ("remote_console", {"protocol": "vnc", "type": "novnc"}),
-        ("reboot", {"type": "HARD"}),
+        ("reboot", {"type": "SOFT"}),
         ("resize", {"flavorRef": "larger"}),
         ("confirmResize", None),
         ("os-start", None),

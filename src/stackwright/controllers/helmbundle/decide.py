@@ -102,7 +102,12 @@ def _release(seen: Observed, wanted: Object) -> Step:
 
 
 def _lacking(seen: Observed, wanted: Object) -> str:
-    """A release of a cloud is touched only when its images are on the nodes."""
+    """What must be there before a release is touched: values made for this chart and, in a cloud, its images on the
+    nodes.
+    """
+    made_for = wanted.get("chartDigest")
+    if made_for and made_for != seen.settings.charts.get(wanted["chart"]):
+        return f"values for this version of the chart {wanted['chart']}, which its service makes"
     if not label(seen.obj, CLOUD):
         return ""
     return precache.lacking(seen.holder, seen.nodes, precache.images_of(wanted.get("values") or {}))

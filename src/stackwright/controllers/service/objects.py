@@ -59,15 +59,19 @@ def sensitive_secret(seen: Observed, context: Context, chart: str) -> CopySecret
 
 def bundle(seen: Observed, context: Context) -> Object:
     """The HelmBundle of the service. Raises MergeConflict with the level that is to blame."""
-    releases = [
-        {"name": chart.release(context.name), "chart": chart.name, "values": chart_values(seen, context, chart)}
-        for chart in seen.declared.charts
-        if chart.wanted(context)
-    ]
+    releases = [_release(seen, context, chart) for chart in seen.declared.charts if chart.wanted(context)]
     name = f"openstack-{context.name}"
     cloud = label(seen.obj, CLOUD)  # who belongs to a cloud waits for its image pre-caching
     labels = {CLOUD: cloud} if cloud else {}
     return owned(HelmBundle.KIND, (context.namespace, name), seen.obj, {"releases": releases}, labels)
+
+
+def _release(seen: Observed, context: Context, chart: Chart) -> Object:
+    """With the digest of its chart: a new operator's chart must not get the values of the one before."""
+    digests = seen.settings.charts
+    made_for = {"chartDigest": digests[chart.name]} if chart.name in digests else {}
+    values = chart_values(seen, context, chart)
+    return {"name": chart.release(context.name), "chart": chart.name, **made_for, "values": values}
 
 
 def chart_values(seen: Observed, context: Context, chart: Chart) -> dict[str, Any]:

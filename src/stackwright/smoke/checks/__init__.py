@@ -31,7 +31,7 @@ CHECKS = (
     Check("ssh", "ssh logs in with the key", reach.ssh, ("boot",)),
     Check("security-groups", "Security groups drop what no rule allows", reach.security_groups, ("ping", "ssh")),
     Check("console", "Console: its log, and noVNC over TLS", machine.console, ("boot",)),
-    Check("reboot", "It reboots (hard)", change.reboot, ("ssh",)),
+    Check("reboot", "It reboots", change.reboot, ("ssh",)),
     Check("resize", "It is resized, without volumes", change.resize, ("ssh",)),
 )
 
