@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from harness import Cloud
+from full import FullCloud
 from tempest.exclusions import load, patterns
 from tempest.stage import Stage, staged
 
@@ -21,8 +21,8 @@ LEAST = 70
 
 
 @pytest.fixture(scope="module")
-def stage(cloud: Cloud, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with staged(cloud, tmp_path_factory.mktemp("tempest")) as made:
+def stage(full_cloud: FullCloud, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with staged(full_cloud, tmp_path_factory.mktemp("tempest")) as made:
         yield made
 
 
