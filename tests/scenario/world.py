@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import copy
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
@@ -37,7 +38,6 @@ from stackwright.runtime.memory import (
     SeededEntropy,
     faulty,
 )
-from stackwright.runtime.memory.cluster import copy
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Item, Runtime
 from stackwright.services.declaration import PLACES
@@ -339,7 +339,7 @@ class World:
         for mine, theirs in ((self.cluster, other.cluster), (self.helm, other.helm)):
             for name in ("_objects", "_hidden", "_version", "_uids", "_charts"):
                 if hasattr(mine, name):
-                    setattr(theirs, name, copy(getattr(mine, name)))
+                    setattr(theirs, name, copy.copy(getattr(mine, name)))
         other.sql.users, other.sql.databases = dict(self.sql.users), set(self.sql.databases)
         other.broker.users, other.broker.vhosts = dict(self.broker.users), set(self.broker.vhosts)
         other.identity.users, other.identity.catalog = dict(self.identity.users), dict(self.identity.catalog)

@@ -34,13 +34,12 @@ def merge(*layers: Mapping[str, Any]) -> Values:
 def _merge_dicts(below: Mapping[str, Any], above: Mapping[str, Any], path: str) -> Values:
     result = dict(below)
     for key, value in above.items():
-        here = f"{path}.{key}" if path else str(key)
         if value is None:
             result.pop(key, None)
-        elif result.get(key) is None:
+        elif (under := result.get(key)) is None:
             result[key] = _clean(value)
         else:
-            result[key] = _merge_value(result[key], value, here)
+            result[key] = _merge_value(under, value, f"{path}.{key}" if path else str(key))
     return result
 
 

@@ -13,14 +13,13 @@ from typing import Any
 from stackwright.core.plan import Object
 from stackwright.runtime.memory.ownership import (
     MISSING,
-    Path,
     Paths,
+    changed,
     element,
     fields_v1,
     from_fields_v1,
+    lost,
     paths_of,
-    shape_at,
-    value_at,
     with_parents,
     without,
 )
@@ -64,9 +63,9 @@ def apply(shape: Shape, live: Object, wanted: Object, owner: Owner) -> tuple[Obj
     dropped = owners.get(owner, frozenset()) - mine
     owners[owner] = mine
     merged = _merge(shape, live, wanted)
-    held = with_parents(shape, frozenset().union(*owners.values()))
-    gone = with_parents(shape, dropped) - held - _NEVER_OWNED
-    merged = without(shape, merged, gone)
+    if dropped:
+        held = with_parents(shape, frozenset().union(*owners.values()))
+        merged = without(shape, merged, with_parents(shape, dropped) - held - _NEVER_OWNED)
     return merged, _after(shape, live, merged, owners, owner)
 
 
@@ -74,38 +73,16 @@ def update(shape: Shape, live: Object, new: Object, owner: Owner) -> Owners:
     """Owners after a plain write: the writer owns what it changed, the others lose it."""
     owners = owners_of(live)
     before, after = paths_of(shape, live), paths_of(shape, new)
-    equal = _equal(live, new)
-    changed = {p for p in after if p[0] not in equal and not _same(shape, live, new, p)}
-    mine = (owners.get(owner, frozenset()) | changed) - (before - after) - _NEVER_OWNED
-    owners[owner] = frozenset(p for p in mine if p[:2] != ("f:metadata", "f:managedFields"))
+    now = lost(after, set(changed(shape, live, new)))
+    owners[owner] = (owners.get(owner, frozenset()) | now) - (before - after) - _NEVER_OWNED
     return _after(shape, live, new, owners, owner)
 
 
 def _after(shape: Shape, live: Object, new: Object, owners: Owners, owner: Owner) -> Owners:
     """The other owners lose what was changed or removed; owners of nothing are dropped."""
-    result = {}
-    equal = _equal(live, new)
-    for other, paths in owners.items():
-        mine = other == owner
-        kept = paths if mine else frozenset(p for p in paths if p[0] in equal or _same(shape, live, new, p))
-        if kept:
-            result[other] = kept
-    return result
-
-
-def _equal(live: Object, new: Object) -> set[str]:
-    """Top-level fields that are as they were: below them nobody loses anything, and most writes touch only one."""
-    return {f"f:{name}" for name in live.keys() & new.keys() if live[name] == new[name]}
-
-
-def _same(shape: Shape, live: Object, new: Object, path: Path) -> bool:
-    """A container stays its owner's while it exists, a leaf while its value does not change."""
-    before, after = value_at(shape, live, path), value_at(shape, new, path)
-    if after is MISSING or before is MISSING:
-        return False
-    if isinstance(before, dict) and isinstance(after, dict | None) and not shape_at(shape, path).atomic:
-        return True
-    return bool(before == after)
+    changes = set(changed(shape, live, new))
+    kept = {other: paths if other == owner else paths - lost(paths, changes) for other, paths in owners.items()}
+    return {other: paths for other, paths in kept.items() if paths}
 
 
 def _merge(shape: Shape, live: Any, wanted: Any) -> Any:

@@ -38,7 +38,11 @@ class Write(NamedTuple):
 
 
 class MemoryCluster:
-    """core.ports.Cluster without a server. `put` and `peek` are for tests that play the other actors."""
+    """core.ports.Cluster without a server. `put`, `peek` and `all` are for tests that play the other actors.
+
+    An object that is kept is replaced and never changed, so listeners and copies of a cluster may share it. What comes
+    in is copied, and so is what goes out.
+    """
 
     def __init__(self, base: Reader | None = None, clock: Clock | None = None) -> None:
         self.writes: list[Write] = []
@@ -78,13 +82,14 @@ class MemoryCluster:
     def all(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> Objects:
         """As list, at once, uncounted, and only of what is here."""
         wanted = (labels or {}).items()
-        return [
-            copy(obj)
-            for (of, key), obj in sorted(self._objects.items(), key=lambda entry: entry[0][1])
+        found = [
+            (key, obj)
+            for (of, key), obj in self._objects.items()
             if of == kind
             and (not namespace or not kind.namespaced or key[0] == namespace)
             and wanted <= (obj["metadata"].get("labels") or {}).items()
         ]
+        return [copy(obj) for _, obj in sorted(found, key=lambda entry: entry[0])]
 
     def subscribe(self, listener: Listener) -> None:
         """Call back for each change, as a watch does: ADDED, MODIFIED or DELETED, the kind and the object."""
@@ -108,7 +113,7 @@ class MemoryCluster:
         key = key_of(kind, obj)
         self.writes.append(Write("apply_status", kind, key))
         live = await self._existing("apply status of", kind, key)
-        status = without_empties(copy(obj).get("status") or {})
+        status = without_empties(copy(obj.get("status") or {}))
         wanted: Object = {"status": status} if status else {}
         _refuse_unknown(kind, wanted)
         merged, owners = ssa.apply(shape_of(kind), live, wanted, ssa.Owner(manager, "Apply", "status"))
@@ -165,7 +170,7 @@ class MemoryCluster:
         if (kind, key) not in self._objects and self._base is not None and (kind, key) not in self._hidden:
             below = await self._base.get(kind, key)
             if below is not None:
-                self._objects[kind, key] = copy(below)
+                self._objects[kind, key] = below
         return self._objects.get((kind, key))
 
     async def _existing(self, verb: str, kind: Kind, key: Key) -> Object:
@@ -214,10 +219,10 @@ class MemoryCluster:
 
     def _gone(self, kind: Kind, key: Key) -> None:
         """Take the object out, and then what nobody owns any more."""
-        gone = self._objects.pop((kind, key))
+        last = self._objects.pop((kind, key))
         self._hidden.add((kind, key))
         self._version += 1
-        gone["metadata"]["resourceVersion"] = str(self._version)
+        gone = {**last, "metadata": {**last["metadata"], "resourceVersion": str(self._version)}}
         self._tell("DELETED", kind, gone)
         uid = gone["metadata"].get("uid")
         for (of, other), obj in list(self._objects.items()):
@@ -230,9 +235,8 @@ class MemoryCluster:
         return {obj["metadata"].get("uid", "") for obj in self._objects.values()}
 
     def _tell(self, event: str, kind: Kind, obj: Object) -> None:
-        told = copy(obj)  # one for all: listeners read
         for listener in self._listeners:
-            listener(event, kind, told)
+            listener(event, kind, obj)
 
     def _now(self) -> str:
         seconds = self._clock.now() if self._clock else float(self._version)
@@ -324,8 +328,9 @@ def _completed(kind: Kind, obj: Object) -> Object:
 
 
 def _typed_metadata(obj: Object) -> Object:
-    """Metadata is read into a typed struct, which leaves out what is empty."""
-    return {name: value for name, value in without_nulls(obj["metadata"]).items() if value not in ({}, [])}
+    """Metadata is read into a typed struct, which leaves out what is empty; `_store` adds who owns what."""
+    written = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+    return {name: value for name, value in without_nulls(written).items() if value not in ({}, [])}
 
 
 def merge_patch(target: Any, patch: Any) -> Any:

@@ -7,7 +7,7 @@ A path is a tuple of elements as FieldsV1 writes them: `f:name` a field, `k:{"ty
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
 
 from stackwright.runtime.memory.shape import Shape
@@ -15,6 +15,7 @@ from stackwright.runtime.memory.shape import Shape
 Path = tuple[str, ...]
 Paths = frozenset[Path]
 MISSING: Any = object()
+_IDENTITY = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def element(shape: Shape, item: Any) -> str:
@@ -23,26 +24,30 @@ def element(shape: Shape, item: Any) -> str:
         return "v:" + json.dumps(item)
     keys = ("containerPort" if key == "port" and key not in item else key for key in shape.keys)
     identity = {key: item.get(key, "TCP" if key == "protocol" else None) for key in keys}
-    return "k:" + json.dumps(identity, sort_keys=True, separators=(",", ":"))
+    return "k:" + _IDENTITY(identity)
 
 
-def paths_of(shape: Shape, value: Any, at: Path = ()) -> Paths:
+def paths_of(shape: Shape, value: Any) -> Paths:
     """What an applier of this value owns: leaves, empty maps, items, and keys that no schema declares."""
+    found: set[Path] = set()
+    _collect(shape, value, (), found)
+    return frozenset(found)
+
+
+def _collect(shape: Shape, value: Any, at: Path, found: set[Path]) -> None:
     if isinstance(value, dict) and not shape.atomic:
-        found: set[Path] = set()
         for name, child in value.items():
             path = (*at, f"f:{name}")
-            found |= paths_of(shape.field(name), child, path)
+            _collect(shape.field(name), child, path, found)
             if child == {} or not shape.declares(name):
                 found.add(path)
-        return frozenset(found)
-    if isinstance(value, list) and shape.keys is not None:
-        found = set()
+    elif isinstance(value, list) and shape.keys is not None:
         for item in value:
             path = (*at, element(shape, item))
-            found |= {path} | paths_of(shape.item(), item, path)
-        return frozenset(found)
-    return frozenset({at})
+            found.add(path)
+            _collect(shape.item(), item, path, found)
+    else:
+        found.add(at)
 
 
 def with_parents(shape: Shape, paths: Iterable[Path]) -> Paths:
@@ -57,25 +62,32 @@ def with_parents(shape: Shape, paths: Iterable[Path]) -> Paths:
     return frozenset(found)
 
 
-def shape_at(shape: Shape, path: Path) -> Shape:
-    for step in path:
-        shape = shape.step(step)
-    return shape
+def changed(shape: Shape, before: Any, after: Any, at: Path = ()) -> Iterator[Path]:
+    """Where two values differ: leaves and atomic maps, and the top of what is in one of them only.
+
+    A container is none of these while it exists, and a map that becomes null does exist.
+    """
+    if before == after:
+        return
+    if isinstance(before, dict) and isinstance(after, dict | None) and not shape.atomic:
+        below = after or {}
+        for name in before.keys() | below.keys():
+            here = (*at, f"f:{name}")
+            yield from changed(shape.field(name), before.get(name, MISSING), below.get(name, MISSING), here)
+    elif isinstance(before, list) and isinstance(after, list) and shape.keys is not None:
+        was, now = ({element(shape, item): item for item in items} for items in (before, after))
+        for key in was.keys() | now.keys():
+            yield from changed(shape.item(), was.get(key, MISSING), now.get(key, MISSING), (*at, key))
+    else:
+        yield at
 
 
-def value_at(shape: Shape, value: Any, path: Path) -> Any:
-    """The value at a path, or MISSING."""
-    for step in path:
-        if step.startswith("f:"):
-            value = value.get(step[2:], MISSING) if isinstance(value, dict) else MISSING
-        elif isinstance(value, list):
-            value = next((item for item in value if element(shape, item) == step), MISSING)
-        else:
-            return MISSING
-        if value is MISSING:
-            return MISSING
-        shape = shape.step(step)
-    return value
+def lost(paths: Paths, changes: Collection[Path]) -> Paths:
+    """Those of the paths at which, or above which, something changed."""
+    tops = {path[0] for path in changes}
+    return frozenset(
+        path for path in paths if path[0] in tops and any(path[:end] in changes for end in range(1, len(path) + 1))
+    )
 
 
 def without(shape: Shape, value: Any, paths: Paths) -> Any:
@@ -128,13 +140,15 @@ def fields_v1(paths: Paths) -> dict[str, Any]:
     return shown(_tree(paths))
 
 
-def from_fields_v1(node: Mapping[str, Any], at: Path = ()) -> Paths:
-    found: set[Path] = set()
+def from_fields_v1(node: Mapping[str, Any]) -> Paths:
+    return frozenset(_members(node, ()))
+
+
+def _members(node: Mapping[str, Any], at: Path) -> Iterator[Path]:
     for step, below in node.items():
         if step == ".":
-            found.add(at)
+            yield at
         elif not below:
-            found.add((*at, step))
+            yield (*at, step)
         else:
-            found |= from_fields_v1(below, (*at, step))
-    return frozenset(found)
+            yield from _members(below, (*at, step))

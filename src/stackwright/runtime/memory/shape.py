@@ -145,7 +145,9 @@ def with_defaults(schema: Mapping[str, Any], value: Any) -> Any:
 
 def gaps(shape: Shape, value: Any, path: str = "") -> list[str]:
     """What is null or absent where the schema wants a value; in free-form fields a null is a value."""
-    schema = shape.schema or {}
+    schema = shape.schema
+    if not schema:
+        return []
     if value is None:
         return [f"{path} must not be null"] if schema.get("type") else []
     if isinstance(value, list):
