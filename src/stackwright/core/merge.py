@@ -67,7 +67,7 @@ def _merge_lists(below: list[Any], above: Iterable[Any]) -> list[Any]:
 def _clean(value: Any) -> Any:
     """A value with nothing below it: removals have nothing to remove and must not reach a chart."""
     if isinstance(value, Mapping):
-        return _merge_dicts({}, value, "")
+        return {key: _clean(child) for key, child in value.items() if child is not None}
     if isinstance(value, list):
         return _merge_lists([], value)
     return value

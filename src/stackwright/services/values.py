@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from stackwright.core.merge import MergeConflict, merge
@@ -12,14 +13,17 @@ from stackwright.services.declaration import Chart, Context, Service
 
 def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str, Any]:
     """Without what only a Secret may hold. Raises ValueError with the level that is to blame."""
-    values = merge(chart.values(context))
+    layers: list[Mapping[str, Any]] = [chart.values(context)]
     if context.spec.size == "single":
         # Reservations are for machines that others share. A whole cloud on one small machine would not fit into them.
-        values = merge(values, {"pod": {"requests": {"cpu": "10m"}}})
+        layers.append({"pod": {"requests": {"cpu": "10m"}}})
     if context.settings.network_policies and (rules := policies(context, chart.name)):
-        values = merge(values, {"network": {"policies": rules}})
+        layers.append({"network": {"policies": rules}})
+    values = merge(*layers)
     for override in context.spec.overrides:
-        clean, _ = cut(override.values.get(chart.name, {}), declared.conf_files.get(chart.name))
+        if not (above := override.values.get(chart.name)):
+            continue
+        clean, _ = cut(above, declared.conf_files.get(chart.name))
         try:
             values = merge(values, clean)
         except MergeConflict as conflict:

@@ -6,6 +6,8 @@ so that `~item` in one level removes from the level below and not from the one a
 
 from __future__ import annotations
 
+import functools
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -122,15 +124,22 @@ def settings(spec: OpenStackDeploymentSpec, declared: Service) -> dict[str, Any]
 
 def service_images(wanted: Wanted, thing: Object, images: Mapping[str, str]) -> set[str]:
     """All images that the pods of a service object will need; none when its values cannot be built, which it says."""
-    spec = ServiceSpec.model_validate(thing["spec"])
-    namespace = thing["metadata"]["namespace"]
+    text = json.dumps(thing["spec"], sort_keys=True)
+    return set(_images(wanted.declared.service, wanted.name, thing["metadata"]["namespace"], text, (*images.items(),)))
+
+
+@functools.lru_cache(maxsize=256)
+def _images(
+    service: str, name: str, namespace: str, text: str, images: tuple[tuple[str, str], ...]
+) -> frozenset[str]:
+    """Remembered by the text of the spec: a cloud is looked at far more often than it changes."""
+    declared, spec = BY_SERVICE[service], ServiceSpec.model_validate(json.loads(text))
     try:
-        parsed = wanted.declared.settings.model_validate(spec.settings)
-        context = Context(wanted.name, namespace, spec, images, parsed)
-        charts = [merged_values(wanted.declared, context, c) for c in wanted.declared.charts if c.wanted(context)]
+        context = Context(name, namespace, spec, dict(images), declared.settings.model_validate(spec.settings))
+        charts = [merged_values(declared, context, chart) for chart in declared.charts if chart.wanted(context)]
     except ValueError:
-        return set()
-    return set().union(*(images_of(values) for values in charts))
+        return frozenset()
+    return frozenset().union(*(images_of(values) for values in charts))
 
 
 def _cadf(spec: OpenStackDeploymentSpec) -> str:
