@@ -6,6 +6,7 @@ A path is a tuple of elements as FieldsV1 writes them: `f:name` a field, `k:{"ty
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Any
@@ -131,7 +132,8 @@ def _tree(paths: Iterable[Path]) -> dict[str, Any]:
     return root
 
 
-def fields_v1(paths: Paths) -> dict[str, Any]:
+@functools.lru_cache(maxsize=1024)
+def fields_v1(paths: Paths) -> Mapping[str, Any]:
     """As managedFields shows it: a leaf is {}, a member with something below it has a "."."""
 
     def shown(node: dict[str, Any]) -> dict[str, Any]:

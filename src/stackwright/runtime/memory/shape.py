@@ -34,9 +34,9 @@ _LISTS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Shape:
-    """One node. `keys` is None unless the node is a list of which the items have an identity.
+    """One node; there is one Shape of each. `keys` is None unless the node is a list of which the items have an identity.
 
     children   declared fields, or None when any name may be used
     atomic     a map that is owned and replaced as a whole
@@ -50,6 +50,7 @@ class Shape:
     keys: tuple[str, ...] | None = None
     schema: Mapping[str, Any] | None = None
 
+    @functools.cache  # noqa: B019 - shapes live as long as the schemas, which is for ever
     def field(self, name: str) -> Shape:
         if self.builtin:
             return _builtin(name)
@@ -143,19 +144,19 @@ def with_defaults(schema: Mapping[str, Any], value: Any) -> Any:
     return out
 
 
-def gaps(shape: Shape, value: Any, path: str = "") -> list[str]:
+def gaps(shape: Shape, value: Any) -> list[str]:
     """What is null or absent where the schema wants a value; in free-form fields a null is a value."""
     schema = shape.schema
     if not schema:
         return []
     if value is None:
-        return [f"{path} must not be null"] if schema.get("type") else []
+        return [" must not be null"] if schema.get("type") else []
     if isinstance(value, list):
-        return [p for i, item in enumerate(value) for p in gaps(shape.item(), item, f"{path}[{i}]")]
+        return [f"[{index}]{gap}" for index, item in enumerate(value) for gap in gaps(shape.item(), item)]
     if not isinstance(value, dict):
         return []
-    found = [f"{path}.{name} is required" for name in schema.get("required") or () if name not in value]
-    return found + [p for name, child in value.items() for p in gaps(shape.field(name), child, f"{path}.{name}")]
+    found = [f".{name} is required" for name in schema.get("required") or () if name not in value]
+    return found + [f".{name}{gap}" for name, child in value.items() for gap in gaps(shape.field(name), child)]
 
 
 def without_nulls(value: Any) -> Any:
@@ -165,19 +166,19 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(v) for v in value] if isinstance(value, list) else value
 
 
-def unknown_fields(shape: Shape, value: Any, path: str = "") -> list[str]:
+def unknown_fields(shape: Shape, value: Any) -> list[str]:
     """Paths of fields that the schema does not have; the API refuses them under strict validation."""
     if shape.builtin or shape.schema is None:
         return []
     if isinstance(value, list):
-        return [p for i, item in enumerate(value) for p in unknown_fields(shape.item(), item, f"{path}[{i}]")]
+        return [f"[{i}]{path}" for i, item in enumerate(value) for path in unknown_fields(shape.item(), item)]
     if not isinstance(value, dict):
         return []
     found = []
     closed = shape.children is not None and not shape.free
     for name, child in value.items():
         if closed and not shape.declares(name):
-            found.append(f"{path}.{name}")
+            found.append(f".{name}")
         else:
-            found += unknown_fields(shape.field(name), child, f"{path}.{name}")
+            found += [f".{name}{path}" for path in unknown_fields(shape.field(name), child)]
     return found
