@@ -45,9 +45,13 @@ def find_helm() -> str:
     return found
 
 
+# A helm lives for a tenth of a second: to collect its garbage costs a fifth of that and gains nothing.
+BRIEF = {**os.environ, "GOGC": "off"}
+
+
 @functools.cache
 def helm(*args: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([find_helm(), *args], capture_output=True, text=True, timeout=60)
+    return subprocess.run([find_helm(), *args], capture_output=True, text=True, timeout=60, env=BRIEF)
 
 
 def render(case: Path) -> str:
@@ -85,8 +89,10 @@ def test_every_chart_has_a_golden_case(chart: Path) -> None:
 
 @each_chart
 def test_lint(chart: Path) -> None:
-    done = helm("lint", "--strict", "--quiet", str(chart))
-    assert done.returncode == 0, done.stdout + done.stderr
+    every = helm("lint", "--strict", "--quiet", *map(str, CHARTS))  # one start for all while none is wrong
+    if every.returncode != 0:
+        done = helm("lint", "--strict", "--quiet", str(chart))
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 @each_chart

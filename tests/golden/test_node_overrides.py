@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
-from test_charts import ROOT, find_helm
+from test_charts import BRIEF, ROOT, find_helm
 
 AGENT = """\
 {{- define "probe.agent" -}}
@@ -62,7 +62,7 @@ def render(chart: Path, labels: dict | None = None):
     values = json.dumps({"overrides": {"agent": {"labels": labels or {}}}})
     done = subprocess.run(
         [find_helm(), "template", "probe", str(chart), "--values=-"],
-        input=values, capture_output=True, text=True, timeout=60,
+        input=values, capture_output=True, text=True, timeout=60, env=BRIEF,
     )  # fmt: skip
     assert done.returncode == 0, done.stderr
     found = [obj for obj in yaml.load_all(done.stdout, yaml.CSafeLoader) if obj]

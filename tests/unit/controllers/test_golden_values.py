@@ -52,7 +52,7 @@ def node(name, address, *labels):
 
 
 def text(values):
-    return yaml.safe_dump(values, sort_keys=True, width=120, allow_unicode=True)
+    return yaml.dump(values, Dumper=yaml.CSafeDumper, sort_keys=True, width=120, allow_unicode=True)
 
 
 @pytest.mark.parametrize("size", SIZES)
