@@ -129,9 +129,7 @@ def service_images(wanted: Wanted, thing: Object, images: Mapping[str, str]) -> 
 
 
 @functools.lru_cache(maxsize=256)
-def _images(
-    service: str, name: str, namespace: str, text: str, images: tuple[tuple[str, str], ...]
-) -> frozenset[str]:
+def _images(service: str, name: str, namespace: str, text: str, images: tuple[tuple[str, str], ...]) -> frozenset[str]:
     """Remembered by the text of the spec: a cloud is looked at far more often than it changes."""
     declared, spec = BY_SERVICE[service], ServiceSpec.model_validate(json.loads(text))
     try:

@@ -21,7 +21,7 @@ from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.core.conditions import Condition, blocked, done, find, is_ready, summary, waiting, why_not_ready
 from stackwright.core.fernet import ROTATED
 from stackwright.core.objects import DIGEST, EXPIRES, annotation, belongs, ensure, is_deleting, key_of
-from stackwright.core.plan import Action, Delete, Plan, RotateKeys
+from stackwright.core.plan import Action, Delete, Object, Plan, RotateKeys
 from stackwright.services.declaration import Context
 
 RELEASE = "Release"
@@ -38,13 +38,13 @@ def decide(seen: Observed) -> Plan:
     secrets, turn = _secrets(seen, seen.context)
     issued, certificates, renewal = _certificates(seen, seen.context)
     turn = min((t for t in (turn, renewal) if t is not None), default=None)
-    copies, settings = _settings(seen, seen.context)
+    copies, settings, desired = _settings(seen, seen.context)
     contracts, stages, gates = _contracts(seen, seen.context)
     actions = [*secrets, *issued, *copies, *contracts]
     before = [_placement(seen), settings, *certificates]
     stages = [*before, *stages]
-    if all(stage.status for stage in (*before, *gates)):
-        release, condition = _release(seen, seen.context)
+    if desired and all(stage.status for stage in (*before, *gates)):
+        release, condition = _release(seen, desired)
         actions += release
     else:
         condition = waiting(RELEASE, "Waiting for the stages before it")
@@ -121,8 +121,8 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
     return [], [done("Certificates")], min(left)
 
 
-def _settings(seen: Observed, context: Context) -> tuple[list[Action], Condition]:
-    """The Secrets that overrides name, and whether the values can be built."""
+def _settings(seen: Observed, context: Context) -> tuple[list[Action], Condition, Object | None]:
+    """The Secrets that overrides name, whether the values can be built, and the HelmBundle of them if all is there."""
     actions: list[Action] = []
     missing = []
     for chart in seen.sensitive:
@@ -137,14 +137,14 @@ def _settings(seen: Observed, context: Context) -> tuple[list[Action], Condition
             actions.append(copy)
     if missing:
         text = f"Waiting for {', '.join(sorted(set(missing)))}, named by value_from in {_sources(seen)}; create it"
-        return [], Condition("Settings", False, "BlockedMissingSecret", text)
+        return [], Condition("Settings", False, "BlockedMissingSecret", text), None
     try:
-        bundle(seen, context)
+        desired = bundle(seen, context)
     except ValueError as error:
-        return [], blocked("Settings", "InvalidValues", str(error))
+        return [], blocked("Settings", "InvalidValues", str(error)), None
     if actions:
-        return actions, waiting("Settings", "Sensitive options are being copied", "Applying")
-    return [], done("Settings")
+        return actions, waiting("Settings", "Sensitive options are being copied", "Applying"), None
+    return [], done("Settings"), desired
 
 
 def _sources(seen: Observed) -> str:
@@ -182,10 +182,9 @@ def _contracts(seen: Observed, context: Context) -> tuple[list[Action], list[Con
     return actions, list(stages.values()), gates
 
 
-def _release(seen: Observed, context: Context) -> tuple[list[Action], Condition]:
-    desired = bundle(seen, context)
+def _release(seen: Observed, desired: Object) -> tuple[list[Action], Condition]:
     needed = ensure(HelmBundle.KIND, desired, seen.bundle)
-    name = f"HelmBundle {context.namespace}/{desired['metadata']['name']}"
+    name = f"HelmBundle {'/'.join(key_of(desired))}"
     if needed:
         return list(needed), waiting(RELEASE, f"{name} is being brought up to date", "Applying")
     if is_deleting(seen.bundle):
