@@ -1,5 +1,6 @@
 """The whole core cloud: all services from nothing to Ready, what it costs, and how one of them comes and goes."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -38,6 +39,16 @@ async def test_all_services_become_ready_and_every_level_says_so():
     assert ready == total
     types = [entry["type"] for entry in status["conditions"]]
     assert {"Images", "NovaRabbitmq", "NeutronRabbitmq", "Nova", "Neutron", "Ingress"} <= set(types)
+
+
+async def test_nobody_writes_into_what_a_watch_told_of():
+    """The API server in memory, its listeners and its copies share the objects."""
+    world, told = await ready_world(whole=True), []
+    world.cluster.subscribe(lambda event, kind, obj: told.append((obj, json.dumps(obj))))
+    world.cloud(whole=True, features={"services": ["~dashboard"]}, region_name="Elsewhere")
+    await world.settle()
+    assert len(told) > 100
+    assert [obj["metadata"]["name"] for obj, text in told if json.dumps(obj) != text] == []
 
 
 async def test_a_second_look_at_the_whole_cloud_writes_nothing():

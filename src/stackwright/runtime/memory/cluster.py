@@ -77,7 +77,7 @@ class MemoryCluster:
     def peek(self, kind: Kind, key: Key) -> Object | None:
         """As get, at once, uncounted, and only of what is here."""
         found = self._objects.get((kind, _key(kind, key)))
-        return None if found is None else copy(found)
+        return None if found is None else _given(found)
 
     def all(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> Objects:
         """As list, at once, uncounted, and only of what is here."""
@@ -89,7 +89,7 @@ class MemoryCluster:
             and (not namespace or not kind.namespaced or key[0] == namespace)
             and wanted <= (obj["metadata"].get("labels") or {}).items()
         ]
-        return [copy(obj) for _, obj in sorted(found, key=lambda entry: entry[0])]
+        return [_given(obj) for _, obj in sorted(found, key=lambda entry: entry[0])]
 
     def subscribe(self, listener: Listener) -> None:
         """Call back for each change, as a watch does: ADDED, MODIFIED or DELETED, the kind and the object."""
@@ -186,7 +186,7 @@ class MemoryCluster:
         new["metadata"] = {**new["metadata"], **_server_fields(live)}
         _refuse_new_finalizers(before, new)
         if live is not None and _content(before) == _content(new) and ssa.owners_of(before) == owners:
-            return copy(live)
+            return _given(live)
         meta = new["metadata"]
         if live is None:
             self._uids += 1
@@ -199,7 +199,7 @@ class MemoryCluster:
         self._put(kind, key, new, "ADDED" if live is None else "MODIFIED")
         if meta.get("deletionTimestamp") and not meta.get("finalizers"):
             self._gone(kind, key)
-        return copy(new)
+        return _given(new)
 
     def _put(self, kind: Kind, key: Key, new: Object, event: str) -> None:
         self._version += 1
@@ -349,6 +349,15 @@ def merge_patch(target: Any, patch: Any) -> Any:
 def copy(value: T) -> T:
     """A deep copy of JSON; several times faster than copy.deepcopy."""
     return cast("T", _copy(value))
+
+
+def _given(obj: Object) -> Object:
+    """A copy for a reader. Who owns which field is half of an object and not for him to write: it is not copied."""
+    kept = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
+    given = copy({**obj, "metadata": kept})
+    if owners := obj["metadata"].get("managedFields"):
+        given["metadata"]["managedFields"] = owners
+    return given
 
 
 def _copy(value: Any) -> Any:

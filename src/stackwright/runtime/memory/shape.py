@@ -36,7 +36,7 @@ _LISTS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """One node; there is one Shape of each. `keys` is None unless the node is a list of which the items have an identity.
+    """One node, and the only Shape of it. `keys` is None unless the node is a list whose items have an identity.
 
     children   declared fields, or None when any name may be used
     atomic     a map that is owned and replaced as a whole
