@@ -76,6 +76,8 @@ def belongs(obj: Object | None, uid: str) -> bool:
 
 def covers(current: Any, desired: Any) -> bool:
     """Whether every wanted field has the wanted value; fields that only the cluster has do not count."""
+    if current == desired:  # as it is most times
+        return True
     if isinstance(desired, Mapping):
         return isinstance(current, Mapping) and all(covers(current.get(k), v) for k, v in desired.items())
     if isinstance(desired, list):
@@ -84,7 +86,7 @@ def covers(current: Any, desired: Any) -> bool:
             and len(current) == len(desired)
             and all(covers(a, b) for a, b in zip(current, desired, strict=True))
         )
-    return bool(current == desired)
+    return False
 
 
 def annotation(obj: Object | None, name: str) -> str:
