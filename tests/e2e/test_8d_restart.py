@@ -12,6 +12,7 @@ from pinger import Pinger
 from vms import Vms
 
 from stackwright.local import cgroups
+from stackwright.smoke.icmp import ping
 
 SWITCH = "openvswitch"
 SWITCH_LIMIT = 30
@@ -76,3 +77,15 @@ def test_after_that_the_cloud_still_does_all_it_did(full_cloud: FullCloud, vms: 
     uuid = vms.ssh(vms.demo, "wget -q -O - http://169.254.169.254/openstack/latest/meta_data.json")
     assert vms.demo.id in uuid
     full_cloud.stackwright("smoke", "--checks", "ssh", limit=900)
+
+
+def test_a_tap_that_went_down_comes_up_again(full_cloud: FullCloud, vms: Vms) -> None:
+    """As it does when vswitchd and libvirt write its flags at the same time."""
+    port = next(vms.sdk.network.ports(device_id=vms.demo.id))
+    node = vms.server(vms.demo).compute_host
+    pods = full_cloud.pods("-l", f"application={SWITCH}").values()
+    switch = next(pod["metadata"]["name"] for pod in pods if pod["spec"]["nodeName"] == node)
+    words = ("exec", "-n", full_cloud.namespace, switch, "-c", "vswitchd", "--")
+    full_cloud.kubectl(*words, "ip", "link", "set", "dev", f"tap{port.id[:11]}", "down")
+    assert not ping(vms.demo.floating)
+    eventually(lambda: ping(vms.demo.floating), limit=20)
