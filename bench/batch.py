@@ -68,7 +68,8 @@ def watch(made: Ground, count: int, start: float) -> Batch:
             if server.status == "ACTIVE":
                 batch.active.setdefault(server.id, now)
             elif server.status == "ERROR":
-                batch.faults[server.id] = str((server.fault or {}).get("message") or "no reason given")
+                fault = made.client.compute.get_server(server.id).fault or {}  # lists do not tell it
+                batch.faults[server.id] = str(fault.get("message") or "no reason given")
         if len(batch.active) >= told + 5:
             told = len(batch.active)
             say(f"{told} of {count} ACTIVE after {now:.0f} s")

@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import pytest
 
+from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.cli.cluster import CliError
 from stackwright.cli.wait import Goal, Patience, follow
@@ -76,5 +77,15 @@ async def test_until_it_is_gone() -> None:
 
 
 async def test_nothing_to_wait_for() -> None:
-    with pytest.raises(CliError, match="There is no OpenStackDeployment in namespace openstack"):
+    with pytest.raises(CliError, match="There is no cloud in namespace openstack"):
         await follow(MemoryCluster(), "openstack", None, QUICK)
+
+
+async def test_a_control_plane_is_waited_for_as_well() -> None:
+    cluster = MemoryCluster()
+    ready = cloud("True", "Ready")["status"]
+    spec = {"secret": "osp-secret", "storageClass": ""}
+    cluster.put(OpenStackControlPlane.KIND, {**cloud(), "spec": spec, "status": ready})
+    told = Told(cluster)
+    await follow(cluster, "openstack", "cloud", QUICK, told)
+    assert told == ["0s ✓ OpenStackControlPlane openstack/cloud: is ready"]

@@ -69,7 +69,7 @@ def test_every_page_can_be_reached() -> None:
 def reasons() -> set[str]:
     """All reasons that stand in the code as texts."""
     found = set()
-    folders = (ROOT / "src/stackwright" / name for name in ("controllers", "core", "runtime"))
+    folders = (ROOT / "src/stackwright" / name for name in ("controllers", "core", "runtime", "services"))
     for path in (file for folder in folders for file in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id not in REASON:

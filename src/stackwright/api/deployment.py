@@ -39,7 +39,9 @@ class Common(Model):
     """Values that cross services; they win over built ones and lose to `services`."""
 
     charts: Charts = Field(default_factory=Charts, description="Values for all charts, first of the three.")
-    infra: Charts = Field(default_factory=Charts, description="Values for database, messaging, memcached charts.")
+    infra: Charts = Field(
+        default_factory=Charts, description="Values for the charts of database, messaging, memcached, ingress."
+    )
     openstack: Charts = Field(default_factory=Charts, description="Values for the OpenStack charts.")
 
 

@@ -80,9 +80,9 @@ async def _one(cluster: Cluster, manifest: Manifest) -> None:
 
 
 async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float) -> None:
-    from stackwright.cli.wait import Patience, follow
+    from stackwright.cli.wait import CLOUDS, Patience, follow
 
     for manifest in manifests:
-        if manifest.kind.kind == "OpenStackDeployment":
+        if manifest.kind.kind in CLOUDS:
             meta = manifest.obj["metadata"]
             await follow(cluster, meta["namespace"], meta["name"], Patience(timeout=timeout))

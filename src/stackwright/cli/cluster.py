@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Collection, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
@@ -119,17 +119,19 @@ def _explained(text: str) -> str:
     return text
 
 
-async def the_cloud(reader: Reader, namespace: str, name: str | None) -> Object | None:
-    """The OpenStackDeployment of that name, or the one there is. Raises CliError when the name does not fit."""
-    from stackwright.api.deployment import OpenStackDeployment
+async def the_cloud(
+    reader: Reader, namespace: str, name: str | None, kinds: Collection[str] = ("OpenStackDeployment",)
+) -> Object | None:
+    """The cloud of that name, with its kind, or the first by name. Raises CliError when the name does not fit."""
+    from stackwright.api.registry import kind_of
 
-    clouds = await reader.list(OpenStackDeployment.KIND, namespace)
+    clouds = [{**cloud, "kind": kind} for kind in kinds for cloud in await reader.list(kind_of(kind), namespace)]
     names = sorted(cloud["metadata"]["name"] for cloud in clouds)
     if name is None:
         return min(clouds, key=lambda cloud: str(cloud["metadata"]["name"]), default=None)
     found = next((cloud for cloud in clouds if cloud["metadata"]["name"] == name), None)
     if found is None and names:
-        raise CliError(f"There is no OpenStackDeployment {namespace}/{name}; there is {', '.join(names)}")
+        raise CliError(f"There is no {' or '.join(kinds)} {namespace}/{name}; there is {', '.join(names)}")
     return found
 
 

@@ -24,7 +24,8 @@ def doctor(
 
     Exit code 1 when there is a problem.
 
-    Examples:
+    For example:
+
       stackwright doctor
 
       stackwright doctor -o json

@@ -16,7 +16,8 @@ def down(
     No process, mount, network namespace, link, route, cgroup, or firewall rule of the cluster remains; `stackwright up`
     starts it again with its data.
 
-    Examples:
+    For example:
+
       stackwright down
 
       stackwright down --purge

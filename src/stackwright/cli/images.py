@@ -15,6 +15,7 @@ RESUME = "What is built stays built; the same command goes on from there."
 app = typer.Typer(
     help="Build, list, and load container images.",
     no_args_is_help=True,
+    add_completion=False,
     rich_markup_mode=None,
     context_settings={"help_option_names": ["-h", "--help"]},
 )

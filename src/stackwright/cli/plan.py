@@ -81,7 +81,7 @@ def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[st
     total = summary(found)
     text = [*told, "", total] if total else ["No changes."]
     if any(entry.does == DELETE and entry.verb == "helm" for entry in found):
-        text.append("Volumes and the data in them are kept; generated passwords go with their Secrets.")
+        text.append("Their volumes go with all data, unless the storage class retains them; so do generated passwords.")
     if stuck:
         text += ["", "It would not get ready:", *(f"  {name}: {message}" for name, message in sorted(stuck.items()))]
     return text

@@ -33,7 +33,7 @@ class Question:
 
 
 def status(
-    name: Annotated[str | None, typer.Argument(help="OpenStackDeployment; all if not given.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The cloud; all if not given.")] = None,
     namespace: NamespaceOption = NAMESPACE,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on showing it as it changes; Ctrl-C ends.")] = False,
     output: FormatOption = Format.TABLE,
@@ -139,7 +139,7 @@ async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool)
     )
     found = trees(world, question.name)
     if question.name and not found:
-        raise CliError(f"There is no OpenStackDeployment {question.namespace}/{question.name}")
+        raise CliError(f"There is no cloud {question.namespace}/{question.name}")
     operator = workload(World(world.now, {POD: pods}), deployments[0]) if deployments else None
     return Answer(found, operator, None, _hint(question.namespace, found, operator), told)
 
@@ -147,9 +147,7 @@ async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool)
 def _hint(namespace: str, found: list[Node], operator: Node | None) -> str:
     hints = []
     if not found:
-        hints.append(
-            f"There is no OpenStackDeployment in namespace {namespace}; make one: stackwright apply -f cloud.yaml"
-        )
+        hints.append(f"There is no cloud in namespace {namespace}; make one: stackwright apply -f cloud.yaml")
     if operator is None:
         hints.append(f"No operator runs in namespace {OPERATOR_NAMESPACE}; `stackwright up` installs it")
     return "\n".join(hints)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Annotated
 
@@ -22,7 +23,7 @@ def up(
     vm: Annotated[bool, typer.Option(help="Boot a virtual machine in the cloud, and log in to it.")] = True,
     kubeconfig: Annotated[
         Path | None,
-        typer.Option(envvar="KUBECONFIG", dir_okay=False, help="Use this cluster, not a local one."),
+        typer.Option(dir_okay=False, help="Use this cluster, not a local one; $KUBECONFIG is not looked at."),
     ] = None,
     images: Annotated[
         str, typer.Option(metavar="REGISTRY/PREFIX", help="Where published images are; needed with --kubeconfig.")
@@ -34,7 +35,8 @@ def up(
 
     A second call changes nothing and ends in a second or two.
 
-    Examples:
+    For example:
+
       stackwright up
 
       stackwright up --nodes 3 --no-cloud
@@ -61,7 +63,7 @@ def up(
         raise typer.BadParameter("a cluster given by --kubeconfig needs published images", param_hint="--images")
     count = nodes or remembered_nodes(cluster)
     context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig)
-    with explained(INTERRUPTED), exclusive(cluster):
+    with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
         bringup.up(context, progress())
     if context.token:
         typer.echo(f"\n$ stackwright shell -- openstack token issue\n{context.token}")

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stackwright.core.ports import Reader
 
 EVERY = 1.0
+CLOUDS = ("OpenStackDeployment", "OpenStackControlPlane")
 
 
 class Goal(StrEnum):
@@ -34,7 +35,7 @@ class Patience:
 
 
 def wait(
-    name: Annotated[str | None, typer.Argument(help="OpenStackDeployment; the only one if not given.")] = None,
+    name: Annotated[str | None, typer.Argument(help="The cloud; the first by name if not given.")] = None,
     namespace: NamespaceOption = NAMESPACE,
     goal: Annotated[Goal, typer.Option("--for", help="What to wait for.")] = Goal.READY,
     timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
@@ -69,10 +70,10 @@ async def follow(
     from stackwright.cli.cluster import CliError, the_cloud
 
     started, told = time.monotonic(), ""
-    cloud = await the_cloud(reader, namespace, name)
+    cloud = await the_cloud(reader, namespace, name, CLOUDS)
     if cloud is None and patience.goal is Goal.READY:
-        raise CliError(f"There is no OpenStackDeployment {name or ''} in namespace {namespace}".replace("  ", " "))
-    title = f"OpenStackDeployment {namespace}/{cloud['metadata']['name']}" if cloud else "OpenStackDeployment"
+        raise CliError(f"There is no cloud {name or ''} in namespace {namespace}".replace("  ", " "))
+    title = f"{cloud['kind']} {namespace}/{cloud['metadata']['name']}" if cloud else "The cloud"
     uid = cloud["metadata"].get("uid") if cloud else None
     while True:
         elapsed = time.monotonic() - started
@@ -92,13 +93,14 @@ async def follow(
 
 
 async def _again(reader: Reader, namespace: str, cloud: Object | None) -> Object | None:
-    from stackwright.api.deployment import OpenStackDeployment
+    from stackwright.api.registry import kind_of
     from stackwright.core.ports import NotYet
 
     if cloud is None:
         return None
     try:
-        return await reader.get(OpenStackDeployment.KIND, (namespace, cloud["metadata"]["name"]))
+        found = await reader.get(kind_of(cloud["kind"]), (namespace, cloud["metadata"]["name"]))
+        return {**found, "kind": cloud["kind"]} if found else None
     except NotYet:  # the API server may be away for a while; the time-out decides
         return cloud
 

@@ -54,7 +54,7 @@ Phase = Callable[[str], AbstractContextManager[Report]]
 def steps(ctx: Context) -> tuple[ModuleType, ...]:
     """Somebody else's cluster has a machine, and volumes, of its own."""
     if ctx.kubeconfig:
-        return (operator, cloud, token)
+        return (tools, operator, cloud, token)
     if ctx.bare:
         return MACHINE
     return STEPS if ctx.cloud and ctx.vm else tuple(step for step in STEPS if step is not demo)

@@ -12,8 +12,8 @@ from stackwright.local import cgroups, config, network, node_config, supervisor,
 from stackwright.local.config import LocalCluster
 
 MIN_CORES = 2
-MIN_MEMORY_GIB = 4
-MIN_DISK_GIB = 15
+MIN_MEMORY_GIB = 8
+MIN_DISK_GIB = 20
 MIN_DISK_PREPARED_GIB = 3
 CAP_SYS_RESOURCE = 24
 

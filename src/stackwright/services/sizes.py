@@ -10,7 +10,7 @@ _CORE = (
     "database", "messaging", "memcached", "identity",
     "ingress", "image", "placement", "networking", "compute", "dashboard",
 )  # fmt: skip
-# `compute` is `core` and what the reference adds to it; those services join it here as Stackwright learns them.
+# `compute` is `core` with what large clouds add to it; those services join it here as Stackwright learns them.
 PRESETS: dict[str, tuple[str, ...]] = {"core": _CORE, "compute": _CORE}
 
 

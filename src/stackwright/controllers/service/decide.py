@@ -1,8 +1,8 @@
 """(service object, what it asked for, what it got) → Plan. Pure.
 
-The stages, in order: Placement (nodes with the labels it needs), Settings (overrides
-and the Secrets they name), one per contract (Database, Messaging …), and
-Release. Secrets and contracts are asked for at once; the release waits for them, and each wait names its cause.
+The stages, in order: Placement (nodes with the labels it needs), Settings (overrides and the Secrets they name),
+Certificates, those of the contracts (Database, Messaging …; several may share one), and Release. Secrets and contracts
+are asked for at once; the release waits for them, and each wait names its cause.
 """
 
 from __future__ import annotations
