@@ -32,7 +32,7 @@ class Sizing:
 
 
 SIZES: dict[Size, Sizing] = {
-    "single": Sizing(1, 1, 1, 1, 64, 500, 512, 64),
+    "single": Sizing(1, 1, 1, 2, 64, 500, 512, 64),
     "tiny": Sizing(3, 3, 3, 2, 1024, 2000, 1024, 256),
     "small": Sizing(3, 3, 6, 2, 4096, 4000, 2048, 1024),
     "medium": Sizing(3, 3, 15, 2, 16384, 8000, 8192, 4096),
