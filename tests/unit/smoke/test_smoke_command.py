@@ -91,6 +91,7 @@ def test_json_is_all_there_is_on_standard_output(world: World) -> None:
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_signal_cleans_up(world: World, number: signal.Signals) -> None:
+    signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell's background job begins without it
     world.during = lambda what: os.kill(os.getpid(), number) if what == "ssh" else None
     result = called()
     assert result.exit_code == 130
