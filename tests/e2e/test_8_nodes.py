@@ -136,9 +136,17 @@ def test_a_virtual_machine_outlives_its_pod_and_ends_with_its_node(cloud: Cloud,
 
 
 def test_a_second_up_leaves_pods_alone(cloud: Cloud, nodes: list[Node]) -> None:
+    eventually(lambda: calm(cloud), limit=180)  # after the power cut
     before = started(cloud)
     cloud.stackwright("up", "--nodes", "2", limit=600)
     assert started(cloud) == before
+
+
+def calm(cloud: Cloud) -> bool:
+    """Nothing is started anew for a while."""
+    before = started(cloud)
+    time.sleep(10)
+    return started(cloud) == before
 
 
 def started(cloud: Cloud) -> dict[str, str]:
