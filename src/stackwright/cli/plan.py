@@ -81,7 +81,8 @@ def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[st
     total = summary(found)
     text = [*told, "", total] if total else ["No changes."]
     if any(entry.does == DELETE and entry.verb == "helm" for entry in found):
-        text.append("Their volumes go with all data, unless the storage class retains them; so do generated passwords.")
+        text.append("Databases of services stay while their server does. Volumes of these releases go with their data,")
+        text.append("unless the storage class retains them; generated passwords go with their Secrets.")
     if stuck:
         text += ["", "It would not get ready:", *(f"  {name}: {message}" for name, message in sorted(stuck.items()))]
     return text
