@@ -27,9 +27,9 @@ def latest(database: str) -> str:
     return last
 
 
-def missing(section: str, version: str) -> str:
+def missing(url: str, section: str, version: str) -> str:
     """What is not there yet; empty when all is."""
-    with schema.connect(schema.connection_of(SNIPPETS, section)) as server, server.cursor() as cursor:
+    with schema.connect(url) as server, server.cursor() as cursor:
         if version not in schema.versions(cursor):
             return f"version {version}"
         if section == "api_database" and not cursor.execute("SELECT 1 FROM cell_mappings WHERE name = 'cell1'"):
@@ -38,5 +38,5 @@ def missing(section: str, version: str) -> str:
 
 
 for section, folder in WANTED.items():
-    version = latest(folder)
-    schema.wait(lambda: missing(section, version), f"[{section}]")
+    url, version = schema.connection_of(SNIPPETS, section), latest(folder)
+    schema.wait(lambda: missing(url, section, version), f"[{section}]")

@@ -80,9 +80,10 @@ async def _one(cluster: Cluster, manifest: Manifest) -> None:
 
 
 async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float) -> None:
-    from stackwright.cli.wait import CLOUDS, Patience, follow
+    from stackwright.api.registry import CLOUD_KINDS
+    from stackwright.cli.wait import Patience, follow
 
     for manifest in manifests:
-        if manifest.kind.kind in CLOUDS:
+        if manifest.kind in {each.KIND for each in CLOUD_KINDS}:
             meta = manifest.obj["metadata"]
             await follow(cluster, meta["namespace"], meta["name"], Patience(timeout=timeout))

@@ -17,6 +17,7 @@ import typer
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes import KubernetesCluster
+    from stackwright.api.meta import Resource
     from stackwright.core.plan import Key, Object
     from stackwright.core.ports import Reader
 
@@ -120,18 +121,24 @@ def _explained(text: str) -> str:
 
 
 async def the_cloud(
-    reader: Reader, namespace: str, name: str | None, kinds: Collection[str] = ("OpenStackDeployment",)
+    reader: Reader, namespace: str, name: str | None, kinds: Collection[type[Resource]] | None = None
 ) -> Object | None:
-    """The cloud of that name, with its kind, or the first by name. Raises CliError when the name does not fit."""
-    from stackwright.api.registry import kind_of
+    """The cloud of that name, with its kind, or the first by name; an OpenStackDeployment where no kinds are given.
 
-    clouds = [{**cloud, "kind": kind} for kind in kinds for cloud in await reader.list(kind_of(kind), namespace)]
+    Raises CliError when the name does not fit.
+    """
+    from stackwright.api.deployment import OpenStackDeployment
+
+    asked = [each.KIND for each in kinds or (OpenStackDeployment,)]
+    clouds = [{**cloud, "kind": kind.kind} for kind in asked for cloud in await reader.list(kind, namespace)]
     names = sorted(cloud["metadata"]["name"] for cloud in clouds)
     if name is None:
         return min(clouds, key=lambda cloud: str(cloud["metadata"]["name"]), default=None)
     found = next((cloud for cloud in clouds if cloud["metadata"]["name"] == name), None)
     if found is None and names:
-        raise CliError(f"There is no {' or '.join(kinds)} {namespace}/{name}; there is {', '.join(names)}")
+        raise CliError(
+            f"There is no {' or '.join(each.kind for each in asked)} {namespace}/{name}; there is {', '.join(names)}"
+        )
     return found
 
 

@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from stackwright.core.ports import Reader
 
 EVERY = 1.0
-CLOUDS = ("OpenStackDeployment", "OpenStackControlPlane")
 
 
 class Goal(StrEnum):
@@ -67,10 +66,11 @@ async def follow(
     reader: Reader, namespace: str, name: str | None, patience: Patience, say: Callable[[str], None] = typer.echo
 ) -> None:
     """Return when the goal is reached. Raises CliError with the tree of causes when it is not."""
+    from stackwright.api.registry import CLOUD_KINDS
     from stackwright.cli.cluster import CliError, the_cloud
 
     started, told = time.monotonic(), ""
-    cloud = await the_cloud(reader, namespace, name, CLOUDS)
+    cloud = await the_cloud(reader, namespace, name, CLOUD_KINDS)
     if cloud is None and patience.goal is Goal.READY:
         raise CliError(f"There is no cloud {name or ''} in namespace {namespace}".replace("  ", " "))
     title = f"{cloud['kind']} {namespace}/{cloud['metadata']['name']}" if cloud else "The cloud"

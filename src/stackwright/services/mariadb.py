@@ -24,7 +24,7 @@ def _values(context: Context) -> Values:
         "volume": {"class_name": context.spec.storage_class, "size": "5Gi"},
         "secrets": {"oslo_db": {"root": ROOT_SECRET}},
         "conf": {
-            "database": {"malloc_arenas": 2 if context.spec.size == "single" else None},
+            "database": {"malloc_arenas": size.mariadb_arenas},
             "mariadb": {
                 "mysqld": {
                     "max_connections": size.mariadb_connections,

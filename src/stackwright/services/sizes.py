@@ -27,13 +27,14 @@ class Sizing:
     keystone_workers: int
     mariadb_buffer_pool: int
     mariadb_connections: int
+    mariadb_arenas: int | None  # heaps that threads share; as many as glibc likes if None
     rabbitmq_memory: int
     memcached_memory: int
 
 
 SIZES: dict[Size, Sizing] = {
-    "single": Sizing(1, 1, 1, 2, 64, 500, 512, 64),
-    "tiny": Sizing(3, 3, 3, 2, 1024, 2000, 1024, 256),
-    "small": Sizing(3, 3, 6, 2, 4096, 4000, 2048, 1024),
-    "medium": Sizing(3, 3, 15, 2, 16384, 8000, 8192, 4096),
+    "single": Sizing(1, 1, 1, 2, 64, 500, 2, 512, 64),
+    "tiny": Sizing(3, 3, 3, 2, 1024, 2000, None, 1024, 256),
+    "small": Sizing(3, 3, 6, 2, 4096, 4000, None, 2048, 1024),
+    "medium": Sizing(3, 3, 15, 2, 16384, 8000, None, 8192, 4096),
 }
