@@ -12,7 +12,7 @@ help: ## Show this list
 	@awk -F':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 cloud: $(VENV)/ok ## Start Kubernetes and a cloud on this machine, and show that it works
-	$(BIN)/stackwright up
+	$(BIN)/stackwright up $(if $(CLOUD),--file $(CLOUD))
 
 down: $(VENV)/ok ## Stop the cloud and clean up the machine; data is kept
 	$(BIN)/stackwright down

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 @dataclass(frozen=True)
 class Options:
     """n        how often to measure; None: each bench's own default
-    objects  how many objects, or machines of a batch; None: each bench's own default
+    objects  how many objects, or machines or volumes of a batch; None: each bench's own default
     seconds  how long to look at a cluster at rest
     again    `up`: also measure a second one that has nothing to do; `vm`: once before, to fill the caches
     purge    `up`, `vm`, `cold`: the local cluster and its data may be thrown away

@@ -72,6 +72,7 @@ def ports(cluster: Cluster, kubeconfig: str | None) -> Ports:
     from stackwright.adapters.helm import HelmCli
     from stackwright.adapters.mariadb import MariaDbSql
     from stackwright.adapters.openstack import KeystoneIdentity
+    from stackwright.adapters.openstack_contents import CloudContents
     from stackwright.adapters.rabbitmq import RabbitBroker
 
     return Ports(
@@ -82,6 +83,7 @@ def ports(cluster: Cluster, kubeconfig: str | None) -> Ports:
         identity=KeystoneIdentity(),
         clock=SystemClock(),
         entropy=SystemEntropy(),
+        contents=CloudContents(),
     )
 
 

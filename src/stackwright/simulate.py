@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stackwright.api.kinds import DAEMONSET, JOB, POD, SECRET, WORKLOADS
+from stackwright.api.kinds import CONFIGMAP, DAEMONSET, JOB, POD, SECRET, WORKLOADS
 from stackwright.api.meta import Kind
 from stackwright.api.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
@@ -24,7 +24,7 @@ from stackwright.core.conditions import find
 from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Action, Apply, Key, Object, Plan
-from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
+from stackwright.core.ports import Conflict, Contents, NotYet, Ports, Reader, Refused
 from stackwright.core.settings import Settings
 from stackwright.runtime import x509
 from stackwright.runtime.execute import execute
@@ -32,12 +32,15 @@ from stackwright.runtime.memory import (
     FrozenClock,
     MemoryBroker,
     MemoryCluster,
+    MemoryContents,
     MemoryHelm,
     MemoryIdentity,
     MemorySql,
     SeededEntropy,
+    ceph,
 )
 from stackwright.runtime.report import after_failure, report
+from stackwright.services.ceph import KEYS
 
 # Those whose plans change something outside; the others only tell, or follow pods.
 ROLES = ("osdpl", "helmbundle", "secrets")
@@ -132,19 +135,26 @@ def _blank(kind: Kind, obj: Object | None) -> Object | None:
     notes = {name: "" if "last-applied" in name else text for name, text in notes.items()}
     meta = {**obj["metadata"], **({"annotations": notes} if notes else {})}
     blanks = dict.fromkeys(obj.get("data") or {}, BLANK)
+    if meta["name"] == KEYS:
+        blanks = ceph.blank(blanks)
     if "ca.key" in blanks:  # certificates are issued in a forecast too, by an authority of its own
         made = x509.authority("forecast", time.time())
         blanks |= {name: base64.b64encode(text.encode()).decode() for name, text in made.items()}
     return {**obj, "metadata": meta, "data": blanks}
 
 
-async def simulate(reader: Reader, settings: Settings, request: Request, now: float) -> Forecast:
-    """Apply and delete what is asked, then let the controllers work until nothing changes."""
-    return await _Simulation(Snapshot(reader), settings, request, now).run()
+async def simulate(
+    reader: Reader, settings: Settings, request: Request, now: float, contents: Contents | None = None
+) -> Forecast:
+    """Apply and delete what is asked, then let the controllers work until nothing changes.
+
+    contents  asked what users have in back ends that would go; without it, they count as empty
+    """
+    return await _Simulation(Snapshot(reader), settings, request, now, contents or MemoryContents()).run()
 
 
 class _Simulation:
-    def __init__(self, base: Snapshot, settings: Settings, request: Request, now: float) -> None:
+    def __init__(self, base: Snapshot, settings: Settings, request: Request, now: float, contents: Contents) -> None:
         self.clock = FrozenClock(now)
         self.world = MemoryCluster(base, self.clock)
         self.request = request
@@ -158,6 +168,7 @@ class _Simulation:
             identity=MemoryIdentity(),
             clock=self.clock,
             entropy=SeededEntropy(),
+            contents=contents,
         )
         self.round = 0
         self.about = ""
@@ -226,7 +237,9 @@ class _Simulation:
             await report(controller, plan, current, self.world, self.clock.now())
 
     def _held(self, action: Action) -> None:
-        """The nodes fetch the images that they are told to hold."""
+        """The nodes fetch the images that they are told to hold, and a Ceph of the cloud's own does as it is asked."""
+        if isinstance(action, Apply) and action.kind == CONFIGMAP and action.obj["metadata"].get("ownerReferences"):
+            self.world.put(SECRET, ceph.handed(action.obj))
         if isinstance(action, Apply) and action.kind == DAEMONSET:
             live = self.world.peek(DAEMONSET, key_of(action.obj)) or {}
             pods = {"updatedNumberScheduled": EVERY_NODE, "numberReady": EVERY_NODE}

@@ -9,8 +9,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from full import FullCloud
-from harness import SMALL, Cloud, eventually
+from full import STORAGE, FullCloud
+from harness import SMALL, Cloud
+from storage import Storage
 from vms import Vms
 
 from stackwright.local import state
@@ -56,12 +57,25 @@ def cloud(machine: Cloud) -> Cloud:
 def full_cloud(machine: Cloud) -> FullCloud:
     """What `stackwright up` makes on a machine that has no cloud, its virtual machine included; and what it said."""
     machine.stackwright("up", "--no-cloud", limit=3000)
-    if machine.spec() and not machine.is_full():
-        machine.kubectl("delete", "openstackdeployment", "cloud", "-n", machine.namespace)
-        eventually(lambda: machine.left(machine.namespace) == [], limit=120, pause=1)
+    if machine.spec() and (not machine.is_full() or machine.has("block-storage")):
+        machine.remove()
     said = machine.stackwright("up", limit=3000)
     print(said)
     return FullCloud(said)
+
+
+@pytest.fixture(scope="session")
+def storage_cloud(machine: Cloud) -> FullCloud:
+    """The same with volumes, objects and a small Ceph. One that runs is used as it is."""
+    if not machine.has("block-storage"):
+        machine.stackwright("up", "--no-cloud", limit=3000)
+    if not machine.has("block-storage"):
+        if machine.spec():
+            machine.remove()
+        print(machine.stackwright("up", "--file", STORAGE, limit=3000))
+    made = FullCloud("", STORAGE)
+    made.wait_ready(limit=900)
+    return made
 
 
 @pytest.fixture(scope="session")
@@ -69,3 +83,11 @@ def vms(full_cloud: FullCloud, tmp_path_factory: pytest.TempPathFactory) -> Iter
     made = Vms(full_cloud, tmp_path_factory.mktemp("client"))
     yield made
     made.sdk.close()
+
+
+@pytest.fixture(scope="session")
+def storage(storage_cloud: FullCloud, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Storage]:
+    made = Storage(storage_cloud, Vms(storage_cloud, tmp_path_factory.mktemp("storage")))
+    made.sweep()  # what a run that was killed left
+    yield made
+    made.close()

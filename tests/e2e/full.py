@@ -13,6 +13,7 @@ from stackwright.local.config import Node
 from stackwright.local.steps.context import remembered_nodes
 
 FULL = "examples/cloud.yaml"
+STORAGE = "examples/storage.yaml"
 HOLDER = "image-precaching"  # its pods serve nobody, and are new with each set of images
 
 
@@ -29,24 +30,24 @@ class Workload:
 
 
 class FullCloud(Cloud):
-    """The cloud of `stackwright up`; `said` is what that command printed."""
+    """The cloud of `stackwright up`, of an example; `said` is what that command printed."""
 
-    def __init__(self, said: str) -> None:
+    def __init__(self, said: str, example: str = FULL) -> None:
         super().__init__()
-        self.said = said
+        self.said, self.example = said, example
 
     def wait_ready(self, name: str = "cloud", namespace: str = "openstack", limit: int = 600) -> None:
         super().wait_ready(name, namespace, limit)
 
     def change(self, **spec: Any) -> None:
         """Make the cloud that of its example with these changes, which is that of the example alone without any."""
-        text = yaml.safe_dump_all(changed(FULL, **spec))
+        text = yaml.safe_dump_all(changed(self.example, **spec))
         words = ("apply", "--file", "-", "--wait", "--timeout", "600")
         self.stackwright(*words, stdin=text, limit=660)
 
     def plan(self, **spec: Any) -> str:
         """What such a change would do."""
-        return self.stackwright("plan", "--file", "-", stdin=yaml.safe_dump_all(changed(FULL, **spec)), code=2)
+        return self.stackwright("plan", "--file", "-", stdin=yaml.safe_dump_all(changed(self.example, **spec)), code=2)
 
     @property
     def nodes(self) -> list[Node]:

@@ -24,6 +24,7 @@ KINDS = (
     "all,secrets,configmaps,pvc,serviceaccounts,pdb,networkpolicies,ingresses.networking.k8s.io"
     ",openstackdeployments,helmbundles,databaseaccounts,messagingaccounts,keystoneservices"
     ",mariadbs,rabbitmqs,memcacheds,keystones,glances,placements,novas,neutrons,horizons,ingresses.stackwright.dev"
+    ",cephclients,cephs,cephrgws,cinders,etcds"
 )
 
 
@@ -48,6 +49,13 @@ def run(
         env={**os.environ, **(env or {})},
     )
     return Done(done.returncode, done.stdout)
+
+
+def openstack(clouds: str | Path, *words: str) -> Done:
+    """The command of OpenStack's own client, with a clouds.yaml of `stackwright openrc`."""
+    env = {"OS_CLIENT_CONFIG_FILE": str(clouds), "OS_CLOUD": "stackwright"}
+    env |= {"no_proxy": "*", "NO_PROXY": "*"}  # the cloud is not behind a proxy that leads to the internet
+    return run(CLI.with_name("openstack"), *words, env=env, limit=120)
 
 
 def changed(example: str, **spec: Any) -> list[dict[str, Any]]:
@@ -131,6 +139,15 @@ class Cloud:
         """Whether there is a cloud with virtual machines."""
         spec = self.spec()
         return bool(spec) and "~compute" not in spec.get("features", {}).get("services", [])
+
+    def has(self, service: str) -> bool:
+        """Whether the default cloud's spec names a service."""
+        return service in self.spec().get("features", {}).get("services", [])
+
+    def remove(self) -> None:
+        """The default cloud, with all that it made."""
+        self.kubectl("delete", "openstackdeployment", "cloud", "-n", self.namespace, limit=300)
+        eventually(lambda: self.left(self.namespace) == [], limit=300, pause=1)
 
     def sql(self, query: str) -> str:
         words = ("exec", "-n", self.namespace, "mariadb-server-0", "-c", "mariadb", "--", "mariadb", "-umysql")

@@ -13,7 +13,7 @@ import pytest
 import yaml
 from browser import browser, install, trust
 from full import FullCloud
-from harness import CLI, Done, run
+from harness import openstack
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support import expected_conditions
 from selenium.webdriver.support.ui import WebDriverWait
@@ -23,12 +23,6 @@ from stackwright.smoke.host import RealHost
 
 SERVICES = {"compute", "identity", "image", "network", "placement"}
 PAGE_LIMIT = 60
-
-
-def openstack(clouds: Path, *words: str) -> Done:
-    env = {"OS_CLIENT_CONFIG_FILE": str(clouds), "OS_CLOUD": NAME}
-    env |= {"no_proxy": "*", "NO_PROXY": "*"}  # the cloud is not behind a proxy that leads to the internet
-    return run(CLI.with_name("openstack"), *words, env=env, limit=120)
 
 
 def told(vms: Vms, *words: str) -> list[dict[str, Any]]:

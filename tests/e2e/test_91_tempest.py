@@ -21,8 +21,8 @@ LEAST = 70
 
 
 @pytest.fixture(scope="module")
-def stage(full_cloud: FullCloud, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with staged(full_cloud, tmp_path_factory.mktemp("tempest")) as made:
+def stage(storage_cloud: FullCloud, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with staged(storage_cloud, tmp_path_factory.mktemp("tempest")) as made:
         yield made
 
 

@@ -62,9 +62,10 @@ class Vms:
         for rule in ANYBODY:
             self.rule(group.id, **rule)
         port = net.create_port(name=name, network_id=network.id, security_group_ids=[group.id])
+        if "image_id" not in more:
+            more["image_id"] = self.sdk.image.find_image(GUEST_IMAGE, ignore_missing=False).id
         server = compute.create_server(
             name=name,
-            image_id=self.sdk.image.find_image(GUEST_IMAGE, ignore_missing=False).id,
             flavor_id=compute.find_flavor(FLAVOR.name, ignore_missing=False).id,
             key_name=DEMO,
             networks=[{"port": port.id}],

@@ -16,6 +16,8 @@ import yaml
 ROOT = Path(__file__).parents[2]
 CHARTS = sorted(path.parent for path in (ROOT / "charts").glob("*/Chart.yaml") if path.parent.name != "lib")
 CASES = sorted((ROOT / "tests/golden/charts").glob("*/*/values.yaml"))
+# Labels that a pod gets only when it is there: from our operator, and from its StatefulSet.
+LATER = ("mariadb-role", "statefulset.kubernetes.io/pod-name")
 WORKLOADS = ("Deployment", "StatefulSet", "DaemonSet", "Job")
 # Components that rule the node they run on, and why no smaller right would do.
 RULE_THEIR_NODE = {
@@ -29,6 +31,8 @@ RULE_THEIR_NODE = {
     "neutron-metadata-agent": "makes sockets in namespaces of routers",
     "neutron-ovn-metadata-agent": "makes network namespaces on the node, in which metadata is served",
 }
+# Components that mount file systems, where values say so.
+MOUNT = {"cinder-volume", "cinder-backup"}
 NEEDS_TOKEN = {"stackwright", "local-volume-provisioner", "ingress"}
 
 
@@ -152,13 +156,14 @@ def test_pods_run_with_few_rights(case: Path) -> None:
         pod = item["spec"]["template"]["spec"]
         assert pod["automountServiceAccountToken"] is (chart in NEEDS_TOKEN)
         rules = without_suffix(item["metadata"]["name"]) in RULE_THEIR_NODE
-        assert pod["securityContext"]["runAsNonRoot"] is not (rules or chart == "local-volume-provisioner")
+        mounts = item["metadata"]["name"] in MOUNT and any("hostPath" in volume for volume in pod["volumes"])
+        assert pod["securityContext"]["runAsNonRoot"] is not (rules or mounts or chart == "local-volume-provisioner")
         assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
         assert pod.get("hostNetwork", False) is rules
         for container in pod.get("initContainers", []) + pod["containers"]:
             context = container["securityContext"]
             assert context["readOnlyRootFilesystem"] is True
-            if not (rules and context.get("privileged")):
+            if not ((rules or mounts) and context.get("privileged")):
                 assert context["allowPrivilegeEscalation"] is False
                 assert context["capabilities"]["drop"] == ["ALL"]
             assert container["resources"].keys() >= {"requests", "limits"}
@@ -189,7 +194,7 @@ def test_services_reach_a_named_port_of_their_pods(case: Path) -> None:
     found = objects(case)
     pods = [item["spec"]["template"] for item in found if item["kind"] in WORKLOADS]
     for service in (item for item in found if item["kind"] == "Service"):
-        selector = {k: v for k, v in service["spec"]["selector"].items() if k != "mariadb-role"}
+        selector = {k: v for k, v in service["spec"]["selector"].items() if k not in LATER}
         template = next(pod for pod in pods if selector.items() <= pod["metadata"]["labels"].items())
         ports = {port["name"] for container in template["spec"]["containers"] for port in container.get("ports", ())}
         assert {port["targetPort"] for port in service["spec"].get("ports", ())} <= ports

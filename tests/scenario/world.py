@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import copy
+import dataclasses
 import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
-from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, JOB, NODE, POD, SECRET, STATEFULSET
+from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, JOB, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
 from stackwright.api.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
@@ -32,14 +33,17 @@ from stackwright.runtime.memory import (
     Fuse,
     MemoryBroker,
     MemoryCluster,
+    MemoryContents,
     MemoryHelm,
     MemoryIdentity,
     MemorySql,
     SeededEntropy,
+    ceph,
     faulty,
 )
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Item, Runtime
+from stackwright.services.ceph import REQUESTS
 from stackwright.services.declaration import PLACES
 
 NAMESPACE = "openstack"
@@ -50,10 +54,12 @@ EVERY_ROLE = dict(PLACES)
 # What a test leaves out that does not say `whole=True`: four services are enough to see how a cloud behaves.
 AWAY = tuple(f"~{name}" for name in ("ingress", "image", "placement", "networking", "compute", "dashboard"))
 IMAGES = (
+    "ceph", "cinder", "etcd",
     "glance", "horizon", "ingress", "keystone", "keystoneclient", "libvirt", "mariadb", "memcached", "neutron", "nova",
     "nova-compute", "openvswitch", "ovn", "pause", "placement", "rabbitmq",
 )  # fmt: skip
 CHARTS = (
+    "ceph", "ceph-rgw", "cinder", "etcd",
     "glance", "horizon", "ingress", "keystone", "keystoneclient", "libvirt", "mariadb", "memcached", "neutron", "nova",
     "openvswitch", "ovn", "placement", "rabbitmq",
 )  # fmt: skip
@@ -69,6 +75,16 @@ WORKLOADS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "glance": (("Deployment", "glance-api", "api"), ("Job", "glance-db-sync", "db-sync")),
     "placement": (("Deployment", "placement-api", "api"), ("Job", "placement-db-sync", "db-sync")),
     "horizon": (("Deployment", "horizon", "horizon"),),
+    "ceph": (("Deployment", "ceph-watch", "watch"),),
+    "ceph-rgw": (("Deployment", "ceph-rgw-api", "api"),),
+    "etcd": (("StatefulSet", "etcd-server", "server"),),
+    "cinder": (
+        ("Deployment", "cinder-api", "api"),
+        ("StatefulSet", "cinder-scheduler", "scheduler"),
+        ("StatefulSet", "cinder-volume", "volume"),
+        ("StatefulSet", "cinder-backup", "backup"),
+        ("Job", "cinder-db-sync", "db-sync"),
+    ),
     "libvirt": (("DaemonSet", "libvirt", "libvirt"),),
     "openvswitch": (("DaemonSet", "openvswitch", "openvswitch"),),
     "nova": (
@@ -243,11 +259,14 @@ class World:
         self.kubelet = Kubelet(self.cluster)
         self.entropy = SeededEntropy()
         self.reconciles: list[Item] = []
+        self.contents = MemoryContents()
+        self.ceph = True  # whether somebody hands over what is asked of a Ceph
         self._latency, self._workers = latency, workers
         self._runtime: Runtime | None = None
         self._task: asyncio.Task[None] | None = None
         self.cluster.subscribe(self.kubelet.notice)
         self.cluster.subscribe(self._collect)
+        self.cluster.subscribe(self._hand_over)
         self.cluster.subscribe(self._watch)
         for index in range(nodes):
             self.node(f"node-{index + 1}", EVERY_ROLE)
@@ -256,15 +275,22 @@ class World:
 
     async def start(self, fuse: Fuse | None = None) -> None:
         """A new process: nothing of the last one is left but what it wrote."""
-        ports = Ports(self.cluster, self.helm, self.sql, self.broker, self.identity, self.clock, self.entropy)
+        ports = Ports(
+            self.cluster,
+            self.helm,
+            self.sql,
+            self.broker,
+            self.identity,
+            self.clock,
+            self.entropy,
+            contents=self.contents,
+        )
         if fuse:
             ports = faulty(ports, fuse)
         store = Store()
         queue: KeyedQueue[Item] = KeyedQueue()
         direct: Cluster = ports.cluster
-        wired = Ports(
-            WriteThrough(store, direct), ports.helm, ports.sql, ports.broker, ports.identity, ports.clock, ports.entropy
-        )
+        wired = dataclasses.replace(ports, cluster=WriteThrough(store, direct))
         runtime = _Counting(controllers(SETTINGS), wired, CachedReader(store, direct), store, queue)
         runtime.log = self.reconciles
         self._runtime = runtime
@@ -346,6 +372,11 @@ class World:
         other.entropy = SeededEntropy(1)
         other.kubelet.__dict__ |= {"broken": dict(self.kubelet.broken), "start": self.kubelet.start}
         return other
+
+    def _hand_over(self, event: str, kind: Kind, obj: Object) -> None:
+        """Whoever runs the Ceph."""
+        if kind == CONFIGMAP and obj["metadata"]["name"] == REQUESTS and event != "DELETED" and self.ceph:
+            self.cluster.put(SECRET, ceph.handed(obj))
 
     def _collect(self, event: str, kind: Kind, obj: Object) -> None:
         """The garbage collector also takes what is made for an owner that is gone already."""

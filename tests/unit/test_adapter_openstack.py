@@ -120,3 +120,9 @@ async def test_a_closed_port_is_not_yet_and_a_bare_secret_is_refused() -> None:
     assert "pw-x" not in str(raised.value)
     with pytest.raises(Refused, match="keystone-admin lacks password"):
         await KeystoneIdentity().entry(ACTION, {**admin, "password": ""}, "y")
+
+
+def test_nobody_can_lock_a_service_out_by_wrong_passwords(identity: Identity) -> None:
+    ensure(identity)
+    (user,) = identity.kept["user"]
+    assert user.options == {"ignore_lockout_failure_attempts": True}

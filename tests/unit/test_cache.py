@@ -101,11 +101,11 @@ def test_the_pods_of_our_own_workloads_are_kept_because_they_are_compared():
 
 async def test_watched_kinds_are_read_from_the_store_and_others_from_the_api():
     cluster = MemoryCluster()
-    cluster.put(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x"}})
+    cluster.put(DEPLOYMENT, {"metadata": {"namespace": "n", "name": "x"}})
     cluster.put(POD, {"metadata": {"namespace": "n", "name": "x"}})
-    reader = CachedReader(store(CONFIGMAP), cluster)
-    assert await reader.get(CONFIGMAP, KEY) is None
-    assert await reader.list(CONFIGMAP) == []
+    reader = CachedReader(store(DEPLOYMENT), cluster)
+    assert await reader.get(DEPLOYMENT, KEY) is None
+    assert await reader.list(DEPLOYMENT) == []
     assert (await reader.get(POD, KEY))["metadata"]["name"] == "x"
     assert len(await reader.list(POD)) == 1
     assert cluster.reads == {"get Pod": 1, "list Pod": 1}

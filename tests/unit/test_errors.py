@@ -38,8 +38,8 @@ def test_all_errors_are_told_at_once():
         ),
         (
             {"services": {"nova": {}}},
-            "spec.services: unknown service nova; allowed: compute, dashboard, database, identity, image, ingress, "
-            "memcached, messaging, networking, placement",
+            "spec.services: unknown service nova; allowed: block-storage, ceph, compute, coordination, dashboard, "
+            "database, identity, image, ingress, memcached, messaging, networking, object-storage, placement",
         ),
         (
             {"features": {"services": ["identity", "nova"]}},
@@ -60,7 +60,11 @@ def test_an_error_says_where_it_is_what_is_wrong_and_what_is_allowed(change, exp
         ({"typo": 1}, "spec.typo", "openstack_version, persistent_volume_storage_class, preset"),
         ({"Preset": "core"}, "spec.Preset", "openstack_version, persistent_volume_storage_class, preset"),
         ({"features": {"Keystone": {}}}, "spec.features.Keystone", "keystone, logging"),
-        ({"features": {"logging": {"str": {}}}}, "spec.features.logging.str", "cadf, glance, horizon, keystone"),
+        (
+            {"features": {"logging": {"str": {}}}},
+            "spec.features.logging.str",
+            "cadf, cinder, glance, horizon, keystone",
+        ),
         (
             {"features": {"logging": {"cadf": {"enabled": True, "x": 1}}}},
             "spec.features.logging.cadf.x",

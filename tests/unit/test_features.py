@@ -152,8 +152,8 @@ OTHERS = [
         "spec.features.nova.allocation_ratios.cpu: Input should be greater than 0, not 0",
     ),
     (
-        {"nova": {"images": {"backend": "ceph"}}},
-        "spec.features.nova.images.backend: 'ceph' is not allowed; allowed: 'local', 'qcow2' or 'raw'",
+        {"nova": {"images": {"backend": "lvm"}}},
+        "spec.features.nova.images.backend: 'lvm' is not allowed; allowed: 'local', 'qcow2', 'raw' or 'ceph'",
     ),
     (
         {"nova": {"live_migration_interface": ""}},
@@ -168,8 +168,16 @@ OTHERS = [
         "spec.features.glance.backends.file.a.pvc.size: String should match pattern",
     ),
     (
-        {"glance": {"backends": {"rbd": {}}}},
-        "spec.features.glance.backends.rbd: is not supported by this version of Stackwright; remove it",
+        {"glance": {"backends": {"rbd": {"one": {}}, "cinder": {"two": {}}}}},
+        "spec.features.glance.backends: exactly one of several stores is the default; there are: none",
+    ),
+    (
+        {"cinder": {"volume": {"backends": {"x": {"values": {"conf": {"backends": {}}}}}}}},
+        "spec.features.cinder.volume.backends.x: values.conf.backends: takes section → option → value, one section at",
+    ),
+    (
+        {"database": {"cleanup": {"nova": {"schedule": "now"}}}},
+        "spec.features.database.cleanup.nova.schedule: String should match pattern",
     ),
     (
         {"horizon": {"default_theme": "mine"}},

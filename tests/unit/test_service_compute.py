@@ -71,7 +71,7 @@ def test_nova_asks_for_three_databases_in_two_accounts() -> None:
     assert (second.name, second.spec["database"], second.spec["section"]) == ("nova-api", "nova_api", "api_database")
     assert [contract.gates for contract in (first, second, *others)] == [True, True, False, False, False]
     assert others[0].spec["instance"] == "rabbitmq"
-    assert others[-1].spec["sections"] == ["placement", "neutron", "service_user"]
+    assert others[-1].spec["sections"] == ["placement", "neutron", "cinder", "service_user"]
 
 
 @pytest.mark.parametrize("enabled", [True, False])

@@ -62,6 +62,15 @@ def test_the_configuration_says_what_the_cloud_has() -> None:
     }
 
 
+def test_the_configuration_tells_of_storage_where_there_is_some() -> None:
+    found = read(replace(FACTS, services=FACTS.services | {"block-storage", "object-storage"}))
+    assert found["service_available"]["cinder"] == "true"
+    assert found["service_available"]["swift"] == "true"
+    assert found["volume"]["catalog_type"] == "volumev3"
+    assert found["volume-feature-enabled"]["multi_backend"] == "false"
+    assert found["object-storage"]["operator_role"] == "member"
+
+
 @pytest.mark.parametrize(("computes", "moves"), [(1, "false"), (2, "true")])
 def test_machines_move_where_there_is_somewhere_to_go(computes: int, moves: str) -> None:
     found = read(replace(FACTS, computes=computes))

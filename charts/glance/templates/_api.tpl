@@ -41,6 +41,9 @@ containers:
     volumeMounts:
       - {name: etc, mountPath: /etc/glance/glance-api-uwsgi.ini, subPath: glance-api-uwsgi.ini, readOnly: true}
       - {name: images, mountPath: /var/lib/glance}
+      {{- if include "glance.ceph" . }}
+      - {name: ceph, mountPath: /etc/ceph, readOnly: true}
+      {{- end }}
       {{- include "glance.mounts" . | nindent 6 }}
 volumes:
   - name: images
@@ -49,5 +52,29 @@ volumes:
     {{- else }}
     emptyDir: {}
     {{- end }}
-  {{- include "glance.volumes" . | nindent 2 }}
+  {{- with include "glance.ceph" . }}
+  - name: ceph
+    projected:
+      defaultMode: 0400
+      sources:
+        {{- . | nindent 8 }}
+  {{- end }}
+  {{- include "glance.volumes" (list . "rbd") | nindent 2 }}
+{{- end }}
+
+{{/*
+What is in /etc/ceph: the client of RBD stores, and a key of Cinder's by the name that os-brick looks for, with which it opens
+the volumes of Cinder stores. Files of a directory: new keys and monitors come in without a restart.
+*/}}
+{{- define "glance.ceph" -}}
+{{- with .Values.secrets.ceph.glance }}
+- secret:
+    name: {{ . }}
+    items: [{key: ceph.conf, path: ceph.conf}, {key: keyring, path: keyring}]
+{{- end }}
+{{- with .Values.secrets.ceph.cinder }}
+- secret:
+    name: {{ . }}
+    items: [{key: keyring, path: ceph.client.{{ $.Values.ceph.cinder_user }}.keyring}]
+{{- end }}
 {{- end }}

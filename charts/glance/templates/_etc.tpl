@@ -10,12 +10,22 @@ glance-api-uwsgi.ini: {{ include "lib.oslo_conf" .Values.conf.glance_api_uwsgi |
 logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
 {{- end }}
 
-{{/* The store on the volume, as one of Glance's several stores, each a section of its name. conf.glance has the last word. */}}
+{{/*
+What follows from other values; conf.glance has the last word. The store on the volume is one of Glance's several, each a
+section of its name.
+*/}}
 {{- define "glance.store" -}}
 {{- with .Values.volume.store }}
 DEFAULT: {enabled_backends: [{{ printf "%s:file" . | quote }}]}
 glance_store: {default_backend: {{ . | quote }}}
 {{ . | quote }}: {filesystem_store_datadir: /var/lib/glance/images}
+{{- end }}
+{{- if .Values.secrets.ceph.cinder }}
+# Before os-brick opens a volume through librbd, it asks for what other kinds would need, by a helper that were root. It is
+# the glance user here, without any capability, which does for RBD.
+privsep_osbrick:
+  capabilities: ","
+  helper_command: privsep-helper --config-file /etc/glance/glance-api.conf
 {{- end }}
 {{- end }}
 
@@ -26,24 +36,33 @@ glance_store: {default_backend: {{ . | quote }}}
 - {name: snippets, mountPath: /etc/glance/glance.conf.d, readOnly: true}
 {{- end }}
 
-{{/* Root's files, which fsGroup lets the glance user read and nobody else. */}}
+{{/*
+glance.volumes (root, parts…): the snippets, and besides those of every process these parts. Root's files, which fsGroup lets
+the glance user read and nobody else.
+*/}}
 {{- define "glance.volumes" -}}
+{{- $s := (index . 0).Values.secrets -}}
 - name: snippets
   projected:
     defaultMode: 0400
     sources:
       - secret:
-          name: {{ .Values.secrets.oslo_db.glance }}
+          name: {{ $s.oslo_db.glance }}
           items: [{key: database.conf, path: database.conf}]
       - secret:
-          name: {{ .Values.secrets.identity.glance }}
+          name: {{ $s.identity.glance }}
           items: [{key: keystone_authtoken.conf, path: keystone_authtoken.conf}]
-      {{- with .Values.secrets.oslo_messaging.notifications }}
+      {{- with $s.oslo_messaging.notifications }}
       - secret:
           name: {{ . }}
           items: [{key: notifications.conf, path: notifications.conf}]
       {{- end }}
-      {{- with .Values.secrets.conf.glance }}
+      {{- if and (has "rbd" .) $s.ceph.glance }}
+      - secret:
+          name: {{ $s.ceph.glance }}
+          items: [{key: rbd.conf, path: rbd.conf}]
+      {{- end }}
+      {{- with $s.conf.glance }}
       - secret:
           name: {{ .name }}
           items: [{key: overrides.conf, path: zz-overrides.conf}]

@@ -12,5 +12,5 @@ containers:
       - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       {{- include "glance.mounts" . | nindent 6 }}
 volumes:
-  {{- include "glance.volumes" . | nindent 2 }}
+  {{- include "glance.volumes" (list .) | nindent 2 }}
 {{- end }}

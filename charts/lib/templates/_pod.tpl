@@ -9,6 +9,7 @@ lib.workload (root, template): a workload's description, which a thin chart writ
   hostNetwork, hostPID                if its processes are the node's own; names of Services are known to them too
   placement                           key of values labels, the component if absent
   service, headless, claim, strategy  see the shapes
+  schedule                            when a CronJob runs; null: never
   ingress: {host, port, path}         public name below network.ingress.domain, and the port's name; see lib.ingress
 */}}
 {{- define "lib.workload" -}}

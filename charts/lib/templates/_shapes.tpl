@@ -192,3 +192,39 @@ spec:
     {{- $template | nindent 4 }}
 {{- end }}
 {{- end }}
+
+{{/*
+lib.cronjob: CronJob, NetworkPolicy, ServiceAccount; nothing without a `schedule`. A run that was missed while the cluster was
+down is made up within a day. What fails is shown by its pods and tried again in time, so there are few attempts.
+*/}}
+{{- define "lib.cronjob" -}}
+{{- $root := index . 0 -}}
+{{- $w := include "lib.workload" . | fromYaml -}}
+{{- if and $w.schedule (dig (printf "cron_job_%s" (replace "-" "_" $w.component)) true $root.Values.manifests) -}}
+{{ include "lib.service_account" (list $root $w) }}
+---
+apiVersion: batch/v1
+kind: CronJob
+metadata:
+  {{- include "lib.metadata" (list $root $w.component $w.name) | nindent 2 }}
+spec:
+  schedule: {{ $w.schedule | quote }}
+  concurrencyPolicy: Forbid
+  startingDeadlineSeconds: 86400
+  successfulJobsHistoryLimit: 1
+  failedJobsHistoryLimit: 1
+  jobTemplate:
+    metadata:
+      {{- /* Without the release's label, which a Job would take from its pods: a run is not a part of the release. */}}
+      labels:
+        {{- include "lib.selector" (list $root $w.component) | nindent 8 }}
+    spec:
+      backoffLimit: {{ $w.backoffLimit | default 2 }}
+      template:
+        {{- include "lib.pod_template" (list $root (set $w "restartPolicy" "Never")) | nindent 8 }}
+{{- with include "lib.network_policy" (list $root $w) }}
+---
+{{ . }}
+{{- end }}
+{{- end }}
+{{- end }}

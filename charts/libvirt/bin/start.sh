@@ -2,11 +2,13 @@
 # Starts libvirtd, so that virtual machines outlive it and this pod: they are in control groups of their own, their
 # state, sockets, logs and definitions are on the node.
 #
-# Environment: NODE_NAME, ADDRESS (of the node), INTERFACE (of live migration, may be empty), TLS (a folder, may be empty).
+# Environment: NODE_NAME, ADDRESS (of the node), INTERFACE (of live migration, may be empty), TLS (a folder, may be empty),
+# CEPH (names of clients, may be empty).
 set -eu
 umask 022
 . /opt/stackwright/migration.sh
 . /opt/stackwright/certificates.sh
+. /opt/stackwright/ceph.sh
 
 # Control groups for the virtual machines, in each hierarchy of version 1 or in the only one of version 2.
 make_groups() {
@@ -58,6 +60,7 @@ configure() {
     local address
     address=$(migration_address)
     mkdir -p /etc/libvirt/{qemu,secrets} /var/log/libvirt/qemu
+    chmod 0700 /etc/libvirt/secrets
     {
         cat /etc/stackwright/libvirtd.conf
         printf 'host_uuid = "%s"\nlisten_addr = "%s"\n' "$(host_uuid)" "$address"
@@ -75,6 +78,8 @@ if [[ -n $TLS ]]; then
     publish_certificates
     follow_certificates &
 fi
+publish_ceph_secrets write forget
+[[ -z $CEPH ]] || follow_ceph_secrets &
 forget_lost_taps
 
 # Ours comes first: qemu-system-x86_64 in /opt/stackwright is how libvirt starts QEMU.

@@ -31,6 +31,7 @@ containers:
     env:
       {{- include "libvirt.env" . | nindent 6 }}
       - {name: TLS, value: {{ ternary "/run/secrets/libvirt-tls" "" (not (empty .Values.secrets.tls.libvirt)) | quote }}}
+      - {name: CEPH, value: {{ keys .Values.secrets.ceph | sortAlpha | join " " | quote }}}
     probes:
       # A C program of some milliseconds. It is answered when libvirtd has found all virtual machines again.
       readiness:
@@ -51,6 +52,9 @@ containers:
       {{- if .Values.secrets.tls.libvirt }}
       - {name: tls, mountPath: /run/secrets/libvirt-tls, readOnly: true}
       {{- end }}
+      {{- if .Values.secrets.ceph }}
+      - {name: ceph, mountPath: /run/secrets/ceph, readOnly: true}
+      {{- end }}
       - {name: dev, mountPath: /dev}
       - {name: cgroup, mountPath: /host/cgroup}
       - {name: run-libvirt, mountPath: /run/libvirt}
@@ -67,6 +71,21 @@ volumes:
   {{- with .Values.secrets.tls.libvirt }}
   - name: tls
     secret: {secretName: {{ . }}, defaultMode: 0400}
+  {{- end }}
+  {{- with .Values.secrets.ceph }}
+  - name: ceph
+    projected:
+      defaultMode: 0400
+      sources:
+        {{- range $client, $secret := . }}
+        - secret:
+            name: {{ $secret }}
+            optional: true
+            items:
+              {{- range list "key" "secret_uuid" }}
+              - {key: {{ . }}, path: {{ $client }}/{{ . }}}
+              {{- end }}
+        {{- end }}
   {{- end }}
   {{- $paths := dict "dev" "/dev" "cgroup" "/sys/fs/cgroup" "run-libvirt" "/run/libvirt" "run-openvswitch" "/run/openvswitch"
         "libvirt" "/var/lib/libvirt" "etc-libvirt" "/var/lib/libvirt/etc" "pki" "/var/lib/libvirt/pki" "log" "/var/lib/libvirt/log"

@@ -48,6 +48,9 @@ containers:
       - {name: dev-pts, mountPath: /dev/pts}
       # Volumes that Nova mounts here are for libvirt as well.
       - {name: nova, mountPath: /var/lib/nova, mountPropagation: Bidirectional}
+      {{- if .Values.secrets.ceph.nova }}
+      - {name: ceph, mountPath: /etc/ceph, readOnly: true}
+      {{- end }}
       {{- include "nova.mounts" . | nindent 6 }}
   - name: nova-compute-ssh
     image: nova_compute
@@ -73,12 +76,20 @@ volumes:
     emptyDir: {medium: Memory}
   - name: ssh
     secret: {secretName: {{ .Values.secrets.ssh }}, defaultMode: 0400}
+  {{- with .Values.secrets.ceph.nova }}
+  # For disks in Ceph: for librbd in this process, and for the programs ceph and rbd that it starts.
+  - name: ceph
+    secret:
+      secretName: {{ . }}
+      defaultMode: 0400
+      items: [{key: ceph.conf, path: ceph.conf}, {key: keyring, path: keyring}]
+  {{- end }}
   {{- $paths := dict "run-libvirt" "/run/libvirt" "run-openvswitch" "/run/openvswitch" "libvirt" "/var/lib/libvirt" "nova" "/var/lib/nova" "dev-pts" "/dev/pts" }}
   {{- range $name, $path := $paths }}
   - name: {{ $name }}
     hostPath: {path: {{ $path }}, type: DirectoryOrCreate}
   {{- end }}
-  {{- include "nova.snippets" (list . "messaging" "notifications" "auth") | nindent 2 }}
+  {{- include "nova.snippets" (list . "messaging" "notifications" "auth" "rbd") | nindent 2 }}
 {{- end }}
 
 {{- define "nova.address" -}}

@@ -60,7 +60,8 @@ needs and no more; a hypervisor knows no database. Root's files, which fsGroup l
       "notifications" (list $s.oslo_messaging.notifications "notifications.conf" "notifications.conf")
       "token" (list $s.identity.nova "keystone_authtoken.conf" "keystone_authtoken.conf")
       "auth" (list $s.identity.nova "auth.conf" "auth.conf")
-      "metadata_proxy" (list $s.metadata_proxy "nova.conf" "metadata-proxy.conf") -}}
+      "metadata_proxy" (list $s.metadata_proxy "nova.conf" "metadata-proxy.conf")
+      "rbd" (list $s.ceph.nova "rbd.conf" "rbd.conf") -}}
 - name: snippets
   projected:
     defaultMode: 0400

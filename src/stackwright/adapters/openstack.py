@@ -75,12 +75,19 @@ def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password
         project = identity.create_project(name=PROJECT, domain_id=DOMAIN_ID, description="Services of the cloud")
     name = spec["username"]
     user = next(identity.users(name=name, domain_id=DOMAIN_ID), None)
+    # Whoever knows its name could lock a service out, by logging in with wrong passwords.
+    options = {"ignore_lockout_failure_attempts": True}
     if user is None:
         user = identity.create_user(
-            name=name, domain_id=DOMAIN_ID, password=password, default_project_id=project.id, is_enabled=True
+            name=name,
+            domain_id=DOMAIN_ID,
+            password=password,
+            default_project_id=project.id,
+            is_enabled=True,
+            options=options,
         )
     elif not user.is_enabled or not _password_works(auth_url, user.id, password):
-        identity.update_user(user, password=password, is_enabled=True)
+        identity.update_user(user, password=password, is_enabled=True, options=options)
     known = {role.name: role for role in identity.roles()}
     for role in spec["roles"]:
         found = known.get(role) or identity.create_role(name=role)

@@ -20,17 +20,22 @@ TIMEOUT = 30
 C = TypeVar("C")
 
 
-def connect(auth: Mapping[str, str], region: str, *, ca_file: str = "", identity_url: str = "") -> Connection:
+def connect(
+    auth: Mapping[str, str], region: str, *, ca_file: str = "", identity_url: str = "", interface: str = ""
+) -> Connection:
     """A client; nothing is sent yet.
 
     ca_file       certificate of the authority, where the endpoints speak TLS
     identity_url  Keystone's address, if the catalog is not to be asked for it
+    interface     of the endpoints: public if empty
     """
     from openstack.connection import Connection
 
     more: dict[str, Any] = {"cacert": ca_file} if ca_file else {}
     if identity_url:
         more["identity_endpoint_override"] = identity_url
+    if interface:
+        more["interface"] = interface
     made = Connection(
         auth={name: auth[name] for name in AUTH},
         region_name=region,

@@ -1,4 +1,4 @@
-"""The three contract kinds: how a service asks another one for something and gets a Secret back.
+"""The contract kinds: how a service asks another one for something and gets a Secret back.
 
 They take the place of the db-init, rabbit-init, ks-service, ks-endpoints and ks-user Jobs that charts usually
 run: the operator does the work, keeps it done, and says in conditions what it waits for.
@@ -6,7 +6,7 @@ run: the operator does the work, keeps it done, and says in conditions what it w
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from pydantic import Field
 
@@ -134,4 +134,43 @@ class KeystoneService(Resource):
         columns=(Column("Service", ".spec.serviceName"), Column("Type", ".spec.serviceType"), _READY, _MESSAGE, _AGE),
     )  # fmt: skip
     spec: KeystoneServiceSpec = Field(description="What is asked for.")
+    status: ContractStatus = Field(default_factory=ContractStatus, description="What was made.")
+
+
+PoolRole = Literal["images", "volumes", "backup", "vms", "ephemeral", "other"]
+
+
+class CephPool(CamelModel):
+    name: str = Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$", description="Name that is asked for.")
+    role: PoolRole = Field(description="What it is for; the Ceph may give another pool of this role.")
+    read_only: bool = Field(
+        False, description="The client only reads it: to make copy-on-write clones of what is there."
+    )
+
+
+class CephClientSpec(CamelModel):
+    instance: str = Field("ceph", description="Name of the Ceph object in this namespace.", json_schema_extra=FIXED)
+    client: str = Field(
+        pattern=r"^[a-z][a-z0-9-]{0,31}$",
+        description="Who it is for: the field of Secret openstack-ceph-keys, e.g. cinder.",
+        json_schema_extra=FIXED,
+    )
+    pools: list[CephPool] = Field(min_length=1, description="Pools that the client needs.")
+    options: dict[str, dict[str, str]] = Field(
+        default_factory=dict,
+        description="section → option → user, secret_uuid, or pool:<role>: what rbd.conf tells the service.",
+    )
+    secret_name: str = Field(
+        min_length=1,
+        description="Secret to write: ceph.conf, keyring, user, key, secret_uuid, pools.json, rbd.conf.",
+    )
+
+
+class CephClient(Resource):
+    DESCRIPTION = "A client of a Ceph with its pools, and the Secret that tells how to connect."
+    KIND: ClassVar[Kind] = Kind(
+        OURS, "v1alpha1", "CephClient", "cephclients", short=("cephc",),
+        columns=(Column("Instance", ".spec.instance"), Column("Client", ".spec.client"), _READY, _MESSAGE, _AGE),
+    )  # fmt: skip
+    spec: CephClientSpec = Field(description="What is asked for.")
     status: ContractStatus = Field(default_factory=ContractStatus, description="What was made.")

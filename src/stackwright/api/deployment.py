@@ -11,6 +11,9 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from stackwright.api.features import (
+    CephFeatures,
+    CinderFeatures,
+    DatabaseFeatures,
     GlanceFeatures,
     HorizonFeatures,
     KeystoneFeatures,
@@ -66,6 +69,7 @@ def _logging(name: str) -> Any:
 class Logging(Model):
     keystone: ServiceLogging = _logging("Keystone")
     glance: ServiceLogging = _logging("Glance")
+    cinder: ServiceLogging = _logging("Cinder")
     placement: ServiceLogging = _logging("Placement")
     nova: ServiceLogging = _logging("Nova")
     neutron: ServiceLogging = _logging("Neutron")
@@ -74,7 +78,10 @@ class Logging(Model):
 
 
 SERVICES = (
+    "block-storage",
+    "ceph",
     "compute",
+    "coordination",
     "dashboard",
     "database",
     "identity",
@@ -83,13 +90,14 @@ SERVICES = (
     "memcached",
     "messaging",
     "networking",
+    "object-storage",
     "placement",
 )
 ServiceName = Literal[
-    "compute", "dashboard", "database", "identity", "image", "ingress",
-    "memcached", "messaging", "networking", "placement",
-    "~compute", "~dashboard", "~database", "~identity", "~image", "~ingress",
-    "~memcached", "~messaging", "~networking", "~placement",
+    "block-storage", "ceph", "compute", "coordination", "dashboard", "database", "identity", "image", "ingress",
+    "memcached", "messaging", "networking", "object-storage", "placement",
+    "~block-storage", "~ceph", "~compute", "~coordination", "~dashboard", "~database", "~identity", "~image",
+    "~ingress", "~memcached", "~messaging", "~networking", "~object-storage", "~placement",
 ]  # fmt: skip
 
 
@@ -107,7 +115,8 @@ class Features(Model):
     policies: Unsupported = unsupported("API policies.")
     ssl: Ssl = Field(default_factory=lambda: Ssl(), description="TLS of public endpoints.")
     glance: GlanceFeatures = Field(default_factory=GlanceFeatures, description="The image service.")
-    database: Unsupported = unsupported("Database clean-up and backup.")
+    ceph: CephFeatures = Field(default_factory=lambda: CephFeatures(), description="Storage in Ceph.")
+    database: DatabaseFeatures = Field(default_factory=DatabaseFeatures, description="Clean-up of the databases.")
     telemetry: Unsupported = unsupported("Telemetry.")
     designate: Unsupported = unsupported("DNS service.")
     barbican: Unsupported = unsupported("Key manager.")
@@ -119,7 +128,7 @@ class Features(Model):
     ironic: Unsupported = unsupported("Bare metal service.")
     octavia: Unsupported = unsupported("Load balancer service.")
     stacklight: Unsupported = unsupported("StackLight.")
-    cinder: Unsupported = unsupported("Block storage service.")
+    cinder: CinderFeatures = Field(default_factory=CinderFeatures, description="The block storage service.")
     manila: Unsupported = unsupported("Shared file systems.")
     masakari: Unsupported = unsupported("Instance high availability.")
 

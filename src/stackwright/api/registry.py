@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from stackwright.api.contracts import DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.api.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.meta import Kind, Resource
 from stackwright.api.services import (
+    Ceph,
+    CephRGW,
+    Cinder,
+    Etcd,
     Glance,
     Horizon,
     Ingress,
@@ -26,14 +30,18 @@ SERVICE_KINDS: tuple[type[ServiceResource], ...] = (
     MariaDB,
     RabbitMQ,
     Memcached,
+    Etcd,
+    Ceph,
     Ingress,
+    CephRGW,
     Glance,
     Placement,
+    Cinder,
     Neutron,
     Nova,
     Horizon,
 )
-CONTRACT_KINDS: tuple[type[Resource], ...] = (DatabaseAccount, MessagingAccount, KeystoneService)
+CONTRACT_KINDS: tuple[type[Resource], ...] = (DatabaseAccount, MessagingAccount, KeystoneService, CephClient)
 CLOUD_KINDS: tuple[type[Resource], ...] = (OpenStackDeployment, OpenStackControlPlane)
 RESOURCES: tuple[type[Resource], ...] = (*CLOUD_KINDS, HelmBundle, *SERVICE_KINDS, *CONTRACT_KINDS)
 

@@ -39,6 +39,10 @@ class ServiceSpec(CamelModel):
         None, ge=1, le=32, description="Servers of the Memcached; absent: as many as the size says."
     )
     log_level: LogLevel = Field("INFO", description="Log level of the service.")
+    orphan: list[str] = Field(
+        default_factory=list,
+        description="Stores or back ends that may be given up with all that is in them, which nobody can read then.",
+    )
     settings: FreeForm = Field(
         default_factory=dict,
         description="What features of the cloud ask of this service; see its reference page.",
@@ -54,6 +58,9 @@ class ServiceStatus(Status):
     )
     release: str = Field("", description="OpenStack release that is deployed.")
     progress: str = Field("", description="Stages done of all, as n/m.")
+    backends: list[str] = Field(
+        default_factory=list, description="Stores or back ends that are in use: what is in them belongs to users."
+    )
 
 
 class ServiceResource(Resource):
@@ -122,3 +129,23 @@ class Horizon(ServiceResource):
 class Ingress(ServiceResource):
     DESCRIPTION = "The way in: public endpoints with TLS."
     KIND: ClassVar[Kind] = _kind("Ingress", "ingresses", "sing")
+
+
+class Ceph(ServiceResource):
+    DESCRIPTION = "Storage: a small Ceph of the cloud's own, or the watch over one that lives elsewhere."
+    KIND: ClassVar[Kind] = _kind("Ceph", "cephs", "cph")
+
+
+class CephRGW(ServiceResource):
+    DESCRIPTION = "Object storage: Ceph's gateway, with the Swift API and S3."
+    KIND: ClassVar[Kind] = _kind("CephRGW", "cephrgws", "crgw")
+
+
+class Cinder(ServiceResource):
+    DESCRIPTION = "The block storage service."
+    KIND: ClassVar[Kind] = _kind("Cinder", "cinders", "cd")
+
+
+class Etcd(ServiceResource):
+    DESCRIPTION = "Coordination: locks that all processes of a service share."
+    KIND: ClassVar[Kind] = _kind("Etcd", "etcds", "ec")

@@ -14,7 +14,8 @@ from stackwright.cli.output import Format, FormatOption
 if TYPE_CHECKING:
     from stackwright.cli.manifests import Manifest
     from stackwright.cli.planned import Background, Entry
-    from stackwright.core.ports import Reader
+    from stackwright.core.access import Access
+    from stackwright.core.ports import Contents, Reader
     from stackwright.core.settings import Settings
     from stackwright.simulate import Forecast, Request
 
@@ -106,7 +107,8 @@ async def _work(
             typer.echo(f"Note: there is no ConfigMap {where}, so references of images are not the real ones.", err=True)
         for space in spaces:
             asked = await _request(cluster, space, manifests, delete)
-            more, problems = await forecast(cluster, known, asked, time.time())
+            asking = contents(cluster, space)
+            more, problems = await forecast(cluster, known, asked, time.time(), asking)
             found, stuck = found + more, stuck | problems
     return found, stuck
 
@@ -140,14 +142,30 @@ async def operator_settings(reader: Reader) -> Settings:
     return Settings(images(configmap), chart_digests())
 
 
+def contents(reader: Reader, namespace: str) -> Contents:
+    """What users of the cloud have, as its public endpoints tell the administrator."""
+    from stackwright.adapters.openstack_contents import PublicContents
+    from stackwright.cli.access import read_access
+    from stackwright.cli.cluster import CliError
+    from stackwright.core.ports import NotYet
+
+    async def ask() -> Access:
+        try:
+            return await read_access(reader, namespace)
+        except CliError as error:
+            raise NotYet(str(error)) from None
+
+    return PublicContents(ask)
+
+
 async def forecast(
-    reader: Reader, settings: Settings, request: Request, now: float
+    reader: Reader, settings: Settings, request: Request, now: float, contents: Contents | None = None
 ) -> tuple[list[Entry], dict[str, str]]:
     """What would be done, and what would then still not be ready, and why."""
     from stackwright.cli.planned import FAIL, Entry, entries
     from stackwright.simulate import causes, simulate
 
-    result = await simulate(reader, settings, request, now)
+    result = await simulate(reader, settings, request, now, contents)
     found = entries(result.steps, await _background(result, settings, request.namespace))
     if not result.settled:
         found.append(Entry(FAIL, "fail", "The controllers did not come to rest; the plan is cut off here"))

@@ -17,6 +17,7 @@ from stackwright.cli.ui.diff import ABSENT, Change, Path, changes
 from stackwright.core.objects import key_of
 from stackwright.core.plan import (
     Apply,
+    CephAccess,
     CopySecret,
     Delete,
     EnsureCertificate,
@@ -124,7 +125,7 @@ def _entry(step: Step, background: Background) -> Entry:
             return _upgrade(action, background)
         case HelmUninstall():
             return Entry(DELETE, "helm", f"release {action.target}", f"for {step.about}")
-        case EnsureSecret() | RotateKeys() | CopySecret() | GatherSecret() | EnsureCertificate():
+        case EnsureSecret() | RotateKeys() | CopySecret() | GatherSecret() | EnsureCertificate() | CephAccess():
             return _secret(step, action, background)
         case _:
             assert action is not None
@@ -208,6 +209,8 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
         made = f"issued for {', '.join((*action.names, *action.addresses))}"
     elif isinstance(action, GatherSecret):
         made = f"from Secret {', '.join(sorted({name for name, _ in action.fields.values()}))}"
+    elif isinstance(action, CephAccess):
+        made = f"key, monitors and pools from Secret {'/'.join(action.source)}"
     else:
         names = sorted({name for options in action.sections.values() for name, _ in options.values()})
         made = f"sensitive options from Secret {', '.join(names)}"

@@ -21,6 +21,16 @@ def up(
     bare: Annotated[bool, typer.Option("--bare", help="Only Kubernetes: no operator, no cloud.")] = False,
     cloud: Annotated[bool, typer.Option(help="Make the example cloud.")] = True,
     vm: Annotated[bool, typer.Option(help="Boot a virtual machine in the cloud, and log in to it.")] = True,
+    file: Annotated[
+        Path | None,
+        typer.Option(
+            "--file",
+            "-f",
+            exists=True,
+            dir_okay=False,
+            help="Make this cloud, or change yours to it; default: an example.",
+        ),
+    ] = None,
     kubeconfig: Annotated[
         Path | None,
         typer.Option(dir_okay=False, help="Use this cluster, not a local one; $KUBECONFIG is not looked at."),
@@ -43,6 +53,8 @@ def up(
 
       stackwright up --no-vm
 
+      stackwright up -f examples/storage.yaml
+
       stackwright up --kubeconfig ~/.kube/config --images registry.example.org/stackwright
 
     """
@@ -62,7 +74,7 @@ def up(
     if kubeconfig is not None and not images:
         raise typer.BadParameter("a cluster given by --kubeconfig needs published images", param_hint="--images")
     count = nodes or remembered_nodes(cluster)
-    context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig)
+    context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig, manifest=file)
     with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
         bringup.up(context, progress())
     if context.token:

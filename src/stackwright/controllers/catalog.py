@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
-from stackwright.controllers import cloud, contract, controlplane, health, helmbundle, node, primary, service
+from stackwright.controllers import (
+    ceph,
+    cephclient,
+    cloud,
+    contract,
+    controlplane,
+    health,
+    helmbundle,
+    node,
+    primary,
+    service,
+)
 from stackwright.core.controller import Controller
 from stackwright.core.settings import Settings
 from stackwright.services.registry import SERVICES
@@ -18,6 +29,8 @@ def controllers(settings: Settings, roles: tuple[str, ...] = ROLES) -> tuple[Con
         *(service.controller(declared, settings) for declared in SERVICES),
         *helmbundle.controllers(settings),
         *contract.controllers(),
+        cephclient.controller(),
+        ceph.controller(),
         health.controller(),
         primary.controller(),
         node.controller(),

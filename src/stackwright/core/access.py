@@ -23,6 +23,8 @@ PUBLIC = {
     "placement": ("placement", "/"),
     "compute": ("nova", "/"),
     "networking": ("neutron", "/"),
+    "block-storage": ("cinder", "/"),
+    "object-storage": ("object-store", "/"),
     "dashboard": ("horizon", "/"),
 }
 

@@ -12,6 +12,7 @@ from typing import Any
 
 READY = "Ready"
 PROGRESSING = "Progressing"
+DONE = "Done"  # the reason of a stage that is true because its actions ran
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class Condition:
         }
 
 
-def done(type_: str, message: str = "", reason: str = "Done") -> Condition:
+def done(type_: str, message: str = "", reason: str = DONE) -> Condition:
     return Condition(type_, True, reason, message)
 
 

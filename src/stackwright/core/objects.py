@@ -11,8 +11,10 @@ from stackwright.core.plan import Apply, Key, Object
 
 DIGEST = f"{OURS}/digest"
 OWNER = f"{OURS}/owner"
+OPTIONS = f"{OURS}/options"  # of a Secret: digest of what in it is read at the start only
 EXPIRES = f"{OURS}/expires"  # of a certificate: seconds since the epoch
 CLOUD = f"{OURS}/cloud"
+ORPHAN = f"{OURS}/orphan"  # of an OpenStackDeployment: back ends that may be given up, as <service>/<name>,…
 MANAGED = {"app.kubernetes.io/managed-by": "stackwright"}
 FINALIZER = f"{OURS}/finalizer"
 

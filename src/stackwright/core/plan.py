@@ -142,13 +142,19 @@ class EnsureCertificate(Action):
 
 @dataclass(frozen=True)
 class GatherSecret(Action):
-    """A Secret whose fields are copies of fields of other Secrets."""
+    """A Secret whose fields are copies of fields of other Secrets, beside `fixed` ones.
+
+    source  the namespace of those others, its own if empty
+    owner   None where it is in another namespace than what it belongs to
+    """
 
     verb = "secret"
     key: Key
-    owner: Object
+    owner: Object | None
     fields: Mapping[str, tuple[str, str]]  # field → (Secret, key)
     digest: str = ""
+    fixed: Mapping[str, str] = field(default_factory=dict)
+    source: str = ""
 
     @property
     def target(self) -> str:
@@ -187,7 +193,28 @@ class CopySecret(Action):
         )
 
 
-SecretWrite = EnsureSecret | EnsureCertificate | GatherSecret | RotateKeys | CopySecret
+@dataclass(frozen=True)
+class CephAccess(Action):
+    """The Secret of a client of Ceph, out of the one in which the Ceph side hands over monitors, keys and pools.
+
+    spec         a CephClientSpec as a dict
+    secret_uuid  by which libvirt knows the key
+    """
+
+    verb = "ceph"
+    key: Key
+    owner: Object
+    source: Key
+    spec: Mapping[str, Any]
+    secret_uuid: str
+    digest: str
+
+    @property
+    def target(self) -> str:
+        return f"{'/'.join(self.key)} for client {self.spec['client']} from {'/'.join(self.source)}"
+
+
+SecretWrite = EnsureSecret | EnsureCertificate | GatherSecret | RotateKeys | CopySecret | CephAccess
 
 
 @dataclass(frozen=True)
@@ -281,6 +308,39 @@ class CatalogEntry(Action):
     def target(self) -> str:
         name = self.spec["serviceName"]
         return f"{'delete' if self.absent else 'create'} service {name}, endpoints, user {self.spec['username']}"
+
+
+@dataclass(frozen=True)
+class Inventory(Action):
+    """What users own in stores or back ends of a service, written to a ConfigMap: held.json, back end → names."""
+
+    verb = "look into"
+    key: Key
+    owner: Object
+    service: str
+    backends: tuple[str, ...]
+    admin_secret: Key
+    digest: str
+
+    @property
+    def target(self) -> str:
+        return f"{self.service} {', '.join(self.backends)}"
+
+
+@dataclass(frozen=True)
+class Publish(Action):
+    """A ConfigMap with those fields of a Secret that are no secret, as far as it has them."""
+
+    verb = "publish"
+    key: Key
+    owner: Object
+    source: Key
+    fields: tuple[str, ...]
+    digest: str
+
+    @property
+    def target(self) -> str:
+        return f"{', '.join(self.fields)} of Secret {'/'.join(self.source)}"
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol
 
 from stackwright.api.meta import Kind
-from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Key, Object, SqlAccount
+from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Inventory, Key, Object, SqlAccount
 
 
 class NotYet(Exception):
@@ -97,6 +97,11 @@ class Identity(Protocol):
     async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None: ...
 
 
+class Contents(Protocol):
+    async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
+        """Back end → names of the images or volumes in it. Raises NotYet when the service cannot be asked."""
+
+
 class Directories(Protocol):
     """Directories of this node, all directly below one root; a path elsewhere is refused."""
 
@@ -127,6 +132,7 @@ def absent(what: str) -> Any:
 
 
 NO_DIRECTORIES: Directories = absent("directories of a node")
+NO_CONTENTS: Contents = absent("way to ask what users have")
 
 
 class Clock(Protocol):
@@ -154,6 +160,7 @@ class Ports:
     clock: Clock
     entropy: Entropy
     directories: Directories = NO_DIRECTORIES
+    contents: Contents = NO_CONTENTS
 
 
 def secret_data(secret: Any) -> dict[str, str]:

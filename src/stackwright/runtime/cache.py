@@ -10,14 +10,14 @@ from collections import OrderedDict
 from collections.abc import Mapping
 from typing import Any
 
-from stackwright.api.kinds import POD, SECRET, WORKLOADS
+from stackwright.api.kinds import CONFIGMAP, POD, SECRET, WORKLOADS
 from stackwright.api.meta import Kind
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Cluster, Reader
 
-# The watch of Secrets is limited to those with our label, so a Secret that is not here may still exist.
-PARTIAL = (SECRET,)
+# The watch of these is limited to those with our label, so one that is not here may still exist.
+PARTIAL = (SECRET, CONFIGMAP)
 _KEPT_OF_PODS = ("nodeName",)
 # Deletions of which a late answer could still speak; an answer is late by milliseconds.
 REMEMBERED = 10_000

@@ -7,17 +7,19 @@ action may be repeated: after a crash the same plan is decided again, and what w
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterable, Iterator
 from itertools import groupby
 from typing import Any
 
-from stackwright.api.kinds import SECRET
-from stackwright.core.objects import FINALIZER, is_deleting, key_of
+from stackwright.api.kinds import CONFIGMAP, SECRET
+from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
 from stackwright.core.plan import (
     Action,
     Apply,
     BrokerAccount,
     CatalogEntry,
+    CephAccess,
     CopySecret,
     Delete,
     EnsureCertificate,
@@ -27,8 +29,10 @@ from stackwright.core.plan import (
     HelmRollback,
     HelmUninstall,
     HelmUpgrade,
+    Inventory,
     Key,
     MakeDirectory,
+    Publish,
     RemoveDirectory,
     RotateKeys,
     SetLabel,
@@ -69,13 +73,13 @@ async def _run(action: Action, ports: Ports, manager: str) -> None:
             await ports.cluster.patch(action.kind, action.key, patch)
         case Warn():
             await ports.cluster.event(action.obj, action.reason, action.message, True)
-        case EnsureSecret() | RotateKeys() | CopySecret() | GatherSecret() | EnsureCertificate():
+        case EnsureSecret() | RotateKeys() | CopySecret() | GatherSecret() | EnsureCertificate() | CephAccess():
             await secrets.write(action, ports, manager)
         case _:
-            await _foreign(action, ports)
+            await _foreign(action, ports, manager)
 
 
-async def _foreign(action: Action, ports: Ports) -> None:
+async def _foreign(action: Action, ports: Ports, manager: str) -> None:
     match action:
         case HelmUpgrade():
             await ports.helm.upgrade(action)
@@ -89,6 +93,10 @@ async def _foreign(action: Action, ports: Ports) -> None:
             await ports.broker.account(action, await _admin(action.admin_secret, ports), await _password(action, ports))
         case CatalogEntry():
             await ports.identity.entry(action, await _admin(action.admin_secret, ports), await _password(action, ports))
+        case Inventory():
+            await _inventory(action, ports, manager)
+        case Publish():
+            await _publish(action, ports, manager)
         case MakeDirectory():
             await ports.directories.make(action.path)
         case RemoveDirectory():
@@ -117,6 +125,24 @@ async def _finalizer(action: Finalizer, ports: Ports) -> None:
         }
     }
     await ports.cluster.patch(action.kind, key_of(action.obj), patch)
+
+
+async def _inventory(action: Inventory, ports: Ports, manager: str) -> None:
+    held = await ports.contents.held(action, await _admin(action.admin_secret, ports))
+    await _note(action, {"held.json": json.dumps(held, sort_keys=True)}, ports, manager)
+
+
+async def _publish(action: Publish, ports: Ports, manager: str) -> None:
+    given = secret_data(await ports.cluster.get(SECRET, action.source))
+    await _note(action, {name: given[name].strip() for name in action.fields if name in given}, ports, manager)
+
+
+async def _note(action: Inventory | Publish, data: dict[str, str], ports: Ports, manager: str) -> None:
+    """What an action found out, for the next decision."""
+    obj = owned(CONFIGMAP, action.key, action.owner, {})
+    del obj["spec"]
+    obj["metadata"]["annotations"] = {DIGEST: action.digest}
+    await ports.cluster.apply(CONFIGMAP, {**obj, "data": data}, manager)
 
 
 async def _admin(key: Key, ports: Ports) -> dict[str, Any]:

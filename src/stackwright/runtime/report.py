@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from stackwright.core.conditions import PROGRESSING, READY, Condition, find, merged
+from stackwright.core.conditions import DONE, PROGRESSING, READY, Condition, find, merged
 from stackwright.core.controller import Controller
 from stackwright.core.objects import generation
 from stackwright.core.plan import Finalizer, Object, Plan
@@ -27,6 +27,9 @@ def after_failure(plan: Plan, current: Object, error: Exception) -> Plan:
     refused = isinstance(error, Refused)
     reason, message = ("BlockedRefused" if refused else "Waiting"), str(error)
     own = [c for c in plan.conditions if c.type not in (READY, PROGRESSING)]
+    if own and len(own) == len(plan.conditions):  # Ready is another controller's, which looks at these
+        told = [Condition(c.type, False, reason, message) if c.reason == DONE else c for c in own]
+        return Plan((), tuple(told), kept)
     stages = [_unless_new(c, status) for c in own]
     if not plan.conditions and not any(isinstance(action, Finalizer) for action in plan.actions):
         return Plan(status=kept)  # Ready is not this controller's

@@ -12,9 +12,11 @@ import string
 from typing import Any
 
 from stackwright.api.kinds import SECRET
-from stackwright.core import fernet
-from stackwright.core.objects import DIGEST, EXPIRES, MANAGED, OWNER, owner_label, owner_reference
+from stackwright.core import cephkeys, fernet
+from stackwright.core.digest import digest
+from stackwright.core.objects import DIGEST, EXPIRES, MANAGED, OPTIONS, OWNER, owner_label, owner_reference
 from stackwright.core.plan import (
+    CephAccess,
     CopySecret,
     EnsureCertificate,
     EnsureSecret,
@@ -49,6 +51,8 @@ async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
             await _gather(action, ports, manager)
         case EnsureCertificate():
             await _certify(action, ports, manager)
+        case CephAccess():
+            await _ceph(action, ports, manager)
 
 
 async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
@@ -95,9 +99,23 @@ async def _copy(action: CopySecret, ports: Ports, manager: str) -> None:
 
 
 async def _gather(action: GatherSecret, ports: Ports, manager: str) -> None:
-    namespace = action.key[0]
+    namespace = action.source or action.key[0]
     data = {field: await _value((namespace, name), key, ports) for field, (name, key) in action.fields.items()}
+    data |= action.fixed
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
+
+
+async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:
+    """Its content decides: keys of other clients that changed are no reason to write this one anew."""
+    given = secret_data(await ports.cluster.get(SECRET, action.source))
+    try:
+        data = cephkeys.access(given, action.spec, action.secret_uuid)
+    except cephkeys.Missing as error:
+        raise NotYet(f"Waiting for Secret {'/'.join(action.source)}: {error}") from None
+    except ValueError as error:
+        raise Refused(f"Secret {'/'.join(action.source)}: {error}") from None
+    notes = {DIGEST: action.digest, OPTIONS: digest(data["rbd.conf"])}
+    await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, notes), manager)
 
 
 async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> None:

@@ -16,14 +16,16 @@ OPERATOR = "operator"
 Source = str | tuple[str, str]
 """An application, a node label for pods in their node's network, or the operator."""
 
-APIS: tuple[Source, ...] = ("keystone", "glance", "placement", "nova", "neutron", "horizon", "keystoneclient")
+APIS: tuple[Source, ...] = (
+    "keystone", "glance", "placement", "cinder", "nova", "neutron", "horizon", "ceph-rgw", "keystoneclient",
+)  # fmt: skip
 AGENTS: tuple[Source, ...] = (OPENVSWITCH, GATEWAY, COMPUTE)
 INGRESS: Source = "ingress"
 
 
 @dataclass(frozen=True)
 class Connection:
-    """To pods of one component, on some TCP ports, from these."""
+    """To pods of one component, on some TCP ports (none: on all), from these."""
 
     application: str
     component: str
@@ -31,20 +33,29 @@ class Connection:
     sources: tuple[Source, ...]
 
 
-_DATABASE_USERS: tuple[Source, ...] = ("keystone", "glance", "placement", "nova", "neutron")
+_DATABASE_USERS: tuple[Source, ...] = ("keystone", "glance", "placement", "cinder", "nova", "neutron")
+_CEPH_USERS: tuple[Source, ...] = ("ceph", "ceph-rgw", "glance", "cinder", COMPUTE)
 CONNECTIONS = (
     Connection("mariadb", "server", (3306,), (*_DATABASE_USERS, OPERATOR)),
     Connection("mariadb", "server", (3306, 4444, 4567, 4568, 4569), ("mariadb",)),
-    Connection("rabbitmq", "server", (5672,), ("keystone", "glance", "nova", "neutron", *AGENTS)),
+    Connection("rabbitmq", "server", (5672,), ("keystone", "glance", "cinder", "nova", "neutron", *AGENTS)),
     Connection("rabbitmq", "server", (15672,), (OPERATOR,)),
     Connection("memcached", "server", (11211,), APIS),
     Connection("keystone", "api", (5000,), (*APIS, *AGENTS, INGRESS, OPERATOR)),
-    Connection("glance", "api", (9292,), ("nova", "horizon", "keystoneclient", COMPUTE, INGRESS)),
+    Connection("glance", "api", (9292,), ("nova", "cinder", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)),
     Connection("placement", "api", (8778,), ("nova", "neutron", "keystoneclient", COMPUTE, INGRESS)),
-    Connection("nova", "api-osapi", (8774,), ("neutron", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)),
+    Connection(
+        "nova", "api-osapi", (8774,), ("neutron", "cinder", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)
+    ),
     Connection("nova", "api-metadata", (8775,), (GATEWAY, COMPUTE)),
     Connection("nova", "novncproxy", (6080,), (INGRESS,)),
     Connection("neutron", "server", (9696,), ("nova", "neutron", "horizon", "keystoneclient", COMPUTE, INGRESS)),
+    Connection("cinder", "api", (8776,), ("nova", "glance", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)),
+    Connection("etcd", "server", (2379,), ("cinder",)),
+    Connection("etcd", "server", (2379, 2380, 2381, 2382), ("etcd",)),
+    # Ceph's daemons take ports as they find them.
+    *(Connection("ceph", component, (), _CEPH_USERS) for component in ("mon", "mgr", "osd")),
+    Connection("ceph-rgw", "api", (8080,), ("cinder", "glance", "horizon", "keystoneclient", INGRESS)),
     Connection("horizon", "horizon", (8080,), (INGRESS,)),
     Connection("ovn", "ovsdb-nb", (6641,), ("neutron", "ovn")),
     Connection("ovn", "ovsdb-sb", (6642,), ("neutron", "ovn", *AGENTS)),
@@ -58,6 +69,11 @@ CONNECTIONS = (
             ("neutron", "periodic-workers"),
             ("neutron", "ovn-maintenance-worker"),
             ("ovn", "northd"),
+            ("cinder", "scheduler"),
+            ("cinder", "volume"),
+            ("cinder", "backup"),
+            ("ceph", "watch"),
+            ("ceph", "provide"),
             ("keystoneclient", "client"),
         )
     ),
@@ -74,7 +90,7 @@ def policies(context: Context, chart: str) -> dict[str, Any]:
         peers = _peers(context, connection.sources)
         if peers:
             ports = [{"port": port, "protocol": "TCP"} for port in connection.ports]
-            rules.append({"from": peers, "ports": ports})
+            rules.append({"from": peers, **({"ports": ports} if ports else {})})
     return found
 
 

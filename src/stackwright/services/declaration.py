@@ -43,6 +43,8 @@ class Context:
     images    image name → reference
     nodes     node label (key=value) → the nodes that have it
     pods      those of the service's charts, where the declaration wants to hear what they found out
+    facts     data of the ConfigMap that the declaration names
+    ceph_options  digest of pools and user that the Ceph gave it
     """
 
     name: str
@@ -52,6 +54,8 @@ class Context:
     settings: Any = field(default_factory=Settings)
     nodes: Mapping[str, tuple[NodeRef, ...]] = field(default_factory=dict)
     pods: tuple[Object, ...] = ()
+    facts: Mapping[str, str] = field(default_factory=dict)
+    ceph_options: str = ""
 
     def host(self, service: str) -> str:
         return f"{service}.{self.namespace}.svc.{self.spec.cluster_domain}"
@@ -94,6 +98,7 @@ class Chart:
     daemonsets: tuple[str, ...] = ()
 
     wanted: Callable[[Context], bool] = lambda context: True
+    in_ceph: tuple[str, ...] = ()  # components that read names of pools and users in Ceph when they start
     own_name: bool = False  # several objects of the kind may be side by side, each with a release of its name
 
     def release(self, context_name: str) -> str:
@@ -178,6 +183,15 @@ class Service:
     conf_files: Mapping[str, str] = field(default_factory=dict)  # chart → conf.<file> that takes options from Secrets
     # What its Pods found out about their nodes, as conditions to show; they do not count for Ready.
     told: Callable[[tuple[Object, ...]], tuple[Condition, ...]] | None = None
+    # Conditions that another controller writes on its object, and that count for Ready when they are there and bad.
+    watched: tuple[str, ...] = ()
+    # Names of the places where it keeps what users own; one that is not wanted any more is given up only when empty.
+    backends: Callable[[Any], tuple[str, ...]] | None = None
+    # ConfigMap with what others found out, e.g. URLs, and what is still missing of it, in words; empty for nothing.
+    facts: str = ""
+    lacks: Callable[[Context], str] = lambda context: ""
+    # Words of the services that it cannot be without, as its settings are; a cloud gets them too.
+    requires: Callable[[Any], tuple[str, ...]] = lambda settings: ()
 
     @property
     def kind(self) -> Kind:

@@ -1,40 +1,79 @@
-"""Glance: the image service. Images are files on a volume; each store is a section of its own, so others can join it.
+"""Glance: the image service. Each store of images is a section: files on a volume, Ceph, or Cinder's volumes.
 
-The volume is one that a single node has at a time (ReadWriteOnce), therefore there is one pod at every size, which
-grows by workers. Several pods need a volume of ReadWriteMany, or a store that is not a volume.
+Without a word about stores, images are in Ceph where the cloud has one, else in files. A volume for files is one that
+a single node has at a time (ReadWriteOnce): with it there is one pod at every size, which grows by workers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackwright.api.features import GlanceFeatures, GlanceFileBackend, GlanceVolume
+from pydantic import Field
+
+from stackwright.api.features import (
+    Cleanup,
+    GlanceBackends,
+    GlanceFeatures,
+    GlanceFileBackend,
+    GlanceStore,
+    GlanceVolume,
+)
 from stackwright.api.services import Glance, Size
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Settings, Values, placed
-from stackwright.services.needs import Endpoint, api_conf, database, identity, ingress_values, notifications
+from stackwright.services.needs import (
+    CEPH_CONF,
+    Endpoint,
+    api_conf,
+    ceph,
+    ceph_secret,
+    cleanup_values,
+    database,
+    identity,
+    ingress_values,
+    notifications,
+)
 
 PORT = 9292
 API = "glance-api"
-REPLICAS = 1  # the volume is ReadWriteOnce
+_FILES = GlanceBackends(file={"images": GlanceFileBackend(default=True, pvc=GlanceVolume(size="10Gi"))})
+_IN_CEPH = GlanceBackends(rbd={"rbd": GlanceStore(default=True)})
 
 
 class GlanceSettings(GlanceFeatures, Settings):
-    """features.glance."""
+    """features.glance, and what is around it."""
+
+    services: list[str] = Field(
+        default_factory=list, description="Services of the cloud, as features.services has them."
+    )
+    cleanup: Cleanup = Field(default_factory=Cleanup, description="features.database.cleanup.glance.")
+
+    @property
+    def stores(self) -> GlanceBackends:
+        """Those that are asked for, or the one that the cloud around it suggests."""
+        if self.backends.stores:
+            return self.backends
+        return _IN_CEPH if "ceph" in self.services else _FILES
+
+    @property
+    def default_store(self) -> str:
+        stores = self.stores.stores
+        return next((name for name, store in stores.items() if store.default), next(iter(stores)))
 
 
 @dataclass(frozen=True)
 class Sizing:
-    """Workers of the one pod; threads of a worker, each of which an upload or download keeps busy."""
+    """Pods, where no volume forbids it; workers of each; threads of a worker, each kept busy by one transfer."""
 
+    pods: int
     workers: int
     threads: int
 
 
 SIZES: dict[Size, Sizing] = {
-    "single": Sizing(1, 4),
-    "tiny": Sizing(2, 8),
-    "small": Sizing(4, 8),
-    "medium": Sizing(8, 8),
+    "single": Sizing(1, 1, 4),
+    "tiny": Sizing(3, 2, 8),
+    "small": Sizing(3, 4, 8),
+    "medium": Sizing(6, 8, 8),
 }
 
 
@@ -43,46 +82,76 @@ def endpoint(context: Context) -> Endpoint:
     return Endpoint("image", internal, context.public_url("glance", internal), "Image service")
 
 
-def _store(context: Context) -> tuple[str, GlanceVolume]:
-    """Name and volume of the file store; the model lets through one at most."""
-    default = {"images": GlanceFileBackend(default=True, pvc=GlanceVolume(size="10Gi"))}
-    (name, backend), *_ = (context.settings.backends.file or default).items()
-    return name, backend.pvc
+def _volume(context: Context) -> tuple[str | None, GlanceVolume | None]:
+    """Name and volume of the file store, if there is one."""
+    return next(((name, store.pvc) for name, store in context.settings.stores.file.items()), (None, None))
 
 
-def _replacement(context: Context) -> str:
+def _replacement(context: Context, volume: GlanceVolume | None) -> str:
     """Pods follow a local volume to its node; any other one must be free before a pod on another node begins."""
-    _, volume = _store(context)
-    local = volume.storage_class_name in ("", context.spec.storage_class)
+    local = volume is None or volume.storage_class_name in ("", context.spec.storage_class)
     return "RollingUpdate" if local else "Recreate"
+
+
+def _store_conf(context: Context) -> Values:
+    """Sections of the stores. One file store alone is the chart's own affair, as it was before there were others."""
+    stores = context.settings.stores
+    if set(stores.stores) == set(stores.file):
+        return {}
+    kinds = {
+        **dict.fromkeys(stores.rbd, "rbd"),
+        **dict.fromkeys(stores.file, "file"),
+        **dict.fromkeys(stores.cinder, "cinder"),
+    }
+    sections: Values = {
+        "DEFAULT": {"enabled_backends": [f"{name}:{kind}" for name, kind in kinds.items()]},
+        "glance_store": {"default_backend": context.settings.default_store},
+    }
+    if stores.rbd:
+        # Who clones an image in Ceph instead of copying it has to know where it is.
+        sections["DEFAULT"]["show_image_direct_url"] = True
+    for name in stores.rbd:
+        sections[name] = {"rbd_store_ceph_conf": CEPH_CONF, "rbd_store_chunk_size": 8}
+    for name in stores.cinder:  # volumes of the user whose image it is
+        sections[name] = {"cinder_catalog_info": "volumev3::internalURL"}
+    return sections
 
 
 def _values(context: Context) -> Values:
     spec = context.spec
     size = SIZES[spec.size]
-    store, volume = _store(context)
+    store, volume = _volume(context)
     image = context.image("glance")
+    stores = context.settings.stores
+    conf = api_conf(context)
+    for section, options in _store_conf(context).items():
+        conf[section] = {**conf.get(section, {}), **options}
     return {
         "images": {"tags": {"glance_api": image, "glance_db_sync": image}},
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "image": {"port": {"api": {"default": PORT}}}},
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, "api", "job"),
         "pod": {
-            "replicas": {"api": REPLICAS},
-            "lifecycle": {"upgrades": {"deployments": {"pod_replacement_strategy": _replacement(context)}}},
+            "replicas": {"api": 1 if store else size.pods},
+            "lifecycle": {"upgrades": {"deployments": {"pod_replacement_strategy": _replacement(context, volume)}}},
         },
         "volume": {
             "store": store,
-            "class_name": volume.storage_class_name or spec.storage_class or None,
-            "size": volume.size,
+            "class_name": (volume.storage_class_name if volume else "") or spec.storage_class or None,
+            **({"size": volume.size} if volume else {}),
         },
         "secrets": {
             "oslo_db": {"glance": f"{context.name}-database"},
             "oslo_messaging": {"notifications": f"{context.name}-notifications"},
             "identity": {"glance": f"{context.name}-keystone"},
+            "ceph": {
+                "glance": ceph_secret(context.name) if stores.rbd else None,
+                "cinder": ceph_secret("cinder") if stores.cinder and "ceph" in context.settings.services else None,
+            },
         },
+        "cron": {"db_purge": cleanup_values(context.settings.cleanup)},
         "conf": {
-            "glance": api_conf(context),
+            "glance": conf,
             "glance_api_uwsgi": {"uwsgi": {"processes": size.workers, "threads": size.threads}},
             "logging": {"logger_glance": {"level": spec.log_level}},
         },
@@ -90,7 +159,16 @@ def _values(context: Context) -> Values:
 
 
 def _contracts(context: Context) -> tuple[Contract, ...]:
-    return (database(context.name), notifications(context.name), identity(context, endpoint(context)))
+    asked = [database(context.name), notifications(context.name), identity(context, endpoint(context))]
+    if rbd := context.settings.stores.rbd:
+        options = {name: {"rbd_store_pool": "pool:images", "rbd_store_user": "user"} for name in rbd}
+        asked.append(ceph(context.name, {"images": False}, options))
+    return tuple(asked)
+
+
+def _requires(settings: GlanceSettings) -> tuple[str, ...]:
+    stores = settings.stores
+    return (*(["ceph"] if stores.rbd else []), *(["block-storage"] if stores.cinder else []))
 
 
 SERVICE = Service(
@@ -98,8 +176,10 @@ SERVICE = Service(
     name="glance",
     group="openstack",
     resource=Glance,
-    charts=(Chart("glance", _values),),
+    charts=(Chart("glance", _values, in_ceph=("api",)),),
     contracts=_contracts,
     settings=GlanceSettings,
     conf_files={"glance": "glance"},
+    requires=_requires,
+    backends=lambda settings: tuple(sorted(settings.stores.stores)),
 )

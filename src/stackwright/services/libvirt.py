@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from stackwright.core.conditions import Condition, done
 from stackwright.core.plan import Object
 from stackwright.services.declaration import COMPUTE, Certificate, Context, Values, placed
+from stackwright.services.needs import ceph_secret
 
 NAME = "libvirt"
 TLS = "libvirt-tls"
@@ -24,13 +25,23 @@ def values(context: Context) -> Values:
         "images": {"tags": {"libvirt": context.image("libvirt")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(COMPUTE, NAME),
-        "secrets": {"tls": {"libvirt": TLS if tls else None}},
+        "secrets": {"tls": {"libvirt": TLS if tls else None}, "ceph": _clients(context)},
         "conf": {
             "live_migration_interface": context.settings.live_migration_interface,
             "libvirtd": {"listen_tls": tls, "listen_tcp": not tls},
             "qemu": {"migrate_tls_force": tls},
         },
     }
+
+
+def _clients(context: Context) -> dict[str, str]:
+    """Whose keys QEMU opens disks in Ceph with: Nova's for its own, Cinder's for volumes."""
+    settings = context.settings
+    names = [
+        *(["nova"] if settings.in_ceph else []),
+        *(["cinder"] if {"block-storage", "ceph"} <= set(settings.services) else []),
+    ]
+    return {name: ceph_secret(name) for name in names}
 
 
 def certificates(context: Context) -> tuple[Certificate, ...]:

@@ -6,11 +6,13 @@ once, its Secret too, so that a service is installed while Keystone and the buse
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.api.contracts import DatabaseAccount, KeystoneService, MessagingAccount
-from stackwright.api.services import Keystone, MariaDB, RabbitMQ
+from stackwright.api.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.api.features import Cleanup
+from stackwright.api.services import Ceph, Keystone, MariaDB, RabbitMQ
 from stackwright.services.declaration import INGRESS_CLASS, PUBLIC_TLS, Context, Contract, Values
 from stackwright.services.memcached import servers
 
@@ -47,6 +49,26 @@ def messaging(name: str, instance: str) -> Contract:
     """A virtual host and a user of that name on a bus."""
     spec = {"instance": instance, "vhost": name, "username": name, "secretName": f"{name}-messaging"}
     return Contract("Messaging", MessagingAccount.KIND, instance, RabbitMQ.KIND, spec, name=name, gates=False)
+
+
+CEPH_CONF = "/etc/ceph/ceph.conf"  # in every pod that is a client of Ceph
+POOLS = {"images": "images", "volumes": "volumes", "backup": "backups", "vms": "vms"}  # role → name that is asked for
+
+
+def ceph(name: str, roles: Mapping[str, bool], options: Mapping[str, Mapping[str, str]]) -> Contract:
+    """A client of Ceph. `roles` of its pools → whether it only reads them; `options`: see CephClientSpec."""
+    spec = {
+        "instance": "ceph",
+        "client": name,
+        "pools": [{"name": POOLS[role], "role": role, "readOnly": only} for role, only in roles.items()],
+        "options": {section: dict(body) for section, body in options.items()},
+        "secretName": ceph_secret(name),
+    }
+    return Contract("Storage", CephClient.KIND, "ceph", Ceph.KIND, spec, name=name)
+
+
+def ceph_secret(name: str) -> str:
+    return f"{name}-ceph"
 
 
 @dataclass(frozen=True)
@@ -97,6 +119,15 @@ def endpoint_values(context: Context, public_name: str, port_name: str, port: in
         "port": {port_name: {"default": port, "public": 443}},
         "host_fqdn_override": {"public": f"{public_name}.{context.spec.public_domain}"},
         "scheme": {"public": "https"},
+    }
+
+
+def cleanup_values(cleanup: Cleanup) -> Values:
+    """`cron.db_purge` of a chart; without a schedule there is no job."""
+    return {
+        "schedule": cleanup.schedule if cleanup.enabled else None,
+        "age": cleanup.age,
+        "batch": cleanup.batch,
     }
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from stackwright.api.features import NovaFeatures
+from stackwright.api.features import Cleanup, NovaFeatures
 from stackwright.api.services import Nova, Size
 from stackwright.services import libvirt
 from stackwright.services.declaration import (
@@ -26,8 +26,12 @@ from stackwright.services.declaration import (
     placed,
 )
 from stackwright.services.needs import (
+    CEPH_CONF,
     Endpoint,
     api_conf,
+    ceph,
+    ceph_secret,
+    cleanup_values,
     database,
     endpoint_values,
     identity,
@@ -43,13 +47,21 @@ API = "nova-api"
 API_DATABASE = "nova-api"  # of the contract; database and user are nova_api
 CELL0 = "nova_cell0"
 METADATA_PROXY = "neutron-metadata-proxy"
-IMAGES_TYPES = {"local": "qcow2", "qcow2": "qcow2", "raw": "raw"}
+IMAGES_TYPES = {"local": "qcow2", "qcow2": "qcow2", "raw": "raw", "ceph": "rbd"}
 
 
 class NovaSettings(NovaFeatures, Settings):
     """features.nova."""
 
     messaging_instance: str = Field("nova-rabbitmq", description="Name of the RabbitMQ object.")
+    services: list[str] = Field(
+        default_factory=list, description="Services of the cloud, as features.services has them."
+    )
+    cleanup: Cleanup = Field(default_factory=Cleanup, description="features.database.cleanup.nova.")
+
+    @property
+    def in_ceph(self) -> bool:
+        return self.images.backend == "ceph"
 
 
 @dataclass(frozen=True)
@@ -78,7 +90,7 @@ SIZES: dict[Size, Sizing] = {
 def endpoint(context: Context) -> Endpoint:
     internal = context.url(API, PORT, "/v2.1")
     public = context.public_url("nova", internal, "/v2.1")
-    return Endpoint("compute", internal, public, "Compute service", ("placement", "neutron", "service_user"))
+    return Endpoint("compute", internal, public, "Compute service", ("placement", "neutron", "cinder", "service_user"))
 
 
 def _nova_conf(context: Context) -> Values:
@@ -102,6 +114,7 @@ def _nova_conf(context: Context) -> Values:
             "images_type": IMAGES_TYPES[settings.images.backend],
             "live_migration_scheme": "tls" if tls else "tcp",
             "live_migration_with_native_tls": tls,
+            **({"images_rbd_ceph_conf": CEPH_CONF} if settings.in_ceph else {}),
         },
         "vnc": {"enabled": settings.console.novnc.enabled},
     }
@@ -136,7 +149,9 @@ def _values(context: Context) -> Values:
             "identity": {"nova": f"{context.name}-keystone"},
             "metadata_proxy": METADATA_PROXY,
             "ssh": f"{context.name}-ssh",
+            "ceph": {"nova": ceph_secret(context.name) if settings.in_ceph else None},
         },
+        "cron": {"db_purge": cleanup_values(settings.cleanup)},
         "conf": {
             "hosts": sorted(node.name for node in context.labelled(COMPUTE)),
             "vcpu_type": settings.vcpu_type,
@@ -151,7 +166,11 @@ def _values(context: Context) -> Values:
 
 
 def _contracts(context: Context) -> tuple[Contract, ...]:
+    names = {"images_rbd_pool": "pool:vms", "rbd_user": "user", "rbd_secret_uuid": "secret_uuid"}
+    # Of images it makes clones, so it reads them.
+    disks = ceph(context.name, {"vms": False, "images": True}, {"libvirt": names})
     return (
+        *([disks] if context.settings.in_ceph else []),
         database(context.name, additionalDatabases=[CELL0]),
         database(API_DATABASE, section="api_database"),
         messaging(context.name, context.settings.messaging_instance),
@@ -167,7 +186,7 @@ SERVICE = Service(
     resource=Nova,
     charts=(
         Chart("libvirt", libvirt.values, daemonsets=(libvirt.NAME,)),
-        Chart("nova", _values, daemonsets=("compute",)),
+        Chart("nova", _values, daemonsets=("compute",), in_ceph=("compute",)),
     ),
     secrets=lambda context: (Secret(f"{context.name}-ssh", generated=(), keypairs=("ssh",)),),
     contracts=_contracts,
@@ -176,4 +195,5 @@ SERVICE = Service(
     labels=(CONTROL_PLANE, COMPUTE),
     conf_files={"nova": "nova"},
     told=libvirt.told,
+    requires=lambda settings: ("ceph",) if settings.in_ceph else (),
 )

@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from stackwright.services import (
+    ceph,
+    ceph_rgw,
+    cinder,
+    etcd,
     glance,
     horizon,
     ingress,
@@ -20,10 +24,14 @@ SERVICES: tuple[Service, ...] = (
     mariadb.SERVICE,
     rabbitmq.SERVICE,
     memcached.SERVICE,
+    etcd.SERVICE,
+    ceph.SERVICE,
     keystone.SERVICE,
     ingress.SERVICE,
+    ceph_rgw.SERVICE,
     glance.SERVICE,
     placement.SERVICE,
+    cinder.SERVICE,
     neutron.SERVICE,
     nova.SERVICE,
     horizon.SERVICE,

@@ -11,7 +11,7 @@ _CORE = (
     "ingress", "image", "placement", "networking", "compute", "dashboard",
 )  # fmt: skip
 # `compute` is `core` with what large clouds add to it; those services join it here as Stackwright learns them.
-PRESETS: dict[str, tuple[str, ...]] = {"core": _CORE, "compute": _CORE}
+PRESETS: dict[str, tuple[str, ...]] = {"core": _CORE, "compute": (*_CORE, "coordination", "block-storage")}
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,9 @@ def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str
     if context.spec.size == "single":
         # Reservations are for machines that others share. A whole cloud on one small machine would not fit into them.
         layers.append({"pod": {"requests": {"cpu": "10m"}}})
+    if context.ceph_options:  # other pools or another user are read at the start; a new key is not
+        mark = {"stackwright.dev/ceph-options": context.ceph_options}
+        layers.append({"pod": {"annotations": dict.fromkeys(chart.in_ceph, mark)}})
     if context.settings.network_policies and (rules := policies(context, chart.name)):
         layers.append({"network": {"policies": rules}})
     values = merge(*layers)

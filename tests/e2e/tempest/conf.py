@@ -14,6 +14,8 @@ CA = "/etc/stackwright/ca.crt"
 PREFIX = "tempest"
 """All that Tempest makes is called so, which is how it is found again."""
 USER = "stackwright"
+RESELLER = "ResellerAdmin"
+"""Whoever has this role may set quotas of accounts; the stage makes it."""
 # Emulated processors are slow, and two of them share what the cloud itself needs.
 LIMIT = 300
 # The guest has busybox. Tempest asks with curl and finds the config drive with blkid; here is how busybox does both.
@@ -35,7 +37,7 @@ def text(facts: Facts) -> str:
 
 
 def options(facts: Facts) -> Options:
-    return {**_identity(facts), **_compute(facts), **_network(facts), **_rest(facts)}
+    return {**_identity(facts), **_compute(facts), **_network(facts), **_storage(), **_rest(facts)}
 
 
 def _identity(facts: Facts) -> Options:
@@ -114,14 +116,41 @@ def _network(facts: Facts) -> Options:
     }
 
 
+def _storage() -> Options:
+    """Of a cloud with volumes in Ceph and backups in its object storage."""
+    return {
+        "volume": {
+            "catalog_type": "volumev3",
+            "endpoint_type": "publicURL",
+            "build_timeout": LIMIT,
+            "storage_protocol": "ceph",
+            "backup_driver": "swift",
+        },
+        "volume-feature-enabled": {
+            "multi_backend": False,
+            "backup": True,
+            "snapshot": True,
+            "clone": True,
+            "extend_attached_volume": True,
+        },
+        "object-storage": {
+            "endpoint_type": "publicURL",
+            "operator_role": "member",
+            "reseller_admin_role": RESELLER,
+        },
+        "object-storage-feature-enabled": {"container_sync": False},
+    }
+
+
 def _rest(facts: Facts) -> Options:
     words = {"glance": "image", "nova": "compute", "neutron": "networking", "horizon": "dashboard"}
+    words |= {"cinder": "block-storage", "swift": "object-storage"}
     there = {service: word in facts.services for service, word in words.items()}
     return {
         "DEFAULT": {"resource_name_prefix": PREFIX, "log_file": f"{HOME}/tempest.log", "use_stderr": False},
         "oslo_concurrency": {"lock_path": f"{HOME}/lock"},
         "service-clients": {"http_timeout": 120},
-        "service_available": {**there, "cinder": False, "swift": False},
+        "service_available": there,
         "image": {"build_timeout": LIMIT, "endpoint_type": "publicURL"},
         "dashboard": {"dashboard_url": f"{facts.url('dashboard')}/"},
     }

@@ -71,6 +71,7 @@ class Stage:
         """Names of what there is, to be compared with what there was."""
         admin = self.admin
         return {
+            **(self._volumes() if "block-storage" in self.facts.services else {}),
             "projects": {each.name for each in admin.identity.projects()},
             "users": {each.name for each in admin.identity.users()},
             "roles": {each.name for each in admin.identity.roles()},
@@ -81,6 +82,12 @@ class Stage:
             "routers": {each.name for each in admin.network.routers()},
             "floating IPs": {each.floating_ip_address for each in admin.network.ips()},
         }
+
+    def _volumes(self) -> Inventory:
+        blocks = self.admin.block_storage
+        kinds = {"volumes": blocks.volumes, "snapshots": blocks.snapshots, "backups": blocks.backups}
+        found = {kind: {each.name or each.id for each in list_(all_projects=True)} for kind, list_ in kinds.items()}
+        return {**found, "volume types": {each.name for each in blocks.types()}}
 
 
 @contextmanager
@@ -101,6 +108,8 @@ def staged(cloud: Cloud, folder: Path) -> Iterator[Stage]:
         flavors = [computing.flavor(flavor) for flavor in FLAVORS]
         for flavor in flavors:
             undo.callback(projects.delete, Thing("flavor", flavor, ""))
+        if admin.identity.find_role(conf.RESELLER) is None:
+            undo.callback(admin.identity.delete_role, admin.identity.create_role(name=conf.RESELLER))
         undo.callback(sweep, cleaner)
         yield Stage(cloud, admin, _facts(cloud, entry, admin, image, flavors))
 

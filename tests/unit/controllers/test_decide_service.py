@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from service_stage import SETTINGS, Stage
 
-from stackwright.api.contracts import DatabaseAccount
+from stackwright.api.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import SECRET
 from stackwright.api.services import Keystone
@@ -164,8 +164,14 @@ async def test_values_that_do_not_fit_name_the_level_the_chart_and_the_path():
 async def test_a_contract_that_is_no_longer_needed_is_deleted_once():
     stage = Stage(spec={"settings": {"cadf": "messagingv2"}})
     await stage.do()
+    stage.ready(DatabaseAccount.KIND, "keystone")
+    stage.ready(MessagingAccount.KIND, "keystone")
+    await stage.do()
+    stage.ready(HelmBundle.KIND, "openstack-keystone")
     live = stage.cluster.peek(Keystone.KIND, KEY)
     stage.cluster.put(Keystone.KIND, {**live, "spec": {**live["spec"], "settings": {}}})
+    assert not [a for a in (await stage.do()).actions if isinstance(a, Delete)], "pods may still use it"
+    stage.ready(HelmBundle.KIND, "openstack-keystone")
     plan = await stage.do()
     assert [str(a) for a in plan.actions if isinstance(a, Delete)] == ["delete MessagingAccount openstack/keystone"]
     assert (await stage.plan()).empty

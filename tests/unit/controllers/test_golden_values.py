@@ -17,6 +17,7 @@ from stackwright.services.declaration import COMPUTE, OPENVSWITCH, PLACES, Chart
 from stackwright.services.sizes import PRESETS, SIZES
 
 IMAGES = (
+    "ceph", "cinder", "etcd",
     "glance", "horizon", "ingress", "keystone", "keystoneclient", "libvirt", "mariadb", "memcached", "neutron", "nova",
     "nova-compute", "openvswitch", "ovn", "placement", "rabbitmq",
 )  # fmt: skip
@@ -60,8 +61,19 @@ async def test_the_values_of_each_size_are_as_they_were_reviewed(size, golden):
     golden(f"values/core-{size}.yaml", text(await values_of(cloud("core", size))))
 
 
-def test_a_preset_without_values_of_its_own_is_the_one_that_was_reviewed():
-    assert {preset for preset, names in PRESETS.items() if names != PRESETS["core"]} == set()
+async def test_what_the_preset_of_large_clouds_adds_is_as_it_was_reviewed(golden):
+    """With its Ceph elsewhere."""
+    core, compute = await values_of(cloud("core", "tiny")), await values_of(cloud("compute", "tiny"))
+    assert set(PRESETS) == {"core", "compute"}
+    golden("values/compute-tiny.yaml", text({name: v for name, v in compute.items() if core.get(name) != v}))
+
+
+async def test_the_values_with_storage_are_as_they_were_reviewed(golden):
+    """With a Ceph of the cloud's own."""
+    services = ["ceph", "block-storage", "object-storage"]
+    with_storage = await values_of(cloud(features={"services": services, "nova": {"images": {"backend": "ceph"}}}))
+    core = await values_of(cloud())
+    golden("values/storage.yaml", text({name: v for name, v in with_storage.items() if core.get(name) != v}))
 
 
 async def test_the_values_with_ovn_are_as_they_were_reviewed(golden):

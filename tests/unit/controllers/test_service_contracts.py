@@ -4,8 +4,9 @@ import pytest
 from builders import NAMESPACE, condition
 from service_stage import Stage
 
-from stackwright.api.contracts import DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.api.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
 from stackwright.api.kinds import SECRET
+from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.core.plan import Apply, Delete
 from stackwright.core.ports import secret_data
 from stackwright.services import glance, neutron, nova
@@ -98,6 +99,11 @@ async def test_one_of_two_contracts_of_a_kind_goes_alone():
     extra = stage.cluster.peek(DatabaseAccount.KIND, (NAMESPACE, "nova-api"))
     meta = {k: v for k, v in extra["metadata"].items() if k in ("namespace", "labels", "ownerReferences")}
     stage.cluster.put(DatabaseAccount.KIND, {"metadata": {**meta, "name": "nova-cell9"}, "spec": extra["spec"]})
+    await stage.do()
+    for name in ("nova", "nova-api"):
+        stage.ready(DatabaseAccount.KIND, name)
+    await stage.do()
+    stage.ready(glance_bundle(), "openstack-nova")
     plan = await stage.plan()
     assert [str(action) for action in plan.actions if isinstance(action, Delete)] == [
         "delete DatabaseAccount openstack/nova-cell9"
@@ -137,13 +143,14 @@ def test_contracts_and_secrets_of_a_service_have_names_of_their_own(declared):
     assert len(set(names)) == len(names)
     secrets = [each.spec["secretName"] for each in made] + [each.name for each in declared.secrets(context(declared))]
     assert len(set(secrets)) == len(secrets)
-    assert all(each.gates is (each.kind == DatabaseAccount.KIND) for each in made if declared.name != "keystone")
+    gating = {DatabaseAccount.KIND, CephClient.KIND}
+    assert all(each.gates is (each.kind in gating) for each in made if declared.name != "keystone")
 
 
 def test_contracts_are_valid_by_the_models_that_answer_them():
     for declared in SERVICES:
         for each in declared.contracts(context(declared)):
-            kinds = {r.KIND: r for r in (DatabaseAccount, MessagingAccount, KeystoneService)}
+            kinds = {r.KIND: r for r in CONTRACT_KINDS}
             kinds[each.kind].model_validate({"metadata": {"name": "x"}, "spec": dict(each.spec)})
 
 

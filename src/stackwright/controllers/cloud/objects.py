@@ -12,9 +12,11 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from pydantic import ValidationError
+
 from stackwright.api.deployment import Charts, OpenStackDeploymentSpec
 from stackwright.api.services import ServiceSpec
-from stackwright.core.objects import CLOUD, owned
+from stackwright.core.objects import CLOUD, ORPHAN, annotation, owned
 from stackwright.core.plan import Object
 from stackwright.core.precache import images_of
 from stackwright.services.declaration import Context, Service
@@ -64,6 +66,15 @@ def wanted_services(spec: OpenStackDeploymentSpec) -> list[Wanted]:
 
 
 def wanted_names(spec: OpenStackDeploymentSpec) -> list[str]:
+    """Asked for, and what those cannot be without; who takes one of these away (~name) keeps it away."""
+    names = _asked(spec)
+    refused = {asked[1:] for asked in spec.features.services if asked.startswith("~")}
+    while added := [need for need in _required(spec, names) if need not in names and need not in refused]:
+        names += added[:1]
+    return sorted(names, key=list(BY_SERVICE).index)
+
+
+def _asked(spec: OpenStackDeploymentSpec) -> list[str]:
     names = list(PRESETS[spec.preset])
     for asked in spec.features.services:
         if asked.startswith("~"):
@@ -71,6 +82,18 @@ def wanted_names(spec: OpenStackDeploymentSpec) -> list[str]:
         elif asked not in names:
             names.append(asked)
     return names
+
+
+def _required(spec: OpenStackDeploymentSpec, names: Collection[str]) -> list[str]:
+    found: list[str] = []
+    for name in names:
+        declared = BY_SERVICE[name]
+        try:
+            parsed = declared.settings.model_validate(_settings(spec, declared, names))
+        except ValidationError:
+            continue  # told in full where the spec is checked
+        found += declared.requires(parsed)
+    return found
 
 
 def dedicated(spec: OpenStackDeploymentSpec, names: Collection[str]) -> list[str]:
@@ -98,8 +121,16 @@ def service_object(
         "overrides": [{"source": source, "values": values} for source, values in levels if values],
         **more.fields,
     }
+    if orphans := [name for owner, name in _orphans(cloud) if owner == declared.name]:
+        body["orphan"] = orphans
     meta = cloud["metadata"]
     return owned(declared.kind, (meta["namespace"], wanted.name), cloud, body, {CLOUD: meta["name"]})
+
+
+def _orphans(cloud: Object) -> list[tuple[str, str]]:
+    """(service, back end) of those that may be given up with what is in them."""
+    parts = [part.strip().partition("/") for part in annotation(cloud, ORPHAN).split(",")]
+    return [(owner, name) for owner, _, name in parts if name]
 
 
 def settings(spec: OpenStackDeploymentSpec, declared: Service) -> dict[str, Any]:
@@ -107,15 +138,21 @@ def settings(spec: OpenStackDeploymentSpec, declared: Service) -> dict[str, Any]
 
     Only what was asked is passed on: a default that changes with Stackwright must not change every object.
     """
-    names = wanted_names(spec)
+    return _settings(spec, declared, wanted_names(spec))
+
+
+def _settings(spec: OpenStackDeploymentSpec, declared: Service, names: Collection[str]) -> dict[str, Any]:
     features = getattr(spec.features, declared.name, None)
     found: dict[str, Any] = features.model_dump(mode="json", exclude_unset=True) if features else {}
+    cleanup = getattr(spec.features.database.cleanup, declared.name, None)
     known = declared.settings.model_fields
     around = {
         "ingress": "ingress" in names,
         "network_policies": spec.features.network_policies.enabled,
         "messaging_instance": f"{declared.name}-rabbitmq" if declared.service in dedicated(spec, names) else "rabbitmq",
         "services": sorted(names),
+        "trial": "ceph" in _asked(spec),
+        "cleanup": cleanup.model_dump(mode="json", exclude_unset=True) if cleanup else {},
         "cadf": _cadf(spec),
         "public_endpoints": _public_endpoints(spec),
     }

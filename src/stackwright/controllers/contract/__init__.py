@@ -1,4 +1,4 @@
-"""The three contract kinds: database, messaging, identity. They share one course; each says what is its own."""
+"""Three of the contracts: database, messaging, identity. They share one course; each says what is its own."""
 
 from __future__ import annotations
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from stackwright.api.helmbundle import HelmBundle
-from stackwright.api.kinds import NODE, POD, SECRET
+from stackwright.api.kinds import CONFIGMAP, NODE, POD, SECRET
 from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.controllers.service.decide import decide
 from stackwright.controllers.service.observe import observe
@@ -30,6 +30,7 @@ def controller(declared: Service, settings: Settings) -> Controller:
         Watch(HelmBundle.KIND, owner),
         Watch(SECRET, owner),
         Watch(NODE, all_in_namespace(declared.kind)),
+        *((Watch(CONFIGMAP, all_in_namespace(declared.kind)),) if declared.facts or declared.backends else ()),
         *((Watch(POD, _by_chart(declared)),) if declared.told else ()),
         *(Watch(resource.KIND, owner) for resource in CONTRACT_KINDS),
         *(

@@ -7,8 +7,11 @@ are asked for at once; the release waits for them, and each wait names its cause
 
 from __future__ import annotations
 
+from typing import Any
+
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.registry import kind_of
+from stackwright.controllers.service.backends import LOOK, given_up
 from stackwright.controllers.service.objects import (
     bundle,
     certificate_secret,
@@ -40,16 +43,23 @@ def decide(seen: Observed) -> Plan:
     turn = min((t for t in (turn, renewal) if t is not None), default=None)
     copies, settings, desired = _settings(seen, seen.context)
     contracts, stages, gates = _contracts(seen, seen.context)
-    actions = [*secrets, *issued, *copies, *contracts]
-    before = [_placement(seen), settings, *certificates]
+    if lack := seen.declared.lacks(seen.context):
+        return _report(seen, (), [_placement(seen), waiting("Storage", lack, "WaitingForCeph")], None)
+    look, kept = given_up(seen, seen.context)
+    actions = [*secrets, *issued, *copies, *contracts, *look]
+    before = [_placement(seen), settings, *certificates, *([kept] if kept else [])]
     stages = [*before, *stages]
     if desired and all(stage.status for stage in (*before, *gates)):
         release, condition = _release(seen, desired)
         actions += release
+        if condition.status:  # until then pods may still run with what they were given before
+            actions += _surplus(seen, seen.context)
     else:
         condition = waiting(RELEASE, "Waiting for the stages before it")
     if seen.sensitive:  # Secrets of users are not watched
         turn = min(turn or REFRESH, POLL if settings.reason == "BlockedMissingSecret" else REFRESH)
+    if kept:
+        turn = min(turn or LOOK, LOOK)
     return _report(seen, tuple(actions), [*stages, condition], turn)
 
 
@@ -63,14 +73,24 @@ def _placement(seen: Observed) -> Condition:
 
 
 def _report(seen: Observed, actions: tuple[Action, ...], stages: list[Condition], turn: float | None) -> Plan:
-    ready, progressing = summary(stages)
+    ready, progressing = summary([*stages, *_watched(seen)])
     finished = sum(1 for stage in stages if stage.status)
     state = "APPLIED" if ready.status else "APPLYING" if stages[-1].reason != "Waiting" else "WAITING"
     release = (seen.obj.get("spec") or {}).get("release", "epoxy")
     deployed = release if ready.status else str((seen.obj.get("status") or {}).get("release") or "")
-    status = {"state": state, "progress": f"{finished}/{len(stages)}", "release": deployed}
+    status: dict[str, Any] = {"state": state, "progress": f"{finished}/{len(stages)}", "release": deployed}
+    if seen.declared.backends and seen.context:
+        used = (seen.obj.get("status") or {}).get("backends") or []
+        status["backends"] = list(seen.declared.backends(seen.context.settings)) if ready.status else used
     told = seen.declared.told(seen.context.pods) if seen.declared.told and seen.context else ()
     return Plan(actions, (ready, progressing, *stages, *told), status, turn)
+
+
+def _watched(seen: Observed) -> list[Condition]:
+    """What others say of this object, where it is bad."""
+    entries = [find(seen.obj, type_) for type_ in seen.declared.watched]
+    bad = [entry for entry in entries if entry and entry["status"] == "False"]
+    return [Condition(str(e["type"]), False, str(e["reason"]), str(e["message"])) for e in bad]
 
 
 def _secrets(seen: Observed, context: Context) -> tuple[list[Action], float | None]:
@@ -158,10 +178,8 @@ def _contracts(seen: Observed, context: Context) -> tuple[list[Action], list[Con
     actions: list[Action] = []
     stages: dict[str, Condition] = {}
     gates: list[Condition] = []
-    wanted = set()
     for contract in seen.declared.contracts(context):
         name = contract.name or context.name
-        wanted.add((contract.kind.kind, name))
         current = seen.contracts.get((contract.kind.kind, name))
         needed = ensure(contract.kind, contract_object(seen, context, contract), current)
         actions += needed
@@ -174,15 +192,23 @@ def _contracts(seen: Observed, context: Context) -> tuple[list[Action], list[Con
         if contract.stage not in stages or stages[contract.stage].status:
             stages[contract.stage] = stage
         gates += [stage] if contract.gates else []
-    actions += [
+    return actions, list(stages.values()), gates
+
+
+def _surplus(seen: Observed, context: Context) -> list[Action]:
+    """Contracts that nothing needs any more."""
+    wanted = {(each.kind.kind, each.name or context.name) for each in seen.declared.contracts(context)}
+    return [
         Delete(kind_of(kind), key_of(found), "no longer needed")
         for (kind, name), found in sorted(seen.contracts.items())
         if (kind, name) not in wanted and not is_deleting(found)
     ]
-    return actions, list(stages.values()), gates
 
 
 def _release(seen: Observed, desired: Object) -> tuple[list[Action], Condition]:
+    if not desired["spec"]["releases"]:  # somebody else runs it
+        gone = [Delete(HelmBundle.KIND, key_of(desired), "nothing of it runs here any more")] if seen.bundle else []
+        return [*gone], done(RELEASE, "Nothing of it runs here")
     needed = ensure(HelmBundle.KIND, desired, seen.bundle)
     name = f"HelmBundle {'/'.join(key_of(desired))}"
     if needed:

@@ -11,12 +11,13 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from stackwright.api.contracts import CephClient
 from stackwright.api.errors import messages
 from stackwright.api.helmbundle import HelmBundle
-from stackwright.api.kinds import NODE, POD, SECRET
+from stackwright.api.kinds import CONFIGMAP, NODE, POD, SECRET
 from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.api.services import ServiceSpec
-from stackwright.core.objects import OWNER, owner_label
+from stackwright.core.objects import OPTIONS, OWNER, annotation, owner_label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.sensitive import Sections, cut
@@ -43,6 +44,7 @@ class Observed:
     contracts: Mapping[tuple[str, str], Object] = field(default_factory=dict)
     bundle: Object | None = None
     nodes: tuple[Object, ...] = ()
+    inventory: Object | None = None  # what was found in back ends that are to be given up
 
 
 async def observe(declared: Service, settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -59,8 +61,16 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
             return replace(seen, errors=wrong)
         nodes = tuple(await reader.list(NODE))
         context = Context(
-            key[1], key[0], spec, settings.images, parsed, _labelled(nodes), await _pods(declared, reader, key[0])
+            key[1],
+            key[0],
+            spec,
+            settings.images,
+            parsed,
+            _labelled(nodes),
+            await _pods(declared, reader, key[0]),
+            await _facts(declared, reader, key[0]),
         )
+        context = replace(context, ceph_options=await _ceph_options(declared, context, reader))
         sensitive = _sensitive(declared, spec)
     except ValidationError as error:
         return Observed(declared, settings, obj, now, errors=tuple(messages(error, ServiceSpec)))
@@ -85,6 +95,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         secrets={name: await reader.get(SECRET, (key[0], name)) for name in sorted(names)},
         contracts=contracts,
         nodes=nodes,
+        inventory=await reader.get(CONFIGMAP, (key[0], inventory_name(key[1]))) if declared.backends else None,
         bundle=await reader.get(HelmBundle.KIND, (key[0], f"openstack-{key[1]}")),
     )
 
@@ -94,6 +105,23 @@ async def _pods(declared: Service, reader: Reader, namespace: str) -> tuple[Obje
         return ()
     found = [await reader.list(POD, namespace, {"application": chart.name}) for chart in declared.charts]
     return tuple(pod for pods in found for pod in pods)
+
+
+async def _facts(declared: Service, reader: Reader, namespace: str) -> Mapping[str, str]:
+    found = await reader.get(CONFIGMAP, (namespace, declared.facts)) if declared.facts else None
+    return (found or {}).get("data") or {}
+
+
+async def _ceph_options(declared: Service, context: Context, reader: Reader) -> str:
+    for contract in declared.contracts(context):
+        if contract.kind == CephClient.KIND:
+            secret = await reader.get(SECRET, (context.namespace, str(contract.spec["secretName"])))
+            return annotation(secret, OPTIONS)
+    return ""
+
+
+def inventory_name(name: str) -> str:
+    return f"{name}-inventory"
 
 
 def secret_name(chart: str) -> str:

@@ -1,4 +1,4 @@
-"""The example cloud: made if there is none, then waited for. A cloud that exists is left as its owner made it."""
+"""The cloud: that of a file, else the example if there is none; then waited for. Its owner's is left as it is."""
 
 from __future__ import annotations
 
@@ -43,15 +43,18 @@ def blocked(cloud: dict[str, Any]) -> bool:
 def done(ctx: Context) -> bool:
     if not ctx.cloud:
         return True
+    if ctx.manifest and not ctx.applied:
+        return False
     found = clouds(ctx)
     return bool(found) and all(trouble(cloud) is None for cloud in found)
 
 
 def run(ctx: Context, report: Report) -> None:
     ctx.cloud_is_new = True
-    if not clouds(ctx):
-        manifest = str(assets.require("examples/cloud.yaml"))
-        charts.kubectl(ctx, "apply", "--server-side", "--filename", manifest)
+    if ctx.manifest or not clouds(ctx):
+        manifest = str(ctx.manifest or assets.require("examples/cloud.yaml"))
+        charts.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--filename", manifest)
+        ctx.applied = True
     start = sound = time.monotonic()
     while missing := _missing(found := clouds(ctx)):
         report("; ".join(missing))

@@ -28,6 +28,10 @@ class Context:
     """Registry and prefix of published images, when the cluster is not ours."""
     kubeconfig: Path | None = None
     """Somebody else's cluster."""
+    manifest: Path | None = None
+    """The cloud to make or change, in place of the example."""
+    applied: bool = False
+    """Whether this call applied the manifest."""
     images: list[store.Image] = field(default_factory=list)
     cloud_is_new: bool = False
     """Whether this call made the cloud, or had to wait for it."""

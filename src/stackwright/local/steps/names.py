@@ -8,7 +8,9 @@ from stackwright.local.steps import cloud
 from stackwright.local.steps.context import Context
 
 TITLE = "Public names"
-SERVICES = ("keystone", "glance", "placement", "nova", "neutron", "novncproxy", "horizon")
+SERVICES = (
+    "keystone", "glance", "placement", "cinder", "object-store", "nova", "neutron", "novncproxy", "horizon",
+)  # fmt: skip
 
 
 def lines(ctx: Context) -> list[str]:

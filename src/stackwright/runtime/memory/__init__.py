@@ -6,11 +6,13 @@ Functional tests run the same operations against a real API server and compare. 
 Keystone, clock and entropy; `faults` kills the operator at any write.
 """
 
+from stackwright.runtime.memory import ceph
 from stackwright.runtime.memory.cluster import MemoryCluster, Write
 from stackwright.runtime.memory.faults import Crash, FaultyCluster, Fuse, faulty
 from stackwright.runtime.memory.foreign import (
     FrozenClock,
     MemoryBroker,
+    MemoryContents,
     MemoryHelm,
     MemoryIdentity,
     MemorySql,
@@ -24,10 +26,12 @@ __all__ = [
     "Fuse",
     "MemoryBroker",
     "MemoryCluster",
+    "MemoryContents",
     "MemoryHelm",
     "MemoryIdentity",
     "MemorySql",
     "SeededEntropy",
     "Write",
+    "ceph",
     "faulty",
 ]

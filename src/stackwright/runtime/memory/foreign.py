@@ -15,7 +15,7 @@ from typing import Any
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, JOB, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
 from stackwright.core.objects import MANAGED
-from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Key, Object, SqlAccount
+from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Inventory, Key, Object, SqlAccount
 from stackwright.core.ports import Clock, Refused
 from stackwright.runtime.memory.cluster import MemoryCluster
 
@@ -108,6 +108,16 @@ class MemoryIdentity:
             return
         self.users[str(action.spec["username"])] = password
         self.catalog[name] = action.spec
+
+
+class MemoryContents:
+    """`things` is back end → names."""
+
+    def __init__(self) -> None:
+        self.things: dict[str, list[str]] = {}
+
+    async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
+        return {name: self.things.get(name, []) for name in action.backends}
 
 
 class MemoryHelm:

@@ -39,6 +39,11 @@ def _glance(ours: Values) -> Values:
             "image": {"host_fqdn_override": host, "scheme": {"public": "https"}, "port": {"api": {"public": 443}}},
             "dashboard": {"host_fqdn_override": {"public": {"host": f"horizon.{ingress['domain']}"}}},
         }
+    for client, secret in (ours["secrets"].get("ceph") or {}).items():
+        if secret:
+            raise ValueError(
+                f"secrets.ceph.{client}: the published chart cannot be told keys of Ceph; use a file store"
+            )
     volume = ours["volume"]
     # No class is a null here: their own default would be a class that the cluster may not have.
     made |= {kind: {"class_name": volume.get("class_name")} for kind in ("volume", "volume_staging")}

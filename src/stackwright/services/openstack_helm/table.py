@@ -113,8 +113,14 @@ _KEYSTONE = (
 _JOBS = ("db_sync", "metadefs_load")
 _SOURCES = _every("pod.etcSources.glance_", "api", *_JOBS)
 _IMAGE = "endpoints.image"
+_PURGE = "their chart has no Job that purges the database"
+_STORES = "their chart mounts keys of Ceph in its own way, so a store there is refused"
 _GLANCE = (
     *_common("glance", "image", "glance-api", _JOBS),
+    *(_left(f"pod.{kind}.db-purge.**", _PURGE) for kind in ("resources", "security_context")),
+    _left("pod.lifecycle.termination_grace_period.db-purge.timeout", _PURGE),
+    _left("cron.**", _PURGE),
+    *(_left(path, _STORES) for path in ("secrets.ceph.**", "ceph.**")),
     *_same("pod.lifecycle.upgrades.deployments.pod_replacement_strategy"),
     Rule(f"{_IMAGE}.hosts.default", _every(f"{_IMAGE}.hosts.", "default", "public")),
     Rule(f"{_IMAGE}.port.api.default", _every(f"{_IMAGE}.port.api.", "default", "public")),

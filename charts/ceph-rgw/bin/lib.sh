@@ -1,0 +1,1 @@
+../../ceph/bin/lib.sh

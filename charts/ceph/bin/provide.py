@@ -1,0 +1,138 @@
+"""Gives clients their pools and keys: follows the ConfigMap of requests and writes the Secret of keys.
+
+A request that goes away takes its client with it. A pool stays: what is in it is not ours to delete.
+"""
+
+import base64
+import json
+import os
+import time
+from typing import Any
+
+import identity
+import rados
+from kubernetes import Kubernetes
+
+REQUESTS = "openstack-ceph-requests"
+KEYS = "openstack-ceph-keys"
+MONITORS = "mon_endpoints"
+EVERY = 5  # seconds; keys and capabilities may change at Ceph's side
+SIZE, PG_NUM = int(os.environ["POOL_SIZE"]), int(os.environ["POOL_PG_NUM"])
+DEVICE_CLASS = os.environ["POOL_DEVICE_CLASS"]
+CLIENT_OPTIONS = json.loads(os.environ["CLIENT_OPTIONS"])
+TIMEOUTS = {"client_mount_timeout": "10", "rados_mon_op_timeout": "10"}
+
+
+def say(text: str) -> None:
+    print(time.strftime("%FT%TZ", time.gmtime()), f"[provide] {text}", flush=True)
+
+
+class Ceph:
+    def __init__(self) -> None:
+        self.monitors = identity.write(["client.admin"])
+        self._rados = rados.Rados(rados_id="admin", conffile="/etc/ceph/ceph.conf", conf=TIMEOUTS)
+        self._rados.connect()
+
+    def ask(self, prefix: str, **arguments: Any) -> Any:
+        command = json.dumps({"prefix": prefix, "format": "json", **arguments})
+        code, output, message = self._rados.mon_command(command, b"", timeout=10)
+        if code:
+            raise rados.Error(f"{prefix}: {message or os.strerror(-code)}")
+        return json.loads(output) if output.strip() else None
+
+    def close(self) -> None:
+        self._rados.shutdown()
+
+
+def provide_pools(ceph: Ceph, wanted: set[str]) -> None:
+    pools = {pool["pool_name"]: pool for pool in ceph.ask("osd pool ls", detail="detail")}
+    for name in sorted(wanted - pools.keys()):
+        say(f"pool {name}")
+        # The number of placement groups for placement (pgp_num) follows by itself.
+        ceph.ask("osd pool create", pool=name, pg_num=PG_NUM, pool_type="replicated", size=SIZE)
+    for name in sorted(wanted):
+        if name not in pools or not pools[name]["application_metadata"]:
+            ceph.ask("osd pool application enable", pool=name, app="rbd")
+    # Of everything, the gateway's pools too.
+    for name in sorted(name for name, pool in pools.items() if pool["size"] != SIZE):
+        say(f"pool {name}: {SIZE} copies")
+        ceph.ask("osd pool set", pool=name, var="size", val=str(SIZE), yes_i_really_mean_it=True)
+
+
+def provide_clients(ceph: Ceph, wanted: dict[str, dict[str, str]]) -> dict[str, str]:
+    """Entity → key."""
+    found = {entry["entity"]: entry for entry in ceph.ask("auth ls")["auth_dump"]}
+    keys = {}
+    for entity, caps in wanted.items():
+        flat = [word for pair in sorted(caps.items()) for word in pair]
+        if entity not in found:
+            say(entity)
+            [found[entity]] = ceph.ask("auth get-or-create", entity=entity, caps=flat)
+        elif found[entity]["caps"] != caps:
+            say(f"{entity}: {caps}")
+            ceph.ask("auth caps", entity=entity, caps=flat)
+        keys[entity] = found[entity]["key"]
+    return keys
+
+
+def forget_clients(ceph: Ceph, entities: set[str]) -> None:
+    for entity in sorted(entities):
+        say(f"{entity} is wanted no more")
+        ceph.ask("auth del", entity=entity)
+
+
+def provide(ceph: Ceph, kubernetes: Kubernetes, clients: dict[str, Any]) -> None:
+    wanted = {f"client.{name}": client["caps"] for name, client in clients.items()}
+    if own := wanted.keys() & identity.CAPS.keys():
+        raise ValueError(f"{', '.join(own)}: not a name for a client")
+    provide_pools(ceph, {pool["name"] for client in clients.values() for pool in client["pools"]})
+    keys = provide_clients(ceph, wanted)
+
+    secret = kubernetes.get("secrets", KEYS) or {}
+    before = {field: base64.b64decode(text).decode() for field, text in secret.get("data", {}).items()}
+    after = {MONITORS: ",".join(f"{address}:{identity.PORT}" for address in ceph.monitors.values())}
+    for name, client in clients.items():
+        pools = ";".join(f"{pool['name']}:{pool['role']}:{DEVICE_CLASS}" for pool in client["pools"])
+        after[name] = f"client.{name};{keys[f'client.{name}']}\n;{pools}"
+    # First the clients: if this is cut off, the Secret still says who is to be forgotten.
+    forget_clients(ceph, {f"client.{name}" for name in before.keys() - after.keys()} - identity.CAPS.keys())
+    if before != after:
+        say(f"the Secret {KEYS} holds {', '.join(sorted(after))}")
+        data = {field: base64.b64encode(text.encode()).decode() for field, text in after.items()}
+        kubernetes.apply("secrets", KEYS, {"data": data})
+
+
+def follow(ceph: Ceph, kubernetes: Kubernetes) -> None:
+    """Until there is trouble. Without the ConfigMap, or with one that cannot be read, everything stays as it is."""
+    while True:
+        requests, version = kubernetes.find("configmaps", REQUESTS)
+        changed = False
+        while not changed:
+            if requests:
+                provide(ceph, kubernetes, json.loads(requests["data"]["requests.json"])["clients"])
+            changed = kubernetes.changed("configmaps", REQUESTS, version, EVERY)
+
+
+def main() -> None:
+    kubernetes = Kubernetes("ceph-provide")
+    said = ""
+    while True:
+        ceph = None
+        try:
+            ceph = Ceph()
+            for name, value in CLIENT_OPTIONS.items():
+                ceph.ask("config set", who="client", name=name, value=str(value))
+            follow(ceph, kubernetes)
+        except Exception as error:  # whatever it is: it is told, and tried again
+            trouble = f"{type(error).__name__}: {error}"
+            if trouble != said:
+                say(trouble)
+            said = trouble
+            time.sleep(2)
+        finally:
+            if ceph:
+                ceph.close()
+
+
+if __name__ == "__main__":
+    main()

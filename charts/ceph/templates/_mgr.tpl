@@ -1,0 +1,19 @@
+{{- define "ceph.mgr" -}}
+name: ceph-mgr
+component: mgr
+configmaps: [etc, bin]
+# A second one of the same name would chase the first away, and back again.
+strategy: {type: Recreate}
+containers:
+  - name: mgr
+    image: ceph
+    command: [/opt/stackwright/mgr.sh]
+    env:
+      {{- include "ceph.env" . | nindent 6 }}
+    probes:
+      {{- include "ceph.probes" "mgr" | nindent 6 }}
+    volumeMounts:
+      {{- include "ceph.mounts" . | nindent 6 }}
+volumes:
+  {{- include "ceph.volumes" . | nindent 2 }}
+{{- end }}

@@ -1,0 +1,25 @@
+{{- define "ceph.osd" -}}
+name: ceph-osd
+component: osd
+configmaps: [etc, bin]
+# An OSD that is down may hold the only copy: draining its node must wait until it is back.
+unhealthyPodEvictionPolicy: IfHealthyBudget
+claim: ceph-osd-data
+headless:
+  name: ceph-osd
+  notReady: true
+containers:
+  - name: osd
+    image: ceph
+    command: [/opt/stackwright/osd.sh]
+    env:
+      {{- include "ceph.env" . | nindent 6 }}
+      - {name: OSD_SIZE, value: {{ .Values.osd.size | quote }}}
+    probes:
+      {{- include "ceph.probes" "osd" | nindent 6 }}
+    volumeMounts:
+      - {name: ceph-osd-data, mountPath: /var/lib/ceph}
+      {{- include "ceph.mounts" . | nindent 6 }}
+volumes:
+  {{- include "ceph.volumes" . | nindent 2 }}
+{{- end }}

@@ -1,0 +1,90 @@
+"""Waits for what a Cinder process ends or gives up without: the schema, and `locks` and `ceph` as the arguments say.
+
+The latter are waited for where there are any: locks may be files, and volumes elsewhere. The schema is that of this
+image: the wanted version is told by the names of Cinder's migrations.
+"""
+
+import configparser
+import http.client
+import importlib.util
+import re
+import socket
+import ssl
+import sys
+import urllib.parse
+from pathlib import Path
+
+import schema
+
+SNIPPETS = Path("/etc/cinder/cinder.conf.d")
+CEPH = Path("/etc/ceph/ceph.conf")
+TIMEOUT = 5
+
+
+def latest() -> str:
+    """The migration that no other one follows."""
+    cinder = importlib.util.find_spec("cinder")
+    assert cinder and cinder.origin, "this image has no Cinder"
+    revisions, followed = set(), set()
+    for path in Path(cinder.origin).parent.glob("db/migrations/versions/*.py"):
+        text = path.read_text(encoding="utf-8")
+        revisions.update(re.findall(r"^revision = '(\w+)'", text, re.MULTILINE))
+        followed.update(re.findall(r"^down_revision = '(\w+)'", text, re.MULTILINE))
+    (last,) = revisions - followed
+    return last
+
+
+def schema_lack(url: str, version: str) -> str:
+    with schema.connect(url) as server, server.cursor() as cursor:
+        return "" if version in schema.versions(cursor) else f"version {version}"
+
+
+def etcd_lack(url: urllib.parse.SplitResult) -> str:
+    """Whether etcd has a leader; as Tooz does, by the certificate that the URL names."""
+    files = dict(urllib.parse.parse_qsl(url.query))
+    host, port = url.hostname or "localhost", url.port or 2379
+    try:
+        if url.scheme.endswith("https"):
+            context = ssl.create_default_context(cafile=files.get("ca_cert"))
+            if "cert_cert" in files:
+                context.load_cert_chain(files["cert_cert"], files.get("cert_key"))
+            connection: http.client.HTTPConnection = http.client.HTTPSConnection(
+                host, port, timeout=TIMEOUT, context=context
+            )
+        else:
+            connection = http.client.HTTPConnection(host, port, timeout=TIMEOUT)
+        connection.request("GET", "/health")
+        answer = connection.getresponse()
+        return "" if answer.status == http.client.OK else answer.read().decode(errors="replace")
+    except (OSError, http.client.HTTPException) as error:
+        return str(error)
+
+
+def ceph_lack() -> str:
+    """Whether one of the monitors answers."""
+    conf = configparser.RawConfigParser(strict=False)
+    conf.read(CEPH)
+    cause = "no monitors are known"
+    for monitor in conf.get("global", "mon_host", fallback="").split(","):
+        host, _, port = monitor.strip().rpartition(":")
+        try:
+            socket.create_connection((host.strip("[]"), int(port)), TIMEOUT).close()
+            return ""
+        except (OSError, ValueError) as error:
+            cause = f"{monitor}: {error}"
+    return cause
+
+
+def main(parts: list[str]) -> None:
+    url, version = schema.connection_of(SNIPPETS), latest()
+    schema.wait(lambda: schema_lack(url, version), "the database's schema")
+    conf = configparser.RawConfigParser(strict=False)
+    conf.read([Path("/etc/cinder/cinder.conf"), *sorted(SNIPPETS.glob("*.conf"))])
+    locks = urllib.parse.urlsplit(conf.get("coordination", "backend_url", fallback=""))
+    if "locks" in parts and locks.scheme.startswith("etcd3"):
+        schema.wait(lambda: etcd_lack(locks), "etcd")
+    if "ceph" in parts and CEPH.exists():
+        schema.wait(ceph_lack, "Ceph")
+
+
+main(sys.argv[1:])

@@ -1,0 +1,106 @@
+{{- define "cinder.etc" -}}
+{{- $computed := include "cinder.conf" . | fromYaml }}
+{{- $conf := include "lib.oslo_conf" (mergeOverwrite $computed (deepCopy .Values.conf.cinder)) }}
+{{- with .Values.secrets.conf.cinder }}
+{{- /* Its version in the file makes the pods start anew when a sensitive option changes. */}}
+{{- $conf = printf "# sensitive options: Secret %s, version %s\n%s" .name .digest $conf }}
+{{- end }}
+cinder.conf: {{ $conf | toJson }}
+logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
+cinder-api-uwsgi.ini: {{ include "lib.oslo_conf" .Values.conf.cinder_api_uwsgi | toJson }}
+{{- end }}
+
+{{/* What follows from other values: the back ends, each a section of its name. conf.cinder has the last word. */}}
+{{- define "cinder.conf" -}}
+{{- $backends := dict }}
+{{- range $name, $options := .Values.conf.backends }}
+{{- if $options }}{{ $_ := set $backends $name (merge (deepCopy $options) (dict "volume_backend_name" $name)) }}{{ end }}
+{{- end }}
+{{- $default := dict }}
+{{- with keys $backends }}{{ $_ := set $default "enabled_backends" (sortAlpha .) }}{{ end }}
+{{- with .Values.bootstrap.default_type }}{{ $_ := set $default "default_volume_type" . }}{{ end }}
+{{- toYaml (set $backends "DEFAULT" $default) }}
+{{- end }}
+
+{{/* cinder.mounts (root, parts…): what every process reads, and of locks and ceph what it needs. */}}
+{{- define "cinder.mounts" -}}
+{{- $s := (index . 0).Values.secrets -}}
+- {name: bin, mountPath: /opt/stackwright, readOnly: true}
+- {name: etc, mountPath: /etc/cinder/cinder.conf, subPath: cinder.conf, readOnly: true}
+- {name: etc, mountPath: /etc/cinder/logging.conf, subPath: logging.conf, readOnly: true}
+# One of oslo.config's own places, read after cinder.conf.
+- {name: snippets, mountPath: /etc/cinder/cinder.conf.d, readOnly: true}
+{{- if and (has "locks" .) $s.tls.etcd }}
+- {name: locks, mountPath: /etc/cinder/etcd, readOnly: true}
+{{- end }}
+{{- if and (has "ceph" .) $s.ceph.cinder }}
+- {name: ceph, mountPath: /etc/ceph, readOnly: true}
+{{- end }}
+{{- end }}
+
+{{/*
+cinder.volumes (root, parts…): locks is the certificate for etcd, ceph what is in /etc/ceph, the key a second time by the name
+that os-brick looks for. Directories: new keys, monitors and certificates come in without a restart.
+*/}}
+{{- define "cinder.volumes" -}}
+{{- $root := index . 0 -}}
+{{- $s := $root.Values.secrets -}}
+{{- if and (has "locks" .) $s.tls.etcd -}}
+- name: locks
+  secret:
+    secretName: {{ $s.tls.etcd }}
+    defaultMode: 0400
+{{- end }}
+{{- if and (has "ceph" .) $s.ceph.cinder }}
+- name: ceph
+  secret:
+    secretName: {{ $s.ceph.cinder }}
+    defaultMode: 0400
+    items:
+      - {key: ceph.conf, path: ceph.conf}
+      - {key: keyring, path: keyring}
+      - {key: keyring, path: ceph.client.{{ $root.Values.conf.ceph.user }}.keyring}
+{{- end }}
+{{- end }}
+
+{{/*
+cinder.snippets (root, parts…): the volume with those parts of the configuration that are in Secrets. Each process gets what it
+needs and no more. Root's files, which fsGroup lets the cinder user read and nobody else.
+*/}}
+{{- define "cinder.snippets" -}}
+{{- $root := index . 0 -}}
+{{- $s := $root.Values.secrets -}}
+{{- $parts := dict
+      "database" (list $s.oslo_db.cinder "database.conf")
+      "messaging" (list $s.oslo_messaging.cinder "messaging.conf")
+      "notifications" (list $s.oslo_messaging.notifications "notifications.conf")
+      "token" (list $s.identity.cinder "keystone_authtoken.conf")
+      "auth" (list $s.identity.cinder "auth.conf")
+      "ceph" (list $s.ceph.cinder "rbd.conf") -}}
+- name: snippets
+  projected:
+    defaultMode: 0400
+    sources:
+      {{- range rest . }}
+      {{- $part := get $parts . }}
+      {{- with first $part }}
+      - secret:
+          name: {{ . }}
+          items: [{key: {{ last $part }}, path: {{ last $part }}}]
+      {{- end }}
+      {{- end }}
+      {{- with $s.conf.cinder }}
+      - secret:
+          name: {{ .name }}
+          items: [{key: overrides.conf, path: zz-overrides.conf}]
+      {{- end }}
+{{- end }}
+
+{{/* cinder.wait (root, image key, parts…): an init container; of locks and ceph the process needs what is named. */}}
+{{- define "cinder.wait" -}}
+- name: wait
+  image: {{ index . 1 }}
+  command: {{ concat (list "python3" "/opt/stackwright/wait.py") (slice . 2) | toJson }}
+  volumeMounts:
+    {{- include "cinder.mounts" . | nindent 4 }}
+{{- end }}

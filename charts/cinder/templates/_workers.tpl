@@ -1,0 +1,67 @@
+{{- define "cinder.scheduler" -}}
+{{ include "cinder.worker" (list . "scheduler" (list) (list "database" "messaging" "notifications" "auth")) }}
+{{- end }}
+
+{{- define "cinder.volume" -}}
+{{ include "cinder.worker" (list . "volume" (list "locks" "ceph") (list "database" "messaging" "notifications" "auth" "ceph")) }}
+{{- end }}
+
+{{- define "cinder.backup" -}}
+{{ include "cinder.worker" (list . "backup" (list "locks" "ceph") (list "database" "messaging" "notifications" "auth" "ceph")) }}
+{{- end }}
+
+{{/*
+cinder.worker (root, component, of locks and ceph what it needs, snippets). It is ready when it is connected to the message bus.
+There is no liveness probe: what can be asked for cheaply is the connection, and a bus that is away is no reason to start
+workers anew.
+*/}}
+{{- define "cinder.worker" -}}
+{{- $root := index . 0 -}}
+{{- $component := index . 1 -}}
+{{- $parts := prepend (index . 2) $root -}}
+{{- $mounts := dig (printf "privileged_%s" $component) false $root.Values.conf -}}
+name: cinder-{{ $component }}
+component: {{ $component }}
+configmaps: [etc, bin]
+# By its pods' names Cinder knows its services: names that stay, so that a replaced pod is the same service and not one more.
+headless: {name: cinder-{{ $component }}, ports: []}
+security: {{ ternary (dict "runAsNonRoot" false "runAsUser" 0 "runAsGroup" 0) (dict "runAsUser" 42407 "runAsGroup" 42407) $mounts | toJson }}
+initContainers:
+  {{- include "cinder.wait" (concat (list $root (printf "cinder_%s" $component)) (index . 2)) | nindent 2 }}
+containers:
+  - name: cinder-{{ $component }}
+    image: cinder_{{ $component }}
+    command: [cinder-{{ $component }}]
+    {{- if $mounts }}
+    # It mounts file systems, whose files belong to whom it says.
+    security: {privileged: true, allowPrivilegeEscalation: true, capabilities: null}
+    {{- end }}
+    env:
+      # Before all: its `sudo`.
+      - {name: PATH, value: "/opt/stackwright:/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"}
+      {{- if not $mounts }}
+      # Helpers that run what only root may: here the cinder user, without any capability, which does for storage that needs
+      # no mounting.
+      - {name: OS_CINDER_SYS_ADMIN__CAPABILITIES, value: ""}
+      - {name: OS_PRIVSEP_OSBRICK__CAPABILITIES, value: ""}
+      {{- end }}
+    probes:
+      readiness:
+        exec: {command: [/opt/stackwright/connected.sh, {{ $root.Values.endpoints.oslo_messaging.port.amqp.default | quote }}]}
+        periodSeconds: 5
+        timeoutSeconds: 5
+        failureThreshold: 3
+    volumeMounts:
+      - {name: state, mountPath: /var/lib/cinder{{ if $mounts }}, mountPropagation: Bidirectional{{ end }}}
+      {{- include "cinder.mounts" $parts | nindent 6 }}
+volumes:
+  - name: state
+    {{- if $mounts }}
+    # What is mounted stays when the pod goes.
+    hostPath: {path: /var/lib/cinder, type: DirectoryOrCreate}
+    {{- else }}
+    emptyDir: {}
+    {{- end }}
+  {{- include "cinder.volumes" $parts | nindent 2 }}
+  {{- include "cinder.snippets" (prepend (index . 3) $root) | nindent 2 }}
+{{- end }}

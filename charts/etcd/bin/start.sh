@@ -1,0 +1,130 @@
+#!/bin/bash
+# Runs etcd, with the options given, as one of CLUSTER_SIZE members, and again when it ends. A loop and not `exec etcd`:
+# after a crash kubelet would wait longer from time to time.
+#
+#   has data                          go on with it
+#   a peer is member of a cluster     join: take the member of this name out, for its data is lost, and put in a new one
+#   all peers are here, none is       form a cluster with them
+#   else                              look again
+#
+# etcd itself could not tell a first start from a lost volume, and a member without its log must not vote as if it had it.
+set -u
+. /opt/stackwright/lib.sh
+
+BASE=${POD_NAME%-*}
+TLS=/etc/etcd/tls
+CERTIFICATE=(--cert="$TLS/tls.crt" --key="$TLS/tls.key" --cacert="$TLS/ca.crt")
+OPTIONS=("$@")
+etcd_pid=
+stopping=
+
+say() { echo "$(date -u +%FT%TZ) [start] $*" >&2; }
+
+stop() {
+    stopping=1
+    [[ -n $etcd_pid ]] && kill -TERM "$etcd_pid"
+}
+trap stop TERM INT
+
+host() { echo "$BASE-$1.$CLUSTER_DOMAIN"; }
+peer_url() { echo "https://$(host "$1"):$PEER_PORT"; }
+client_url() { echo "https://$(host "$1"):$CLIENT_PORT"; }
+
+# Ordinals of all members, and of the others.
+all() { seq 0 $((CLUSTER_SIZE - 1)); }
+others() { all | grep -vx "${POD_NAME##*-}"; }
+
+listen() {
+    while :; do
+        socat "TCP-LISTEN:$STATE_PORT,fork,reuseaddr" EXEC:/opt/stackwright/state.sh
+        sleep 1
+    done
+}
+
+# The state of each other member that answers.
+ask_peers() {
+    local i
+    for i in $(others); do
+        socat -T5 - "TCP:$(host "$i"):$STATE_PORT,connect-timeout=2" </dev/null 2>/dev/null
+    done
+}
+
+# etcdctl at the other members.
+ctl() {
+    local i endpoints=
+    for i in $(others); do endpoints+=,$(client_url "$i"); done
+    timeout 10 etcdctl "${CERTIFICATE[@]}" --endpoints="${endpoints#,}" "$@"
+}
+
+# Prints the cluster to join, as --initial-cluster takes it.
+join() {
+    local me id
+    me=$(peer_url "${POD_NAME##*-}")
+    id=$(ctl member list | awk -F', ' -v url="$me" '$4 == url {print $1}'; exit "${PIPESTATUS[0]}") || return
+    [[ -z $id ]] || { say "taking out member $id, whose data is lost"; ctl member remove "$id" >&2 || return; }
+    ctl member add "$POD_NAME" --peer-urls="$me" | sed -n 's/^ETCD_INITIAL_CLUSTER="\(.*\)"$/\1/p'
+}
+
+# Prints how to start: "new <cluster>", "existing <cluster>", or nothing while there is nothing to do but wait.
+decide() {
+    local i states cluster
+    has_data && { echo existing; return; }
+    states=$(ask_peers)
+    if grep -qx member <<<"$states"; then
+        cluster=$(join) && [[ -n $cluster ]] && echo "existing $cluster"
+    elif (($(grep -cxE 'empty|forming' <<<"$states") == CLUSTER_SIZE - 1)); then
+        touch $FORMING
+        cluster=
+        for i in $(all); do cluster+=,$BASE-$i=$(peer_url "$i"); done
+        echo "new ${cluster#,}"
+    fi
+}
+
+# Notes that the cluster works, once it does.
+watch_health() {
+    until [[ -e $FORMED ]]; do
+        sleep 0.5
+        timeout 5 bash -c "exec 3<>/dev/tcp/127.0.0.1/$METRICS_PORT; printf 'GET /health HTTP/1.0\r\n\r\n' >&3; cat <&3" 2>/dev/null |
+            grep -q '"health":"true"' && touch $FORMED
+    done
+}
+
+run() {
+    local ordinal=${POD_NAME##*-} rc
+    say "starting etcd: $*"
+    etcd "${OPTIONS[@]}" --name="$POD_NAME" --data-dir="$DATA" --initial-cluster-state="$1" ${2:+--initial-cluster="$2"} \
+        --listen-peer-urls="https://0.0.0.0:$PEER_PORT" --initial-advertise-peer-urls="$(peer_url "$ordinal")" \
+        --listen-client-urls="https://0.0.0.0:$CLIENT_PORT" --advertise-client-urls="$(client_url "$ordinal")" \
+        --listen-metrics-urls="http://0.0.0.0:$METRICS_PORT" \
+        --client-cert-auth --cert-file=$TLS/tls.crt --key-file=$TLS/tls.key --trusted-ca-file=$TLS/ca.crt \
+        --peer-client-cert-auth --peer-cert-file=$TLS/tls.crt --peer-key-file=$TLS/tls.key --peer-trusted-ca-file=$TLS/ca.crt \
+        --peer-cert-allowed-hostname="$(host "$ordinal")" --experimental-peer-skip-client-san-verification &
+    etcd_pid=$!
+    [[ -z $stopping ]] || kill -TERM $etcd_pid
+    watch_health &
+    local watcher=$!
+    # A signal ends the wait but not etcd, so wait until it has really gone.
+    while :; do
+        wait $etcd_pid
+        rc=$?
+        kill -0 $etcd_pid 2>/dev/null || break
+    done
+    etcd_pid=
+    kill $watcher 2>/dev/null
+    say "etcd ended with $rc"
+}
+
+main() {
+    local how cluster
+    listen &
+    until [[ -n $stopping ]]; do
+        how=
+        read -r how cluster < <(decide)
+        [[ -z $how || -n $stopping ]] || run "$how" ${cluster:+"$cluster"}
+        sleep 1 & wait $!
+    done
+    kill $(jobs -p) 2>/dev/null
+    exit 0
+}
+
+main

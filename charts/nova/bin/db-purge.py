@@ -1,0 +1,34 @@
+"""Removes from Nova's databases for good what users deleted long ago: db-purge.py AGE BATCH.
+
+Rows deleted more than AGE days ago are moved to shadow tables, BATCH of each table at a time, and what is there goes,
+also what an earlier run had no time for.
+"""
+
+import datetime
+import sys
+
+import nova.monkey_patch  # noqa: F401 - first: it patches what others import
+from nova import config, objects
+from nova.cmd import manage
+from nova.conf import CONF
+from oslo_log import log as logging
+
+
+def main(age: int, batch: int) -> None:
+    config.parse_args(["nova-manage"])
+    logging.setup(CONF, "nova")
+    objects.register_all()
+
+    before = datetime.datetime.now(datetime.UTC) - datetime.timedelta(days=age)
+    commands = manage.DbCommands()
+    result = commands.archive_deleted_rows(
+        max_rows=batch, verbose=True, until_complete=True, before=f"{before:%Y-%m-%d %H:%M:%S}", all_cells=True
+    )
+    if result > 1:
+        sys.exit(f"Deleted rows were not archived: {result}")
+    result = commands.purge(purge_all=True, verbose=True, all_cells=True)
+    if result not in (0, 3):  # 3: there was nothing
+        sys.exit(f"The shadow tables were not purged: {result}")
+
+
+main(*map(int, sys.argv[1:]))

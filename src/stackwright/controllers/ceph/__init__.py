@@ -1,0 +1,17 @@
+"""The exchange with whoever runs the Ceph: what we ask for, what we give back, and what its watch saw."""
+
+from __future__ import annotations
+
+from stackwright.api.contracts import CephClient
+from stackwright.api.kinds import CONFIGMAP, SECRET
+from stackwright.api.services import Ceph, CephRGW
+from stackwright.controllers.ceph.decide import decide
+from stackwright.controllers.ceph.observe import observe
+from stackwright.core.controller import Controller, Watch, all_in_namespace
+
+
+def controller() -> Controller:
+    every = all_in_namespace(Ceph.KIND)
+    kinds = (CephClient.KIND, CephRGW.KIND, CONFIGMAP, SECRET)
+    watches = tuple(Watch(kind, every) for kind in kinds)
+    return Controller("ceph-exchange", "secrets", Ceph.KIND, watches, observe, decide)

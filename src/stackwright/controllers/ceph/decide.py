@@ -1,0 +1,140 @@
+"""(clients, what is handed over, what the watch saw) → requests, credentials, conditions. Pure.
+
+The other side may be anybody: our own small Ceph, Rook, an administrator with a shell. It gets a ConfigMap that says
+which clients and pools are wanted, and for its gateway a Secret with the user by which that asks Keystone.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from stackwright.api.kinds import CONFIGMAP, SECRET
+from stackwright.api.services import Ceph
+from stackwright.controllers.ceph.observe import SOURCES, Observed
+from stackwright.core.conditions import Condition, done
+from stackwright.core.digest import digest
+from stackwright.core.objects import DIGEST, MANAGED, annotation, has_finalizer, is_deleting, key_of, owner_reference
+from stackwright.core.plan import Action, Apply, Delete, Finalizer, GatherSecret, Key, Object, Plan, Publish
+from stackwright.services.ceph import (
+    CONDITIONS,
+    EXCHANGE,
+    GATEWAY,
+    GATEWAY_CREDENTIALS,
+    GATEWAY_URLS,
+    KEYS,
+    REQUESTS,
+    CephSettings,
+)
+
+REFRESH = 15.0  # seconds until a change of an external Ceph's Secret is seen
+
+
+def decide(seen: Observed) -> Plan:
+    if seen.settings is None:
+        return Plan()
+    if is_deleting(seen.obj):
+        return _withdraw(seen, seen.settings)
+    actions: list[Action] = []
+    if not seen.settings.trial and not has_finalizer(seen.obj):
+        actions.append(Finalizer(Ceph.KIND, seen.obj, True))  # what is in another namespace does not go by itself
+    wanted = _requests(seen, seen.settings)
+    if (
+        annotation(seen.requests, DIGEST) != annotation(wanted, DIGEST)
+        or (seen.requests or {}).get("data") != wanted["data"]
+    ):
+        actions.append(Apply(CONFIGMAP, wanted, "absent" if seen.requests is None else "changed"))
+    actions += [*_credentials(seen, seen.settings), *_urls(seen, seen.settings)]
+    # Nobody tells when somebody else's Secret changes.
+    again = None if seen.settings.trial else REFRESH
+    return Plan(tuple(actions), (done(EXCHANGE), *_conditions(seen.health)), requeue=again)
+
+
+def request(spec: dict[str, Any]) -> dict[str, Any]:
+    """Of one client: its pools and what it may do. A pool that it only reads is made by whoever writes there."""
+    pools = spec["pools"]
+    rights = [f"profile rbd{'-read-only' if pool.get('readOnly') else ''} pool={pool['name']}" for pool in pools]
+    return {
+        "pools": [{"name": pool["name"], "role": pool["role"]} for pool in pools],
+        "caps": {"mon": "profile rbd", "osd": ", ".join(rights)},
+    }
+
+
+def _requests(seen: Observed, settings: CephSettings) -> Object:
+    namespace, _ = key_of(seen.obj)
+    asked = {each["spec"]["client"]: request(each["spec"]) for each in seen.clients if not is_deleting(each)}
+    data = {"requests.json": json.dumps({"clients": asked}, indent=2, sort_keys=True)}
+    owned = {"ownerReferences": [owner_reference(seen.obj)]} if settings.trial else {}
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "namespace": settings.exchange(namespace),
+            "name": REQUESTS,
+            "labels": dict(MANAGED),
+            "annotations": {DIGEST: digest(data, seen.obj["metadata"]["uid"])},
+            **owned,
+        },
+        "data": data,
+    }
+
+
+def _credentials(seen: Observed, settings: CephSettings) -> list[Action]:
+    """For the gateway of an external Ceph; our own one has them without this."""
+    if settings.trial or seen.gateway is None or any(found is None for found in seen.sources.values()):
+        return []
+    user, tls = SOURCES
+    fields = {name: (user, name) for name in ("auth_url", "username", "password", "region_name")}
+    fields |= {"ca_cert": (tls, "ca.crt"), "tls_crt": (tls, "tls.crt"), "tls_key": (tls, "tls.key")}
+    fixed = {
+        "project_name": "service",
+        "project_domain_name": "Default",
+        "user_domain_name": "Default",
+        "default_domain": "Default",
+        "interface": "internal",
+        "public_domain": str((seen.obj.get("spec") or {}).get("publicDomain", "")),
+        "barbican_url": "",
+    }
+    versions = {name: (found or {})["metadata"].get("resourceVersion") for name, found in seen.sources.items()}
+    made = digest(fields, fixed, versions)
+    if annotation(seen.credentials, DIGEST) == made:
+        return []
+    key: Key = (settings.shared_namespace, GATEWAY_CREDENTIALS)
+    return [GatherSecret(key, None, fields, made, fixed, key_of(seen.obj)[0])]
+
+
+def _urls(seen: Observed, settings: CephSettings) -> list[Action]:
+    """Where an external gateway is: no secret, though it is told in one."""
+    if settings.trial or seen.gateway is None or seen.keys is None:
+        return []
+    meta = seen.keys["metadata"]
+    made = digest(meta.get("uid"), meta.get("resourceVersion"), seen.obj["metadata"]["uid"])
+    if annotation(seen.urls, DIGEST) == made:
+        return []
+    namespace, _ = key_of(seen.obj)
+    source = (settings.shared_namespace, KEYS)
+    return [Publish((namespace, GATEWAY), seen.obj, source, GATEWAY_URLS, made)]
+
+
+def _withdraw(seen: Observed, settings: CephSettings) -> Plan:
+    """Pools and what is in them stay: whoever runs the Ceph decides about data."""
+    if not has_finalizer(seen.obj):
+        return Plan()
+    gone = Finalizer(Ceph.KIND, seen.obj, False)
+    found = [(CONFIGMAP, seen.requests), (SECRET, seen.credentials)]
+    mine = [Delete(kind, key_of(obj), "its Ceph object is deleted") for kind, obj in found if obj is not None]
+    return Plan((*mine, gone))
+
+
+def _conditions(health: Object | None) -> tuple[Condition, ...]:
+    """What the watch wrote; a text that is none of its own is as good as none."""
+    try:
+        told = json.loads(((health or {}).get("data") or {}).get("health.json") or "{}")
+        entries = {entry["type"]: entry for entry in told.get("conditions") or ()}
+        return tuple(
+            Condition(name, bool(entries[name]["status"]), str(entries[name]["reason"]), str(entries[name]["message"]))
+            for name in CONDITIONS
+            if name in entries
+        )
+    except (ValueError, TypeError, KeyError, AttributeError):
+        return ()

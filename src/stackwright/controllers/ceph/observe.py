@@ -1,0 +1,63 @@
+"""What is seen of the exchange: who asks for what, what was handed over, and what the watch has to say."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from pydantic import ValidationError
+
+from stackwright.api.contracts import CephClient
+from stackwright.api.kinds import CONFIGMAP, SECRET
+from stackwright.api.services import Ceph, CephRGW
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Reader
+from stackwright.services.ceph import GATEWAY as URLS
+from stackwright.services.ceph import GATEWAY_CREDENTIALS, HEALTH, KEYS, REQUESTS, CephSettings
+from stackwright.services.ceph_rgw import SERVICE as GATEWAY
+from stackwright.services.declaration import PUBLIC_TLS
+
+SOURCES = (f"{GATEWAY.name}-keystone", PUBLIC_TLS)
+
+
+@dataclass(frozen=True)
+class Observed:
+    """sources  name → Secret or None, of those from which the gateway's credentials are made
+    keys     what the Ceph handed over;  urls  what is known of where its gateway is
+    """
+
+    obj: Object
+    settings: CephSettings | None = None
+    clients: tuple[Object, ...] = ()
+    requests: Object | None = None
+    health: Object | None = None
+    gateway: Object | None = None
+    sources: Mapping[str, Any] = field(default_factory=dict)
+    credentials: Object | None = None
+    keys: Object | None = None
+    urls: Object | None = None
+
+
+async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
+    obj = await reader.get(Ceph.KIND, key)
+    if obj is None:
+        return None
+    try:
+        settings = CephSettings.model_validate((obj.get("spec") or {}).get("settings") or {})
+    except ValidationError:
+        return Observed(obj)  # the service controller tells
+    place = settings.exchange(key[0])
+    clients = [each for each in await reader.list(CephClient.KIND, key[0]) if each["spec"].get("instance") == key[1]]
+    return Observed(
+        obj,
+        settings,
+        tuple(sorted(clients, key=lambda each: str(each["metadata"]["name"]))),
+        await reader.get(CONFIGMAP, (place, REQUESTS)),
+        await reader.get(CONFIGMAP, (key[0], HEALTH)),
+        await reader.get(CephRGW.KIND, (key[0], GATEWAY.name)),
+        {name: await reader.get(SECRET, (key[0], name)) for name in SOURCES},
+        await reader.get(SECRET, (place, GATEWAY_CREDENTIALS)),
+        await reader.get(SECRET, (place, KEYS)),
+        await reader.get(CONFIGMAP, (key[0], URLS)),
+    )

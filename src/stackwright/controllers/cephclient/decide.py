@@ -1,0 +1,78 @@
+"""(client, what the Ceph side handed over) → the Secret of the client. Pure.
+
+New keys and monitors reach the Secret, and with it the files in the pods, which the clients read when they connect:
+nothing is restarted for them. The keys of an external Ceph are in a Secret of somebody else's, which is not watched
+but looked at.
+"""
+
+from __future__ import annotations
+
+import uuid
+
+from pydantic import ValidationError
+
+from stackwright.api.contracts import CephClientSpec
+from stackwright.api.errors import messages
+from stackwright.controllers.cephclient.observe import Observed
+from stackwright.core.cephkeys import MONITORS
+from stackwright.core.conditions import Condition, blocked, done, summary, waiting
+from stackwright.core.digest import digest
+from stackwright.core.objects import DIGEST, annotation, is_deleting
+from stackwright.core.plan import CephAccess, Plan
+from stackwright.services.ceph import REQUESTS
+
+STAGE = "Account"
+POLL = 3.0
+REFRESH = 15.0  # seconds until a change of an external Ceph's keys is seen
+_UUIDS = uuid.UUID("7d1b5a3e-3c0f-5c64-9f0e-6f0c7a1d2b43")
+
+
+def decide(seen: Observed) -> Plan:
+    if is_deleting(seen.obj):
+        return Plan()  # its Secret goes with it, and its request with the next look of the Ceph's controller
+    try:
+        spec = CephClientSpec.model_validate(seen.obj["spec"])
+    except ValidationError as error:
+        return _report(seen, blocked(STAGE, "InvalidSpec", "; ".join(messages(error, CephClientSpec))))
+    meta = seen.obj["metadata"]
+    if seen.source is None:
+        return _report(seen, waiting(STAGE, f"Waiting for Ceph {meta['namespace']}/{spec.instance}: it does not exist"))
+    poll = None if seen.trial else POLL
+    if lack := _lacking(seen, spec.client):
+        return _report(seen, waiting(STAGE, lack, "WaitingForCeph"), requeue=poll)
+    version = (seen.keys or {})["metadata"]
+    made = digest(seen.obj["spec"], version.get("uid"), version.get("resourceVersion"), meta["uid"])
+    refresh = None if seen.trial else REFRESH
+    if annotation(seen.secret, DIGEST) == made:
+        return _report(seen, done(STAGE), made, refresh)
+    access = CephAccess(
+        (meta["namespace"], spec.secret_name),
+        seen.obj,
+        seen.source,
+        spec.model_dump(by_alias=False),
+        secret_uuid(meta["namespace"], spec.client),
+        made,
+    )
+    plan = _report(seen, done(STAGE), made, refresh)
+    return Plan((access,), plan.conditions, plan.status, plan.requeue)
+
+
+def secret_uuid(namespace: str, client: str) -> str:
+    """Of libvirt's secret: the same on all nodes, and after everything was made anew."""
+    return str(uuid.uuid5(_UUIDS, f"{namespace}/{client}"))
+
+
+def _lacking(seen: Observed, client: str) -> str:
+    assert seen.source
+    namespace, name = seen.source
+    where = f"Waiting for Secret {namespace}/{name} of the Ceph"
+    asked = f"it is asked for in ConfigMap {namespace}/{REQUESTS}"
+    if seen.keys is None:
+        return f"{where}: it does not exist; {asked}"
+    missing = [field for field in (MONITORS, client) if field not in (seen.keys.get("data") or {})]
+    return f"{where}: it has no {' and no '.join(missing)}; {asked}" if missing else ""
+
+
+def _report(seen: Observed, stage: Condition, made: str = "", requeue: float | None = None) -> Plan:
+    status = {"digest": made, "secretName": str(seen.obj["spec"].get("secretName", ""))}
+    return Plan((), (*summary([stage]), stage), status, requeue)

@@ -1,0 +1,41 @@
+"""What is seen of a client: its Ceph, what that handed over (names of fields only), and the Secret made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from pydantic import ValidationError
+
+from stackwright.api.contracts import CephClient
+from stackwright.api.kinds import SECRET
+from stackwright.api.services import Ceph
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Reader
+from stackwright.services.ceph import KEYS, CephSettings
+
+
+@dataclass(frozen=True)
+class Observed:
+    """source  where the Ceph side hands over its keys; None while there is no Ceph object to say it"""
+
+    obj: Object
+    source: Key | None = None
+    trial: bool = False
+    keys: Object | None = None
+    secret: Object | None = None
+
+
+async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
+    obj = await reader.get(CephClient.KIND, key)
+    if obj is None:
+        return None
+    ceph = await reader.get(Ceph.KIND, (key[0], str(obj["spec"].get("instance", "ceph"))))
+    if ceph is None:
+        return Observed(obj)
+    try:
+        settings = CephSettings.model_validate((ceph.get("spec") or {}).get("settings") or {})
+    except ValidationError:
+        return Observed(obj)  # the Ceph says what is wrong with them
+    source = (settings.exchange(key[0]), KEYS)
+    secret = await reader.get(SECRET, (key[0], str(obj["spec"]["secretName"])))
+    return Observed(obj, source, settings.trial, await reader.get(SECRET, source), secret)

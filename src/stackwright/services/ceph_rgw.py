@@ -1,0 +1,73 @@
+"""Object storage: Ceph's gateway, which speaks Swift and S3 and asks Keystone who somebody is.
+
+The cloud's own Ceph runs it here. An external one runs its own: it gets the user by which it asks Keystone
+(`controllers/ceph`), and tells its URLs in the Secret of its keys, which must be the ones of the catalog here.
+"""
+
+from __future__ import annotations
+
+from pydantic import Field
+
+from stackwright.api.services import CephRGW
+from stackwright.services.ceph import ADMIN_SECRET, GATEWAY, GATEWAY_URLS, KEYS, monitors
+from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Settings, Values, placed
+from stackwright.services.needs import Endpoint, identity, ingress_values
+
+PORT = 8080
+HOST = "object-store"
+PATH = "/swift/v1/AUTH_%(project_id)s"
+
+
+class CephRGWSettings(Settings):
+    """Whose gateway it is."""
+
+    trial: bool = Field(False, description="Run the gateway of the cloud's own Ceph.")
+
+
+def endpoint(context: Context) -> Endpoint:
+    if context.settings.trial:
+        internal = context.url("ceph-rgw", PORT)
+        public = context.public_url(HOST, internal)
+    else:
+        internal, public = (context.facts.get(name, "").rstrip("/") for name in GATEWAY_URLS)
+    return Endpoint("object-store", f"{internal}{PATH}", f"{public}{PATH}", "Object storage")
+
+
+def _values(context: Context) -> Values:
+    return {
+        "images": {"tags": {"ceph_rgw": context.image("ceph")}},
+        "endpoints": {
+            "cluster_domain_suffix": context.spec.cluster_domain,
+            "object_store": {"port": {"api": {"default": PORT}}},
+        },
+        "network": ingress_values(context),
+        "labels": placed(CONTROL_PLANE, "api"),
+        "pod": {"replicas": {"api": 1 if context.spec.size == "single" else 2}},
+        "secrets": {"ceph": {"admin": ADMIN_SECRET}, "identity": {"rgw": f"{context.name}-keystone"}},
+        "monitors": monitors(context),
+    }
+
+
+def _lacks(context: Context) -> str:
+    missing = [name for name in GATEWAY_URLS if not context.facts.get(name)]
+    if context.settings.trial or not missing:
+        return ""
+    return f"Waiting for {' and '.join(missing)} in Secret {KEYS} of the Ceph: where its gateway is"
+
+
+def _contracts(context: Context) -> tuple[Contract, ...]:
+    return () if _lacks(context) else (identity(context, endpoint(context)),)
+
+
+SERVICE = Service(
+    service="object-storage",
+    name="ceph-rgw",
+    group="openstack",
+    resource=CephRGW,
+    charts=(Chart("ceph-rgw", _values, wanted=lambda context: context.settings.trial),),
+    contracts=_contracts,
+    settings=CephRGWSettings,
+    requires=lambda settings: ("ceph",),
+    facts=GATEWAY,
+    lacks=_lacks,
+)

@@ -1,0 +1,272 @@
+"""Cinder: the block storage service. Volumes are in Ceph, or in any back end that a cloud describes itself.
+
+All back ends are served by one component, a process for each. Where its locks are shared (coordination) and the storage
+is too, its pods are one cluster: any of them does what was asked of another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from pydantic import Field
+
+from stackwright.api.features import CinderBackend, CinderFeatures, Cleanup
+from stackwright.api.services import Cinder, Size
+from stackwright.core.merge import merge
+from stackwright.services.declaration import (
+    CONTROL_PLANE,
+    Certificate,
+    Chart,
+    Context,
+    Contract,
+    Service,
+    Settings,
+    Values,
+    placed,
+)
+from stackwright.services.etcd import tooz_url
+from stackwright.services.needs import (
+    CEPH_CONF,
+    Endpoint,
+    api_conf,
+    ceph,
+    ceph_secret,
+    cleanup_values,
+    database,
+    identity,
+    ingress_values,
+    messaging,
+    notifications,
+)
+
+PORT = 8776
+API = "cinder-api"
+# What clients of this release look for; the type `block-storage` of the service types authority is an alias of it.
+CATALOG = ("cinderv3", "volumev3")
+LOCKS = "/etc/cinder/etcd"  # where pods have their certificate for etcd
+LOCKS_TLS = "cinder-etcd"
+RBD = "cinder.volume.drivers.rbd.RBDDriver"
+CEPH_BACKUP = "cinder.backup.drivers.ceph.CephBackupDriver"
+SWIFT_BACKUP = "cinder.backup.drivers.swift.SwiftBackupDriver"
+DEFAULT_BACKENDS = {"rbd": {"values": {"conf": {"backends": {"rbd": {"volume_driver": RBD}}}}}}
+# Of a back end in Ceph, where it does not say otherwise; pool, user and its secret are in the Secret that Ceph gives.
+RBD_OPTIONS: Values = {
+    "rbd_ceph_conf": CEPH_CONF,
+    "rbd_flatten_volume_from_snapshot": False,
+    "rbd_max_clone_depth": 5,
+    "report_discard_supported": True,
+}
+RBD_CLIENT = {"rbd_pool": "pool:volumes", "rbd_user": "user", "rbd_secret_uuid": "secret_uuid"}
+
+
+class CinderSettings(CinderFeatures, Settings):
+    """features.cinder."""
+
+    messaging_instance: str = Field("rabbitmq", description="Name of the RabbitMQ object.")
+    services: list[str] = Field(
+        default_factory=list, description="Services of the cloud, as features.services has them."
+    )
+    cleanup: Cleanup = Field(default_factory=Cleanup, description="features.database.cleanup.cinder.")
+
+    @property
+    def backends(self) -> dict[str, CinderBackend]:
+        """Those that are there, by name."""
+        if not self.volume.enabled:
+            return {}
+        asked = self.volume.backends or {
+            name: CinderBackend.model_validate(backend) for name, backend in DEFAULT_BACKENDS.items()
+        }
+        return {name: backend for name, backend in asked.items() if backend.enabled}
+
+    @property
+    def sections(self) -> dict[str, Values]:
+        """Section of cinder.conf → its options, of all back ends."""
+        found: dict[str, Values] = {}
+        for backend in self.backends.values():
+            for name, options in backend.values.conf["backends"].items():
+                above = RBD_OPTIONS if options.get("volume_driver") == RBD else {}
+                found[name] = {**above, "volume_backend_name": name, **options}
+        return found
+
+    @property
+    def rbd_sections(self) -> list[str]:
+        return [name for name, options in self.sections.items() if options.get("volume_driver") == RBD]
+
+    @property
+    def backup_driver(self) -> str:
+        """Empty for none."""
+        if not self.backup.enabled:
+            return ""
+        return SWIFT_BACKUP if "object-storage" in self.services else CEPH_BACKUP
+
+    @property
+    def in_ceph(self) -> bool:
+        return bool(self.rbd_sections) or self.backup_driver == CEPH_BACKUP
+
+    @property
+    def coordinated(self) -> bool:
+        return "coordination" in self.services
+
+    @property
+    def clustered(self) -> bool:
+        """Whether every pod of cinder-volume may do the work of any other."""
+        return self.coordinated and bool(self.sections) and len(self.rbd_sections) == len(self.sections)
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """Pods, and workers of an API's pod. There is one cinder-volume where they are no cluster."""
+
+    api: int
+    scheduler: int
+    volume: int
+    backup: int
+    api_workers: int
+
+
+SIZES: dict[Size, Sizing] = {
+    "single": Sizing(1, 1, 1, 1, 1),
+    "tiny": Sizing(3, 3, 3, 3, 2),
+    "small": Sizing(3, 3, 3, 3, 4),
+    "medium": Sizing(6, 3, 6, 3, 4),
+}
+
+
+def endpoint(context: Context) -> Endpoint:
+    path = "/v3/%(project_id)s"
+    internal = context.url(API, PORT, path)
+    public = context.public_url("cinder", internal, path)
+    return Endpoint(CATALOG[1], internal, public, "Block storage service", ("nova", "service_user"))
+
+
+def _replicas(context: Context) -> dict[str, int]:
+    size, settings = SIZES[context.spec.size], context.settings
+    return {
+        "api": size.api,
+        "scheduler": size.scheduler,
+        "volume": size.volume if settings.clustered else 1,
+        "backup": size.backup,
+    }
+
+
+def _volume_types(settings: CinderSettings) -> dict[str, Values]:
+    """A type for each back end, of its name; one that is made of several gets one for each of these."""
+    found: dict[str, Values] = {}
+    for name, backend in settings.backends.items():
+        if not backend.create_volume_type:
+            continue
+        sections = backend.values.conf["backends"]
+        places = sorted({settings.sections[section]["volume_backend_name"] for section in sections})
+        for place in places:
+            found[name if len(places) == 1 else place] = {"extra_specs": {"volume_backend_name": place}}
+    return found
+
+
+def _backup_conf(settings: CinderSettings) -> Values:
+    if settings.backup_driver == SWIFT_BACKUP:
+        swift = {"backup_swift_auth": "per_user", "swift_catalog_info": "object-store:swift:internalURL"}
+        return {"backup_driver": SWIFT_BACKUP, **swift}
+    return {"backup_driver": CEPH_BACKUP, "backup_ceph_conf": CEPH_CONF} if settings.backup_driver else {}
+
+
+def _cinder_conf(context: Context) -> Values:
+    spec, settings = context.spec, context.settings
+    conf = api_conf(context)
+    conf["DEFAULT"] |= _backup_conf(settings)
+    if settings.clustered:
+        conf["DEFAULT"]["cluster"] = context.name
+    conf["nova"] = {"region_name": spec.region}
+    if settings.coordinated:
+        conf["coordination"] = {"backend_url": tooz_url(context, LOCKS)}
+    return merge(conf, *(backend.values.conf.get("cinder", {}) for backend in settings.backends.values()))
+
+
+def _mounts(settings: CinderSettings) -> bool:
+    """Whether a back end's volumes are files on something that has to be mounted."""
+    return any(".nfs." in str(options.get("volume_driver", "")) for options in settings.sections.values())
+
+
+def _values(context: Context) -> Values:
+    spec, settings = context.spec, context.settings
+    size = SIZES[spec.size]
+    image = context.image("cinder")
+    replicas = _replicas(context)
+    keys = ("api", "scheduler", "volume", "backup", "db_sync")
+    types = _volume_types(settings)
+    images = {f"cinder_{key}": image for key in keys} | {"cinder_bootstrap": context.image("keystoneclient")}
+    return {
+        "images": {"tags": images},
+        "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "volume": {"port": {"api": {"default": PORT}}}},
+        "network": ingress_values(context),
+        "labels": placed(CONTROL_PLANE, *replicas, "job"),
+        "pod": {"replicas": replicas},
+        "secrets": {
+            "oslo_db": {"cinder": f"{context.name}-database"},
+            "oslo_messaging": {"cinder": f"{context.name}-messaging", "notifications": f"{context.name}-notifications"},
+            "identity": {"cinder": f"{context.name}-keystone", "admin": "keystone-admin"},
+            "ceph": {"cinder": ceph_secret(context.name) if settings.in_ceph else None},
+            "tls": {"etcd": LOCKS_TLS if settings.coordinated else None},
+        },
+        "bootstrap": {"volume_types": types, "default_type": next(iter(types), None)},
+        "conf": {
+            "cinder": _cinder_conf(context),
+            "backends": settings.sections,
+            "privileged_volume": _mounts(settings),
+            "privileged_backup": _mounts(settings),
+            "cinder_api_uwsgi": {"uwsgi": {"processes": size.api_workers}},
+            "logging": {"logger_cinder": {"level": spec.log_level}},
+        },
+        "cron": {"db_purge": cleanup_values(settings.cleanup)},
+        "manifests": {
+            "statefulset_volume": bool(settings.sections),
+            "statefulset_backup": bool(settings.backup_driver),
+        },
+    }
+
+
+def _storage(settings: CinderSettings, name: str) -> Contract:
+    """The client of Ceph. Images it reads, for volumes are made as clones of them."""
+    roles: dict[str, bool] = {}
+    options: dict[str, Mapping[str, str]] = {}
+    if settings.rbd_sections:
+        roles |= {"volumes": False, "images": True}
+        for section in settings.rbd_sections:
+            own: Mapping[str, Any] = settings.sections[section]
+            options[section] = {option: field for option, field in RBD_CLIENT.items() if option not in own}
+    if settings.backup_driver == CEPH_BACKUP:
+        roles |= {"backup": False}
+        options["DEFAULT"] = {"backup_ceph_pool": "pool:backup", "backup_ceph_user": "user"}
+    return ceph(name, roles, options)
+
+
+def _contracts(context: Context) -> tuple[Contract, ...]:
+    settings = context.settings
+    known = identity(context, endpoint(context))
+    return (
+        *([_storage(settings, context.name)] if settings.in_ceph else []),
+        database(context.name),
+        messaging(context.name, settings.messaging_instance),
+        notifications(context.name),
+        replace(known, spec={**known.spec, "serviceName": CATALOG[0]}),
+    )
+
+
+def _certificates(context: Context) -> tuple[Certificate, ...]:
+    return (Certificate(LOCKS_TLS, names=(context.name,)),) if context.settings.coordinated else ()
+
+
+SERVICE = Service(
+    service="block-storage",
+    name="cinder",
+    group="openstack",
+    resource=Cinder,
+    charts=(Chart("cinder", _values, in_ceph=("volume", "backup")),),
+    contracts=_contracts,
+    certificates=_certificates,
+    settings=CinderSettings,
+    conf_files={"cinder": "cinder"},
+    requires=lambda settings: ("coordination", *(("ceph",) if settings.in_ceph else ())),
+    backends=lambda settings: tuple(sorted(settings.sections)),
+)

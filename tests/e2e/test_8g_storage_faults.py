@@ -1,0 +1,267 @@
+"""Storage in trouble: killed daemons, new keys, pools that are full or gone. It is told by name; nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import time
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import yaml
+from harness import changed, eventually
+from storage import PREFIX, Ceph, Storage, processes
+from vms import Vm
+from writer import Writer, writing
+
+BATCH = 10
+KEPT = "kept"  # the volume that a machine writes to
+SHOWN_LIMIT = 90
+NEW_KEY_LIMIT = 240
+FILES = {"file": {"images": {"default": True, "pvc": {"size": "2Gi"}}}}
+
+
+@pytest.fixture(autouse=True)
+def _ready(storage: Storage) -> Iterator[None]:
+    storage.cloud.wait_ready()
+    yield
+    storage.cloud.wait_ready()
+    storage.sweep_volumes(but=KEPT)
+
+
+@pytest.fixture(scope="module")
+def image(storage: Storage) -> Any:
+    return storage.raw_image("small")
+
+
+@pytest.fixture(scope="module")
+def writer_vm(storage: Storage) -> Iterator[tuple[Vm, str]]:
+    """A machine with a volume, and the device of that."""
+    vm = storage.machine("keeper")
+    yield vm, storage.attach(vm, storage.volume(KEPT))
+    storage.vms.delete(vm)
+    storage.sweep()
+
+
+@pytest.fixture
+def writer(storage: Storage, writer_vm: tuple[Vm, str]) -> Iterator[Writer]:
+    """It writes all the time; in the end all of it is there, and nothing failed."""
+    with writing(storage.vms, *writer_vm) as made:
+        yield made
+        made.goes_on()
+        written = made.end()
+        print(written)
+        assert written.sound, written
+
+
+@dataclass(frozen=True)
+class Daemon:
+    """A program of a component's pods."""
+
+    application: str
+    component: str
+    program: str
+
+    def found(self, storage: Storage) -> list[int]:
+        pods = storage.cloud.pods("-l", f"application={self.application},component={self.component}").values()
+        pids = [pid for pod in pods for pid in processes(pod, self.program)]
+        assert pids, f"there is no {self.program}"
+        return pids
+
+    def signal(self, storage: Storage, number: int) -> None:
+        for pid in self.found(storage):
+            os.kill(pid, number)
+
+
+MONITOR = Daemon("ceph", "mon", "ceph-mon")
+PROVIDE = Daemon("ceph", "provide", "python3")
+DAEMONS = (
+    MONITOR,
+    Daemon("ceph", "mgr", "ceph-mgr"),
+    Daemon("ceph", "osd", "ceph-osd"),
+    Daemon("ceph-rgw", "api", "radosgw"),
+    Daemon("cinder", "volume", "cinder-volume"),
+    Daemon("etcd", "server", "etcd"),
+)
+
+
+@pytest.mark.parametrize("daemon", DAEMONS, ids=lambda daemon: daemon.program)
+def test_a_killed_daemon_comes_back_and_nothing_is_lost(
+    storage: Storage, image: Any, writer: Writer, daemon: Daemon
+) -> None:
+    """Volumes are asked for before and after it, empty ones and clones in turn."""
+    objects, container, content = storage.sdk.object_store, f"{PREFIX}{daemon.program}", os.urandom(4096)
+    objects.create_container(container)
+    objects.upload_object(container, "letter", data=content)
+    asked = order(storage, image, daemon.program)
+    daemon.signal(storage, signal.SIGKILL)
+    killed = time.monotonic()
+    asked += order(storage, image, daemon.program)
+    for volume in asked:
+        storage.ready(volume)
+    print(f"{daemon.program}: {len(asked)} volumes are available {time.monotonic() - killed:.0f} s after it was killed")
+    assert {f"volume-{volume.id}" for volume in asked} <= set(storage.ceph.rbd("ls", "volumes"))
+    eventually(lambda: objects.download_object("letter", container) == content, limit=60, pause=1)
+
+
+def order(storage: Storage, image: Any, name: str) -> list[Any]:
+    """Ask for volumes and wait for none."""
+    return [storage.begin(name, **({"image_id": image.id} if number % 2 else {})) for number in range(BATCH)]
+
+
+# ---- what is told
+
+
+@contextmanager
+def frozen(storage: Storage, daemon: Daemon) -> Iterator[None]:
+    daemon.signal(storage, signal.SIGSTOP)
+    try:
+        yield
+    finally:
+        daemon.signal(storage, signal.SIGCONT)
+
+
+@contextmanager
+def full_pool(storage: Storage) -> Iterator[None]:
+    limit = ("ceph", "osd", "pool", "set-quota", "volumes", "max_objects")
+    storage.ceph.ask(*limit, "1")
+    try:
+        yield
+    finally:
+        storage.ceph.ask(*limit, "0")
+
+
+@contextmanager
+def wrong_key(storage: Storage) -> Iterator[None]:
+    """While nobody hands over the new one."""
+    with frozen(storage, PROVIDE):
+        storage.ceph.renew("glance")
+        yield
+
+
+@contextmanager
+def missing_pool(storage: Storage) -> Iterator[None]:
+    rename = ("ceph", "osd", "pool", "rename")
+    with frozen(storage, PROVIDE):  # it would make a new one
+        storage.ceph.ask(*rename, "volumes", "elsewhere")
+        try:
+            yield
+        finally:
+            storage.ceph.ask(*rename, "elsewhere", "volumes")
+
+
+def monitor_gone(storage: Storage) -> AbstractContextManager[None]:
+    return frozen(storage, MONITOR)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "condition", "reason", "part"),
+    [
+        (full_pool, "Capacity", "PoolFull", "volumes"),
+        (wrong_key, "Keys", "WrongKey", "client.glance"),
+        (missing_pool, "Pools", "MissingPool", "volumes"),
+        (monitor_gone, "Monitors", "NoQuorum", "monitor"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", ""),
+)
+def test_trouble_is_told_by_its_name_as_long_as_it_lasts(
+    storage: Storage, writer_vm: tuple[Vm, str], trouble: Any, condition: str, reason: str, part: str
+) -> None:
+    cloud = storage.cloud
+
+    def told() -> dict[str, str]:
+        return cloud.condition(condition, "cephs.stackwright.dev/ceph")
+
+    with trouble(storage):
+        shown = eventually(lambda: told()["reason"] == reason, limit=SHOWN_LIMIT)
+        assert told()["status"] == "False"
+        assert part in told()["message"]
+        eventually(lambda: "Ceph" in cloud.condition()["message"] and part in cloud.condition()["message"], limit=30)
+        assert cloud.condition()["status"] == "False"
+    gone = eventually(lambda: told()["status"] == "True", limit=NEW_KEY_LIMIT, pause=1)
+    print(f"{condition} {reason}: told after {shown:.0f} s, taken back after {gone:.0f} s")
+
+
+# ---- keys
+
+
+def test_new_keys_reach_everybody_who_needs_them_and_nothing_is_restarted(
+    storage: Storage, writer_vm: tuple[Vm, str], writer: Writer
+) -> None:
+    vm, _ = writer_vm
+    before, old = lives(storage), storage.ceph.key("cinder")
+    start = time.monotonic()
+    for client in ("cinder", "nova"):
+        storage.ceph.renew(client)
+    assert not knows(storage.ceph, "cinder", old)
+    for client in ("cinder", "nova"):
+        key = storage.ceph.key(client)
+        assert knows(storage.ceph, client, key)
+        eventually(lambda: storage.cloud.secret(f"{client}-ceph", "key") == key, limit=60)  # noqa: B023
+        print(f"{client}: its Secret has the new key after {time.monotonic() - start:.0f} s")
+        eventually(lambda: set(keys_in_use(storage, client).values()) == {key}, NEW_KEY_LIMIT, pause=2)  # noqa: B023
+        print(f"{client}: pods and libvirt have it after {time.monotonic() - start:.0f} s")
+    volume = storage.volume("after")
+    device = storage.attach(vm, volume)
+    assert storage.vms.ssh(vm, f"dd if=/dev/urandom of={device} bs=64k count=4 conv=fsync && echo written") == "written"
+    storage.detach(vm, volume)
+    assert lives(storage) == before
+
+
+def lives(storage: Storage) -> dict[tuple[str, str], int]:
+    """(uid of a pod, container) → restarts."""
+    return {
+        (uid, status["name"]): status["restartCount"]
+        for uid, pod in storage.cloud.pods().items()
+        for status in pod["status"].get("containerStatuses", ())
+    }
+
+
+def knows(ceph: Ceph, client: str, key: str) -> bool:
+    """Whether a monitor takes a key."""
+    words = ("ceph", "--connect-timeout", "10", "--name", f"client.{client}", "--key", key, "--keyring", "/dev/null")
+    return "fsid" in ceph.ask(*words, "mon", "dump", code=None)
+
+
+def keys_in_use(storage: Storage, client: str) -> dict[str, str]:
+    """Pod → key that is in its files; libvirt's on each node, by the uuid of the secret."""
+    components = {"cinder": ["volume", "backup"], "nova": ["compute"]}[client]
+    uuid = storage.cloud.secret(f"{client}-ceph", "secret_uuid")
+    read = [(client, component, "sed -n 's/.*key = //p' /etc/ceph/keyring") for component in components]
+    read.append(("libvirt", "libvirt", f"cat /etc/libvirt/secrets/{uuid}.base64"))
+    found = {}
+    for application, component, command in read:
+        for pod in storage.cloud.pods("-l", f"application={application},component={component}").values():
+            name = pod["metadata"]["name"]
+            words = ("exec", "-n", storage.cloud.namespace, name, "--", "sh", "-c", command)
+            found[name] = storage.cloud.kubectl(*words, code=None).strip().splitlines()[-1]
+    return found
+
+
+# ---- back ends
+
+
+def test_a_store_with_an_image_is_not_given_up(storage: Storage, image: Any) -> None:
+    cloud = storage.cloud
+    there, pods = cloud.revisions(), set(cloud.pods("-l", "application=glance"))
+    change = {"features": {"glance": {"backends": FILES}}}
+
+    def told() -> dict[str, str]:
+        return cloud.condition("Backends", "glances.stackwright.dev/glance")
+
+    assert image.name in cloud.plan(**change)
+    try:
+        cloud.apply(yaml.safe_dump_all(changed(cloud.example, **change)))
+        eventually(lambda: told()["reason"] == "BlockedWouldOrphan", limit=120, pause=1)
+        assert image.name in told()["message"]
+        assert "stackwright.dev/orphan" in cloud.condition()["message"]
+        time.sleep(10)  # for what would still be done
+        assert (cloud.revisions(), set(cloud.pods("-l", "application=glance"))) == (there, pods)
+        assert storage.ceph.key("glance")
+    finally:
+        cloud.change()
+    assert (cloud.revisions(), set(cloud.pods("-l", "application=glance"))) == (there, pods)
+    storage.volume("still", image_id=image.id)

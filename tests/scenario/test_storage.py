@@ -1,0 +1,149 @@
+"""Storage: a Ceph of the cloud's own and one elsewhere, keys that come late and change, back ends that are given up."""
+
+import base64
+import json
+
+import pytest
+from world import NAMESPACE, World, ready_world
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import CONFIGMAP, SECRET
+from stackwright.api.services import Ceph, CephRGW, Cinder, Glance
+from stackwright.core.conditions import find, is_ready
+from stackwright.core.objects import ORPHAN
+from stackwright.core.ports import secret_data
+from stackwright.services.ceph import GATEWAY_CREDENTIALS, HEALTH, KEYS, REQUESTS
+
+pytestmark = pytest.mark.looptime
+SHARED = "openstack-ceph-shared"
+OWN = {"services": ["image", "ceph", "block-storage", "object-storage"]}
+ELSEWHERE = {"services": ["image", "block-storage", "object-storage"]}
+IN_FILES = {"services": ["image"]}
+
+
+def asked(world, namespace):
+    return json.loads(world.cluster.peek(CONFIGMAP, (namespace, REQUESTS))["data"]["requests.json"])["clients"]
+
+
+def service(world, kind, name):
+    return world.cluster.peek(kind.KIND, (NAMESPACE, name))
+
+
+async def test_a_cloud_with_its_own_ceph_asks_for_clients_and_gets_them():
+    world = await ready_world(features=OWN)
+    assert {"ceph", "block-storage", "object-storage", "coordination"} <= set(world.osdpl["status"]["services"])
+    clients = asked(world, NAMESPACE)
+    assert set(clients) == {"glance", "cinder"}
+    assert clients["cinder"]["caps"]["osd"] == "profile rbd pool=volumes, profile rbd-read-only pool=images"
+    made = secret_data(world.cluster.peek(SECRET, (NAMESPACE, "cinder-ceph")))
+    assert made["rbd.conf"].startswith("[rbd]\nrbd_pool = volumes\n")
+    assert service(world, Glance, "glance")["status"]["backends"] == ["rbd"]
+
+
+async def test_an_external_ceph_is_waited_for_by_name_and_given_what_its_gateway_needs():
+    world = World()
+    world.ceph = False
+    world.cloud(features=ELSEWHERE)
+    await world.run(120)
+    cause = find(service(world, Glance, "glance"))["message"]
+    assert "it is asked for in ConfigMap openstack-ceph-shared/openstack-ceph-requests" in cause
+    assert "rgw_external" in find(service(world, CephRGW, "ceph-rgw"))["message"]
+    world.ceph = True
+    requests = world.cluster.peek(CONFIGMAP, (SHARED, REQUESTS))
+    world._hand_over("MODIFIED", CONFIGMAP, requests)
+    await world.run(10)
+    await world.settle(patience=1)
+    assert is_ready(world.osdpl), find(world.osdpl)
+    urls = world.identity.catalog["ceph-rgw"]["endpoints"]
+    assert urls["public"] == "https://rgw.example.org/swift/v1/AUTH_%(project_id)s"
+    handed_back = secret_data(world.cluster.peek(SECRET, (SHARED, GATEWAY_CREDENTIALS)) or {})
+    assert handed_back == {}, "without an ingress there is no certificate to hand over"
+    # Gone with the cloud.
+    world.cluster.remove(OpenStackDeployment.KIND, (NAMESPACE, "cloud"))
+    await world.settle(patience=1)
+    assert world.cluster.peek(CONFIGMAP, (SHARED, REQUESTS)) is None
+
+
+async def test_a_new_key_reaches_the_clients_secret_and_nothing_else():
+    world = await ready_world(features=OWN)
+    before, installs = world.writes, len(world.helm.calls)
+    keys = world.cluster.peek(SECRET, (NAMESPACE, KEYS))
+
+    async def handed(text):
+        encoded = base64.b64encode(text.encode()).decode()
+        world.cluster.put(SECRET, {**keys, "data": {**keys["data"], "cinder": encoded}})
+        await world.settle()
+        return secret_data(world.cluster.peek(SECRET, (NAMESPACE, "cinder-ceph")))
+
+    made = await handed("client.cinder;other;volumes:volumes:hdd;images:images:hdd")
+    assert made["keyring"] == "[client.cinder]\n\tkey = other\n"
+    assert len(world.helm.calls) == installs, "nothing is restarted for a key"
+    assert world.writes - before <= 5
+    made = await handed("client.cinder;other;fast:volumes:ssd;images:images:hdd")
+    assert "rbd_pool = fast" in made["rbd.conf"]
+    assert world.helm.calls[installs:] == [("upgrade", (NAMESPACE, "openstack-cinder"))], "pools are read at the start"
+
+
+async def test_what_the_watch_sees_makes_the_cloud_unready_by_its_name_and_ready_again():
+    world = await ready_world(features=OWN)
+
+    def watch(status, reason, message):
+        entry = {"type": "Capacity", "status": status, "reason": reason, "message": message}
+        meta = {"namespace": NAMESPACE, "name": HEALTH, "labels": {"app.kubernetes.io/managed-by": "stackwright"}}
+        health = {"health.json": json.dumps({"conditions": [entry]})}
+        world.cluster.put(CONFIGMAP, {"metadata": meta, "data": health})
+
+    watch(False, "PoolFull", "Pool volumes is full")
+    await world.settle()
+    assert find(service(world, Ceph, "ceph"))["reason"] == "PoolFull"
+    assert find(world.osdpl)["message"] == "Ceph: Pool volumes is full"
+    watch(True, "Ready", "")
+    await world.settle()
+    assert is_ready(world.osdpl)
+
+
+async def test_a_store_with_images_is_not_given_up_unless_somebody_says_so():
+    world = await ready_world(features=IN_FILES)
+    world.contents.things = {"images": ["guest", "debian"]}
+    world.cloud(features=OWN)
+    await world.settle(patience=1)
+    entry = find(service(world, Glance, "glance"), "Backends")
+    assert (entry["status"], entry["reason"]) == ("False", "BlockedWouldOrphan")
+    assert entry["message"] == (
+        "images holds 2 (debian, guest), which nobody could read any more. Keep the back end, move or delete them, or "
+        "annotate OpenStackDeployment openstack/cloud with stackwright.dev/orphan=glance/images"
+    )
+    assert service(world, Glance, "glance")["status"]["backends"] == ["images"]
+    world.contents.things = {}  # somebody deleted them
+    await world.run(90)
+    await world.settle()
+    assert service(world, Glance, "glance")["status"]["backends"] == ["rbd"]
+
+
+async def test_a_store_in_ceph_that_is_to_be_given_up_keeps_its_client_until_the_release_is_without_it():
+    world = await ready_world(features=OWN)
+    world.contents.things = {"rbd": ["guest"]}
+    files = {"images": {"default": True, "pvc": {"size": "1Gi"}}}
+    world.cloud(features={**OWN, "glance": {"backends": {"file": files}}})
+    await world.settle(patience=1)
+    assert find(service(world, Glance, "glance"), "Backends")["reason"] == "BlockedWouldOrphan"
+    assert {"glance", "cinder"} <= set(asked(world, NAMESPACE))
+    world.contents.things = {}
+    await world.run(90)
+    await world.settle()
+    assert service(world, Glance, "glance")["status"]["backends"] == ["images"]
+    assert set(asked(world, NAMESPACE)) == {"cinder"}
+
+
+async def test_a_store_is_given_up_with_what_is_in_it_when_the_cloud_is_told_so():
+    world = await ready_world(features=IN_FILES)
+    world.contents.things = {"images": ["guest"]}
+    world.cloud(features=OWN)
+    world.cluster.put(
+        OpenStackDeployment.KIND,
+        {**world.osdpl, "metadata": {**world.osdpl["metadata"], "annotations": {ORPHAN: "glance/images"}}},
+    )
+    await world.settle()
+    assert is_ready(world.osdpl), find(world.osdpl)
+    assert service(world, Glance, "glance")["status"]["backends"] == ["rbd"]
+    assert service(world, Cinder, "cinder")["status"]["backends"] == ["rbd"]

@@ -1,0 +1,113 @@
+"""The exchange with Ceph: what is asked for, what is given back, what is told, and what a client gets."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from stackwright.controllers.ceph.decide import decide, request
+from stackwright.controllers.ceph.observe import Observed
+from stackwright.controllers.cephclient.decide import REFRESH
+from stackwright.controllers.cephclient.decide import decide as client
+from stackwright.controllers.cephclient.observe import Observed as ClientSeen
+from stackwright.core.plan import Apply, CephAccess, Delete, Finalizer, GatherSecret
+from stackwright.services.ceph import CephSettings
+
+CEPH: dict[str, Any] = {
+    "apiVersion": "stackwright.dev/v1alpha1",
+    "kind": "Ceph",
+    "metadata": {"namespace": "openstack", "name": "ceph", "uid": "u1"},
+    "spec": {"publicDomain": "cloud.example"},
+}
+OURS = {**CEPH, "metadata": {**CEPH["metadata"], "finalizers": ["stackwright.dev/finalizer"]}}
+GOING = {**OURS, "metadata": {**OURS["metadata"], "deletionTimestamp": "2026-11-22T00:00:00Z"}}
+TRIAL, ELSEWHERE = CephSettings(trial=True), CephSettings()
+POOLS = [{"name": "vms", "role": "vms"}, {"name": "images", "role": "images", "readOnly": True}]
+SPEC = {"instance": "ceph", "client": "nova", "pools": POOLS, "options": {}, "secretName": "nova-ceph"}
+NOVA: dict[str, Any] = {
+    "apiVersion": "stackwright.dev/v1alpha1",
+    "kind": "CephClient",
+    "metadata": {"namespace": "openstack", "name": "nova", "uid": "u2"},
+    "spec": SPEC,
+}
+
+
+def secret(name: str, *fields: str, version: str = "1") -> dict[str, Any]:
+    meta = {"namespace": "openstack", "name": name, "uid": f"uid-{name}", "resourceVersion": version}
+    return {"metadata": meta, "data": dict.fromkeys(fields, "")}
+
+
+def test_a_client_may_write_its_pools_and_only_read_others() -> None:
+    asked = request(SPEC)
+    assert asked["caps"] == {"mon": "profile rbd", "osd": "profile rbd pool=vms, profile rbd-read-only pool=images"}
+    assert [pool["name"] for pool in asked["pools"]] == ["vms", "images"]
+
+
+def test_requests_of_our_own_ceph_are_beside_it_and_go_with_it() -> None:
+    (action,) = decide(Observed(CEPH, TRIAL, (NOVA,))).actions
+    assert isinstance(action, Apply)
+    meta = action.obj["metadata"]
+    assert (meta["namespace"], meta["name"]) == ("openstack", "openstack-ceph-requests")
+    assert meta["ownerReferences"][0]["uid"] == "u1"
+    assert set(json.loads(action.obj["data"]["requests.json"])["clients"]) == {"nova"}
+    assert decide(Observed(CEPH, TRIAL, (NOVA,), requests=action.obj)).actions == ()
+
+
+def test_requests_to_an_external_ceph_are_in_the_shared_namespace_and_are_withdrawn_at_the_end() -> None:
+    finalizer, action = decide(Observed(CEPH, ELSEWHERE, (NOVA,))).actions
+    assert isinstance(finalizer, Finalizer) and finalizer.present
+    assert isinstance(action, Apply) and "ownerReferences" not in action.obj["metadata"]
+    assert action.obj["metadata"]["namespace"] == "openstack-ceph-shared"
+    delete, gone = decide(Observed(GOING, ELSEWHERE, requests=action.obj)).actions
+    assert isinstance(delete, Delete) and delete.key == ("openstack-ceph-shared", "openstack-ceph-requests")
+    assert isinstance(gone, Finalizer) and not gone.present
+
+
+def test_an_external_gateway_gets_its_user_of_keystone_and_the_certificate() -> None:
+    sources = {"ceph-rgw-keystone": secret("ceph-rgw-keystone"), "openstack-public-tls": secret("openstack-public-tls")}
+    seen = Observed(OURS, ELSEWHERE, gateway=CEPH, sources=sources)
+    (given,) = [action for action in decide(seen).actions if isinstance(action, GatherSecret)]
+    assert given.key == ("openstack-ceph-shared", "openstack-rgw-creds")
+    assert given.source == "openstack" and given.owner is None
+    assert given.fixed["public_domain"] == "cloud.example"
+    assert {"auth_url", "username", "password", "ca_cert", "tls_crt", "tls_key"} <= set(given.fields)
+    missing = Observed(OURS, ELSEWHERE, gateway=CEPH, sources={**sources, "ceph-rgw-keystone": None})
+    assert not [action for action in decide(missing).actions if isinstance(action, GatherSecret)]
+
+
+def test_what_the_watch_saw_is_told() -> None:
+    entry = {"type": "Capacity", "status": False, "reason": "PoolFull", "message": "pool volumes is full"}
+    health = {"data": {"health.json": json.dumps({"conditions": [entry]})}}
+    told = {c.type: c for c in decide(Observed(CEPH, TRIAL, health=health)).conditions}
+    assert (told["Capacity"].status, told["Capacity"].reason) == (False, "PoolFull")
+    assert told["Exchange"].status
+    broken = {"data": {"health.json": "{"}}
+    assert [c.type for c in decide(Observed(CEPH, TRIAL, health=broken)).conditions] == ["Exchange"]
+
+
+def client_of(keys: Any = None, made: Any = None, trial: bool = False) -> ClientSeen:
+    return ClientSeen(NOVA, ("openstack-ceph-shared", "openstack-ceph-keys"), trial, keys, made)
+
+
+def test_a_client_waits_by_name_for_what_the_ceph_side_owes() -> None:
+    plan = client(client_of())
+    assert plan.conditions[0].message == (
+        "Waiting for Secret openstack-ceph-shared/openstack-ceph-keys of the Ceph: it does not exist; "
+        "it is asked for in ConfigMap openstack-ceph-shared/openstack-ceph-requests"
+    )
+    assert plan.requeue
+    plan = client(client_of(secret("openstack-ceph-keys", "mon_endpoints", "glance")))
+    assert "it has no nova;" in plan.conditions[0].message
+
+
+def test_a_client_gets_its_secret_and_again_when_the_keys_change() -> None:
+    keys = secret("openstack-ceph-keys", "mon_endpoints", "nova")
+    (action,) = client(client_of(keys)).actions
+    assert isinstance(action, CephAccess)
+    made = {"metadata": {"annotations": {"stackwright.dev/digest": action.digest}}}
+    plan = client(client_of(keys, made))
+    assert plan.actions == () and plan.conditions[0].status
+    assert plan.requeue == REFRESH, "somebody else's Secret is not watched"
+    assert client(client_of(keys, made, trial=True)).requeue is None
+    newer = secret("openstack-ceph-keys", "mon_endpoints", "nova", version="2")
+    assert client(client_of(newer, made)).actions

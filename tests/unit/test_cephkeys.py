@@ -1,0 +1,65 @@
+"""What the Ceph side hands over, in both of its forms, and what a client makes of it."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from stackwright.core.cephkeys import Missing, access, parse
+
+SPEC: dict[str, Any] = {
+    "client": "cinder",
+    "pools": [{"name": "volumes", "role": "volumes"}, {"name": "images", "role": "images"}],
+    "options": {"rbd": {"rbd_pool": "pool:volumes", "rbd_user": "user", "rbd_secret_uuid": "secret_uuid"}},
+}
+GIVEN = {
+    "client.admin": "AQadmin==",
+    "mon_endpoints": "192.0.2.1:6789, 192.0.2.2:6789",
+    "cinder": "client.cinder-1;AQkey==\n;volumes-hdd:volumes:hdd;images-hdd:images:hdd",
+}
+
+
+def test_text_of_the_existing_systems() -> None:
+    handed = parse(GIVEN["cinder"])
+    assert (handed.user, handed.key) == ("cinder-1", "AQkey==")
+    assert handed.pool("volumes") == "volumes-hdd"
+
+
+def test_the_same_as_json() -> None:
+    text = json.dumps({"client_id": "c", "client_name": "client.c", "key": "AQ==", "pools": ["a:images:ssd"]})
+    assert parse(text).pools == (("a", "images"),)
+
+
+def test_the_secret_of_a_client_has_the_pools_that_were_given_not_those_asked_for() -> None:
+    made = access(GIVEN, SPEC, "u-u-i-d")
+    assert made["ceph.conf"] == "[global]\nmon_host = 192.0.2.1:6789,192.0.2.2:6789\nkeyring = /etc/ceph/keyring\n"
+    assert made["keyring"] == "[client.cinder-1]\n\tkey = AQkey==\n"
+    assert made["rbd.conf"] == "[rbd]\nrbd_pool = volumes-hdd\nrbd_secret_uuid = u-u-i-d\nrbd_user = cinder-1\n"
+    assert json.loads(made["pools.json"]) == [
+        {"name": "volumes-hdd", "role": "volumes"},
+        {"name": "images-hdd", "role": "images"},
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "text"),
+    [
+        ({}, "it has no mon_endpoints"),
+        ({"mon_endpoints": "192.0.2.1:6789"}, "it has no cinder"),
+        ({**GIVEN, "cinder": "client.c;AQ==;a:volumes:hdd"}, "c has no pool of role images"),
+    ],
+)
+def test_what_is_missing_is_waited_for(given: dict[str, str], text: str) -> None:
+    with pytest.raises(Missing, match=text):
+        access(given, SPEC, "")
+
+
+@pytest.mark.parametrize(
+    "text", ["", "AQonly==", "cinder;AQ==;a:volumes:hdd", "client.c;;a:volumes:hdd", "client.c;AQ==;a"]
+)
+def test_what_is_malformed_is_told_without_the_key(text: str) -> None:
+    with pytest.raises(ValueError, match="field cinder: ") as error:
+        access({**GIVEN, "cinder": text}, SPEC, "")
+    assert "AQ" not in str(error.value)
