@@ -23,7 +23,8 @@ def obj(kind: Kind, name: str, spec: Any = None, *, deleting: bool = False, **me
 
 
 def with_ready(thing: Object, status: str = "True", reason: str = "Ready", message: str = "", **more: Any) -> Object:
-    entry = {"type": "Ready", "status": status, "reason": reason, "message": message, "observedGeneration": 1}
+    seen = thing["metadata"].get("generation") or 1
+    entry = {"type": "Ready", "status": status, "reason": reason, "message": message, "observedGeneration": seen}
     return {**thing, "status": {**(thing.get("status") or {}), "conditions": [entry], **more}}
 
 
