@@ -18,6 +18,7 @@ from stackwright.local.guest import guest_image
 PREFIX = "storage-"  # all that these tests make is called so, which is how it is found again
 LIMIT = 300
 UNLIMITED = {"volumes": -1, "gigabytes": -1, "snapshots": -1}
+QUIET = '"$@" 2>/tmp/said || { rc=$?; cat /tmp/said; exit $rc; }'  # what it says beside is told when it fails
 RAW = "cat >/tmp/guest && qemu-img convert -O raw /tmp/guest /tmp/raw && cat /tmp/raw; rm -f /tmp/guest /tmp/raw"
 
 
@@ -28,11 +29,11 @@ class Ceph:
         self._cloud = cloud
 
     def ask(self, *words: str, code: int | None = 0) -> str:
-        where = ("exec", "-n", self._cloud.namespace, "ceph-mon-0", "-c", "mon", "--")
+        where = ("exec", "-n", self._cloud.namespace, "ceph-mon-0", "-c", "mon", "--", "sh", "-c", QUIET, "-")
         return self._cloud.kubectl(*where, *words, code=code).strip()
 
     def rbd(self, *words: str) -> Any:
-        return json.loads(self.ask("rbd", *words, "--format", "json").splitlines()[-1])
+        return json.loads(self.ask("rbd", *words, "--format", "json"))
 
     def renew(self, client: str) -> None:
         """Another key for a client; the old one is refused from now on."""
@@ -40,7 +41,7 @@ class Ceph:
             self.ask("ceph", "auth", step, f"client.{client}")
 
     def key(self, client: str) -> str:
-        return self.ask("ceph", "auth", "print-key", f"client.{client}").splitlines()[-1]
+        return self.ask("ceph", "auth", "print-key", f"client.{client}")
 
 
 class Storage:

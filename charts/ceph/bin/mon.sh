@@ -1,27 +1,47 @@
 #!/bin/bash
-# Runs a monitor. The first one makes the cluster, of itself alone; each other joins by itself. So there is no moment in
-# which two of three could take themselves for a cluster of their own, and one monitor can become three.
+# Runs a monitor. The first one makes the cluster, of itself alone, once all others have said that they know of none; each other
+# joins by itself. So no two clusters come to be, not even when the first one lost its volume, and one monitor can become three.
 . /opt/stackwright/lib.sh
 DATA=$HOME_DIR/mon
+listener=
 
 address() { awk -v name="$POD_NAME" '$1 == name {print $2}' $RUN/monitors; }
 
-# The monitors that there are already. The first one asks too: its volume may be new where the others' are not.
-find_monitors() {
-    [[ $MONITORS == "$POD_NAME" ]] && return 1
-    ask mon getmap -o $RUN/monmap >/dev/null
+# A monitor without a store says so, where others look for it.
+tell_empty() {
+    [[ -n $listener ]] && return
+    socat "TCP-LISTEN:3300,fork,reuseaddr" SYSTEM:"echo empty" &
+    listener=$!
+}
+
+hush() {
+    [[ -n $listener ]] && kill $listener && wait $listener
+    listener=
+} 2>/dev/null
+
+# What each other monitor says: "empty", "ceph" from one that runs, or "silent".
+ask_others() {
+    local name address state
+    while read -r name address; do
+        [[ $name == "$POD_NAME" ]] && continue
+        state=$(socat -T3 -t3 - "TCP:$address:3300,connect-timeout=3" </dev/null 2>/dev/null | head -c5)
+        echo "${state:-silent}"
+    done <$RUN/monitors
 }
 
 make_store() {
+    local others
+    tell_empty
+    others=$(ask_others)
     rm -rf $DATA.new && mkdir $DATA.new || return 1
-    if find_monitors; then
+    if [[ $others == *ceph* ]] && ask mon getmap -o $RUN/monmap >/dev/null; then
         say "joining the monitors that there are"
-    elif ((ORDINAL == 0)); then
+    elif ((ORDINAL == 0)) && [[ ! $others =~ ceph|silent ]]; then
         say "making a cluster"
         monmaptool --create --clobber --addv "$POD_NAME" "[v2:$(address):3300]" \
             --fsid "$(sed -n 's/^fsid = //p' /etc/ceph/ceph.conf)" $RUN/monmap >/dev/null || return 1
     else
-        say_once "waiting for a monitor that can be joined"
+        say_once "waiting; the others are" $others
         return 1
     fi
     ceph-mon --mkfs -i "$POD_NAME" --mon-data $DATA.new --monmap $RUN/monmap --keyring /etc/ceph/keyring || return 1
@@ -31,6 +51,7 @@ make_store() {
 prepare() {
     identify mon. client.admin client.rgw mgr.ceph || return 1
     [[ -d $DATA ]] || make_store || return 1
+    hush
     # Others see the Service's address, which outlives the pod.
     daemon=(ceph-mon -f -i "$POD_NAME" --mon-data $DATA --public-addr "$(address):3300" --public-bind-addr "$POD_IP:3300")
 }

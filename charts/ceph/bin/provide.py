@@ -16,6 +16,7 @@ from kubernetes import Kubernetes
 REQUESTS = "openstack-ceph-requests"
 KEYS = "openstack-ceph-keys"
 MONITORS = "mon_endpoints"
+PATIENCE = 20  # seconds that an OSD may wait for its own lease
 EVERY = 5  # seconds; keys and capabilities may change at Ceph's side
 SIZE, PG_NUM = int(os.environ["POOL_SIZE"]), int(os.environ["POOL_PG_NUM"])
 DEVICE_CLASS = os.environ["POOL_DEVICE_CLASS"]
@@ -39,6 +40,13 @@ class Ceph:
         if code:
             raise rados.Error(f"{prefix}: {message or os.strerror(-code)}")
         return json.loads(output) if output.strip() else None
+
+    def laggy(self) -> set[int]:
+        """OSDs with placement groups that serve no reads; none while there is no manager to ask."""
+        command = json.dumps({"prefix": "pg ls", "states": ["laggy"], "format": "json"})
+        code, output, _ = self._rados.mgr_command(command, b"", timeout=10)
+        found = json.loads(output) if code == 0 and output.strip() else {}
+        return {int(pg["acting_primary"]) for pg in found.get("pg_stats") or ()}
 
     def close(self) -> None:
         self._rados.shutdown()
@@ -102,14 +110,31 @@ def provide(ceph: Ceph, kubernetes: Kubernetes, clients: dict[str, Any]) -> None
         kubernetes.apply("secrets", KEYS, {"data": data})
 
 
+def wake(ceph: Ceph, since: dict[int, float]) -> None:
+    """An OSD that got no processor for longer than its lease serves no reads until a peer acknowledges the next one.
+
+    With a single copy there is no peer, so it would wait for ever; told that it is down, it begins anew.
+    """
+    asleep = ceph.laggy() if SIZE == 1 else set()
+    for osd in since.keys() - asleep:
+        del since[osd]
+    for osd in asleep:
+        if time.monotonic() - since.setdefault(osd, time.monotonic()) > PATIENCE:
+            say(f"osd.{osd} has waited {PATIENCE} s for its own lease: it begins anew")
+            ceph.ask("osd down", ids=[str(osd)])
+            del since[osd]
+
+
 def follow(ceph: Ceph, kubernetes: Kubernetes) -> None:
     """Until there is trouble. Without the ConfigMap, or with one that cannot be read, everything stays as it is."""
+    since: dict[int, float] = {}
     while True:
         requests, version = kubernetes.find("configmaps", REQUESTS)
         changed = False
         while not changed:
             if requests:
                 provide(ceph, kubernetes, json.loads(requests["data"]["requests.json"])["clients"])
+            wake(ceph, since)
             changed = kubernetes.changed("configmaps", REQUESTS, version, EVERY)
 
 
@@ -122,6 +147,8 @@ def main() -> None:
             ceph = Ceph()
             for name, value in CLIENT_OPTIONS.items():
                 ceph.ask("config set", who="client", name=name, value=str(value))
+            # From then on a snapshot goes with its last clone, and need not be protected from going first.
+            ceph.ask("osd set-require-min-compat-client", version="mimic")
             follow(ceph, kubernetes)
         except Exception as error:  # whatever it is: it is told, and tried again
             trouble = f"{type(error).__name__}: {error}"

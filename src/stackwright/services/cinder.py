@@ -117,7 +117,10 @@ class CinderSettings(CinderFeatures, Settings):
 
 @dataclass(frozen=True)
 class Sizing:
-    """Pods, and workers of an API's pod. There is one cinder-volume where they are no cluster."""
+    """Pods, and workers of an API's pod, any of which may wait for a back end.
+
+    Where its pods are no cluster, there is one cinder-volume at every size.
+    """
 
     api: int
     scheduler: int
@@ -127,7 +130,7 @@ class Sizing:
 
 
 SIZES: dict[Size, Sizing] = {
-    "single": Sizing(1, 1, 1, 1, 1),
+    "single": Sizing(1, 1, 1, 1, 2),
     "tiny": Sizing(3, 3, 3, 3, 2),
     "small": Sizing(3, 3, 3, 3, 4),
     "medium": Sizing(6, 3, 6, 3, 4),
