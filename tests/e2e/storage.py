@@ -62,7 +62,8 @@ class Storage:
         guest = guest_image(self.cloud.cluster).read_bytes()
         raw = subprocess.run(command, input=guest, stdout=subprocess.PIPE, check=True, timeout=LIMIT).stdout
         kinds = {"disk_format": "raw", "container_format": "bare"}
-        return self.sdk.image.create_image(f"{PREFIX}{name}", data=raw, **kinds, wait=True, timeout=LIMIT)
+        made = self.sdk.image.create_image(f"{PREFIX}{name}", data=raw, **kinds)
+        return self.sdk.image.wait_for_status(made, "active", wait=LIMIT)
 
     def machine(self, name: str, volume: Any = None, host: str = "node1") -> Vm:
         """One that is logged in to. With a volume that is its disk, else a disk that Nova makes."""
