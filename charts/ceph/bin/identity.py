@@ -59,8 +59,8 @@ def keyring(names: list[str]) -> str:
 
 
 def conf(addresses: list[str]) -> str:
-    hosts = ",".join(f"v2:{address}:{PORT}" for address in addresses)
-    where = f"[global]\nfsid = {fsid()}\nmon_host = [{hosts}]\nkeyring = {HOME}/keyring\n"
+    hosts = ",".join(f"{address}:{PORT}" for address in addresses)
+    where = f"[global]\nfsid = {fsid()}\nmon_host = {hosts}\nkeyring = {HOME}/keyring\n"
     return CONF.read_text().replace("[global]\n", where, 1)
 
 
