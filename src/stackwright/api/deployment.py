@@ -11,9 +11,6 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from stackwright.api.features import (
-    CephFeatures,
-    CinderFeatures,
-    DatabaseFeatures,
     GlanceFeatures,
     HorizonFeatures,
     KeystoneFeatures,
@@ -25,6 +22,7 @@ from stackwright.api.features import (
     UnsupportedText,
     unsupported,
 )
+from stackwright.api.features_storage import CephFeatures, CinderFeatures, DatabaseFeatures
 from stackwright.api.helmbundle import FreeForm
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
 from stackwright.api.services import LogLevel, Release, Size

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
-from stackwright.api.features import CinderBackend, CinderFeatures, Cleanup
+from stackwright.api.features_storage import CinderBackend, CinderFeatures, Cleanup
 from stackwright.api.services import Cinder, Size
 from stackwright.core.merge import merge
 from stackwright.services.declaration import (

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from stackwright.api.features import Cleanup, NovaFeatures
+from stackwright.api.features import NovaFeatures
+from stackwright.api.features_storage import Cleanup
 from stackwright.api.services import Nova, Size
 from stackwright.services import libvirt
 from stackwright.services.declaration import (
