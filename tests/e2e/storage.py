@@ -90,7 +90,7 @@ class Storage:
     def ready(self, thing: Any, status: str = "available", limit: int = LIMIT) -> Any:
         """A volume, snapshot or backup as it is when it has a status."""
         bad = ["error", "error_extending", "error_restoring"]
-        return self.blocks.wait_for_status(thing, status, bad, interval=1, wait=limit)
+        return self.blocks.wait_for_status(thing.fetch(self.blocks), status, bad, interval=1, wait=limit)
 
     def volume(self, name: str, size: int = 1, **more: Any) -> Any:
         return self.ready(self.begin(name, size, **more))

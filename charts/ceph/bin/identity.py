@@ -1,7 +1,7 @@
 """Who is who in the trial Ceph: writes /etc/ceph/ceph.conf and /etc/ceph/keyring.
 
-The cluster's identity and the keys of its daemons are derived from one secret. So every pod knows what it needs before there
-is a cluster, and nothing has to be handed from one to the other.
+The cluster's identity and the keys of its daemons are derived from one secret. So every pod knows what it needs before
+there is a cluster, and nothing has to be handed from one to the other.
 
     identity.py write NAME...   both files, the keyring with these names; prints "<name> <address>" of each monitor
     identity.py key NAME        prints a key

@@ -40,7 +40,7 @@ class Kubernetes:
         return next(iter(found["items"]), None), found["metadata"]["resourceVersion"]
 
     def apply(self, resource: str, name: str, content: dict[str, Any]) -> None:
-        """Make an object of core/v1, or bring it to this content; fields that we set before and do not set now go away."""
+        """Make an object of core/v1, or bring it to this content; fields that we set once and do not set now go."""
         kind = {"secrets": "Secret", "configmaps": "ConfigMap"}[resource]
         body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "labels": MANAGED}, **content}
         self._answer("PATCH", f"{resource}/{name}?fieldManager={self._manager}&force=true", body)

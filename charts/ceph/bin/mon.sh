@@ -10,7 +10,7 @@ address() { awk -v name="$POD_NAME" '$1 == name {print $2}' $RUN/monitors; }
 # A monitor without a store says so, where others look for it.
 tell_empty() {
     [[ -n $listener ]] && return
-    socat "TCP-LISTEN:3300,fork,reuseaddr" SYSTEM:"echo empty" &
+    socat "TCP-LISTEN:3300,bind=$POD_IP,fork,reuseaddr" SYSTEM:"echo empty" &
     listener=$!
 }
 

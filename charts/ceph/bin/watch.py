@@ -1,7 +1,7 @@
 """Looks at Ceph with the eyes of its clients, and writes what is wrong into the ConfigMap ceph-health.
 
-Each client's own key is tried, from mounted Secrets, against whatever Ceph there is. A look is a child process with a limit of
-time: librados may wait for a cluster longer than it was told to. A change counts when two looks in a row agree on it.
+Each client's own key is tried, from mounted Secrets, against whatever Ceph there is. A look is a child process with a
+limit of time: librados may wait for a cluster longer than it was told to. A change counts when two looks agree.
 """
 
 import contextlib
@@ -127,7 +127,7 @@ def look_with_all() -> list[Look]:
     return [end(*one, deadline) for one in begun]
 
 
-# ---- what the looks say together ---------------------------------------------------------------------------------------
+# ---- what the looks say together -------------------------------------------------------------------------------------
 
 
 def condition(kind: str, reason: str = "Ready", message: str = "") -> dict[str, Any]:
@@ -191,7 +191,8 @@ def main() -> None:
             text = json.dumps({"conditions": now})
             if not health.tells(text):
                 if now == before:
-                    say("; ".join(f"{c['type']}: {c['reason']} {c['message']}".strip() for c in now) or "nothing to look at")
+                    told = [f"{c['type']}: {c['reason']} {c['message']}".strip() for c in now]
+                    say("; ".join(told) or "nothing to look at")
                     health.write(text)
                 else:
                     pause = AGAIN
