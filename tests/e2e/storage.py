@@ -92,6 +92,11 @@ class Storage:
         bad = ["error", "error_extending", "error_restoring"]
         return self.blocks.wait_for_status(thing.fetch(self.blocks), status, bad, interval=1, wait=limit)
 
+    def settled(self, volume: Any, limit: int = LIMIT) -> str:
+        """The status of a volume that is made no more."""
+        eventually(lambda: volume.fetch(self.blocks).status not in ("creating", "downloading"), limit, pause=1)
+        return str(volume.status)
+
     def volume(self, name: str, size: int = 1, **more: Any) -> Any:
         return self.ready(self.begin(name, size, **more))
 
@@ -163,15 +168,15 @@ def ours(things: Iterable[Any]) -> list[Any]:
 
 
 def processes(pod: dict[str, Any], program: str) -> list[int]:
-    """Of a program in a pod, as this machine sees them."""
+    """Of a program in a pod, as this machine sees them. A script's name is its interpreter's first argument."""
     uid = pod["metadata"]["uid"]
     groups = [group for group in cgroups.groups() if uid in str(group) or uid.replace("-", "_") in str(group)]
     found = set().union(*(cgroups.members(group) for group in groups))
-    return sorted(pid for pid in found if program_of(pid) == program)
+    return sorted(pid for pid in found if program in [Path(word).name for word in command_line(pid)[:2]])
 
 
-def program_of(pid: int) -> str:
+def command_line(pid: int) -> list[str]:
     try:
-        return Path(f"/proc/{pid}/comm").read_text().strip()
+        return Path(f"/proc/{pid}/cmdline").read_text().split("\0")
     except OSError:  # it ended
-        return ""
+        return []

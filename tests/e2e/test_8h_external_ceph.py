@@ -17,7 +17,7 @@ from stackwright.local import tools
 HERE = "elsewhere"  # namespace of the cloud
 SHARED = "openstack-ceph-shared"
 AWAY = ("ingress", "compute", "networking", "placement", "dashboard")
-LIMIT = 420
+LIMIT = 600
 
 
 def documents() -> list[dict[str, object]]:
@@ -77,7 +77,7 @@ def elsewhere(machine: Cloud) -> Iterator[Elsewhere]:
     made = Elsewhere(machine)
     machine.kubectl("create", "namespace", SHARED)
     for document in documents():
-        machine.apply(document)  # type: ignore[arg-type]
+        machine.apply(document)
     yield made
     machine.kubectl("delete", "namespace", SHARED, "--ignore-not-found", limit=300)
     machine.kubectl("delete", "namespace", HERE, "--ignore-not-found", limit=300)

@@ -7,8 +7,8 @@ records of the cells are templates that each process fills in from its own confi
 import sys
 
 import nova.monkey_patch  # noqa: F401 - first: it patches what others import
+import half_a_schema
 import sqlalchemy
-from alembic.runtime import migration
 from nova import config, context, objects
 from nova.cmd import manage
 from nova.conf import CONF
@@ -22,28 +22,6 @@ CELLS = {
     "cell0": ("none:///", f"{ACCOUNT}/nova_cell0?{{query}}"),
     "cell1": (f"{ACCOUNT}/{{path}}?{{query}}", f"{ACCOUNT}/{{path}}?{{query}}"),
 }
-
-
-def forget_half_a_schema(engine: sqlalchemy.Engine) -> bool:
-    """Whether the database was ever brought to a version; MariaDB cannot undo what a killed first run has made.
-
-    The first migration makes all tables and its number is written last: tables without a number are such a rest. They
-    are dropped, if they are all empty.
-    """
-    with engine.connect() as connection:
-        if migration.MigrationContext.configure(connection).get_current_revision():
-            return True
-        tables = sqlalchemy.MetaData()
-        tables.reflect(connection)
-        filled = [
-            name
-            for name, table in tables.tables.items()
-            if connection.scalar(sqlalchemy.select(sqlalchemy.func.count()).select_from(table))
-        ]
-    if filled:
-        sys.exit(f"Database {engine.url.database} has no version of Nova, but data in: {', '.join(filled)}")
-    tables.drop_all(engine)
-    return False
 
 
 def record_cell(name: str) -> None:
@@ -76,11 +54,11 @@ def main() -> None:
     logging.setup(CONF, "nova")
     objects.register_all()
 
-    forget_half_a_schema(api_db.get_engine())
+    half_a_schema.forget(api_db.get_engine(), "Nova")
     step("API database", manage.ApiDbCommands().sync())
     record_cell("cell0")  # before the next: it brings cell0's database up to date as well
-    old = forget_half_a_schema(main_db.get_engine())
-    forget_half_a_schema(cell0_engine())
+    old = half_a_schema.forget(main_db.get_engine(), "Nova")
+    half_a_schema.forget(cell0_engine(), "Nova")
     step("databases of the cells", manage.DbCommands().sync())
     if old:
         step("data of an earlier version", manage.DbCommands().online_data_migrations())

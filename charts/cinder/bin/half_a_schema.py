@@ -1,0 +1,1 @@
+../../lib/bin/half_a_schema.py
