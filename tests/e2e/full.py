@@ -41,9 +41,12 @@ class FullCloud(Cloud):
 
     def change(self, **spec: Any) -> None:
         """Make the cloud that of its example with these changes, which is that of the example alone without any."""
+        self.ask("--wait", "--timeout", "600", **spec)
+
+    def ask(self, *options: str, **spec: Any) -> None:
+        """The same without waiting for what comes of it."""
         text = yaml.safe_dump_all(changed(self.example, **spec))
-        words = ("apply", "--file", "-", "--wait", "--timeout", "600")
-        self.stackwright(*words, stdin=text, limit=660)
+        self.stackwright("apply", "--file", "-", *options, stdin=text, limit=660)
 
     def plan(self, **spec: Any) -> str:
         """What such a change would do."""

@@ -73,7 +73,7 @@ def _placement(seen: Observed) -> Condition:
 
 
 def _report(seen: Observed, actions: tuple[Action, ...], stages: list[Condition], turn: float | None) -> Plan:
-    ready, progressing = summary([*stages, *_watched(seen)])
+    ready, progressing = summary([*_watched(seen), *stages])
     finished = sum(1 for stage in stages if stage.status)
     state = "APPLIED" if ready.status else "APPLYING" if stages[-1].reason != "Waiting" else "WAITING"
     release = (seen.obj.get("spec") or {}).get("release", "epoxy")
