@@ -59,7 +59,7 @@ def images(cloud: Connection) -> Iterable[tuple[str, str]]:
     """(store, image); one that is in several stores is lost with none of them, so it does not count."""
     for image in cloud.image.images():
         # The SDK knows one store of an image, which is for uploads; the field of all comes with the unknown ones.
-        stores = [name.strip() for name in str(image.properties.get("stores", "")).split(",") if name.strip()]
+        stores = [name.strip() for name in str((image.properties or {}).get("stores", "")).split(",") if name.strip()]
         if len(stores) == 1:
             yield stores[0], _name(image)
 
