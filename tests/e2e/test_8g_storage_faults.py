@@ -7,14 +7,13 @@ import signal
 import time
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from faults import DAEMONS, Daemon, full_pool, missing_pool, monitor_gone, wrong_key
 from harness import eventually
 from openstack.exceptions import SDKException
-from storage import PREFIX, Ceph, Storage, processes
+from storage import PREFIX, Ceph, Storage
 from vms import Vm
 from writer import Writer, writing
 
@@ -58,40 +57,6 @@ def writer(storage: Storage, writer_vm: tuple[Vm, str]) -> Iterator[Writer]:
         assert written.sound, written
 
 
-@dataclass(frozen=True)
-class Daemon:
-    """A program of a component's pods. What it was making when it was killed ends in error if `gives_up`."""
-
-    application: str
-    component: str
-    program: str
-    gives_up: bool = False
-
-    def found(self, storage: Storage) -> list[int]:
-        pods = storage.cloud.pods("-l", f"application={self.application},component={self.component}").values()
-        pids = [pid for pod in pods for pid in processes(pod, self.program)]
-        assert pids, f"there is no {self.program}"
-        return pids
-
-    def signal(self, storage: Storage, number: int) -> None:
-        for pid in self.found(storage):
-            os.kill(pid, number)
-
-
-MONITOR = Daemon("ceph", "mon", "ceph-mon")
-PROVIDE = Daemon("ceph", "provide", "provide.py")
-DAEMONS = (
-    MONITOR,
-    Daemon("ceph", "mgr", "ceph-mgr"),
-    Daemon("ceph", "osd", "ceph-osd"),
-    Daemon("ceph-rgw", "api", "radosgw"),
-    Daemon(
-        "cinder", "volume", "cinder-volume", gives_up=True
-    ),  # Cinder's own way: whoever asked is told, and asks again
-    Daemon("etcd", "server", "etcd"),
-)
-
-
 @pytest.mark.parametrize("daemon", DAEMONS, ids=lambda daemon: daemon.program)
 def test_a_killed_daemon_comes_back_and_nothing_is_lost(
     storage: Storage, image: Any, writer: Writer, daemon: Daemon
@@ -127,48 +92,6 @@ def read(storage: Storage, container: str) -> bytes:
 
 
 # ---- what is told
-
-
-@contextmanager
-def frozen(storage: Storage, daemon: Daemon) -> Iterator[None]:
-    daemon.signal(storage, signal.SIGSTOP)
-    try:
-        yield
-    finally:
-        daemon.signal(storage, signal.SIGCONT)
-
-
-@contextmanager
-def full_pool(storage: Storage) -> Iterator[None]:
-    limit = ("ceph", "osd", "pool", "set-quota", "volumes", "max_objects")
-    storage.ceph.ask(*limit, "1")
-    try:
-        yield
-    finally:
-        storage.ceph.ask(*limit, "0")
-
-
-@contextmanager
-def wrong_key(storage: Storage) -> Iterator[None]:
-    """While nobody hands over the new one."""
-    with frozen(storage, PROVIDE):
-        storage.ceph.renew("glance")
-        yield
-
-
-@contextmanager
-def missing_pool(storage: Storage) -> Iterator[None]:
-    rename = ("ceph", "osd", "pool", "rename")
-    with frozen(storage, PROVIDE):  # it would make a new one
-        storage.ceph.ask(*rename, "volumes", "elsewhere")
-        try:
-            yield
-        finally:
-            storage.ceph.ask(*rename, "elsewhere", "volumes")
-
-
-def monitor_gone(storage: Storage) -> AbstractContextManager[None]:
-    return frozen(storage, MONITOR)
 
 
 @pytest.mark.parametrize(

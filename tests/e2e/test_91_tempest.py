@@ -17,7 +17,7 @@ from tempest.stage import Stage, staged
 
 SMOKE = r"\[.*\bsmoke\b.*\]"
 LEAST = 70
-"""Of Tempest's 106, without those of services that are not there."""
+"""Of Tempest's 106; on one node some are skipped."""
 
 
 @pytest.fixture(scope="module")

@@ -154,7 +154,7 @@ def _keys(context: Context) -> tuple[Keys, ...]:
 def _contracts(context: Context) -> tuple[Contract, ...]:
     if _cadf(context) != "messagingv2":
         return (database("keystone"),)
-    return (database("keystone"), messaging("keystone", context.settings.messaging_instance))
+    return (database("keystone"), messaging("keystone", context.settings.messaging_instance, username="keystone"))
 
 
 SERVICE = Service(

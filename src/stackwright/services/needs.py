@@ -45,9 +45,10 @@ def database(name: str, **more: Any) -> Contract:
     return Contract("Database", DatabaseAccount.KIND, "mariadb", MariaDB.KIND, spec, name=name)
 
 
-def messaging(name: str, instance: str) -> Contract:
-    """A virtual host and a user of that name on a bus."""
-    spec = {"instance": instance, "vhost": name, "username": name, "secretName": f"{name}-messaging"}
+def messaging(name: str, instance: str, username: str = "") -> Contract:
+    """A virtual host of that name on a bus, and a user. On the notification bus `name` is the one of notifications()."""
+    user = username or (f"{name}-rpc" if instance == NOTIFICATION_BUS else name)
+    spec = {"instance": instance, "vhost": name, "username": user, "secretName": f"{name}-messaging"}
     return Contract("Messaging", MessagingAccount.KIND, instance, RabbitMQ.KIND, spec, name=name, gates=False)
 
 

@@ -147,6 +147,15 @@ def test_contracts_and_secrets_of_a_service_have_names_of_their_own(declared):
     assert all(each.gates is (each.kind in gating) for each in made if declared.name != "keystone")
 
 
+@pytest.mark.parametrize("declared", SERVICES, ids=lambda declared: declared.name)
+def test_no_user_of_a_bus_has_two_passwords(declared):
+    """Also where a service has no bus of its own, but shares that of notifications."""
+    settings = {"messaging_instance": "rabbitmq"} if "messaging_instance" in declared.settings.model_fields else {}
+    asked = declared.contracts(context(declared, **settings))
+    users = [(c.spec["instance"], c.spec["username"]) for c in asked if c.kind == MessagingAccount.KIND]
+    assert len(set(users)) == len(users)
+
+
 def test_contracts_are_valid_by_the_models_that_answer_them():
     for declared in SERVICES:
         for each in declared.contracts(context(declared)):
