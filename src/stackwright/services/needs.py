@@ -46,7 +46,7 @@ def database(name: str, **more: Any) -> Contract:
 
 
 def messaging(name: str, instance: str, username: str = "") -> Contract:
-    """A virtual host of that name on a bus, and a user. On the bus of notifications there is one of that name already."""
+    """A virtual host of that name on a bus, and a user. The bus of notifications has one of that name already."""
     user = username or (f"{name}-rpc" if instance == NOTIFICATION_BUS else name)
     spec = {"instance": instance, "vhost": name, "username": user, "secretName": f"{name}-messaging"}
     return Contract("Messaging", MessagingAccount.KIND, instance, RabbitMQ.KIND, spec, name=name, gates=False)
