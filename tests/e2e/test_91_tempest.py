@@ -1,6 +1,7 @@
 """OpenStack's own integration tests: Tempest's smoke set, run in a pod against the public endpoints.
 
 TEMPEST=all runs also what is left out because it takes long; TEMPEST=<regular expression> runs just those tests.
+TEMPEST_CLOUD=storage makes it the cloud with storage, and the tests of volumes and objects run too.
 docs/reference/tempest.md says more.
 """
 
@@ -21,8 +22,10 @@ LEAST = 70
 
 
 @pytest.fixture(scope="module")
-def stage(storage_cloud: FullCloud, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    with staged(storage_cloud, tmp_path_factory.mktemp("tempest")) as made:
+def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    wanted = "storage_cloud" if os.environ.get("TEMPEST_CLOUD") == "storage" else "full_cloud"
+    cloud: FullCloud = request.getfixturevalue(wanted)
+    with staged(cloud, tmp_path_factory.mktemp("tempest")) as made:
         yield made
 
 
