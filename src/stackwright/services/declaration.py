@@ -191,7 +191,7 @@ class Service:
     facts: str = ""
     lacks: Callable[[Context], str] = lambda context: ""
     # Words of the services that it cannot be without, as its settings are; a cloud gets them too.
-    requires: Callable[[Any], tuple[str, ...]] = lambda settings: ()
+    requires: Callable[[Any], tuple[str, ...]] | None = None
 
     @property
     def kind(self) -> Kind:

@@ -31,10 +31,11 @@ class InvalidOverride(ValueError):
 
 @dataclass(frozen=True)
 class Wanted:
-    """One service object of a cloud: which service, under which name."""
+    """One service object of a cloud: which service, under which name; `among` are the words of all its services."""
 
     declared: Service
     name: str
+    among: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -57,11 +58,12 @@ class Refinement:
 def wanted_services(spec: OpenStackDeploymentSpec) -> list[Wanted]:
     """Services of the preset, with those of features.services added or (~name) taken away."""
     names = wanted_names(spec)
-    found = [Wanted(BY_SERVICE[name], BY_SERVICE[name].name) for name in names]
+    among = tuple(names)
+    found = [Wanted(BY_SERVICE[name], BY_SERVICE[name].name, among) for name in names]
     if "messaging" in names:
         buses = [f"{BY_SERVICE[name].name}-rabbitmq" for name in dedicated(spec, names)]
         place = next(index for index, each in enumerate(found) if each.declared.service == "messaging")
-        found[place + 1 : place + 1] = [Wanted(BY_SERVICE["messaging"], bus) for bus in buses]
+        found[place + 1 : place + 1] = [Wanted(BY_SERVICE["messaging"], bus, among) for bus in buses]
     return found
 
 
@@ -88,8 +90,10 @@ def _required(spec: OpenStackDeploymentSpec, names: Collection[str]) -> list[str
     found: list[str] = []
     for name in names:
         declared = BY_SERVICE[name]
+        if declared.requires is None:
+            continue
         try:
-            parsed = declared.settings.model_validate(_settings(spec, declared, names))
+            parsed = declared.settings.model_validate(settings(spec, declared, names))
         except ValidationError:
             continue  # told in full where the spec is checked
         found += declared.requires(parsed)
@@ -117,7 +121,7 @@ def service_object(
         "publicDomain": spec.public_domain_name,
         "storageClass": spec.local_volume_storage_class,
         "logLevel": logging.level if logging else "INFO",
-        "settings": {**settings(spec, declared), **more.settings},
+        "settings": {**settings(spec, declared, wanted.among), **more.settings},
         "overrides": [{"source": source, "values": values} for source, values in levels if values],
         **more.fields,
     }
@@ -133,15 +137,13 @@ def _orphans(cloud: Object) -> list[tuple[str, str]]:
     return [(owner, name) for owner, _, name in parts if name]
 
 
-def settings(spec: OpenStackDeploymentSpec, declared: Service) -> dict[str, Any]:
+def settings(spec: OpenStackDeploymentSpec, declared: Service, names: Collection[str] = ()) -> dict[str, Any]:
     """What features ask of one service: those of its own name, and what the cloud around it is like.
 
+    names  of all services of the cloud, for who has them already: they cost more than all the rest.
     Only what was asked is passed on: a default that changes with Stackwright must not change every object.
     """
-    return _settings(spec, declared, wanted_names(spec))
-
-
-def _settings(spec: OpenStackDeploymentSpec, declared: Service, names: Collection[str]) -> dict[str, Any]:
+    names = names or wanted_names(spec)
     features = getattr(spec.features, declared.name, None)
     found: dict[str, Any] = features.model_dump(mode="json", exclude_unset=True) if features else {}
     cleanup = getattr(spec.features.database.cleanup, declared.name, None)

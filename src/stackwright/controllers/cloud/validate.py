@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from stackwright.api.deployment import OpenStackDeploymentSpec
 from stackwright.api.errors import messages
-from stackwright.controllers.cloud.objects import settings, spec_errors
+from stackwright.controllers.cloud.objects import settings, spec_errors, wanted_names
 from stackwright.core.plan import Object
 from stackwright.services.registry import SERVICES
 
@@ -25,9 +25,10 @@ def parse(obj: Object) -> tuple[OpenStackDeploymentSpec | None, list[str]]:
 def _settings_errors(spec: OpenStackDeploymentSpec) -> list[str]:
     """What a service has against its settings, beyond what the model of the features can tell."""
     errors: list[str] = []
+    names = wanted_names(spec)
     for declared in SERVICES:
         try:
-            declared.settings.model_validate(settings(spec, declared))
+            declared.settings.model_validate(settings(spec, declared, names))
         except ValidationError as error:
             errors += messages(error, declared.settings, f"spec.features.{declared.name}")
     return errors
