@@ -12,7 +12,7 @@ import threading
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_client import AUTH, connect, message_of, status_of
+from stackwright.adapters.openstack_client import connect, demand, message_of, status_of
 from stackwright.core.digest import digest
 from stackwright.core.plan import CatalogEntry
 from stackwright.core.ports import NotYet, Refused
@@ -33,9 +33,7 @@ class KeystoneIdentity:
         self._lock = threading.Lock()
 
     async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
-        missing = [key for key in AUTH if not admin.get(key)]
-        if missing:
-            raise Refused(f"Secret {'/'.join(action.admin_secret)} lacks {', '.join(missing)}")
+        demand(admin, action.admin_secret)
         async with self._slots:
             await asyncio.to_thread(self._entry, action, admin, password)
 

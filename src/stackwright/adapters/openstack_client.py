@@ -10,6 +10,8 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from stackwright.core.plan import Key
+from stackwright.core.ports import Refused
 from stackwright.core.tenant import CloudError
 
 if TYPE_CHECKING:
@@ -18,6 +20,12 @@ if TYPE_CHECKING:
 AUTH = ("username", "password", "auth_url", "project_name", "user_domain_name", "project_domain_name")
 TIMEOUT = 30
 C = TypeVar("C")
+
+
+def demand(admin: Mapping[str, str], secret: Key) -> None:
+    """Raises Refused with what the Secret of an administrator lacks."""
+    if missing := [key for key in AUTH if not admin.get(key)]:
+        raise Refused(f"Secret {'/'.join(secret)} lacks {', '.join(missing)}")
 
 
 def connect(

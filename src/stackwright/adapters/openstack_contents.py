@@ -7,10 +7,10 @@ import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_client import AUTH, connect, message_of
+from stackwright.adapters.openstack_client import connect, demand, message_of
 from stackwright.core.access import Access
 from stackwright.core.plan import Inventory
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import NotYet
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -23,8 +23,7 @@ class CloudContents:
         self._interface, self._ca_file = interface, ca_file
 
     async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
-        if missing := [key for key in AUTH if not admin.get(key)]:
-            raise Refused(f"Secret {'/'.join(action.admin_secret)} lacks {', '.join(missing)}")
+        demand(admin, action.admin_secret)
         return await asyncio.to_thread(self._held, action, admin)
 
     def _held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
