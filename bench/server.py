@@ -33,8 +33,9 @@ from stackwright.controllers.contract.decide import decide
 from stackwright.controllers.contract.observe import Observed
 from stackwright.core.conditions import find
 from stackwright.core.objects import FINALIZER, key_of
-from stackwright.core.plan import EnsureSecret, Object
+from stackwright.core.plan import Object
 from stackwright.core.ports import Ports, absent
+from stackwright.core.secretwrites import EnsureSecret
 from stackwright.local import ephemeral
 from stackwright.local.api import Api
 from stackwright.runtime.execute import execute

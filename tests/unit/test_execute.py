@@ -10,20 +10,16 @@ from stackwright.core.objects import DIGEST, EXPIRES, FINALIZER
 from stackwright.core.plan import (
     Action,
     Apply,
-    CopySecret,
     Delete,
-    EnsureCertificate,
-    EnsureSecret,
     Finalizer,
-    GatherSecret,
     HelmRollback,
     HelmUninstall,
     HelmUpgrade,
-    RotateKeys,
     SetLabel,
     SqlAccount,
 )
 from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
+from stackwright.core.secretwrites import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, RotateKeys
 from stackwright.runtime.execute import execute
 from stackwright.runtime.memory import (
     FrozenClock,

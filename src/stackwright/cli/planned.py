@@ -15,19 +15,13 @@ from stackwright.api.kinds import SECRET
 from stackwright.api.registry import BY_KIND
 from stackwright.cli.ui.diff import ABSENT, Change, Path, changes
 from stackwright.core.objects import key_of
-from stackwright.core.plan import (
-    Apply,
+from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object
+from stackwright.core.secretwrites import (
     CephAccess,
     CopySecret,
-    Delete,
     EnsureCertificate,
     EnsureSecret,
-    Finalizer,
     GatherSecret,
-    HelmUninstall,
-    HelmUpgrade,
-    Key,
-    Object,
     RotateKeys,
     SecretWrite,
 )

@@ -19,13 +19,8 @@ from stackwright.core.plan import (
     Apply,
     BrokerAccount,
     CatalogEntry,
-    CephAccess,
-    CopySecret,
     Delete,
-    EnsureCertificate,
-    EnsureSecret,
     Finalizer,
-    GatherSecret,
     HelmRollback,
     HelmUninstall,
     HelmUpgrade,
@@ -34,12 +29,19 @@ from stackwright.core.plan import (
     MakeDirectory,
     Publish,
     RemoveDirectory,
-    RotateKeys,
     SetLabel,
     SqlAccount,
     Warn,
 )
 from stackwright.core.ports import Conflict, NotYet, Ports, secret_data
+from stackwright.core.secretwrites import (
+    CephAccess,
+    CopySecret,
+    EnsureCertificate,
+    EnsureSecret,
+    GatherSecret,
+    RotateKeys,
+)
 from stackwright.runtime import secrets
 
 

@@ -15,18 +15,17 @@ from stackwright.api.kinds import SECRET
 from stackwright.core import cephkeys, fernet
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, EXPIRES, MANAGED, OPTIONS, OWNER, owner_label, owner_reference
-from stackwright.core.plan import (
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import NotYet, Ports, Refused, secret_data
+from stackwright.core.secretwrites import (
     CephAccess,
     CopySecret,
     EnsureCertificate,
     EnsureSecret,
     GatherSecret,
-    Key,
-    Object,
     RotateKeys,
     SecretWrite,
 )
-from stackwright.core.ports import NotYet, Ports, Refused, secret_data
 
 
 class _Texts(string.Formatter):

@@ -16,7 +16,7 @@ from stackwright.controllers.contract.identity import IDENTITY
 from stackwright.controllers.contract.messaging import MESSAGING
 from stackwright.controllers.contract.observe import Observed
 from stackwright.core.objects import DIGEST, FINALIZER
-from stackwright.core.plan import EnsureSecret
+from stackwright.core.secretwrites import EnsureSecret
 
 SPECS = {
     "database": {

@@ -16,7 +16,8 @@ from stackwright.controllers.service.decide import POLL, REFRESH, ROTATED, decid
 from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe
 from stackwright.core.objects import DIGEST
-from stackwright.core.plan import Apply, CopySecret, Delete, EnsureSecret, RotateKeys
+from stackwright.core.plan import Apply, Delete
+from stackwright.core.secretwrites import CopySecret, EnsureSecret, RotateKeys
 from stackwright.services import keystone, memcached
 from stackwright.services.registry import SERVICES
 

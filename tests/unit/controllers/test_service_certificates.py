@@ -9,8 +9,9 @@ from service_stage import Stage
 from stackwright.api.kinds import NODE, SECRET
 from stackwright.controllers.service.decide import POLL, REFRESH, RENEW_BEFORE
 from stackwright.core.objects import EXPIRES
-from stackwright.core.plan import Apply, EnsureCertificate, GatherSecret
+from stackwright.core.plan import Apply
 from stackwright.core.ports import secret_data
+from stackwright.core.secretwrites import EnsureCertificate, GatherSecret
 from stackwright.services import ingress, nova
 from stackwright.services.declaration import PLACES
 

@@ -15,7 +15,8 @@ from stackwright.controllers.ceph.observe import SOURCES, Observed
 from stackwright.core.conditions import Condition, done
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, MANAGED, annotation, has_finalizer, is_deleting, key_of, owner_reference
-from stackwright.core.plan import Action, Apply, Delete, Finalizer, GatherSecret, Key, Object, Plan, Publish
+from stackwright.core.plan import Action, Apply, Delete, Finalizer, Key, Object, Plan, Publish
+from stackwright.core.secretwrites import GatherSecret
 from stackwright.services.ceph import (
     CONDITIONS,
     EXCHANGE,

@@ -18,7 +18,8 @@ from stackwright.core.cephkeys import MONITORS
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, is_deleting
-from stackwright.core.plan import CephAccess, Plan
+from stackwright.core.plan import Plan
+from stackwright.core.secretwrites import CephAccess
 from stackwright.services.ceph import REQUESTS
 
 STAGE = "Account"

@@ -15,7 +15,8 @@ from stackwright.controllers.contract.observe import Observed
 from stackwright.core.conditions import Condition, blocked, done, is_ready, summary, waiting, why_not_ready
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, has_finalizer, is_deleting
-from stackwright.core.plan import Action, EnsureSecret, Finalizer, Plan
+from stackwright.core.plan import Action, Finalizer, Plan
+from stackwright.core.secretwrites import EnsureSecret
 
 
 def decide(seen: Observed) -> Plan:

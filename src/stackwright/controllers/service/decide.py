@@ -24,7 +24,8 @@ from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.core.conditions import Condition, blocked, done, find, is_ready, summary, waiting, why_not_ready
 from stackwright.core.fernet import ROTATED
 from stackwright.core.objects import DIGEST, EXPIRES, annotation, belongs, ensure, is_deleting, key_of
-from stackwright.core.plan import Action, Delete, Object, Plan, RotateKeys
+from stackwright.core.plan import Action, Delete, Object, Plan
+from stackwright.core.secretwrites import RotateKeys
 from stackwright.services.declaration import Context
 
 RELEASE = "Release"
@@ -38,13 +39,13 @@ def decide(seen: Observed) -> Plan:
         return Plan()  # what it owns goes with it
     if seen.errors or seen.context is None:
         return _report(seen, (), [blocked("Settings", "InvalidSpec", "; ".join(seen.errors))], None)
+    if lack := seen.declared.lacks(seen.context):
+        return _report(seen, (), [_placement(seen), waiting("Storage", lack, "WaitingForCeph")], None)
     secrets, turn = _secrets(seen, seen.context)
     issued, certificates, renewal = _certificates(seen, seen.context)
     turn = min((t for t in (turn, renewal) if t is not None), default=None)
     copies, settings, desired = _settings(seen, seen.context)
     contracts, stages, gates = _contracts(seen, seen.context)
-    if lack := seen.declared.lacks(seen.context):
-        return _report(seen, (), [_placement(seen), waiting("Storage", lack, "WaitingForCeph")], None)
     look, kept = given_up(seen, seen.context)
     actions = [*secrets, *issued, *copies, *contracts, *look]
     before = [_placement(seen), settings, *certificates, *([kept] if kept else [])]

@@ -9,7 +9,8 @@ from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.core.digest import digest
 from stackwright.core.merge import merge
 from stackwright.core.objects import CLOUD, DIGEST, annotation, label, owned
-from stackwright.core.plan import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, Object
+from stackwright.core.plan import Object
+from stackwright.core.secretwrites import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret
 from stackwright.services.declaration import Certificate, Chart, Context, Contract, Secret
 from stackwright.services.values import merged_values
 
