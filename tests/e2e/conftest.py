@@ -39,9 +39,8 @@ def machine() -> Iterator[Cloud]:
 def cloud(machine: Cloud) -> Cloud:
     """Identity, and what that needs."""
     print(machine.stackwright("up", "--nodes", "1", "--no-cloud", limit=3000))
-    if machine.is_full():  # its virtual machines would outlive it
-        machine.stackwright("down", "--purge", limit=300)
-        machine.stackwright("up", "--nodes", "1", "--no-cloud", limit=600)
+    if machine.is_full():
+        machine.renew("--nodes", "1")
     # What an earlier run that was killed left in the cloud's spec must not decide about this one.
     machine.kubectl("label", "node", "node1", "--overwrite", "openstack-control-plane=enabled")
     machine.kubectl("delete", "secret", "directory", "-n", machine.namespace, "--ignore-not-found")
@@ -57,7 +56,9 @@ def cloud(machine: Cloud) -> Cloud:
 def full_cloud(machine: Cloud) -> FullCloud:
     """What `stackwright up` makes on a machine that has no cloud, its virtual machine included; and what it said."""
     machine.stackwright("up", "--no-cloud", limit=3000)
-    if machine.spec() and (not machine.is_full() or machine.has("block-storage")):
+    if machine.has("block-storage"):
+        machine.renew()
+    elif machine.spec() and not machine.is_full():
         machine.remove()
     said = machine.stackwright("up", limit=3000)
     print(said)
@@ -66,16 +67,15 @@ def full_cloud(machine: Cloud) -> FullCloud:
 
 @pytest.fixture(scope="session")
 def storage_cloud(machine: Cloud) -> FullCloud:
-    """The same with volumes, objects and a small Ceph. One that runs is used as it is."""
-    if not machine.has("block-storage"):
-        machine.stackwright("up", "--no-cloud", limit=3000)
-    if not machine.has("block-storage"):
-        if machine.spec():
-            machine.remove()
-        print(machine.stackwright("up", "--file", STORAGE, limit=3000))
-    made = FullCloud("", STORAGE)
-    made.wait_ready(limit=900)
-    return made
+    """The same with volumes, objects and a small Ceph. One without gets them, as its operator would do it."""
+    machine.stackwright("up", "--no-cloud", limit=3000)
+    if machine.is_full() and not (machine.has("block-storage") and machine.keeps_images()):
+        machine.empty()
+    elif machine.spec() and not machine.is_full():
+        machine.remove()
+    said = machine.stackwright("up", "--file", STORAGE, limit=3000)
+    print(said)
+    return FullCloud(said, STORAGE)
 
 
 @pytest.fixture(scope="session")

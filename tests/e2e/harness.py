@@ -144,13 +144,28 @@ class Cloud:
         """Whether the default cloud's spec names a service."""
         return service in self.spec().get("features", {}).get("services", [])
 
+    def renew(self, *nodes: str) -> None:
+        """Kubernetes without a cloud, in place of one whose virtual machines would outlive it on their nodes."""
+        self.stackwright("down", "--purge", limit=300)
+        self.stackwright("up", *nodes, "--no-cloud", limit=600)
+
+    def keeps_images(self) -> bool:
+        """Whether the stores that the cloud's spec names have no image to lose."""
+        return self.condition("Backends", "glances.stackwright.dev/glance")["status"] != "False"
+
+    def empty(self) -> None:
+        """Of virtual machines and images."""
+        client = ("exec", "-n", self.namespace, "deploy/keystone-client", "--", "openstack")
+        for thing, *more in (("server", "--all-projects"), ("image",)):
+            listing = (*client, thing, "list", *more, "-f", "value", "-c", "ID")
+            eventually(lambda: self.kubectl(*listing), limit=300, pause=2)  # noqa: B023 - it may just have been started
+            found = self.kubectl(*listing).split()
+            wait = ["--wait"] if thing == "server" else []
+            if found:
+                self.kubectl(*client, thing, "delete", *more, *wait, *found, limit=300)
+
     def remove(self) -> None:
-        """The default cloud, with all that it made. Virtual machines first: they would outlive it on their nodes."""
-        client = ("exec", "-n", self.namespace, "deploy/keystone-client", "--", "openstack", "server")
-        if self.is_full():
-            servers = self.kubectl(*client, "list", "--all-projects", "-f", "value", "-c", "ID").split()
-            if servers:
-                self.kubectl(*client, "delete", "--all-projects", "--wait", *servers, limit=300)
+        """The default cloud, with all that it made."""
         self.kubectl("delete", "openstackdeployment", "cloud", "-n", self.namespace, limit=300)
         # The authority stays: clients trust it longer than a cloud lives.
         eventually(lambda: set(self.left(self.namespace)) <= {"secret/openstack-ca"}, limit=300, pause=1)

@@ -1,7 +1,6 @@
 """OpenStack's own integration tests: Tempest's smoke set, run in a pod against the public endpoints.
 
 TEMPEST=all runs also what is left out because it takes long; TEMPEST=<regular expression> runs just those tests.
-TEMPEST_CLOUD=storage makes it the cloud with storage, and the tests of volumes and objects run too.
 docs/reference/tempest.md says more.
 """
 
@@ -17,15 +16,13 @@ from tempest.exclusions import load, patterns
 from tempest.stage import Stage, staged
 
 SMOKE = r"\[.*\bsmoke\b.*\]"
-LEAST = 70
-"""Of Tempest's 106; on one node some are skipped."""
+LEAST = 100
+"""Of the 105 that are left; on one node some are skipped."""
 
 
 @pytest.fixture(scope="module")
-def stage(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
-    wanted = "storage_cloud" if os.environ.get("TEMPEST_CLOUD") == "storage" else "full_cloud"
-    cloud: FullCloud = request.getfixturevalue(wanted)
-    with staged(cloud, tmp_path_factory.mktemp("tempest")) as made:
+def stage(storage_cloud: FullCloud, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with staged(storage_cloud, tmp_path_factory.mktemp("tempest")) as made:
         yield made
 
 

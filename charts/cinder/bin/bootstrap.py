@@ -1,52 +1,20 @@
 """Makes the volume types that BOOTSTRAP says: name → {extra_specs, description, is_public}.
 
-One process with OpenStack's SDK, for each `openstack` command would take seconds to load. It waits inside, for Keystone
-and Cinder. Extra specs that differ are set right; what else a type has stays as it is, and so do other types.
+It waits inside, for Keystone and Cinder. Extra specs that differ are set right; what else a type has stays as it is, and so do
+other types.
 """
 
 import json
 import logging
 import os
-import re
-import sys
-import time
-from collections.abc import Callable
-from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 import openstack
 from openstack.exceptions import BadRequestException
-
-POLL = 2.0
-PATIENCE = 600.0
+from patience import retry, say
 
 
-def say(text: str) -> None:
-    print(text, flush=True)
-
-
-def fail(cause: str) -> NoReturn:
-    """The last words of a container are the cause that the cloud's status shows."""
-    Path("/dev/termination-log").write_text(cause)
-    sys.exit(cause)
-
-
-def retry(what: str, step: Callable[[], Any]) -> Any:
-    """The first answer of `step`; exceptions mean "not yet", save for what Cinder refuses for good."""
-    until, said = time.monotonic() + PATIENCE, ""
-    while True:
-        try:
-            return step()
-        except BadRequestException as error:
-            fail(f"{what}: {error.details or error}")
-        except Exception as error:  # whatever a service that starts answers
-            cause = re.sub(r" at 0x\w+", "", f"Waiting for {what}: {error}")
-            if time.monotonic() > until:
-                fail(cause)
-            if cause != said:
-                say(cause)
-                said = cause
-            time.sleep(POLL)
+REFUSED = (BadRequestException,)
 
 
 def connect() -> openstack.connection.Connection:
@@ -74,7 +42,7 @@ def main() -> None:
     logging.disable(logging.WARNING)  # each attempt in vain would be told twice
     cloud = retry("Keystone and Cinder", connect)
     for name, wanted in json.loads(os.environ["BOOTSTRAP"]).items():
-        retry(f"volume type {name}", lambda name=name, wanted=wanted: make_type(cloud, name, wanted or {}))
+        retry(f"volume type {name}", lambda name=name, wanted=wanted: make_type(cloud, name, wanted or {}), REFUSED)
     say("done")
 
 

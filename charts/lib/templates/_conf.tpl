@@ -16,8 +16,8 @@ lib.oslo_conf: {SECTION: {option: value}} to INI as oslo.config reads it. A list
 {{- if ne $value.type "multistring" }}{{ fail (printf "option %s: type %s is unknown, use multistring" $option $value.type) }}{{ end }}
 {{- range $value.values }}{{ $option }} = {{ include "lib.scalar" . }}
 {{ end }}
-{{- else if kindIs "slice" $value }}{{ $option }} = {{ include "lib.comma" $value }}
-{{ else if not (kindIs "invalid" $value) }}{{ $option }} = {{ include "lib.scalar" $value }}
+{{- else if not (kindIs "invalid" $value) }}{{ $text := include (ternary "lib.comma" "lib.scalar" (kindIs "slice" $value)) $value -}}
+{{ printf "%s = %s" $option $text | trimSuffix " " }}
 {{ end }}
 {{- end }}
 {{ end }}

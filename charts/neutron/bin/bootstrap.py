@@ -1,42 +1,18 @@
 """Makes the network of floating IPs, its subnet and a router, as BOOTSTRAP says; what is there already stays as it is.
 
-One process with OpenStack's SDK, for each `openstack` command would take seconds to load. It waits inside, for
-Keystone, for Neutron, and for a node that can carry the router's gateway: a port that is bound too early stays unbound.
+It waits inside, for Keystone, for Neutron, and for a node that can carry the router's gateway: a port that
+is bound too early stays unbound.
 """
 
 import json
 import os
-import sys
-import time
-from collections.abc import Callable
 from typing import Any
 
 import openstack
+from patience import retry, say
 
-POLL = 2.0
-PATIENCE = 600.0
 GATEWAYS = ("L3 agent", "OVN Controller Gateway agent")
 SWITCH = "Open vSwitch agent"
-
-
-def say(text: str) -> None:
-    print(text, flush=True)
-
-
-def retry(what: str, step: Callable[[], Any]) -> Any:
-    """The first answer of `step`; exceptions mean "not yet"."""
-    until, said = time.monotonic() + PATIENCE, ""
-    while True:
-        try:
-            return step()
-        except Exception as error:  # whatever a service that starts answers
-            cause = f"Waiting for {what}: {error}"
-            if time.monotonic() > until:
-                sys.exit(cause)
-            if cause != said:
-                say(cause)
-                said = cause
-            time.sleep(POLL)
 
 
 def connect() -> openstack.connection.Connection:

@@ -1,7 +1,7 @@
 """A Ceph that is somebody else's: asked for, waited for by name, taken over, watched, and left as it was.
 
 It is one made by hand in the shared namespace, with our chart, whose process `provide` does there what Rook or an
-administrator would do. The cloud is one of its own, beside whatever cloud is there.
+administrator would do. The small cloud gets images and volumes for it, and is deleted in the end.
 """
 
 from __future__ import annotations
@@ -10,39 +10,35 @@ import json
 from collections.abc import Callable, Iterator
 
 import pytest
-from harness import ROOT, Cloud, changed, eventually, run
+import yaml
+from harness import ROOT, SMALL, Cloud, changed, eventually, run
 
 from stackwright.local import tools
 
-HERE = "elsewhere"  # namespace of the cloud
 SHARED = "openstack-ceph-shared"
 AWAY = ("ingress", "compute", "networking", "placement", "dashboard")
 LIMIT = 600
 
 
-def documents() -> list[dict[str, object]]:
-    made = changed(
-        "examples/identity.yaml",
-        preset="core",
-        features={"services": [*(f"~{name}" for name in AWAY), "image", "block-storage"]},
-    )
-    for document in made:
-        meta = document["metadata"]
-        meta["name" if document["kind"] == "Namespace" else "namespace"] = HERE
-    return made
-
-
 class Elsewhere:
-    def __init__(self, machine: Cloud) -> None:
-        self.machine = machine
+    """The cloud, as its administrator sees it, and the Ceph, as its own does."""
 
-    def kubectl(self, *words: str, namespace: str = HERE, stdin: str | None = None) -> str:
-        return self.machine.kubectl(*words, "-n", namespace, stdin=stdin)
+    def __init__(self, cloud: Cloud) -> None:
+        self.cloud = cloud
+
+    def kubectl(self, *words: str, namespace: str = Cloud.namespace) -> str:
+        return self.cloud.kubectl(*words, "-n", namespace)
+
+    def get_storage(self) -> None:
+        """Ask for images and volumes."""
+        services = [*(f"~{name}" for name in AWAY), "image", "block-storage"]
+        text = yaml.safe_dump_all(changed(SMALL, features={"services": services}))
+        self.cloud.kubectl("replace", "--filename", "-", stdin=text)
 
     def said(self, kind: str) -> str:
-        """The message of Ready."""
-        template = '{.status.conditions[?(@.type=="Ready")].reason}: {.status.conditions[?(@.type=="Ready")].message}'
-        return self.kubectl("get", kind, "-o", f"jsonpath={template}")
+        """Why it is ready, or is not."""
+        told = self.cloud.condition(kind=kind)
+        return f"{told['reason']}: {told['message']}"
 
     def ceph(self, *words: str) -> str:
         return self.kubectl("exec", "ceph-mon-0", "-c", "mon", "--", *words, namespace=SHARED)
@@ -53,34 +49,34 @@ class Elsewhere:
     def install_ceph(self) -> None:
         """As its administrator, by helm."""
         self.kubectl("create", "secret", "generic", "ceph-admin", "--from-literal=password=of-nobody", namespace=SHARED)
-        images = json.loads(self.machine.kubectl("get", "cm", "stackwright-images", "-n", "stackwright", "-o", "json"))
+        images = json.loads(self.kubectl("get", "cm", "stackwright-images", "-o", "json", namespace="stackwright"))
         image = json.loads(images["data"]["images.json"])["ceph"]
         values = ("--set", f"images.tags.ceph={image}", "--set-json", "secrets.clients=[]", "--set", "osd.size=5Gi")
-        config = ("--kubeconfig", str(self.machine.cluster.kubeconfig), "--namespace", SHARED)
+        config = ("--kubeconfig", str(self.cloud.cluster.kubeconfig), "--namespace", SHARED)
         done = run(tools.binary("helm"), "install", "ceph", ROOT / "charts/ceph", *config, *values)
         assert done.code == 0, done.out
+
+    def wait_ready(self) -> None:
+        self.cloud.wait_ready(limit=LIMIT)
 
     def volume(self, name: str) -> None:
         """One that was made."""
         self.openstack("volume", "create", "--size", "1", name)
         eventually(lambda: self.openstack("volume", "show", name, "-f", "value", "-c", "status") == "available", 120)
 
-    def secret(self, field: str) -> str:
-        return self.kubectl(
-            "get", "secret", "cinder-ceph", "-o", f'go-template={{{{index .data "{field}" | base64decode}}}}'
-        )
+    def key(self) -> str:
+        return self.cloud.secret("cinder-ceph", "key")
 
 
 @pytest.fixture(scope="module")
-def elsewhere(machine: Cloud) -> Iterator[Elsewhere]:
-    machine.stackwright("up", "--no-cloud", limit=3000)
-    made = Elsewhere(machine)
-    machine.kubectl("create", "namespace", SHARED)
-    for document in documents():
-        machine.apply(document)
+def elsewhere(cloud: Cloud) -> Iterator[Elsewhere]:
+    made = Elsewhere(cloud)
+    cloud.kubectl("create", "namespace", SHARED)
+    made.get_storage()
     yield made
-    machine.kubectl("delete", "namespace", SHARED, "--ignore-not-found", limit=300)
-    machine.kubectl("delete", "namespace", HERE, "--ignore-not-found", limit=300)
+    cloud.kubectl("delete", "namespace", SHARED, limit=300)
+    if cloud.spec():
+        cloud.remove()
 
 
 def holds(check: Callable[[], str], *parts: str) -> None:
@@ -101,7 +97,7 @@ def test_the_cloud_says_what_it_waits_for_and_asks_for_it(elsewhere: Elsewhere) 
 
 def test_it_takes_over_what_is_handed_over(elsewhere: Elsewhere) -> None:
     elsewhere.install_ceph()
-    elsewhere.machine.wait_ready(namespace=HERE, limit=LIMIT)
+    elsewhere.wait_ready()
     elsewhere.volume("first")
     assert "volume-" in elsewhere.ceph("rbd", "ls", "volumes")
 
@@ -110,12 +106,12 @@ def test_a_new_key_is_followed_without_a_restart(elsewhere: Elsewhere) -> None:
     def pods() -> str:
         return elsewhere.kubectl("get", "pods", "-l", "application=cinder", "-o", "jsonpath={.items[*].metadata.uid}")
 
-    before, pods_before = elsewhere.secret("key"), pods()
+    before, pods_before = elsewhere.key(), pods()
     for step in ("get-or-create-pending", "commit-pending"):
         elsewhere.ceph("ceph", "auth", step, "client.cinder")
-    took = eventually(lambda: elsewhere.secret("key") != before, limit=120, pause=1)
+    took = eventually(lambda: elsewhere.key() != before, limit=120, pause=1)
     mounted = ("exec", "cinder-volume-0", "-c", "cinder-volume", "--", "cat", "/etc/ceph/keyring")
-    there = eventually(lambda: elsewhere.secret("key") in elsewhere.kubectl(*mounted), limit=180, pause=2)
+    there = eventually(lambda: elsewhere.key() in elsewhere.kubectl(*mounted), limit=180, pause=2)
     print(f"a new key is in the Secret after {took:.0f} s, and {there:.0f} s later in the pods")
     elsewhere.volume("second")
     assert pods() == pods_before
@@ -130,19 +126,18 @@ def test_a_key_that_is_refused_and_a_monitor_that_is_gone_are_told(elsewhere: El
         holds(lambda: elsewhere.said("openstackdeployment/cloud"), "WrongKey", "client.glance")
     finally:
         elsewhere.kubectl(*provide, "--replicas=1", namespace=SHARED)
-    elsewhere.machine.wait_ready(namespace=HERE, limit=LIMIT)
+    elsewhere.wait_ready()
     monitor = ("scale", "statefulset/ceph-mon")
     elsewhere.kubectl(*monitor, "--replicas=0", namespace=SHARED)
     try:
         holds(lambda: elsewhere.said("openstackdeployment/cloud"), "NoQuorum")
     finally:
         elsewhere.kubectl(*monitor, "--replicas=1", namespace=SHARED)
-    elsewhere.machine.wait_ready(namespace=HERE, limit=LIMIT)
+    elsewhere.wait_ready()
 
 
 def test_a_cloud_that_goes_takes_its_requests_back_and_leaves_the_data(elsewhere: Elsewhere) -> None:
-    elsewhere.kubectl("delete", "openstackdeployment", "cloud", "--timeout=300s")
-    eventually(lambda: elsewhere.machine.left(HERE) == [], limit=300, pause=2)
+    elsewhere.cloud.remove()
     words = ("get", "configmap", "openstack-ceph-requests", "--ignore-not-found", "-o", "name")
     eventually(lambda: not elsewhere.kubectl(*words, namespace=SHARED), limit=60)
     assert "volume-" in elsewhere.ceph("rbd", "ls", "volumes")

@@ -21,7 +21,6 @@ BATCH = 10
 KEPT = "kept"  # the volume that a machine writes to
 SHOWN_LIMIT = 90
 NEW_KEY_LIMIT = 240
-FILES = {"file": {"images": {"default": True, "pvc": {"size": "2Gi"}}}}
 
 
 @pytest.fixture(autouse=True)
@@ -176,29 +175,3 @@ def keys_in_use(storage: Storage, client: str) -> dict[str, str]:
             words = ("exec", "-n", storage.cloud.namespace, name, "--", "sh", "-c", command)
             found[name] = storage.cloud.kubectl(*words, code=None).strip().splitlines()[-1]
     return found
-
-
-# ---- back ends
-
-
-def test_a_store_with_an_image_is_not_given_up(storage: Storage, image: Any) -> None:
-    cloud = storage.cloud
-    there, pods = cloud.revisions(), set(cloud.pods("-l", "application=glance"))
-    change = {"features": {"glance": {"backends": FILES}}}
-
-    def told() -> dict[str, str]:
-        return cloud.condition("Backends", "glances.stackwright.dev/glance")
-
-    assert image.name in cloud.plan(**change)
-    try:
-        cloud.ask(**change)
-        eventually(lambda: told()["reason"] == "BlockedWouldOrphan", limit=120, pause=1)
-        assert image.name in told()["message"]
-        assert "stackwright.dev/orphan" in cloud.condition()["message"]
-        time.sleep(10)  # for what would still be done
-        assert (cloud.revisions(), set(cloud.pods("-l", "application=glance"))) == (there, pods)
-        assert storage.ceph.key("glance")
-    finally:
-        cloud.change()
-    assert (cloud.revisions(), set(cloud.pods("-l", "application=glance"))) == (there, pods)
-    storage.volume("still", image_id=image.id)
