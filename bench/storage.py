@@ -160,7 +160,7 @@ def rbd_bench(volume: Any, pattern: str, size: str, total: int, threads: int = 1
     cluster = LocalCluster.discover()
     command = [tools.binary("kubectl"), "--kubeconfig", cluster.kubeconfig, *MON, *words]
     done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
-    found = re.search(r"^elapsed:.*ops/sec: +([\d.]+)", done.stdout, re.MULTILINE)
+    found = re.search(r"^elapsed:.*ops/sec: +([\d.e+]+)", done.stdout, re.MULTILINE)
     if done.returncode or not found:
         raise BenchError(f"rbd bench: {(done.stderr or done.stdout).strip()[-500:]}")
     return float(found[1])

@@ -17,6 +17,7 @@ from stackwright.local.guest import guest_image
 
 PREFIX = "storage-"  # all that these tests make is called so, which is how it is found again
 LIMIT = 300
+FILLED = 4 << 20
 UNLIMITED = {"volumes": -1, "gigabytes": -1, "snapshots": -1}
 QUIET = '"$@" 2>/tmp/said || { rc=$?; cat /tmp/said; exit $rc; }'  # what it says beside is told when it fails
 RAW = "cat >/tmp/guest && qemu-img convert -O raw /tmp/guest /tmp/raw && cat /tmp/raw; rm -f /tmp/guest /tmp/raw"
@@ -111,6 +112,16 @@ class Storage:
     def detach(self, vm: Vm, volume: Any) -> None:
         self.sdk.compute.delete_volume_attachment(vm.id, volume)
         self.ready(volume)
+
+    def fill(self, vm: Vm, device: str) -> str:
+        """Noise at a device's beginning, flushed; its checksum."""
+        noise = f"head -c {FILLED} /dev/urandom >/run/noise; md5sum </run/noise"
+        write = f"dd if=/run/noise of={device} bs=64k conv=fsync 2>/dev/null; rm /run/noise"
+        return self.vms.ssh(vm, f"{noise}; {write}").split()[0]
+
+    def sum(self, vm: Vm, device: str) -> str:
+        """The checksum of what is there now."""
+        return self.vms.ssh(vm, f"head -c {FILLED} {device} | md5sum").split()[0]
 
     def image_of(self, volume: Any) -> str:
         """What RBD calls it."""

@@ -101,26 +101,19 @@ def test_volumes_grow_while_they_are_free_and_while_they_are_used(storage: Stora
 
 
 def test_a_volume_of_another_type_keeps_what_is_in_it(storage: Storage, booted: Vm) -> None:
-    blocks, ssh = storage.blocks, storage.vms.ssh
+    blocks = storage.blocks
     kind = blocks.create_type(name=f"{PREFIX}other")
     blocks.update_type_extra_specs(kind, volume_backend_name="rbd")
     volume = storage.volume("retyped")
     assert volume.volume_type != kind.name
-    sum_ = fill(storage, booted, storage.attach(booted, volume))
+    sum_ = storage.fill(booted, storage.attach(booted, volume))
     storage.detach(booted, volume)
     blocks.retype_volume(volume, kind.name, "never")
     eventually(lambda: blocks.get_volume(volume.id).volume_type == kind.name, limit=60, pause=1)
     storage.ready(volume)
     device = storage.attach(booted, volume)
-    assert ssh(booted, f"head -c 4194304 {device} | md5sum").split()[0] == sum_
+    assert storage.sum(booted, device) == sum_
     storage.detach(booted, volume)
-
-
-def fill(storage: Storage, vm: Vm, device: str) -> str:
-    """Noise at a device's beginning; its checksum."""
-    noise = "head -c 4194304 /dev/urandom >/run/noise; md5sum </run/noise"
-    write = f"dd if=/run/noise of={device} bs=64k conv=fsync 2>/dev/null; rm /run/noise"
-    return storage.vms.ssh(vm, f"{noise}; {write}").split()[0]
 
 
 def test_volumes_come_and_go_with_their_content_while_another_one_is_written(storage: Storage, booted: Vm) -> None:
@@ -131,8 +124,8 @@ def test_volumes_come_and_go_with_their_content_while_another_one_is_written(sto
         for _ in range(3):
             device = storage.attach(booted, other)
             if sum_:
-                assert storage.vms.ssh(booted, f"head -c 4194304 {device} | md5sum").split()[0] == sum_
-            sum_ = fill(storage, booted, device)
+                assert storage.sum(booted, device) == sum_
+            sum_ = storage.fill(booted, device)
             storage.detach(booted, other)
         written = writer.end()
     print(f"while a volume came and went three times: {written}")

@@ -17,10 +17,13 @@ from storage import PREFIX, Ceph, Storage
 from vms import Vm
 from writer import Writer, writing
 
+from stackwright.local import power
+
 BATCH = 10
 KEPT = "kept"  # the volume that a machine writes to
 SHOWN_LIMIT = 90
 NEW_KEY_LIMIT = 240
+RETURN_LIMIT = 600
 
 
 @pytest.fixture(autouse=True)
@@ -175,3 +178,24 @@ def keys_in_use(storage: Storage, client: str) -> dict[str, str]:
             words = ("exec", "-n", storage.cloud.namespace, name, "--", "sh", "-c", command)
             found[name] = storage.cloud.kubectl(*words, code=None).strip().splitlines()[-1]
     return found
+
+
+# ---- power
+
+
+def test_after_a_power_cut_all_that_was_flushed_is_there(storage: Storage, writer_vm: tuple[Vm, str]) -> None:
+    """Of the node that has Ceph, and with it all of the cloud's own services and the machine."""
+    vm, device = writer_vm
+    cloud, cluster = storage.cloud, storage.cloud.cluster
+    sum_ = storage.fill(vm, device)
+    (pod,) = cloud.pods("-l", "application=ceph,component=osd").values()
+    nodes = cloud.nodes
+    (node,) = [each for each in nodes if each.name == pod["spec"]["nodeName"]]
+    power.cut(cluster, node)
+    power.on(cluster, node, nodes)
+    start = time.monotonic()
+    storage.vms.reached(vm, RETURN_LIMIT)
+    print(f"logged in again {time.monotonic() - start:.0f} s after power came back")
+    assert storage.sum(vm, device) == sum_
+    cloud.wait_ready(limit=RETURN_LIMIT)
+    storage.volume("after-power")
