@@ -110,8 +110,11 @@ class Storage:
         return f"/dev/{self.vms.ssh(vm, look).split('/')[3]}"
 
     def detach(self, vm: Vm, volume: Any) -> None:
-        self.sdk.compute.delete_volume_attachment(vm.id, volume)
+        compute = self.sdk.compute
+        compute.delete_volume_attachment(vm.id, volume)
         self.ready(volume)
+        # Nova forgets it after Cinder does, and would refuse to attach it again before.
+        eventually(lambda: volume.id not in {each.volume_id for each in compute.volume_attachments(vm.id)}, limit=60)
 
     def fill(self, vm: Vm, device: str) -> str:
         """Noise at a device's beginning, flushed; its checksum."""
