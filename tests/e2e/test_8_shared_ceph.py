@@ -27,7 +27,7 @@ class Elsewhere:
         self.cloud = cloud
 
     def kubectl(self, *words: str, namespace: str = Cloud.namespace) -> str:
-        return self.cloud.kubectl(*words, "-n", namespace)
+        return self.cloud.kubectl("-n", namespace, *words)
 
     def get_storage(self) -> None:
         """Ask for images and volumes."""

@@ -147,3 +147,10 @@ async def test_a_store_is_given_up_with_what_is_in_it_when_the_cloud_is_told_so(
     assert is_ready(world.osdpl), find(world.osdpl)
     assert service(world, Glance, "glance")["status"]["backends"] == ["rbd"]
     assert service(world, Cinder, "cinder")["status"]["backends"] == ["rbd"]
+
+
+async def test_a_cloud_with_its_own_ceph_leaves_no_keys_behind():
+    world = await ready_world(features=OWN)
+    world.delete(OpenStackDeployment.KIND, "cloud")
+    await world.run(120)
+    assert world.cluster.peek(SECRET, (NAMESPACE, KEYS)) is None

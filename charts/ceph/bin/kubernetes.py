@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
-MANAGED = {"app.kubernetes.io/managed-by": "stackwright"}
 
 
 class ApiError(Exception):
@@ -39,10 +38,10 @@ class Kubernetes:
         found = self._answer("GET", f"{resource}?fieldSelector=metadata.name={name}")
         return next(iter(found["items"]), None), found["metadata"]["resourceVersion"]
 
-    def apply(self, resource: str, name: str, content: dict[str, Any]) -> None:
+    def apply(self, resource: str, name: str, content: dict[str, Any], **metadata: Any) -> None:
         """Make an object of core/v1, or bring it to this content; fields that we set once and do not set now go."""
         kind = {"secrets": "Secret", "configmaps": "ConfigMap"}[resource]
-        body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "labels": MANAGED}, **content}
+        body = {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, **metadata}, **content}
         self._answer("PATCH", f"{resource}/{name}?fieldManager={self._manager}&force=true", body)
 
     def changed(self, resource: str, name: str, since: str, seconds: int) -> bool:

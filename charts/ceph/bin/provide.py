@@ -15,6 +15,7 @@ from kubernetes import Kubernetes
 
 REQUESTS = "openstack-ceph-requests"
 KEYS = "openstack-ceph-keys"
+MANAGED = {"app.kubernetes.io/managed-by": "stackwright"}
 MONITORS = "mon_endpoints"
 PATIENCE = 20  # seconds that an OSD may wait for its own lease
 EVERY = 5  # seconds; keys and capabilities may change at Ceph's side
@@ -89,7 +90,8 @@ def forget_clients(ceph: Ceph, entities: set[str]) -> None:
         ceph.ask("auth del", entity=entity)
 
 
-def provide(ceph: Ceph, kubernetes: Kubernetes, clients: dict[str, Any]) -> None:
+def provide(ceph: Ceph, kubernetes: Kubernetes, requests: dict[str, Any]) -> None:
+    clients = json.loads(requests["data"]["requests.json"])["clients"]
     wanted = {f"client.{name}": client["caps"] for name, client in clients.items()}
     if own := wanted.keys() & identity.CAPS.keys():
         raise ValueError(f"{', '.join(own)}: not a name for a client")
@@ -107,7 +109,9 @@ def provide(ceph: Ceph, kubernetes: Kubernetes, clients: dict[str, Any]) -> None
     if before != after:
         say(f"the Secret {KEYS} holds {', '.join(sorted(after))}")
         data = {field: base64.b64encode(text.encode()).decode() for field, text in after.items()}
-        kubernetes.apply("secrets", KEYS, {"data": data})
+        # It goes with who asked, if that is in this namespace; in another one the requests have no owner.
+        owners = [{**owner, "controller": False} for owner in requests["metadata"].get("ownerReferences", ())]
+        kubernetes.apply("secrets", KEYS, {"data": data}, labels=MANAGED, ownerReferences=owners)
 
 
 def wake(ceph: Ceph, since: dict[int, float]) -> None:
@@ -133,7 +137,7 @@ def follow(ceph: Ceph, kubernetes: Kubernetes) -> None:
         changed = False
         while not changed:
             if requests:
-                provide(ceph, kubernetes, json.loads(requests["data"]["requests.json"])["clients"])
+                provide(ceph, kubernetes, requests)
             wake(ceph, since)
             changed = kubernetes.changed("configmaps", REQUESTS, version, EVERY)
 

@@ -18,14 +18,15 @@ def handed(requests: Object) -> Object:
     clients = json.loads(requests["data"]["requests.json"])["clients"]
     namespace, _ = key_of(requests)
     data = {MONITORS: "192.0.2.1:6789"}
-    if not requests["metadata"].get("ownerReferences"):  # one elsewhere, with a gateway of its own
+    owners = requests["metadata"].get("ownerReferences") or []
+    if not owners:  # one elsewhere, with a gateway of its own
         data |= {"rgw_internal": "http://192.0.2.1:8080/", "rgw_external": "https://rgw.example.org"}
     for name, asked in clients.items():
         data[name] = _client(name, [(pool["name"], pool["role"]) for pool in asked["pools"]])
     return {
         "apiVersion": "v1",
         "kind": "Secret",
-        "metadata": {"namespace": namespace, "name": KEYS, "labels": dict(MANAGED)},
+        "metadata": {"namespace": namespace, "name": KEYS, "labels": dict(MANAGED), "ownerReferences": owners},
         "data": encoded(data),
     }
 
