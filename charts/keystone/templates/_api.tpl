@@ -1,7 +1,7 @@
 {{- define "keystone.api" -}}
 name: keystone-api
 component: api
-configmaps: [etc]
+configmaps: [etc, bin]
 service:
   name: {{ .Values.endpoints.identity.hosts.default }}
   ports:
@@ -28,6 +28,7 @@ containers:
         failureThreshold: 5
     volumeMounts:
       - {name: etc, mountPath: /etc/keystone/keystone-api-uwsgi.ini, subPath: keystone-api-uwsgi.ini, readOnly: true}
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       {{- include "keystone.mounts" . | nindent 6 }}
 volumes:
   {{- include "keystone.volumes" . | nindent 2 }}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from stackwright.core.merge import merge
 from stackwright.services.declaration import Values
 from stackwright.services.openstack_helm.fixed import IMAGES_DIR
 
@@ -25,8 +26,10 @@ _FILES: dict[str, tuple[tuple[tuple[str, str], str, str], ...]] = {
 def _keystone(ours: Values) -> Values:
     made = _common(ours, "keystone", ("db_sync",))
     # Their start script runs what `software.apache2` names, and `wsgi_keystone` is a file of any content: so uWSGI runs
-    # out of our image, with our ini. Without a line feed at its end, their chart would write the text wrongly.
-    made["conf"] = {"wsgi_keystone": _ini(ours["conf"]["keystone_api_uwsgi"])}
+    # out of our image, with our ini, save for its script, which is in our chart. Without a line feed at its end, their
+    # chart would write the text wrongly.
+    own_script = {"uwsgi": {"wsgi-file": "/usr/bin/keystone-wsgi-public"}}
+    made["conf"] = {"wsgi_keystone": _ini(merge(ours["conf"]["keystone_api_uwsgi"], own_script))}
     return made
 
 
