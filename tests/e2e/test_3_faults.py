@@ -10,6 +10,8 @@ from pathlib import Path
 
 from harness import SMALL, Cloud, eventually
 
+from stackwright.local import tools
+
 
 def processes(name: str) -> list[int]:
     """Process ids by the name of the program, inside our own cgroup only."""
@@ -26,6 +28,27 @@ def kill(name: str) -> None:
     assert found, f"no process {name}"
     for process in found:
         os.kill(process, signal.SIGKILL)
+
+
+AT_ONCE = """
+import concurrent.futures, time, openstack, requests
+cloud = openstack.connect()
+url, headers = cloud.config.get_auth_args()["auth_url"], {"X-Auth-Token": cloud.session.get_token()}
+
+def ask(path=""):
+    try:
+        return requests.get(url + path, headers=headers, timeout=30).status_code
+    except requests.ConnectionError:
+        return 0
+
+print("begin", flush=True)
+while ask() == 200:
+    time.sleep(0.02)
+while ask() != 200:
+    time.sleep(0.02)
+with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    print(*pool.map(ask, 16 * ["/projects"]))
+"""
 
 
 def health(cloud: Cloud, application: str, component: str) -> dict[str, str]:
@@ -53,6 +76,18 @@ def test_mariadb_that_stays_away_is_named_as_the_cause(cloud: Cloud) -> None:
     assert "mariadb-server" in cloud.condition()["message"]
     cloud.wait_ready()
     assert cloud.token()
+
+
+def test_a_keystone_that_has_just_started_forbids_nobody(cloud: Cloud) -> None:
+    """Whoever asks first, and those who ask at the same time."""
+    pod = ("exec", "-n", "openstack", "deployment/keystone-client", "--", "python3", "-c", AT_ONCE)
+    command = [tools.binary("kubectl"), "--kubeconfig", cloud.cluster.kubeconfig, *pod]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as asking:
+        assert asking.stdout
+        assert asking.stdout.readline() == "begin\n"
+        cloud.kubectl("delete", "pod", "-n", "openstack", "-l", "application=keystone,component=api")
+        assert set(asking.communicate(timeout=120)[0].split()) == {"200"}
+    cloud.wait_ready()
 
 
 def living(cloud: Cloud) -> set[str]:

@@ -159,7 +159,7 @@ def test_uwsgi_and_logs_are_as_with_our_chart(case, chart):
     ini = {"keystone": "wsgi-keystone.conf", "glance": "glance-api-uwsgi.ini"}[chart]
     ours = options(before[f"{chart}-api-uwsgi.ini"])
     if chart == "keystone":  # the script that it names is in our chart
-        ours["uwsgi", "wsgi-file"] = "/usr/bin/keystone-wsgi-public"
+        ours["uwsgi", "wsgi-file"] = ["/usr/bin/keystone-wsgi-public"]
     assert options(after[ini]) == ours
     logs, logged = options(before["logging.conf"]), options(after["logging.conf"])
     sections = {section for section, _ in logs}
