@@ -109,10 +109,11 @@ class Storage:
         eventually(lambda: self.vms.ssh(vm, look), limit=60, pause=1)
         return f"/dev/{self.vms.ssh(vm, look).split('/')[3]}"
 
-    def detach(self, vm: Vm, volume: Any) -> None:
+    def detach(self, vm: Vm, volume: Any, left: int = 0) -> None:
+        """`left`: in how many other machines it still is."""
         compute = self.sdk.compute
         compute.delete_volume_attachment(vm.id, volume)
-        self.ready(volume)
+        self.ready(volume, "in-use" if left else "available")
         # Nova forgets it after Cinder does, and would refuse to attach it again before.
         eventually(lambda: volume.id not in {each.volume_id for each in compute.volume_attachments(vm.id)}, limit=60)
 

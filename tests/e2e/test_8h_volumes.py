@@ -16,6 +16,7 @@ from writer import writing
 MOVE_LIMIT = 400
 BACKUP_LIMIT = 900
 GIB = 1 << 30
+LIMITED = 200  # by the example's type
 
 
 @pytest.fixture(scope="module")
@@ -100,10 +101,8 @@ def test_volumes_grow_while_they_are_free_and_while_they_are_used(storage: Stora
     storage.detach(booted, volume)
 
 
-def test_a_volume_of_another_type_keeps_what_is_in_it(storage: Storage, booted: Vm) -> None:
-    blocks = storage.blocks
-    kind = blocks.create_type(name=f"{PREFIX}other")
-    blocks.update_type_extra_specs(kind, volume_backend_name="rbd")
+def test_a_volume_of_another_type_keeps_what_is_in_it_and_is_held_to_its_limit(storage: Storage, booted: Vm) -> None:
+    blocks, kind = storage.blocks, blocks_type(storage, "limited")
     volume = storage.volume("retyped")
     assert volume.volume_type != kind.name
     sum_ = storage.fill(booted, storage.attach(booted, volume))
@@ -113,6 +112,32 @@ def test_a_volume_of_another_type_keeps_what_is_in_it(storage: Storage, booted: 
     storage.ready(volume)
     device = storage.attach(booted, volume)
     assert storage.sum(booted, device) == sum_
+    assert f"<total_iops_sec>{LIMITED}</total_iops_sec>" in domain(storage, booted)
+    storage.detach(booted, volume)
+
+
+def blocks_type(storage: Storage, name: str) -> Any:
+    """One of the example's."""
+    return next(kind for kind in storage.blocks.types() if kind.name == name)
+
+
+def domain(storage: Storage, vm: Vm) -> str:
+    """A machine as libvirt knows it."""
+    cloud, server = storage.cloud, storage.vms.server(vm)
+    pods = cloud.pods("-l", "application=libvirt").values()
+    pod = next(pod["metadata"]["name"] for pod in pods if pod["spec"]["nodeName"] == server.compute_host)
+    return cloud.kubectl("exec", "-n", cloud.namespace, pod, "-c", "libvirt", "--", "virsh", "dumpxml", server.id)
+
+
+def test_a_shared_volume_is_in_two_machines_at_once(storage: Storage, booted: Vm) -> None:
+    vms, volume = storage.vms, storage.volume("shared", volume_type=blocks_type(storage, "shared").name)
+    demo = vms.demo
+    one, two = storage.attach(booted, volume), storage.attach(demo, volume)
+    sum_ = storage.fill(booted, one)
+    try:
+        assert storage.sum(demo, two) == sum_
+    finally:
+        storage.detach(demo, volume, left=1)
     storage.detach(booted, volume)
 
 

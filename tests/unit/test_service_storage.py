@@ -1,7 +1,9 @@
 """Values of Cinder and etcd, from what a cloud asks of them."""
 
 import pytest
+from pydantic import ValidationError
 
+from stackwright.api.features_storage import CinderFeatures
 from stackwright.api.services import ServiceSpec, Size
 from stackwright.services import cinder, etcd
 from stackwright.services.declaration import Context, Contract, Service, Values
@@ -103,6 +105,33 @@ def test_volume_types_are_named_after_back_ends() -> None:
     assert named == {"one": "section", "a": "a", "b": "b"}
     assert built["bootstrap"]["default_type"] == "one"
     assert list(built["conf"]["backends"]) == ["section", "a", "b", "c"]
+
+
+def test_a_cloud_describes_volume_types_of_its_own() -> None:
+    limited = {"backend": "rbd", "qos": {"specs": {"total_iops_sec": 100}}, "public": False}
+    asked = {
+        "shared": {"multi_attach": True, "extra_specs": {"a": "b"}},
+        "limited": limited,
+        "rbd": {"description": "d"},
+    }
+    built = values(volume_types=asked)["bootstrap"]
+    assert built["default_type"] == "rbd"
+    assert built["volume_types"] == {
+        "rbd": {"extra_specs": {"volume_backend_name": "rbd"}, "description": "d", "is_public": True},
+        "shared": {"extra_specs": {"multiattach": "<is> True", "a": "b"}, "description": "", "is_public": True},
+        "limited": {
+            "extra_specs": {"volume_backend_name": "rbd"},
+            "description": "",
+            "is_public": False,
+            "qos": {"consumer": "front-end", "specs": {"total_iops_sec": 100}},
+        },
+    }
+
+
+@pytest.mark.parametrize(("backends", "known"), [({}, "rbd"), ({"volume": {"backends": {"a": backend(b={})}}}, "b")])
+def test_a_volume_type_of_no_back_end_is_refused(backends: dict[str, object], known: str) -> None:
+    with pytest.raises(ValidationError, match=f"volume_types.x.backend: unknown nowhere; allowed: {known}"):
+        CinderFeatures.model_validate({**backends, "volume_types": {"x": {"backend": "nowhere"}}})
 
 
 def test_options_of_back_ends_reach_the_configuration() -> None:

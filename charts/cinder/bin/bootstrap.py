@@ -1,7 +1,7 @@
-"""Makes the volume types that BOOTSTRAP says: name → {extra_specs, description, is_public}.
+"""Makes the volume types that BOOTSTRAP says: name → {extra_specs, description, is_public, qos: {consumer, specs}}.
 
-It waits inside, for Keystone and Cinder. Extra specs that differ are set right; what else a type has stays as it is, and so do
-other types.
+It waits inside, for Keystone and Cinder. Extra specs and QoS that differ are set right; what else a type has stays as
+it is, and so do other types.
 """
 
 import json
@@ -12,7 +12,6 @@ from typing import Any
 import openstack
 from openstack.exceptions import BadRequestException
 from patience import retry, say
-
 
 REFUSED = (BadRequestException,)
 
@@ -36,6 +35,30 @@ def make_type(cloud: openstack.connection.Connection, name: str, wanted: dict[st
     if any((found.extra_specs or {}).get(key) != value for key, value in specs.items()):
         say(f"setting extra specs of volume type {name}: {specs}")
         cloud.block_storage.update_type_extra_specs(found, **specs)
+    if qos := wanted.get("qos"):
+        limit(cloud, name, found.id, {key: str(value) for key, value in qos["specs"].items()}, qos["consumer"])
+
+
+def limit(cloud: openstack.connection.Connection, name: str, kind: str, specs: dict[str, str], consumer: str) -> None:
+    """The QoS of a type, which is called as the type is. By requests: the SDK of this release knows no QoS."""
+    there = next((each for each in ask(cloud, "get", "")["qos_specs"] if each["name"] == name), None)
+    if there is None:
+        say(f"making QoS {name}: {consumer} {specs}")
+        there = ask(cloud, "post", "", {"qos_specs": {"name": name, "consumer": consumer, **specs}})["qos_specs"]
+    elif (there["consumer"], there["specs"]) != (consumer, specs):
+        say(f"setting QoS {name}: {consumer} {specs}")
+        ask(cloud, "put", f"/{there['id']}", {"qos_specs": {"consumer": consumer, **specs}})
+        if gone := [key for key in there["specs"] if key not in specs]:
+            ask(cloud, "put", f"/{there['id']}/delete_keys", {"keys": gone})
+    bound = ask(cloud, "get", f"/{there['id']}/associations")["qos_associations"]
+    if kind not in {each["id"] for each in bound}:
+        ask(cloud, "get", f"/{there['id']}/associate?vol_type_id={kind}")
+
+
+def ask(cloud: openstack.connection.Connection, verb: str, path: str, body: dict[str, Any] | None = None) -> Any:
+    answer = cloud.block_storage.request(f"/qos-specs{path}", verb.upper(), json=body)
+    openstack.exceptions.raise_from_response(answer)
+    return answer.json() if answer.content else {}
 
 
 def main() -> None:

@@ -10,6 +10,8 @@ from stackwright.api.features import Quantity, Unsupported, unsupported
 from stackwright.api.helmbundle import FreeForm
 from stackwright.api.meta import Model
 
+DEFAULT_BACKEND = "rbd"
+
 
 class CephFeatures(Model):
     """Ours; the reference takes everything from the shared Secret."""
@@ -59,9 +61,46 @@ class CinderBackup(Model):
     drivers: Unsupported = unsupported("Other drivers of backups; set them in `services`.")
 
 
+class VolumeQos(Model):
+    consumer: Literal["front-end", "back-end", "both"] = Field(
+        "front-end", description="Who holds to it: the hypervisor, the back end, or both."
+    )
+    specs: dict[str, int] = Field(min_length=1, description="Limit → number, such as total_iops_sec.")
+
+
+class VolumeType(Model):
+    """Ours; the reference has none but those of back ends."""
+
+    backend: str | None = Field(
+        None, description="volume_backend_name of the back end that has its volumes; absent: that of its name, or any."
+    )
+    description: str = Field("", description="For users.")
+    public: bool = Field(True, description="Whether all projects see it.")
+    multi_attach: bool = Field(False, description="Let several virtual machines have a volume at the same time.")
+    qos: VolumeQos | None = Field(None, description="What its volumes may take of their back end.")
+    extra_specs: dict[str, str] = Field(default_factory=dict, description="What else Cinder's drivers are told.")
+
+
 class CinderFeatures(Model):
     volume: CinderVolume = Field(default_factory=CinderVolume, description="Where volumes are.")
+    volume_types: dict[str, VolumeType] = Field(
+        default_factory=dict, description="name → volume type, beside or on top of those of the back ends."
+    )
     backup: CinderBackup = Field(default_factory=CinderBackup, description="Where their backups go.")
+
+    @model_validator(mode="after")
+    def _has_backends(self) -> CinderFeatures:
+        asked = [backend.values.conf["backends"] for backend in self.volume.backends.values() if backend.enabled]
+        known = {options.get("volume_backend_name", name) for found in asked for name, options in found.items()}
+        known = known if self.volume.backends else {DEFAULT_BACKEND}
+        wrong = [
+            f"volume_types.{name}.backend: unknown {kind.backend}; allowed: {', '.join(sorted(known))}"
+            for name, kind in self.volume_types.items()
+            if kind.backend and kind.backend not in known
+        ]
+        if wrong:
+            raise ValueError("; ".join(wrong))
+        return self
 
 
 # --- database

@@ -12,7 +12,7 @@ from typing import Any
 
 from pydantic import Field
 
-from stackwright.api.features_storage import CinderBackend, CinderFeatures, Cleanup
+from stackwright.api.features_storage import DEFAULT_BACKEND, CinderBackend, CinderFeatures, Cleanup, VolumeType
 from stackwright.api.services import Cinder, Size
 from stackwright.core.merge import merge
 from stackwright.services.declaration import (
@@ -50,7 +50,7 @@ LOCKS_TLS = "cinder-etcd"
 RBD = "cinder.volume.drivers.rbd.RBDDriver"
 CEPH_BACKUP = "cinder.backup.drivers.ceph.CephBackupDriver"
 SWIFT_BACKUP = "cinder.backup.drivers.swift.SwiftBackupDriver"
-DEFAULT_BACKENDS = {"rbd": {"values": {"conf": {"backends": {"rbd": {"volume_driver": RBD}}}}}}
+DEFAULT_BACKENDS = {DEFAULT_BACKEND: {"values": {"conf": {"backends": {DEFAULT_BACKEND: {"volume_driver": RBD}}}}}}
 # Of a back end in Ceph, where it does not say otherwise; pool, user and its secret are in the Secret that Ceph gives.
 RBD_OPTIONS: Values = {
     "rbd_ceph_conf": CEPH_CONF,
@@ -155,7 +155,7 @@ def _replicas(context: Context) -> dict[str, int]:
 
 
 def _volume_types(settings: CinderSettings) -> dict[str, Values]:
-    """A type for each back end, of its name; one that is made of several gets one for each of these."""
+    """A type for each back end, of its name, or one for each that it is made of; and what the cloud says of types."""
     found: dict[str, Values] = {}
     for name, backend in settings.backends.items():
         if not backend.create_volume_type:
@@ -164,7 +164,18 @@ def _volume_types(settings: CinderSettings) -> dict[str, Values]:
         places = sorted({settings.sections[section]["volume_backend_name"] for section in sections})
         for place in places:
             found[name if len(places) == 1 else place] = {"extra_specs": {"volume_backend_name": place}}
-    return found
+    return merge(found, {name: _volume_type(asked) for name, asked in settings.volume_types.items()})
+
+
+def _volume_type(asked: VolumeType) -> Values:
+    place = {"volume_backend_name": asked.backend} if asked.backend else {}
+    shared = {"multiattach": "<is> True"} if asked.multi_attach else {}
+    return {
+        "extra_specs": {**place, **shared, **asked.extra_specs},
+        "description": asked.description,
+        "is_public": asked.public,
+        **({"qos": asked.qos.model_dump()} if asked.qos else {}),
+    }
 
 
 def _backup_conf(settings: CinderSettings) -> Values:
