@@ -16,6 +16,7 @@ from harness import ROOT, SMALL, Cloud, changed, eventually, run
 from stackwright.local import tools
 
 SHARED = "openstack-ceph-shared"
+pytestmark = pytest.mark.long
 AWAY = ("ingress", "compute", "networking", "placement", "dashboard")
 LIMIT = 600
 

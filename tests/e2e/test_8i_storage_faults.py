@@ -59,7 +59,10 @@ def writer(storage: Storage, writer_vm: tuple[Vm, str]) -> Iterator[Writer]:
         assert written.sound, written
 
 
-@pytest.mark.parametrize("daemon", DAEMONS, ids=lambda daemon: daemon.program)
+@pytest.mark.parametrize(
+    "daemon",
+    [pytest.param(each, marks=() if each.each_time else pytest.mark.long, id=each.program) for each in DAEMONS],
+)
 def test_a_killed_daemon_comes_back_and_nothing_is_lost(
     storage: Storage, image: Any, writer: Writer, daemon: Daemon
 ) -> None:
@@ -183,6 +186,7 @@ def keys_in_use(storage: Storage, client: str) -> dict[str, str]:
 # ---- power
 
 
+@pytest.mark.long
 def test_after_a_power_cut_all_that_was_flushed_is_there(storage: Storage, writer_vm: tuple[Vm, str]) -> None:
     """Of the node that has Ceph, and with it all of the cloud's own services and the machine."""
     vm, device = writer_vm
