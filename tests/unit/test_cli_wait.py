@@ -51,11 +51,20 @@ async def test_each_cause_is_told_until_it_is_ready() -> None:
     assert told == [f"0s … {name}: MariaDB starts", f"0s … {name}: Keystone starts", f"0s ✓ {name}: is ready"]
 
 
-async def test_who_must_act_is_told_at_once() -> None:
+async def test_what_somebody_has_just_mended_is_not_told_as_blocked() -> None:
+    """The operator may not have looked yet."""
+    cluster = MemoryCluster()
+    cluster.put(KIND, cloud("False", "BlockedNoNode", "label a node"))
+    told = Told(cluster, cloud("True", "Ready"))
+    await follow(cluster, "openstack", "cloud", QUICK, told)
+    assert told[-1].endswith("is ready")
+
+
+async def test_who_must_act_is_told_soon() -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "BlockedNoNode", "label a node"))
     with pytest.raises(CliError, match=r"somebody must act:\n✗ OpenStackDeployment openstack/cloud .*label a node"):
-        await follow(cluster, "openstack", "cloud", QUICK, Told(cluster))
+        await follow(cluster, "openstack", "cloud", Patience(every=0.001, blocked=0.01), Told(cluster))
     patient = Patience(keep_waiting=True, every=0.001)
     await follow(cluster, "openstack", "cloud", patient, Told(cluster, cloud("True", "Ready")))
 

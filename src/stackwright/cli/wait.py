@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from stackwright.core.ports import Reader
 
 EVERY = 1.0
+BLOCKED = 10.0  # seconds: what made it so may be mended, and the operator has not looked yet
 
 
 class Goal(StrEnum):
@@ -31,6 +32,7 @@ class Patience:
     timeout: float = 600.0
     keep_waiting: bool = False
     every: float = EVERY
+    blocked: float = BLOCKED
 
 
 def wait(
@@ -45,7 +47,7 @@ def wait(
 ) -> None:
     """Wait until a cloud is ready, telling what it waits for.
 
-    Exit code 0 when it is; 1 after the time-out, or at once when somebody must act, with the causes.
+    Exit code 0 when it is; 1 after the time-out, or soon when somebody must act, with the causes.
 
     For example:
 
@@ -69,7 +71,8 @@ async def follow(
     from stackwright.api.registry import CLOUD_KINDS
     from stackwright.cli.cluster import CliError, the_cloud
 
-    started, told = time.monotonic(), ""
+    started = sound = time.monotonic()
+    told = ""
     cloud = await the_cloud(reader, namespace, name, CLOUD_KINDS)
     if cloud is None and patience.goal is Goal.READY:
         raise CliError(f"There is no cloud {name or ''} in namespace {namespace}".replace("  ", " "))
@@ -83,7 +86,8 @@ async def follow(
             told = state
         if done:
             return
-        if blocked and not patience.keep_waiting:
+        sound = sound if blocked else time.monotonic()
+        if time.monotonic() - sound > patience.blocked and not patience.keep_waiting:
             raise CliError(f"{title} is blocked; somebody must act:\n{await causes(reader, namespace, name)}")
         if elapsed >= patience.timeout:
             what = "ready" if patience.goal is Goal.READY else "gone"
