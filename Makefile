@@ -9,7 +9,7 @@ PYTEST := $(BIN)/python -m pytest -q
 .PHONY: tools help cloud down test lint unit functional e2e e2e-long golden bench docs clean
 
 help: ## Show this list
-	@awk -F':.*## ' '/^[a-z0-9]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 cloud: $(VENV)/ok ## Start Kubernetes and a cloud on this machine, and show that it works
 	$(BIN)/stackwright up $(if $(CLOUD),--file $(CLOUD))

@@ -44,6 +44,8 @@ def cloud(machine: Cloud) -> Cloud:
     # What an earlier run that was killed left in the cloud's spec must not decide about this one.
     machine.kubectl("label", "node", "node1", "--overwrite", "openstack-control-plane=enabled")
     machine.kubectl("delete", "secret", "directory", "-n", machine.namespace, "--ignore-not-found")
+    if machine.has("block-storage"):  # whose volumes would hold it back
+        machine.remove()
     if machine.spec():
         machine.kubectl("replace", "--filename", SMALL)
     else:

@@ -42,9 +42,10 @@ def ask(path=""):
         return 0
 
 print("begin", flush=True)
-while ask() == 200:
+end = time.monotonic() + 100
+while ask() == 200 and time.monotonic() < end:
     time.sleep(0.02)
-while ask() != 200:
+while ask() != 200 and time.monotonic() < end:
     time.sleep(0.02)
 with concurrent.futures.ThreadPoolExecutor(8) as pool:
     print(*pool.map(ask, 16 * ["/projects"]))
@@ -86,7 +87,7 @@ def test_a_keystone_that_has_just_started_forbids_nobody(cloud: Cloud) -> None:
         assert asking.stdout
         assert asking.stdout.readline() == "begin\n"
         cloud.kubectl("delete", "pod", "-n", "openstack", "-l", "application=keystone,component=api")
-        assert set(asking.communicate(timeout=120)[0].split()) == {"200"}
+        assert set(asking.communicate()[0].split()) == {"200"}
     cloud.wait_ready()
 
 

@@ -72,12 +72,15 @@ class Elsewhere:
 @pytest.fixture(scope="module")
 def elsewhere(cloud: Cloud) -> Iterator[Elsewhere]:
     made = Elsewhere(cloud)
+    cloud.kubectl("delete", "namespace", SHARED, "--ignore-not-found", limit=300)  # of a run that was killed
     cloud.kubectl("create", "namespace", SHARED)
-    made.get_storage()
-    yield made
-    cloud.kubectl("delete", "namespace", SHARED, limit=300)
-    if cloud.spec():
-        cloud.remove()
+    try:
+        made.get_storage()
+        yield made
+    finally:
+        cloud.kubectl("delete", "namespace", SHARED, limit=300)
+        if cloud.spec():
+            cloud.remove()
 
 
 def holds(check: Callable[[], str], *parts: str) -> None:

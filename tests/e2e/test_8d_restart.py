@@ -67,7 +67,7 @@ def test_vms_keep_running_and_reachable_while_every_pod_is_restarted_in_turn(ful
     with Pinger(vms.demo.floating) as pinger:
         for workload in list(full_cloud.workloads()):
             seen[str(workload)] = restarted(full_cloud, workload, pinger)
-            if seen[str(workload)][0] and workload.name != SWITCH:
+            if seen[str(workload)][0] == 1 and workload.name != SWITCH:
                 # A machine with other work loses one now and then; whoever loses one again is its cause.
                 seen[str(workload)] = restarted(full_cloud, workload, pinger)
         full_cloud.wait_ready()

@@ -89,9 +89,9 @@ async def test_what_the_watch_sees_makes_the_cloud_unready_by_its_name_and_ready
 
     def watch(status, reason, message):
         entry = {"type": "Capacity", "status": status, "reason": reason, "message": message}
-        meta = {"namespace": NAMESPACE, "name": HEALTH, "labels": {"app.kubernetes.io/managed-by": "stackwright"}}
+        there = world.cluster.peek(CONFIGMAP, (NAMESPACE, HEALTH))
         health = {"health.json": json.dumps({"conditions": [entry]})}
-        world.cluster.put(CONFIGMAP, {"metadata": meta, "data": health})
+        world.cluster.put(CONFIGMAP, {**there, "data": health})
 
     watch(False, "PoolFull", "Pool volumes is full")
     await world.settle()
@@ -149,8 +149,9 @@ async def test_a_store_is_given_up_with_what_is_in_it_when_the_cloud_is_told_so(
     assert service(world, Cinder, "cinder")["status"]["backends"] == ["rbd"]
 
 
-async def test_a_cloud_with_its_own_ceph_leaves_no_keys_behind():
+async def test_a_cloud_with_its_own_ceph_leaves_neither_keys_nor_health_behind():
     world = await ready_world(features=OWN)
     world.delete(OpenStackDeployment.KIND, "cloud")
     await world.run(120)
     assert world.cluster.peek(SECRET, (NAMESPACE, KEYS)) is None
+    assert world.cluster.peek(CONFIGMAP, (NAMESPACE, HEALTH)) is None

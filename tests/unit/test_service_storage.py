@@ -1,5 +1,7 @@
 """Values of Cinder and etcd, from what a cloud asks of them."""
 
+import re
+
 import pytest
 from pydantic import ValidationError
 
@@ -126,6 +128,41 @@ def test_a_cloud_describes_volume_types_of_its_own() -> None:
             "qos": {"consumer": "front-end", "specs": {"total_iops_sec": 100}},
         },
     }
+
+
+def test_a_type_of_the_clouds_own_is_not_for_those_who_ask_for_none() -> None:
+    hidden = volumes(one=backend(create_volume_type=False, a={"volume_driver": NFS}))
+    assert values(volume_types={"x": {}}, **hidden)["bootstrap"]["default_type"] is None
+    assert values(volume_types={"rbd": {"public": False}})["bootstrap"]["default_type"] is None
+    assert values(volume_types={"rbd": {"multi_attach": True}})["bootstrap"]["default_type"] == "rbd"
+
+
+@pytest.mark.parametrize(
+    ("kind", "part"),
+    [
+        ({"qos": {"specs": {}}}, "x.qos.specs"),
+        ({"qos": {"specs": {"name": 5}}}, "'name': no name of a limit"),
+        ({"qos": {"specs": {"a/b": 5}}}, "'a/b': no name of a limit"),
+        ({"qos": {"specs": {"total_iops_sec": -1}}}, "total_iops_sec: takes 0 or more"),
+        ({"extra_specs": {"multiattach": "<is> True"}}, "multiattach: say multi_attach"),
+        ({"extra_specs": {"volume_backend_name": "x"}}, "volume_backend_name: say backend"),
+        ({"backend": ""}, "x.backend"),
+        ({"shared": True}, "x.shared"),
+    ],
+)
+def test_a_volume_type_that_cinder_would_not_take_is_refused(kind: dict[str, object], part: str) -> None:
+    with pytest.raises(ValidationError, match=re.escape(part)):
+        CinderFeatures.model_validate({"volume_types": {"x": kind}})
+
+
+def test_names_that_cinder_would_not_take_are_refused() -> None:
+    with pytest.raises(ValidationError, match=r"volume_types\.' x': takes a name"):
+        CinderFeatures.model_validate({"volume_types": {" x": {}}})
+    for name in ([], 7, ""):
+        with pytest.raises(ValidationError, match=r"backends\.a\.volume_backend_name: takes a name"):
+            CinderFeatures.model_validate({"volume": {"backends": {"b": backend(a={"volume_backend_name": name})}}})
+    with pytest.raises(ValidationError, match="unknown rbd; allowed: none"):
+        CinderFeatures.model_validate({"volume": {"enabled": False}, "volume_types": {"x": {"backend": "rbd"}}})
 
 
 @pytest.mark.parametrize(("backends", "known"), [({}, "rbd"), ({"volume": {"backends": {"a": backend(b={})}}}, "b")])

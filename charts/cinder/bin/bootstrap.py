@@ -11,7 +11,7 @@ from typing import Any
 
 import openstack
 from openstack.exceptions import BadRequestException
-from patience import retry, say
+from patience import Refused, fail, retry, say
 
 REFUSED = (BadRequestException,)
 
@@ -24,19 +24,27 @@ def connect() -> openstack.connection.Connection:
 
 def make_type(cloud: openstack.connection.Connection, name: str, wanted: dict[str, Any]) -> None:
     """The type as it shall be; one that users cannot see has its name too."""
-    specs = {key: str(value) for key, value in (wanted.get("extra_specs") or {}).items()}
     found = next((kind for kind in cloud.block_storage.types(is_public="None") if kind.name == name), None)
+    shown = {key: wanted[key] for key in ("description", "is_public") if key in wanted}
     if found is None:
         say(f"making volume type {name}")
-        public = wanted.get("is_public", True)
-        found = cloud.block_storage.create_type(
-            name=name, description=wanted.get("description") or "", is_public=public
-        )
+        found = cloud.block_storage.create_type(name=name, **shown)
+    elif any(getattr(found, key) != value for key, value in shown.items()):
+        say(f"setting volume type {name}: {shown}")
+        update(cloud, found.id, shown)
+    if qos := wanted.get("qos"):
+        limit(cloud, name, found.id, {key: str(value) for key, value in qos["specs"].items()}, qos["consumer"])
+    # Last, for Cinder refuses it when there are volumes of the type.
+    specs = {key: str(value) for key, value in (wanted.get("extra_specs") or {}).items()}
     if any((found.extra_specs or {}).get(key) != value for key, value in specs.items()):
         say(f"setting extra specs of volume type {name}: {specs}")
         cloud.block_storage.update_type_extra_specs(found, **specs)
-    if qos := wanted.get("qos"):
-        limit(cloud, name, found.id, {key: str(value) for key, value in qos["specs"].items()}, qos["consumer"])
+
+
+def update(cloud: openstack.connection.Connection, kind: str, shown: dict[str, Any]) -> None:
+    """By a request: the SDK calls is_public by another name than this call of Cinder takes."""
+    answer = cloud.block_storage.put(f"/types/{kind}", json={"volume_type": shown})
+    openstack.exceptions.raise_from_response(answer)
 
 
 def limit(cloud: openstack.connection.Connection, name: str, kind: str, specs: dict[str, str], consumer: str) -> None:
@@ -64,8 +72,15 @@ def ask(cloud: openstack.connection.Connection, verb: str, path: str, body: dict
 def main() -> None:
     logging.disable(logging.WARNING)  # each attempt in vain would be told twice
     cloud = retry("Keystone and Cinder", connect)
+    refused = []
     for name, wanted in json.loads(os.environ["BOOTSTRAP"]).items():
-        retry(f"volume type {name}", lambda name=name, wanted=wanted: make_type(cloud, name, wanted or {}), REFUSED)
+        try:
+            retry(f"volume type {name}", lambda name=name, wanted=wanted: make_type(cloud, name, wanted or {}), REFUSED)
+        except Refused as error:  # the others are made all the same
+            say(str(error))
+            refused.append(str(error))
+    if refused:
+        fail("; ".join(refused))
     say("done")
 
 

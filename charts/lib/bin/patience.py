@@ -15,6 +15,10 @@ POLL = 2.0
 PATIENCE = 600.0
 
 
+class Refused(Exception):
+    """No patience helps."""
+
+
 def say(text: str) -> None:
     print(text, flush=True)
 
@@ -25,13 +29,13 @@ def fail(cause: str) -> NoReturn:
 
 
 def retry(what: str, step: Callable[[], Any], refusal: tuple[type[Exception], ...] = ()) -> Any:
-    """The first answer of `step`; exceptions mean "not yet", save for those that mean "never"."""
+    """The first answer of `step`; exceptions mean "not yet", save for those of `refusal`: they raise Refused."""
     until, said = time.monotonic() + PATIENCE, ""
     while True:
         try:
             return step()
         except refusal as error:
-            fail(f"{what}: {getattr(error, 'details', '') or error}")
+            raise Refused(f"{what}: {getattr(error, 'details', '') or error}") from None
         except Exception as error:  # whatever a service that starts answers
             cause = re.sub(r" at 0x\w+", "", f"Waiting for {what}: {error}")
             if time.monotonic() > until:

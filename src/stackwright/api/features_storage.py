@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from typing import Literal
 
-from pydantic import Field, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from stackwright.api.features import Quantity, Unsupported, unsupported
 from stackwright.api.helmbundle import FreeForm
 from stackwright.api.meta import Model
 
 DEFAULT_BACKEND = "rbd"
+LIMIT = r"[A-Za-z0-9_.:-]{1,255}"
 
 
 class CephFeatures(Model):
@@ -42,6 +44,13 @@ class CinderBackend(Model):
         backends = self.values.conf.get("backends")
         if not isinstance(backends, dict) or not backends or not all(isinstance(b, dict) for b in backends.values()):
             raise ValueError("values.conf.backends: takes section → option → value, one section at least")
+        names = {name: options.get("volume_backend_name", name) for name, options in backends.items()}
+        if wrong := [
+            f"values.conf.backends.{at}.volume_backend_name: takes a name"
+            for at, name in names.items()
+            if not (isinstance(name, str) and name)
+        ]:
+            raise ValueError("; ".join(wrong))
         if unknown := sorted(set(self.values.conf) - {"cinder", "backends"}):
             raise ValueError(f"values.conf: unknown {', '.join(unknown)}; allowed: backends, cinder")
         return self
@@ -67,18 +76,37 @@ class VolumeQos(Model):
     )
     specs: dict[str, int] = Field(min_length=1, description="Limit → number, such as total_iops_sec.")
 
+    @field_validator("specs")
+    @classmethod
+    def _are_limits(cls, specs: dict[str, int]) -> dict[str, int]:
+        if wrong := [name for name in specs if not re.fullmatch(LIMIT, name) or name in ("name", "consumer")]:
+            raise ValueError(f"{', '.join(map(repr, wrong))}: no name of a limit, such as total_iops_sec")
+        if negative := [name for name, number in specs.items() if number < 0]:
+            raise ValueError(f"{', '.join(negative)}: takes 0 or more")
+        return specs
+
 
 class VolumeType(Model):
     """Ours; the reference has none but those of back ends."""
 
     backend: str | None = Field(
-        None, description="volume_backend_name of the back end that has its volumes; absent: that of its name, or any."
+        None,
+        min_length=1,
+        description="volume_backend_name of the back end that has its volumes; absent: that of its name, or any.",
     )
     description: str = Field("", description="For users.")
     public: bool = Field(True, description="Whether all projects see it.")
     multi_attach: bool = Field(False, description="Let several virtual machines have a volume at the same time.")
     qos: VolumeQos | None = Field(None, description="What its volumes may take of their back end.")
     extra_specs: dict[str, str] = Field(default_factory=dict, description="What else Cinder's drivers are told.")
+
+    @field_validator("extra_specs")
+    @classmethod
+    def _are_others(cls, specs: dict[str, str]) -> dict[str, str]:
+        said = {"volume_backend_name": "backend", "multiattach": "multi_attach"}
+        if wrong := [f"{name}: say {said[name]}" for name in specs if name in said]:
+            raise ValueError("; ".join(wrong))
+        return specs
 
 
 class CinderFeatures(Model):
@@ -93,10 +121,16 @@ class CinderFeatures(Model):
         asked = [backend.values.conf["backends"] for backend in self.volume.backends.values() if backend.enabled]
         known = {options.get("volume_backend_name", name) for found in asked for name, options in found.items()}
         known = known if self.volume.backends else {DEFAULT_BACKEND}
+        allowed = ", ".join(sorted(known if self.volume.enabled else ())) or "none, for there is no back end"
         wrong = [
-            f"volume_types.{name}.backend: unknown {kind.backend}; allowed: {', '.join(sorted(known))}"
+            f"volume_types.{name}.backend: unknown {kind.backend}; allowed: {allowed}"
             for name, kind in self.volume_types.items()
-            if kind.backend and kind.backend not in known
+            if kind.backend and not (self.volume.enabled and kind.backend in known)
+        ]
+        wrong += [
+            f"volume_types.{name!r}: takes a name of 1 to 255 characters without spaces at its ends"
+            for name in self.volume_types
+            if not 0 < len(name) < 256 or name != name.strip()
         ]
         if wrong:
             raise ValueError("; ".join(wrong))

@@ -154,8 +154,8 @@ def _replicas(context: Context) -> dict[str, int]:
     }
 
 
-def _volume_types(settings: CinderSettings) -> dict[str, Values]:
-    """A type for each back end, of its name, or one for each that it is made of; and what the cloud says of types."""
+def _backend_types(settings: CinderSettings) -> dict[str, Values]:
+    """A type for each back end, of its name; one that is made of several gets one for each of these."""
     found: dict[str, Values] = {}
     for name, backend in settings.backends.items():
         if not backend.create_volume_type:
@@ -164,7 +164,17 @@ def _volume_types(settings: CinderSettings) -> dict[str, Values]:
         places = sorted({settings.sections[section]["volume_backend_name"] for section in sections})
         for place in places:
             found[name if len(places) == 1 else place] = {"extra_specs": {"volume_backend_name": place}}
-    return merge(found, {name: _volume_type(asked) for name, asked in settings.volume_types.items()})
+    return found
+
+
+def _bootstrap(settings: CinderSettings) -> Values:
+    """Volume types, and of those of back ends the first that everybody may use: it is for whoever asks for none."""
+    found = _backend_types(settings)
+    types = merge(found, {name: _volume_type(asked) for name, asked in settings.volume_types.items()})
+    return {
+        "volume_types": types,
+        "default_type": next((name for name in found if types[name].get("is_public", True)), None),
+    }
 
 
 def _volume_type(asked: VolumeType) -> Values:
@@ -208,7 +218,6 @@ def _values(context: Context) -> Values:
     image = context.image("cinder")
     replicas = _replicas(context)
     keys = ("api", "scheduler", "volume", "backup", "db_sync")
-    types = _volume_types(settings)
     images = {f"cinder_{key}": image for key in keys} | {"cinder_bootstrap": context.image("keystoneclient")}
     return {
         "images": {"tags": images},
@@ -223,7 +232,7 @@ def _values(context: Context) -> Values:
             "ceph": {"cinder": ceph_secret(context.name) if settings.in_ceph else None},
             "tls": {"etcd": LOCKS_TLS if settings.coordinated else None},
         },
-        "bootstrap": {"volume_types": types, "default_type": next(iter(types), None)},
+        "bootstrap": _bootstrap(settings),
         "conf": {
             "cinder": _cinder_conf(context),
             "backends": settings.sections,

@@ -45,17 +45,21 @@ def test_a_client_may_write_its_pools_and_only_read_others() -> None:
 
 
 def test_requests_of_our_own_ceph_are_beside_it_and_go_with_it() -> None:
-    (action,) = decide(Observed(CEPH, TRIAL, (NOVA,))).actions
-    assert isinstance(action, Apply)
+    action, health = decide(Observed(CEPH, TRIAL, (NOVA,))).actions
+    assert isinstance(action, Apply) and isinstance(health, Apply)
+    # By its label the operator sees its changes, which the watch makes.
+    assert health.obj["metadata"]["labels"] == {"app.kubernetes.io/managed-by": "stackwright"}
+    assert health.obj["metadata"]["ownerReferences"][0]["uid"] == "u1"
+    assert "data" not in health.obj
     meta = action.obj["metadata"]
     assert (meta["namespace"], meta["name"]) == ("openstack", "openstack-ceph-requests")
     assert meta["ownerReferences"][0]["uid"] == "u1"
     assert set(json.loads(action.obj["data"]["requests.json"])["clients"]) == {"nova"}
-    assert decide(Observed(CEPH, TRIAL, (NOVA,), requests=action.obj)).actions == ()
+    assert decide(Observed(CEPH, TRIAL, (NOVA,), requests=action.obj, health=health.obj)).actions == ()
 
 
 def test_requests_to_an_external_ceph_are_in_the_shared_namespace_and_are_withdrawn_at_the_end() -> None:
-    finalizer, action = decide(Observed(CEPH, ELSEWHERE, (NOVA,))).actions
+    finalizer, action, _ = decide(Observed(CEPH, ELSEWHERE, (NOVA,))).actions
     assert isinstance(finalizer, Finalizer) and finalizer.present
     assert isinstance(action, Apply) and "ownerReferences" not in action.obj["metadata"]
     assert action.obj["metadata"]["namespace"] == "openstack-ceph-shared"

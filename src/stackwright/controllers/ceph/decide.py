@@ -23,6 +23,7 @@ from stackwright.services.ceph import (
     GATEWAY,
     GATEWAY_CREDENTIALS,
     GATEWAY_URLS,
+    HEALTH,
     KEYS,
     REQUESTS,
     CephSettings,
@@ -45,6 +46,8 @@ def decide(seen: Observed) -> Plan:
         or (seen.requests or {}).get("data") != wanted["data"]
     ):
         actions.append(Apply(CONFIGMAP, wanted, "absent" if seen.requests is None else "changed"))
+    if seen.health is None:
+        actions.append(Apply(CONFIGMAP, _health(seen), "absent"))
     actions += [*_credentials(seen, seen.settings), *_urls(seen, seen.settings)]
     # Nobody tells when somebody else's Secret changes.
     again = None if seen.settings.trial else REFRESH
@@ -78,6 +81,14 @@ def _requests(seen: Observed, settings: CephSettings) -> Object:
         },
         "data": data,
     }
+
+
+def _health(seen: Observed) -> Object:
+    """Where the watch writes what it sees. Made here, so that it goes with the Ceph and its changes are seen."""
+    namespace, _ = key_of(seen.obj)
+    owners = [owner_reference(seen.obj)]
+    meta = {"namespace": namespace, "name": HEALTH, "labels": dict(MANAGED), "ownerReferences": owners}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta}
 
 
 def _credentials(seen: Observed, settings: CephSettings) -> list[Action]:
