@@ -156,10 +156,11 @@ class Cloud:
     def empty(self) -> None:
         """Of virtual machines and images."""
         client = ("exec", "-n", self.namespace, "deploy/keystone-client", "--", "openstack")
+        computes = (*client, "compute", "service", "list", "--service", "nova-compute", "-f", "value", "-c", "State")
+        # Where nobody serves a node, Nova deletes a machine from its database only.
+        eventually(lambda: set(self.kubectl(*computes).split()) == {"up"}, limit=300, pause=2)
         for thing, *more in (("server", "--all-projects"), ("image",)):
-            listing = (*client, thing, "list", *more, "-f", "value", "-c", "ID")
-            eventually(lambda: self.kubectl(*listing), limit=300, pause=2)  # noqa: B023 - it may just have been started
-            found = self.kubectl(*listing).split()
+            found = self.kubectl(*client, thing, "list", *more, "-f", "value", "-c", "ID").split()
             wait = ["--wait"] if thing == "server" else []
             if found:
                 self.kubectl(*client, thing, "delete", *more, *wait, *found, limit=300)

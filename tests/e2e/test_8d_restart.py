@@ -86,6 +86,19 @@ def test_after_that_the_cloud_still_does_all_it_did(full_cloud: FullCloud, vms: 
     assert vms.demo.id in uuid
 
 
+@pytest.mark.long
+def test_a_port_whose_device_is_gone_goes_too(full_cloud: FullCloud) -> None:
+    """It would go on taking what is meant for its address."""
+    pod, name = next(iter(full_cloud.pods("-l", f"application={SWITCH}").values()))["metadata"]["name"], "tapgone"
+    inside = ("exec", "-n", full_cloud.namespace, pod, "-c", "vswitchd", "--")
+    full_cloud.kubectl(*inside, "ip", "tuntap", "add", name, "mode", "tap")
+    full_cloud.kubectl(*inside, "ovs-vsctl", "add-port", "br-int", name)
+    full_cloud.kubectl(*inside, "ip", "link", "del", name)
+    ports = (*inside, "ovs-vsctl", "list-ports", "br-int")
+    assert name in full_cloud.kubectl(*ports)
+    eventually(lambda: name not in full_cloud.kubectl(*ports), limit=120, pause=2)
+
+
 def test_a_tap_that_went_down_comes_up_again(full_cloud: FullCloud, vms: Vms) -> None:
     """As it does when vswitchd and libvirt write its flags at the same time."""
     port = next(vms.sdk.network.ports(device_id=vms.demo.id))
