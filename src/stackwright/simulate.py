@@ -16,7 +16,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stackwright.api.kinds import CONFIGMAP, DAEMONSET, JOB, POD, SECRET, WORKLOADS
+from stackwright.api.kinds import DAEMONSET, JOB, POD, SECRET, WORKLOADS
 from stackwright.api.meta import Kind
 from stackwright.api.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
@@ -40,7 +40,7 @@ from stackwright.runtime.memory import (
     ceph,
 )
 from stackwright.runtime.report import after_failure, report
-from stackwright.services.ceph import KEYS
+from stackwright.services.ceph import KEYS, REQUESTS
 
 # Those whose plans change something outside; the others only tell, or follow pods.
 ROLES = ("osdpl", "helmbundle", "secrets")
@@ -238,7 +238,8 @@ class _Simulation:
 
     def _held(self, action: Action) -> None:
         """The nodes fetch the images that they are told to hold, and a Ceph of the cloud's own does as it is asked."""
-        if isinstance(action, Apply) and action.kind == CONFIGMAP and action.obj["metadata"].get("ownerReferences"):
+        meta = action.obj["metadata"] if isinstance(action, Apply) else {}
+        if isinstance(action, Apply) and meta["name"] == REQUESTS and meta.get("ownerReferences"):
             self.world.put(SECRET, ceph.handed(action.obj))
         if isinstance(action, Apply) and action.kind == DAEMONSET:
             live = self.world.peek(DAEMONSET, key_of(action.obj)) or {}

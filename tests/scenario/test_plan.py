@@ -75,6 +75,17 @@ async def test_a_first_installation() -> None:
     golden("install", await planned(empty(), applied(cloud(services=overridden(3600)))))
 
 
+async def test_a_first_installation_with_a_ceph_of_its_own() -> None:
+    """What the small Ceph will hand over is known before."""
+    names = (*NAMES, "ceph", "cinder", "etcd")
+    settings = Settings({name: f"registry/{name}:1" for name in names}, dict.fromkeys(names, "1"))
+    asked = cloud(features={"services": ["ceph", "block-storage"]})
+    found = await planned(empty(), applied(asked), settings)
+    made = {str(entry) for entry in found}
+    for name in ("openstack-ceph", "openstack-cinder", "openstack-etcd"):
+        assert any(name in each for each in made)
+
+
 async def test_nothing_changed_nothing_to_do() -> None:
     cluster = await deployed()
     assert await planned(cluster, applied(cloud())) == []
