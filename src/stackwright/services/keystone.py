@@ -118,7 +118,7 @@ def _values(context: Context) -> Values:
                 "oslo_messaging_notifications": audit,
             },
             "keystone_api_uwsgi": {"uwsgi": {"processes": size.keystone_workers}},
-            "logging": {"logger_root": {"level": spec.log_level}},
+            "logging": {"logger_keystone": {"level": spec.log_level}},
         },
     }
 
