@@ -125,7 +125,7 @@ def test_a_cloud_describes_volume_types_of_its_own() -> None:
             "extra_specs": {"volume_backend_name": "rbd"},
             "description": "",
             "is_public": False,
-            "qos": {"consumer": "front-end", "specs": {"total_iops_sec": 100}},
+            "qos": {"consumer": "back-end", "specs": {"total_iops_sec": 100}},
         },
     }
 

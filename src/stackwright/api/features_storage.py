@@ -72,7 +72,7 @@ class CinderBackup(Model):
 
 class VolumeQos(Model):
     consumer: Literal["front-end", "back-end", "both"] = Field(
-        "front-end", description="Who holds to it: the hypervisor, the back end, or both."
+        "back-end", description="Who holds to it: the hypervisor (front-end), the back end, or both."
     )
     specs: dict[str, int] = Field(min_length=1, description="Limit → number, such as total_iops_sec.")
 
