@@ -102,6 +102,7 @@ def test_live_migration(vms: Vms, pair: tuple[Vm, Vm]) -> None:
     eventually(lambda: vms.sees(one, two), limit=60, pause=1)
 
 
+@pytest.mark.long
 def test_cold_migration(vms: Vms, pair: tuple[Vm, Vm]) -> None:
     """With its disk, back to the node that it came from."""
     one, two = pair

@@ -130,6 +130,7 @@ def test_trouble_is_told_by_its_name_as_long_as_it_lasts(
 # ---- keys
 
 
+@pytest.mark.long
 def test_new_keys_reach_everybody_who_needs_them_and_nothing_is_restarted(
     storage: Storage, writer_vm: tuple[Vm, str], writer: Writer
 ) -> None:
