@@ -10,6 +10,7 @@ from stackwright.smoke.icmp import ping
 
 PAUSE = 0.2
 PATIENCE = 2.0
+CHANCE = 1  # so many a machine with other work loses now and then; an outage loses one after the other
 
 
 class Pinger:

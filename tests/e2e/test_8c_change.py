@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from full import FULL, FullCloud
 from harness import changed, eventually
-from pinger import Pinger
+from pinger import CHANCE, Pinger
 from vms import Vms
 
 from stackwright.local import store
@@ -118,7 +118,7 @@ def test_a_label_on_no_node_is_named_and_daemonsets_follow_labels(full_cloud: Fu
             full_cloud.kubectl("label", "node", *names, label)
         eventually(lambda: len(full_cloud.pods("-l", "application=libvirt")) == len(names), limit=60)
         full_cloud.wait_ready()
-    assert pinger.lost() == 0
+    assert pinger.lost() <= CHANCE
 
 
 def test_a_service_that_is_removed_leaves_nothing_but_its_database_and_can_come_back(

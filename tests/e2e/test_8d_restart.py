@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from full import FullCloud, Workload
 from harness import eventually
-from pinger import Pinger
+from pinger import CHANCE, Pinger
 from vms import Vms
 
 from stackwright.local import cgroups
@@ -67,8 +67,7 @@ def test_vms_keep_running_and_reachable_while_every_pod_is_restarted_in_turn(ful
     with Pinger(vms.demo.floating) as pinger:
         for workload in list(full_cloud.workloads()):
             seen[str(workload)] = restarted(full_cloud, workload, pinger)
-            if seen[str(workload)][0] == 1 and workload.name != SWITCH:
-                # A machine with other work loses one now and then; whoever loses one again is its cause.
+            if 0 < seen[str(workload)][0] <= CHANCE and workload.name != SWITCH:  # whoever loses one again is its cause
                 seen[str(workload)] = restarted(full_cloud, workload, pinger)
         full_cloud.wait_ready()
     assert machines(full_cloud) == before, "the same processes"
