@@ -238,10 +238,12 @@ class _Simulation:
 
     def _held(self, action: Action) -> None:
         """The nodes fetch the images that they are told to hold, and a Ceph of the cloud's own does as it is asked."""
-        meta = action.obj["metadata"] if isinstance(action, Apply) else {}
-        if isinstance(action, Apply) and meta["name"] == REQUESTS and meta.get("ownerReferences"):
+        if not isinstance(action, Apply):
+            return
+        meta = action.obj["metadata"]
+        if meta["name"] == REQUESTS and meta.get("ownerReferences"):
             self.world.put(SECRET, ceph.handed(action.obj))
-        if isinstance(action, Apply) and action.kind == DAEMONSET:
+        if action.kind == DAEMONSET:
             live = self.world.peek(DAEMONSET, key_of(action.obj)) or {}
             pods = {"updatedNumberScheduled": EVERY_NODE, "numberReady": EVERY_NODE}
             status = {"observedGeneration": live["metadata"].get("generation", 0), **pods}

@@ -31,7 +31,8 @@ def make_type(cloud: openstack.connection.Connection, name: str, wanted: dict[st
         found = cloud.block_storage.create_type(name=name, **shown)
     elif any(getattr(found, key) != value for key, value in shown.items()):
         say(f"setting volume type {name}: {shown}")
-        update(cloud, found.id, shown)
+        # By a request: the SDK calls is_public by another name than this call of Cinder takes.
+        ask(cloud, "PUT", f"/types/{found.id}", {"volume_type": shown})
     if qos := wanted.get("qos"):
         limit(cloud, name, found.id, {key: str(value) for key, value in qos["specs"].items()}, qos["consumer"])
     # Last, for Cinder refuses it when there are volumes of the type.
@@ -41,30 +42,26 @@ def make_type(cloud: openstack.connection.Connection, name: str, wanted: dict[st
         cloud.block_storage.update_type_extra_specs(found, **specs)
 
 
-def update(cloud: openstack.connection.Connection, kind: str, shown: dict[str, Any]) -> None:
-    """By a request: the SDK calls is_public by another name than this call of Cinder takes."""
-    answer = cloud.block_storage.put(f"/types/{kind}", json={"volume_type": shown})
-    openstack.exceptions.raise_from_response(answer)
-
-
 def limit(cloud: openstack.connection.Connection, name: str, kind: str, specs: dict[str, str], consumer: str) -> None:
     """The QoS of a type, which is called as the type is. By requests: the SDK of this release knows no QoS."""
-    there = next((each for each in ask(cloud, "get", "")["qos_specs"] if each["name"] == name), None)
+    there = next((each for each in ask(cloud, "GET", "/qos-specs")["qos_specs"] if each["name"] == name), None)
     if there is None:
         say(f"making QoS {name}: {consumer} {specs}")
-        there = ask(cloud, "post", "", {"qos_specs": {"name": name, "consumer": consumer, **specs}})["qos_specs"]
+        there = ask(cloud, "POST", "/qos-specs", {"qos_specs": {"name": name, "consumer": consumer, **specs}})[
+            "qos_specs"
+        ]
     elif (there["consumer"], there["specs"]) != (consumer, specs):
         say(f"setting QoS {name}: {consumer} {specs}")
-        ask(cloud, "put", f"/{there['id']}", {"qos_specs": {"consumer": consumer, **specs}})
+        ask(cloud, "PUT", f"/qos-specs/{there['id']}", {"qos_specs": {"consumer": consumer, **specs}})
         if gone := [key for key in there["specs"] if key not in specs]:
-            ask(cloud, "put", f"/{there['id']}/delete_keys", {"keys": gone})
-    bound = ask(cloud, "get", f"/{there['id']}/associations")["qos_associations"]
+            ask(cloud, "PUT", f"/qos-specs/{there['id']}/delete_keys", {"keys": gone})
+    bound = ask(cloud, "GET", f"/qos-specs/{there['id']}/associations")["qos_associations"]
     if kind not in {each["id"] for each in bound}:
-        ask(cloud, "get", f"/{there['id']}/associate?vol_type_id={kind}")
+        ask(cloud, "GET", f"/qos-specs/{there['id']}/associate?vol_type_id={kind}")
 
 
 def ask(cloud: openstack.connection.Connection, verb: str, path: str, body: dict[str, Any] | None = None) -> Any:
-    answer = cloud.block_storage.request(f"/qos-specs{path}", verb.upper(), json=body)
+    answer = cloud.block_storage.request(path, verb, json=body)
     openstack.exceptions.raise_from_response(answer)
     return answer.json() if answer.content else {}
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
@@ -39,15 +39,19 @@ class CinderBackend(Model):
     create_volume_type: bool = Field(True, description="Make a volume type of its name.")
     values: CinderBackendValues = Field(description="What it adds to the configuration.")
 
+    @property
+    def names(self) -> dict[str, Any]:
+        """Section → by what name volume types ask for it."""
+        return {at: options.get("volume_backend_name", at) for at, options in self.values.conf["backends"].items()}
+
     @model_validator(mode="after")
     def _has_backends(self) -> CinderBackend:
         backends = self.values.conf.get("backends")
         if not isinstance(backends, dict) or not backends or not all(isinstance(b, dict) for b in backends.values()):
             raise ValueError("values.conf.backends: takes section → option → value, one section at least")
-        names = {name: options.get("volume_backend_name", name) for name, options in backends.items()}
         if wrong := [
             f"values.conf.backends.{at}.volume_backend_name: takes a name"
-            for at, name in names.items()
+            for at, name in self.names.items()
             if not (isinstance(name, str) and name)
         ]:
             raise ValueError("; ".join(wrong))
@@ -118,14 +122,17 @@ class CinderFeatures(Model):
 
     @model_validator(mode="after")
     def _has_backends(self) -> CinderFeatures:
-        asked = [backend.values.conf["backends"] for backend in self.volume.backends.values() if backend.enabled]
-        known = {options.get("volume_backend_name", name) for found in asked for name, options in found.items()}
-        known = known if self.volume.backends else {DEFAULT_BACKEND}
-        allowed = ", ".join(sorted(known if self.volume.enabled else ())) or "none, for there is no back end"
+        asked = [backend for backend in self.volume.backends.values() if backend.enabled]
+        known = {name for backend in asked for name in backend.names.values()}
+        if not self.volume.backends:
+            known = {DEFAULT_BACKEND}
+        if not self.volume.enabled:
+            known = set()
+        allowed = ", ".join(sorted(known)) or "none, for there is no back end"
         wrong = [
             f"volume_types.{name}.backend: unknown {kind.backend}; allowed: {allowed}"
             for name, kind in self.volume_types.items()
-            if kind.backend and not (self.volume.enabled and kind.backend in known)
+            if kind.backend and kind.backend not in known
         ]
         wrong += [
             f"volume_types.{name!r}: takes a name of 1 to 255 characters without spaces at its ends"

@@ -160,8 +160,7 @@ def _backend_types(settings: CinderSettings) -> dict[str, Values]:
     for name, backend in settings.backends.items():
         if not backend.create_volume_type:
             continue
-        sections = backend.values.conf["backends"]
-        places = sorted({settings.sections[section]["volume_backend_name"] for section in sections})
+        places = sorted(set(backend.names.values()))
         for place in places:
             found[name if len(places) == 1 else place] = {"extra_specs": {"volume_backend_name": place}}
     return found
