@@ -31,10 +31,10 @@ functional: $(VENV)/ok tools ## Tests against a real kube-apiserver
 	$(PYTEST) --timeout=600 tests/functional
 
 e2e: $(VENV)/ok ## Tests of the real cloud on the local cluster, which is started if need be
-	$(PYTEST) --timeout=3600 -m "not long" tests/e2e
+	$(PYTEST) --timeout=3600 --durations=25 -m "not long" tests/e2e
 
 e2e-long: $(VENV)/ok ## Those that are not run each time: more faults, somebody else's Ceph, all of Tempest's smoke set
-	$(PYTEST) --timeout=3600 -m long tests/e2e
+	$(PYTEST) --timeout=3600 --durations=25 -m long tests/e2e
 	TEMPEST=all $(PYTEST) --timeout=3600 tests/e2e/test_91_tempest.py
 
 golden: $(VENV)/ok ## Write golden files and generated CRDs anew, to be reviewed as a diff
