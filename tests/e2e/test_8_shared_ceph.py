@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
 import pytest
 import yaml
@@ -17,6 +19,7 @@ from stackwright.local import tools
 
 SHARED = "openstack-ceph-shared"
 pytestmark = pytest.mark.long
+THREE = 3
 AWAY = ("ingress", "compute", "networking", "placement", "dashboard")
 LIMIT = 600
 
@@ -52,10 +55,24 @@ class Elsewhere:
         self.kubectl("create", "secret", "generic", "ceph-admin", "--from-literal=password=of-nobody", namespace=SHARED)
         images = json.loads(self.kubectl("get", "cm", "stackwright-images", "-o", "json", namespace="stackwright"))
         image = json.loads(images["data"]["images.json"])["ceph"]
-        values = ("--set", f"images.tags.ceph={image}", "--set-json", "secrets.clients=[]", "--set", "osd.size=5Gi")
+        size = f"pod.replicas.mon={THREE},pod.replicas.osd={THREE},pool.size={THREE},osd.size=5Gi"
+        values = ("--set", f"images.tags.ceph={image},{size}", "--set-json", "secrets.clients=[]")
         config = ("--kubeconfig", str(self.cloud.cluster.kubeconfig), "--namespace", SHARED)
         done = run(tools.binary("helm"), "install", "ceph", ROOT / "charts/ceph", *config, *values)
         assert done.code == 0, done.out
+
+    @contextmanager
+    def only(self, daemon: str, left: int) -> Iterator[None]:
+        """So many of the three."""
+        scale = ("scale", f"statefulset/ceph-{daemon}")
+        self.kubectl(*scale, f"--replicas={left}", namespace=SHARED)
+        try:
+            yield
+        finally:
+            self.kubectl(*scale, f"--replicas={THREE}", namespace=SHARED)
+
+    def status(self) -> Any:
+        return json.loads(self.ceph("ceph", "status", "--format", "json"))
 
     def wait_ready(self) -> None:
         self.cloud.wait_ready(limit=LIMIT)
@@ -106,6 +123,21 @@ def test_it_takes_over_what_is_handed_over(elsewhere: Elsewhere) -> None:
     assert "volume-" in elsewhere.ceph("rbd", "ls", "volumes")
 
 
+@pytest.mark.parametrize("daemon", ["mon", "osd"])
+def test_without_one_of_three_it_goes_on_and_is_whole_again(elsewhere: Elsewhere, daemon: str) -> None:
+    def up() -> int:
+        status = elsewhere.status()
+        return len(status["quorum"]) if daemon == "mon" else int(status["osdmap"]["num_up_osds"])
+
+    assert up() == THREE
+    with elsewhere.only(daemon, THREE - 1):
+        eventually(lambda: up() == THREE - 1, limit=120, pause=1)
+        elsewhere.volume(f"without-one-{daemon}")
+    took = eventually(lambda: elsewhere.status()["health"]["status"] == "HEALTH_OK", limit=LIMIT, pause=1)
+    print(f"HEALTH_OK {took:.0f} s after the {daemon} may run again")
+    assert up() == THREE
+
+
 def test_a_new_key_is_followed_without_a_restart(elsewhere: Elsewhere) -> None:
     def pods() -> str:
         return elsewhere.kubectl("get", "pods", "-l", "application=cinder", "-o", "jsonpath={.items[*].metadata.uid}")
@@ -131,12 +163,8 @@ def test_a_key_that_is_refused_and_a_monitor_that_is_gone_are_told(elsewhere: El
     finally:
         elsewhere.kubectl(*provide, "--replicas=1", namespace=SHARED)
     elsewhere.wait_ready()
-    monitor = ("scale", "statefulset/ceph-mon")
-    elsewhere.kubectl(*monitor, "--replicas=0", namespace=SHARED)
-    try:
+    with elsewhere.only("mon", 1):
         holds(lambda: elsewhere.said("openstackdeployment/cloud"), "NoQuorum")
-    finally:
-        elsewhere.kubectl(*monitor, "--replicas=1", namespace=SHARED)
     elsewhere.wait_ready()
 
 

@@ -101,12 +101,22 @@ def test_removal(identity: Identity) -> None:
 
 
 @pytest.mark.parametrize(
-    ("status", "kind"), [(401, Refused), (400, Refused), (403, Refused), (404, NotYet), (503, NotYet), (0, NotYet)]
+    ("status", "kind"),
+    [(401, Refused), (400, Refused), (403, Refused), (404, NotYet), (409, NotYet), (503, NotYet), (0, NotYet)],
 )
 def test_errors(status: int, kind: type[Exception]) -> None:
     error = Exception("why")
     error.http_status = status  # type: ignore[attr-defined]
     assert type(error_of(ACTION, "http://k", error)) is kind
+
+
+def test_two_that_make_the_same_at_once_are_no_outage() -> None:
+    """As the first two services do, with the project they share."""
+    error = Exception("two projects with the same name")
+    error.http_status = 409  # type: ignore[attr-defined]
+    told = str(error_of(ACTION, "http://k", error))
+    assert told.startswith("Keystone at http://k has just got it from somebody else")
+    assert "cannot serve" not in told
 
 
 @pytest.mark.filterwarnings("ignore:Support for InfluxDB")

@@ -149,6 +149,8 @@ def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception
         secret = "/".join(action.admin_secret)
         return Refused(f"{where} denies the administrator access: is the password in Secret {secret} its own?")
     message = message_of(error)
-    if 400 <= status < 500 and status not in (404, 408, 409, 429):
+    if status == 409:  # what services share is made by the first; the next turn finds it
+        return NotYet(f"{where} has just got it from somebody else: {message}")
+    if 400 <= status < 500 and status not in (404, 408, 429):
         return Refused(f"{where} refuses to {action.target}: HTTP {status} {message}")
     return NotYet(f"{where} cannot serve now: {f'HTTP {status}' if status else type(error).__name__} {message}")
