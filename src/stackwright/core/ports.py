@@ -4,18 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from stackwright.api.meta import Kind
 from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Inventory, Key, Object, SqlAccount
 
+if TYPE_CHECKING:
+    from stackwright.core.clouds import Clouds
+
 
 class NotYet(Exception):
-    """A foreign system cannot serve now; the text says which and why. Tried again with backoff."""
+    """A foreign system cannot serve now; the text says which and why. Tried again with backoff, or `after` seconds."""
+
+    reason = "Waiting"
+    after: float | None = None
 
 
 class Refused(Exception):
     """A foreign system will not do what was asked until somebody changes the request; the text says what."""
+
+    reason = "BlockedRefused"
 
 
 class Conflict(Exception):
@@ -133,6 +141,7 @@ def absent(what: str) -> Any:
 
 NO_DIRECTORIES: Directories = absent("directories of a node")
 NO_CONTENTS: Contents = absent("way to ask what users have")
+NO_CLOUDS: Clouds = absent("way into an OpenStack")
 
 
 class Clock(Protocol):
@@ -161,6 +170,7 @@ class Ports:
     entropy: Entropy
     directories: Directories = NO_DIRECTORIES
     contents: Contents = NO_CONTENTS
+    clouds: Clouds = NO_CLOUDS
 
 
 def secret_data(secret: Any) -> dict[str, str]:

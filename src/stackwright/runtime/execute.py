@@ -13,6 +13,7 @@ from itertools import groupby
 from typing import Any
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
+from stackwright.core.clouds import CloudCall, Slot
 from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
 from stackwright.core.plan import (
     Action,
@@ -45,15 +46,20 @@ from stackwright.core.secretwrites import (
 from stackwright.runtime import secrets
 
 
-async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> None:
-    """Run all actions. Raises NotYet, Refused or Conflict of the first that fails."""
+async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> dict[Slot, str]:
+    """Run all actions; the ids of what was made in clouds. Raises what the first that fails raises."""
+    made: dict[Slot, str] = {}
     for group in _side_by_side(actions):
+        if isinstance(call := group[0], CloudCall):
+            made[call.slot] = await ports.clouds.run(call)
+            continue
         if len(group) == 1:
             await _run(group[0], ports, manager)
             continue
         results = await asyncio.gather(*(_run(action, ports, manager) for action in group), return_exceptions=True)
         if errors := [result for result in results if isinstance(result, BaseException)]:
             raise errors[0]
+    return made
 
 
 def _side_by_side(actions: Iterable[Action]) -> Iterator[list[Action]]:

@@ -24,7 +24,7 @@ class Queue(Protocol[T]):
     def add(self, item: T, delay: float = 0.0) -> None: ...
     async def get(self) -> T: ...
     def done(self, item: T) -> None: ...
-    def retry(self, item: T) -> float: ...
+    def retry(self, item: T, after: float | None = None) -> float: ...
     def forget(self, item: T) -> None: ...
 
 
@@ -106,11 +106,11 @@ class KeyedQueue(Generic[T]):
             self._again.discard(item)
             self.add(item)
 
-    def retry(self, item: T) -> float:
-        """Bring a failed item back later; returns the delay."""
+    def retry(self, item: T, after: float | None = None) -> float:
+        """Bring a failed item back later, after that many seconds at least; returns the delay."""
         failures = self._failures.get(item, 0)
         self._failures[item] = failures + 1
-        delay = min(self._longest, self._first * 2.0 ** min(failures, DOUBLINGS)) * self._jitter()
+        delay = max(min(self._longest, self._first * 2.0 ** min(failures, DOUBLINGS)), after or 0.0) * self._jitter()
         self.add(item, delay)
         return delay
 

@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import structlog
 
 from stackwright.api.meta import Kind
+from stackwright.core.clouds import Slot, fill
 from stackwright.core.controller import Controller
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object, Plan
@@ -88,7 +90,7 @@ class Runtime:
             await self._look_again(controller.kind, key)
         except (NotYet, Refused) as error:
             outcome = "waiting" if isinstance(error, NotYet) else "refused"
-            delay = self.queue.retry(item)
+            delay = self.queue.retry(item, getattr(error, "after", None))
             log.info("not yet", controller=name, object="/".join(key), cause=str(error), again_in=round(delay, 1))
         except Exception:
             delay = self.queue.retry(item)
@@ -104,22 +106,23 @@ class Runtime:
             return "gone", None
         plan = controller.decide(seen)
         try:
-            await self._execute(controller, key, plan)
+            made = await self._execute(controller, key, plan)
         except (NotYet, Refused) as error:
             if controller.reports:
                 await self._report(controller, after_failure(plan, seen.obj, error), seen.obj)
             else:
                 await self.ports.cluster.event(seen.obj, "Failed", str(error), True)
             raise
+        plan = replace(plan, status=fill(plan.status, made)) if made else plan
         written = await self._report(controller, plan, seen.obj)
         changed = bool(plan.actions) or written
         return ("changed" if changed else "unchanged"), plan.requeue
 
-    async def _execute(self, controller: Controller, key: Key, plan: Plan) -> None:
+    async def _execute(self, controller: Controller, key: Key, plan: Plan) -> dict[Slot, str]:
         for action in plan.actions:
             log.info("action", controller=controller.name, object="/".join(key), action=str(action))
             metrics.ACTIONS.labels(action.verb).inc()
-        await execute(plan.actions, self.ports, controller.manager)
+        return await execute(plan.actions, self.ports, controller.manager)
 
     async def _report(self, controller: Controller, plan: Plan, current: Object) -> bool:
         try:

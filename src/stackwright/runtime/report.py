@@ -25,7 +25,7 @@ def after_failure(plan: Plan, current: Object, error: Exception) -> Plan:
     status = current.get("status") or {}
     kept = {name: status[name] for name in plan.status if name in status}
     refused = isinstance(error, Refused)
-    reason, message = ("BlockedRefused" if refused else "Waiting"), str(error)
+    reason, message = str(getattr(error, "reason", "Waiting")), str(error)
     own = [c for c in plan.conditions if c.type not in (READY, PROGRESSING)]
     if own and len(own) == len(plan.conditions):  # Ready is another controller's, which looks at these
         told = [Condition(c.type, False, reason, message) if c.reason == DONE else c for c in own]

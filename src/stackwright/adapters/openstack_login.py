@@ -1,0 +1,93 @@
+"""A clouds.yaml in a Secret → one connection for all who use the same credentials.
+
+The key of a connection is a digest of everything that decides where it goes and as whom: the entry, the region and the
+authority's certificate. A Secret is read again after a while, and at once when a log-in is refused.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from stackwright.adapters.openstack_client import TIMEOUT
+from stackwright.core.clouds import CloudRef, Trouble
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import secret_data
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+
+READ_AGAIN = 30.0
+Secrets = Callable[[Key], Awaitable[Object | None]]
+
+
+@dataclass
+class Login:
+    digest: str
+    entry: Mapping[str, Any]
+    ca: str
+    read: float
+
+
+class Logins:
+    """CloudRef → Login; a Secret is read once in a while however many ask."""
+
+    def __init__(self, secrets: Secrets) -> None:
+        self._secrets = secrets
+        self._known: dict[CloudRef, Login] = {}
+
+    async def get(self, cloud: CloudRef) -> Login:
+        """Raises Trouble that names what the Secret lacks."""
+        known = self._known.get(cloud)
+        if known and time.monotonic() - known.read < READ_AGAIN:
+            return known
+        login = login_of(cloud, secret_data(await self._secrets(cloud.secret)), time.monotonic())
+        self._known[cloud] = login
+        return login
+
+    def forget(self, cloud: CloudRef) -> None:
+        self._known.pop(cloud, None)
+
+
+def login_of(cloud: CloudRef, data: Mapping[str, str], now: float) -> Login:
+    where = f"Secret {'/'.join(cloud.secret)}"
+    if not data:
+        raise Trouble("CredentialsMissing", f"{where} does not exist")
+    try:
+        clouds = (yaml.safe_load(data.get("clouds.yaml", "")) or {}).get("clouds") or {}
+    except (yaml.YAMLError, AttributeError):
+        raise Trouble("CredentialsInvalid", f"clouds.yaml in {where} is no YAML with clouds") from None
+    entry = clouds.get(cloud.cloud)
+    if not isinstance(entry, dict) or not isinstance(entry.get("auth"), dict):
+        there = ", ".join(sorted(map(str, clouds))) or "none"
+        raise Trouble("CredentialsInvalid", f"clouds.yaml in {where} has no cloud {cloud.cloud}; there is: {there}")
+    entry = {**entry, **({"region_name": cloud.region} if cloud.region else {})}
+    ca = data.get("cacert", "")
+    text = json.dumps([entry, ca], sort_keys=True, default=str)
+    return Login(hashlib.sha256(text.encode()).hexdigest(), entry, ca, now)
+
+
+def connection(login: Login, folder: Path) -> Connection:
+    """A client; nothing is sent yet. `folder` takes the certificate, which the library wants as a file."""
+    from openstack.connection import Connection
+
+    more: dict[str, Any] = {"api_timeout": TIMEOUT, "app_name": "stackwright"}
+    if login.ca:
+        with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".crt", delete=False) as file:
+            file.write(login.ca)
+        more["cacert"] = file.name
+    try:
+        made = Connection(**{**login.entry, **more})
+    except Exception as error:
+        raise Trouble("CredentialsInvalid", f"the cloud's entry cannot be used: {error}") from None
+    # A cloud of one's own is not behind the proxy that leads to the internet.
+    made.session.session.trust_env = False
+    return made

@@ -1,0 +1,100 @@
+"""What a project has, as it was a moment ago: lists that all share who have something in it.
+
+Servers, ports and volumes are listed as a whole now and then, and servers every second by what changed as long as
+somebody waits for one. Our own writes are put in at once, and a list that began before them does not undo them.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from stackwright.adapters import openstack_things as things
+from stackwright.adapters.openstack_find import pages
+from stackwright.core.clouds import Asker, Thing
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+
+LISTS: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], Thing]]] = {
+    "server": ("compute", "/servers/detail", "servers", things.server),
+    "port": ("network", "/ports", "ports", things.port),
+    "trunk": ("network", "/trunks", "trunks", things.plain("trunk", "port_id", "sub_ports", "tags")),
+    "volume": ("block_storage", "/volumes/detail", "volumes", things.volume),
+}
+# Seconds that a list may be old, for whoever waits and for whoever does not.
+AGE = {"server": (1.0, 110.0), "port": (60.0, 600.0), "trunk": (60.0, 600.0), "volume": (2.0, 600.0)}
+OVERLAP = 5.0  # clocks and transactions: what changed just before the last look is asked for again
+SETTLE = 8.0  # what a process asked for before it died, or before it gave up waiting, has happened by then
+MISSING = ("trunk", "volume")  # services and extensions that a cloud may not have
+
+
+@dataclass
+class Snapshot:
+    """Things of a project; no I/O. Times are those of a monotonic clock."""
+
+    things: dict[tuple[str, str], Thing] = field(default_factory=dict)
+    taken: dict[str, float] = field(default_factory=dict)  # what → when its last whole list began
+    fresh: dict[str, float] = field(default_factory=dict)  # what → when its last list of either kind began
+    written: dict[tuple[str, str], float] = field(default_factory=dict)
+    absent: set[str] = field(default_factory=set)
+    _marked: dict[str, set[tuple[str, str]]] = field(default_factory=dict)  # uid → what has a mark of it
+
+    def _put(self, thing: Thing) -> None:
+        self.things[thing.what, thing.id] = thing
+        if thing.mark:
+            self._marked.setdefault(thing.mark.split(":")[1], set()).add((thing.what, thing.id))
+
+    def _pop(self, key: tuple[str, str]) -> None:
+        thing = self.things.pop(key, None)
+        if thing and thing.mark:
+            self._marked.get(thing.mark.split(":")[1], set()).discard(key)
+
+    def replace(self, what: str, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
+        """A whole list; what changed."""
+        listed = {(what, thing.id): thing for thing in found}
+        gone = {key for key in self.things if key[0] == what and key not in listed}
+        changed = {key for key in gone if self.written.get(key, 0.0) < began}
+        for key in changed:
+            self._pop(key)
+        changed |= self.merge(listed.values(), began)
+        self.taken[what] = self.fresh[what] = began
+        return changed
+
+    def merge(self, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
+        changed = set()
+        for thing in found:
+            key = (thing.what, thing.id)
+            if self.written.get(key, 0.0) >= began or self.things.get(key) == thing:
+                continue
+            self._put(thing)
+            changed.add(key)
+        return changed
+
+    def write(self, thing: Thing, now: float) -> None:
+        self._put(thing)
+        self.written[thing.what, thing.id] = now
+
+    def drop(self, key: tuple[str, str], now: float) -> None:
+        self._pop(key)
+        self.written[key] = now
+
+    def due(self, what: str, waits: bool, now: float) -> bool:
+        return what not in self.absent and now - self.fresh.get(what, -1e9) >= AGE[what][0 if waits else 1]
+
+    def of(self, asker: Asker) -> tuple[Thing, ...]:
+        keys = asker.ids | self._marked.get(asker.uid, set())
+        return tuple(self.things[key] for key in sorted(keys) if key in self.things)
+
+
+def fetch(connection: Connection, what: str, since: str = "") -> list[Thing]:
+    """A list from the cloud, whole or since a time. Raises Trouble or Denied."""
+    service, path, key, thing = LISTS[what]
+    params = {"changes-since": since} if since else {}
+    return [thing(raw) for raw in pages(connection, service, path, key, params)]
+
+
+def stamp(seconds: float) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,59 @@
+"""What the APIs of OpenStack list → Things, from raw JSON: the SDK's objects take most of the time of a long list.
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stackwright.core.clouds import PREFIX, Thing
+
+MARK = re.compile(rf"{PREFIX}:[0-9a-f-]{{36}}:[0-9a-f]{{8}}")
+METADATA = "stackwright.dev/mark"  # of a volume
+Raw = Mapping[str, Any]
+
+
+def mark_in(text: str) -> str:
+    found = MARK.search(text or "")
+    return found.group() if found else ""
+
+
+def server(raw: Raw) -> Thing:
+    tags = [tag for tag in raw.get("tags") or () if not MARK.fullmatch(tag)]
+    mark = next((tag for tag in raw.get("tags") or () if MARK.fullmatch(tag)), "")
+    facts = {
+        "task_state": raw.get("OS-EXT-STS:task_state"),
+        "fault": (raw.get("fault") or {}).get("message"),
+        "addresses": raw.get("addresses") or {},
+        "metadata": raw.get("metadata") or {},
+        "tags": tags,
+    }
+    return Thing("server", raw["id"], raw.get("name") or "", raw.get("status") or "", mark, facts)
+
+
+_PORT = (
+    "network_id", "device_id", "admin_state_up", "port_security_enabled", "security_groups", "allowed_address_pairs",
+    "fixed_ips", "tags", "trunk_details",
+)  # fmt: skip
+
+
+def port(raw: Raw) -> Thing:
+    facts = {"name": raw.get("name") or "", **{name: raw[name] for name in _PORT if name in raw}}
+    return Thing("port", raw["id"], facts["name"], raw.get("status") or "", mark_in(raw.get("description", "")), facts)
+
+
+def volume(raw: Raw) -> Thing:
+    mark = (raw.get("metadata") or {}).get(METADATA, "")
+    facts = {"size": raw.get("size"), "attachments": raw.get("attachments") or []}
+    return Thing("volume", raw["id"], raw.get("name") or "", raw.get("status") or "", mark, facts)
+
+
+def plain(what: str, *names: str) -> Callable[[Raw], Thing]:
+    """Of a kind of Neutron's, with these fields as facts."""
+
+    def thing(raw: Raw) -> Thing:
+        facts = {name: raw[name] for name in names if name in raw}
+        mark = mark_in(raw.get("description") or "")
+        return Thing(what, raw["id"], raw.get("name") or "", raw.get("status") or "", mark, facts)
+
+    return thing

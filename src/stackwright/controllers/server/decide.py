@@ -1,0 +1,128 @@
+"""(server, what it has in its cloud) → Plan. Pure.
+
+The course: names become ids and are written down; then ports, trunks and volumes are made, one at a time, each written
+down before the next; then the server; then it is told whatever Nova makes of it. What somebody else takes away is told,
+and made again where the spec says so; what somebody else changes is set back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stackwright.controllers.server.correct import corrections
+from stackwright.controllers.server.leave import leave
+from stackwright.controllers.server.objects import parts
+from stackwright.controllers.server.observe import AUTHENTICATION, KIND, Observed
+from stackwright.controllers.server.record import record_of, written
+from stackwright.controllers.server.state import INSTANCE, addresses, state_of
+from stackwright.core.belongings import Owner, Step, step
+from stackwright.core.clouds import SERVER, Slot
+from stackwright.core.conditions import Condition, blocked, done, summary, waiting
+from stackwright.core.objects import has_finalizer, is_deleting, key_of
+from stackwright.core.plan import Action, Finalizer, Plan
+
+RESOLVED, RESOURCES = "Resolved", "ResourcesReady"
+FIELDS = {"ready": False, "instanceID": "", "instanceState": "", "addresses": [], "resolved": {}, "resources": {}}
+POLL = 15.0  # seconds; what the cloud itself tells of comes sooner
+DRIFT = 120.0
+
+
+def decide(seen: Observed) -> Plan:
+    if seen.paused:
+        return Plan()
+    if is_deleting(seen.obj):
+        return leave(seen)
+    if seen.errors:
+        return _report(seen, blocked("Spec", "InvalidSpec", "; ".join(seen.errors)))
+    if seen.trouble:
+        return _report(seen, seen.trouble, requeue=POLL)
+    if not has_finalizer(seen.obj):
+        stage = waiting(RESOLVED, "Names are being looked up", "Applying")
+        return _report(seen, stage, actions=(Finalizer(KIND, seen.obj, True),), requeue=0.0)
+    resolved = (seen.obj.get("status") or {}).get("resolved")
+    return _make(seen, resolved) if resolved else _resolve(seen)
+
+
+def _report(
+    seen: Observed, *stages: Condition, actions: tuple[Action, ...] = (), requeue: float | None = None, **status: Any
+) -> Plan:
+    """Fields of the status that are not given stay as they were."""
+    before = seen.obj.get("status") or {}
+    kept = {name: before.get(name, default) for name, default in FIELDS.items()}
+    login = () if any(stage.type == AUTHENTICATION for stage in stages) or not seen.look else (done(AUTHENTICATION),)
+    told = (*login, *stages)
+    return Plan(actions, (*summary(told), *told), {**kept, **status}, requeue)
+
+
+def _resolve(seen: Observed) -> Plan:
+    """Nothing is made before it is written down of what."""
+    found = seen.resolved
+    if found is None or found.value is None:
+        problems = "; ".join(found.problems) if found else ""
+        stage = waiting(RESOLVED, problems or "Names are being looked up", "DependencyFailed")
+        return _report(seen, stage, requeue=POLL)
+    stage = waiting(RESOURCES, "About to be made", "Applying")
+    return _report(seen, done(RESOLVED), stage, requeue=0.0, resolved=dict(found.value))
+
+
+def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
+    assert seen.cloud is not None
+    assert seen.look is not None
+    owner, before = Owner(seen.cloud, seen.obj["metadata"]["uid"]), record_of(seen.obj["status"])
+    found = step(owner, parts(key_of(seen.obj), seen.spec, resolved), before, seen.look)
+    if found.lost:
+        return _lost(seen, owner, found)
+    if found.whole:
+        return _running(seen, owner, found, resolved)
+    if found.wait:
+        reason = "VolumeError" if "error" in found.wait else "Waiting"
+        return _progress(seen, waiting(RESOURCES, found.wait, reason), found.record, requeue=POLL)
+    stage = waiting(RESOURCES, f"Making {found.calls[0].slot[0]} {found.calls[0].slot[1]}".rstrip(), "Applying")
+    return _progress(seen, stage, found.record, actions=found.calls, requeue=0.0)
+
+
+def _progress(seen: Observed, stage: Condition, record: Mapping[Slot, Any], **more: Any) -> Plan:
+    return _report(seen, done(RESOLVED), stage, **more, ready=False, **written(record))
+
+
+def _running(seen: Observed, owner: Owner, found: Step, resolved: Mapping[str, Any]) -> Plan:
+    server, name = found.things[SERVER], seen.obj["metadata"]["name"]
+    state = state_of(server)
+    calls = tuple(corrections(owner, name, seen.spec, resolved, found.things)) if state.status else ()
+    return _report(
+        seen, done(RESOLVED), done(RESOURCES), state,
+        actions=calls,
+        requeue=DRIFT if state.status else POLL,
+        ready=bool(state.status),
+        instanceState=server.state,
+        addresses=addresses(server),
+        **written(found.record),
+    )  # fmt: skip
+
+
+def _lost(seen: Observed, owner: Owner, found: Step) -> Plan:
+    """Without a server nobody used what is lost; with one, the spec says whether it is made anew."""
+    left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
+    making = waiting(RESOURCES, "What was deleted by somebody else is made again", "Applying")
+    if SERVER not in found.record:
+        return _progress(seen, making, left, requeue=0.0)
+    if seen.spec.get("recreatePolicy") != "Always":
+        return _told(seen, found)
+    # The server first: it holds the others. Disks are of one server, ports keep their addresses for the next.
+    due = [slot for slot in found.things if slot == SERVER] or [slot for slot in found.things if slot[0] == "volume"]
+    if due:
+        calls = tuple(owner.call("delete", slot, id=found.record[slot], why="made anew") for slot in due)
+        return _progress(seen, making, found.record, actions=calls, requeue=POLL)
+    return _progress(seen, making, {slot: id_ for slot, id_ in left.items() if slot != SERVER}, requeue=0.0)
+
+
+def _told(seen: Observed, found: Step) -> Plan:
+    names = ", ".join(f"{what} {name}".rstrip() for what, name in found.lost)
+    text = (
+        f"Somebody else deleted {names}; set spec.recreatePolicy to Always to have it made anew, or delete this object"
+    )
+    if SERVER in found.lost:
+        told = (done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text))
+        return _report(seen, *told, requeue=DRIFT, ready=False, instanceState="DELETED", addresses=[])
+    return _report(seen, done(RESOLVED), blocked(RESOURCES, "ResourceNotFound", text), requeue=DRIFT, ready=False)

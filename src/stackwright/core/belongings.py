@@ -1,0 +1,130 @@
+"""What an object has in an OpenStack, and the next step towards what it shall have, or towards nothing. Pure.
+
+The course is the same for a server and for a cluster. Each thing has a slot. A step either writes down what is there
+already, or makes one thing, and its id is in the status before the next step begins. Taking away needs no spec: it
+goes by the record and the marks alone, and never makes anything.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from stackwright.core.clouds import CloudCall, CloudRef, Look, Made, Slot, Thing, What, mark
+from stackwright.core.plan import Key
+
+Record = Mapping[Slot, str]
+# What holds others comes first. Things of one kind go together.
+TAKEN_AWAY: tuple[What, ...] = (
+    "server", "floating-ip", "trunk", "port", "volume", "router", "subnet", "network", "security-group",
+)  # fmt: skip
+GONE = ("DELETED", "SOFT_DELETED")  # a server that can be had back by its cloud's administrator only
+
+
+@dataclass(frozen=True)
+class Part:
+    """A thing that an object shall have.
+
+    body   of the request that makes it, from the ids of the parts before
+    after  why it cannot be made yet, from what is there of the parts before
+    """
+
+    slot: Slot
+    body: Callable[[Mapping[Slot, Any]], Mapping[str, Any]]
+    after: Callable[[Mapping[Slot, Thing]], str] = lambda things: ""
+    user_data: tuple[Key, str] | None = None
+
+
+@dataclass(frozen=True)
+class Owner:
+    cloud: CloudRef
+    uid: str
+
+    def call(self, do: Any, slot: Slot, **more: Any) -> CloudCall:
+        return CloudCall(self.cloud, do, slot, self.uid, **more)
+
+
+@dataclass(frozen=True)
+class Step:
+    """record  as it is after the calls, with Made in it for what they make
+    calls   to be made, one at most that makes something
+    lost    slots whose recorded thing is not there any more; they are still in the record
+    things  slot → thing, of all that is recorded and there
+    wait    why nothing can be made yet though something is missing
+    """
+
+    record: Mapping[Slot, Any]
+    calls: tuple[CloudCall, ...] = ()
+    lost: tuple[Slot, ...] = ()
+    things: Mapping[Slot, Thing] = field(default_factory=dict)
+    wait: str = ""
+
+    @property
+    def whole(self) -> bool:
+        return not (self.calls or self.lost or self.wait)
+
+
+def step(owner: Owner, parts: Iterable[Part], record: Record, look: Look) -> Step:
+    """The next step towards having all parts, in their order; what is lost is told and holds up the rest."""
+    known: dict[Slot, Any] = dict(record)
+    things: dict[Slot, Thing] = {}
+    for slot, id_ in record.items():
+        if (thing := look.get(slot, id_)) is not None and thing.state not in GONE:
+            things[slot] = thing
+    lost = tuple(slot for slot in record if slot not in things)
+    if lost and not look.settled:
+        return Step(known, things=things, wait="Looking whether it is all there")
+    twins = _twins(owner, record, look)
+    if lost or twins:
+        return Step(known, twins, lost, things)
+    for part in parts:
+        if part.slot in known:
+            continue
+        if found := [t for t in look.marked(owner.uid, part.slot) if t.state not in GONE]:
+            known[part.slot] = found[0].id
+            things[part.slot] = found[0]
+        elif not look.settled:
+            return Step(known, things=things, wait="Looking whether it was made before")
+        elif wait := part.after(things):
+            return Step(known, things=things, wait=wait)
+        else:
+            call = owner.call("create", part.slot, body=part.body(known), user_data=part.user_data)
+            return Step({**known, part.slot: Made(part.slot)}, (call,), things=things)
+    return Step(known, things=things)
+
+
+def _twins(owner: Owner, record: Record, look: Look) -> tuple[CloudCall, ...]:
+    """What was made twice, because a request succeeded that had seemed to fail."""
+    wanted = {mark(owner.uid, slot): (slot, id_) for slot, id_ in record.items()}
+    calls = []
+    for thing in look.things:
+        slot, id_ = wanted.get(thing.mark, (None, ""))
+        if slot and id_ != thing.id and thing.state not in GONE:
+            calls.append(owner.call("delete", slot, id=thing.id, why="made twice"))
+    return tuple(calls)
+
+
+def removal(owner: Owner, record: Record, look: Look) -> Step:
+    """The next step towards having nothing: whatever is recorded or marked, by kinds, what holds others first."""
+    left = {(thing.what, thing.id): thing for thing in look.things if thing.state not in GONE}
+    names = {(slot[0], id_): slot for slot, id_ in record.items()}
+    kept = {slot: id_ for slot, id_ in record.items() if (slot[0], id_) in left or not look.settled}
+    for what in TAKEN_AWAY:
+        if due := [thing for thing in left.values() if thing.what == what]:
+            calls = (_remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
+            return Step(
+                kept, tuple(call for call in calls if call is not None), wait=f"Waiting for {_named(due)} to go"
+            )
+    return Step(kept, wait="" if look.settled else "Looking whether anything is left")
+
+
+def _remove(owner: Owner, slot: Slot, thing: Thing) -> CloudCall | None:
+    """None for what is on its way already."""
+    if str(thing.facts.get("task_state") or thing.state).lower() in ("deleting", "soft-deleting"):
+        return None
+    return owner.call("delete", slot, id=thing.id)
+
+
+def _named(things: list[Thing]) -> str:
+    return ", ".join(f"{thing.what} {thing.name or thing.id}" for thing in things)

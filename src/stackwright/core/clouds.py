@@ -1,0 +1,188 @@
+"""An OpenStack, any, as controllers see it: things that are there, and the port through which they look and ask. Pure.
+
+What an object of ours has made is known in two ways: by the id in its status, and by a mark that is written into the
+thing by the very request that makes it. The id is the record; the mark finds what was made by a process that died
+before it could write the id down. Nova's tags, Cinder's metadata and Neutron's descriptions can hold a mark at once;
+Neutron's tags cannot, they are set by a second request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from stackwright.core.digest import digest
+from stackwright.core.plan import Action, Key
+from stackwright.core.ports import NotYet, Refused
+
+What = Literal[
+    "server", "port", "trunk", "volume", "floating-ip",
+    "network", "subnet", "router", "security-group", "security-group-rule",
+]  # fmt: skip
+Slot = tuple[What, str]  # a thing of an object: what it is, and its name among those
+SERVER: Slot = ("server", "")
+PREFIX = "stackwright"
+
+
+def mark(uid: str, slot: Slot) -> str:
+    """At most 60 characters, as many as a tag of Nova may have."""
+    return f"{PREFIX}:{uid}:{digest(slot)[:8]}"
+
+
+@dataclass(frozen=True)
+class CloudRef:
+    """Where to log in: a cloud of the clouds.yaml in a Secret; the region is that of the clouds.yaml if empty."""
+
+    secret: Key
+    cloud: str
+    region: str = ""
+
+    def __str__(self) -> str:
+        return f"cloud {self.cloud} of Secret {'/'.join(self.secret)}"
+
+
+@dataclass(frozen=True)
+class Thing:
+    """state   Nova's, Cinder's or Neutron's own word for how it is
+    facts   what decisions read of it beside, by the names of its API
+    """
+
+    what: str
+    id: str
+    name: str = ""
+    state: str = ""
+    mark: str = ""
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Look:
+    """What an object has: the things of its record that are there, and all with its mark.
+
+    settled  nothing that was asked for earlier can still be on its way, so what is not here is not there
+    """
+
+    things: tuple[Thing, ...] = ()
+    settled: bool = True
+
+    def get(self, slot: Slot, id_: str) -> Thing | None:
+        return next((thing for thing in self.things if thing.what == slot[0] and thing.id == id_), None)
+
+    def marked(self, uid: str, slot: Slot) -> tuple[Thing, ...]:
+        """Usually none or one; two where a request succeeded that had seemed to fail."""
+        wanted = mark(uid, slot)
+        return tuple(sorted((t for t in self.things if t.mark == wanted), key=lambda thing: thing.id))
+
+
+@dataclass(frozen=True)
+class Asker:
+    """Who looks: the object, which hears of changes, and what it knows to be its own.
+
+    waits  it waits for a change, so the cloud is looked at often; else as often as needed to notice drift
+    begun  something may have been made for it already, perhaps by a process before this one
+    """
+
+    controller: str
+    key: Key
+    uid: str
+    ids: frozenset[tuple[str, str]] = frozenset()
+    waits: bool = False
+    begun: bool = True
+
+
+@dataclass(frozen=True)
+class Question:
+    """A search for what is not ours. `where` are filters as the API names them; a list value means all of them."""
+
+    what: str
+    where: tuple[tuple[str, Any], ...]
+
+    def __str__(self) -> str:
+        return f"{self.what} with {', '.join(f'{name} {value}' for name, value in self.where)}"
+
+
+def question(what: str, **where: Any) -> Question:
+    """Without the filters that are not set."""
+    pairs = ((name, tuple(v) if isinstance(v, list) else v) for name, v in where.items())
+    return Question(what, tuple(sorted((name, v) for name, v in pairs if v not in (None, "", ()))))
+
+
+@dataclass(frozen=True)
+class Made:
+    """In the place of an id, in a plan: that of what the plan's own call makes."""
+
+    slot: Slot
+
+    def __str__(self) -> str:
+        return f"(known after {' '.join(part for part in self.slot if part)} is made)"
+
+
+@dataclass(frozen=True)
+class CloudCall(Action):
+    """One change in an OpenStack.
+
+    body       of the request, without the mark
+    user_data  the Secret and its key with what a server is told at its first start
+    uid        of the object whose thing it is
+    """
+
+    verb = "openstack"
+    cloud: CloudRef
+    do: Literal["create", "update", "delete"]
+    slot: Slot
+    uid: str
+    id: str = ""
+    body: Mapping[str, Any] = field(default_factory=dict)
+    user_data: tuple[Key, str] | None = None
+    why: str = ""
+
+    @property
+    def target(self) -> str:
+        what, name = self.slot
+        shown = str(self.body.get("name") or name)
+        return f"{self.do} {what}{f' {shown}' if shown else ''}{f' {self.id}' if self.id else ''}"
+
+
+class Trouble(NotYet):
+    """The cloud cannot do it now. `reason` is that of the condition; `after` seconds until it is worth a try."""
+
+    def __init__(self, reason: str, text: str, after: float | None = None) -> None:
+        super().__init__(text)
+        self.reason, self.after = reason, after
+
+
+class Denied(Refused):
+    """The cloud will not do it until somebody changes something; `reason` is that of the condition."""
+
+    def __init__(self, reason: str, text: str) -> None:
+        super().__init__(text)
+        self.reason = reason if reason.startswith("Blocked") else f"Blocked{reason}"
+
+
+class Clouds(Protocol):
+    """All OpenStacks of which there are credentials. Everything raises Trouble or Denied."""
+
+    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
+        """What the object has; lists of a project are shared by all who look."""
+
+    async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
+        """What is found; an answer may be a minute old."""
+
+    async def run(self, call: CloudCall) -> str:
+        """Do it; the id of what was made or changed. What is to be deleted and is not there is fine."""
+
+
+def fill(value: Any, made: Mapping[Slot, str]) -> Any:
+    """A status with the ids that are known now."""
+    if isinstance(value, Made):
+        return made[value.slot]
+    if isinstance(value, Mapping):
+        return {name: fill(each, made) for name, each in value.items()}
+    if isinstance(value, list | tuple):
+        return [fill(each, made) for each in value]
+    return value
+
+
+def ids(things: Iterable[tuple[Slot, str]]) -> frozenset[tuple[str, str]]:
+    return frozenset((slot[0], id_) for slot, id_ in things)
