@@ -11,16 +11,18 @@ import os
 import random
 import tempfile
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from stackwright.adapters.directories import LocalDirectories
 from stackwright.adapters.kubernetes import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
-from stackwright.api.kinds import NODE
+from stackwright.api.kinds import NODE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.controllers import volume
 from stackwright.controllers.catalog import ROLES, controllers
 from stackwright.controllers.volume import Place
+from stackwright.core.clouds import Clouds
 from stackwright.core.objects import label
 from stackwright.core.ports import Cluster, Directories, Ports, Refused, absent
 from stackwright.core.settings import Settings
@@ -68,7 +70,7 @@ def count_call(verb: str, kind: Kind) -> None:
     metrics.API_CALLS.labels(verb, kind.kind).inc()
 
 
-def ports(cluster: Cluster, kubeconfig: str | None) -> Ports:
+def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds) -> Ports:
     from stackwright.adapters.helm import HelmCli
     from stackwright.adapters.mariadb import MariaDbSql
     from stackwright.adapters.openstack import KeystoneIdentity
@@ -84,14 +86,18 @@ def ports(cluster: Cluster, kubeconfig: str | None) -> Ports:
         clock=SystemClock(),
         entropy=SystemEntropy(),
         contents=CloudContents(),
+        clouds=clouds,
     )
 
 
 def runtime(cluster: Cluster, options: Options) -> Runtime:
-    store = Store()
-    chosen = controllers(settings(options.images), options.roles)
-    wired = ports(WriteThrough(store, cluster), options.kubeconfig)
-    return Runtime(chosen, wired, CachedReader(store, cluster), store, _queue())
+    from stackwright.adapters.openstack_clouds import OpenStackClouds
+
+    store, queue = Store(), _queue()
+    clouds = OpenStackClouds(partial(cluster.get, SECRET), lambda controller, key: queue.add((controller, key)))
+    chosen = controllers(settings(options.images), options.roles, clouds)
+    wired = ports(WriteThrough(store, cluster), options.kubeconfig, clouds)
+    return Runtime(chosen, wired, CachedReader(store, cluster), store, queue)
 
 
 def provisioner(cluster: Cluster, place: Place, directories: Directories) -> Runtime:

@@ -32,6 +32,7 @@ from stackwright.runtime.memory import (
     Crash,
     Fuse,
     MemoryBroker,
+    MemoryClouds,
     MemoryCluster,
     MemoryContents,
     MemoryHelm,
@@ -260,6 +261,7 @@ class World:
         self.entropy = SeededEntropy()
         self.reconciles: list[Item] = []
         self.contents = MemoryContents()
+        self.clouds = MemoryClouds(self.clock)
         self.ceph = True  # whether somebody hands over what is asked of a Ceph
         self._latency, self._workers = latency, workers
         self._runtime: Runtime | None = None
@@ -284,6 +286,7 @@ class World:
             self.clock,
             self.entropy,
             contents=self.contents,
+            clouds=self.clouds,
         )
         if fuse:
             ports = faulty(ports, fuse)
@@ -291,7 +294,9 @@ class World:
         queue: KeyedQueue[Item] = KeyedQueue()
         direct: Cluster = ports.cluster
         wired = dataclasses.replace(ports, cluster=WriteThrough(store, direct))
-        runtime = _Counting(controllers(SETTINGS), wired, CachedReader(store, direct), store, queue)
+        runtime = _Counting(
+            controllers(SETTINGS, clouds=ports.clouds), wired, CachedReader(store, direct), store, queue
+        )
         runtime.log = self.reconciles
         self._runtime = runtime
         self.clock.go()

@@ -77,7 +77,7 @@ class OpenStackClouds:
             self._begin_watch(cloud, project)
         else:
             project.waiting.pop(asker.uid, None)
-        return Look(project.snapshot.of(asker), self._settled(project, asker))
+        return Look(project.snapshot.of(asker), self._settled(project, asker), project.snapshot.unseen)
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         project = await self._project(cloud)
@@ -118,7 +118,8 @@ class OpenStackClouds:
 
     def _settled(self, project: Project, asker: Asker) -> bool:
         """Whether what is not in the picture is not there."""
-        began = min(project.snapshot.taken.get(what, -1.0) for what in LISTS if what not in project.snapshot.absent)
+        seen = project.snapshot.taken
+        began = min(seen.values(), default=0.0)
         if asker.uid not in project.known and began < self._started + SETTLE:
             return False
         return began >= project.unsure.get(asker.uid, 0.0)
@@ -173,7 +174,9 @@ class OpenStackClouds:
 
     async def _project(self, cloud: CloudRef) -> Project:
         login = await self._logins.get(cloud)
-        return self._projects.setdefault(login.digest, Project(login))
+        if login.digest not in self._projects:
+            self._projects[login.digest] = Project(login, snapshot=Snapshot(time.monotonic()))
+        return self._projects[login.digest]
 
     async def _do(self, cloud: CloudRef, project: Project, what: Callable[[Connection], T]) -> T:
         """In a thread. Raises Trouble or Denied for whatever goes wrong."""

@@ -24,7 +24,7 @@ LISTS: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], Thing]]] 
     "trunk": ("network", "/trunks", "trunks", things.plain("trunk", "port_id", "sub_ports", "tags")),
     "volume": ("block_storage", "/volumes/detail", "volumes", things.volume),
 }
-# Seconds that a list may be old, for whoever waits and for whoever does not.
+# Seconds that a list may be old for whoever waits, and for whoever does not.
 AGE = {"server": (1.0, 110.0), "port": (60.0, 600.0), "trunk": (60.0, 600.0), "volume": (2.0, 600.0)}
 OVERLAP = 5.0  # clocks and transactions: what changed just before the last look is asked for again
 SETTLE = 8.0  # what a process asked for before it died, or before it gave up waiting, has happened by then
@@ -35,6 +35,7 @@ MISSING = ("trunk", "volume")  # services and extensions that a cloud may not ha
 class Snapshot:
     """Things of a project; no I/O. Times are those of a monotonic clock."""
 
+    begun: float = 0.0
     things: dict[tuple[str, str], Thing] = field(default_factory=dict)
     taken: dict[str, float] = field(default_factory=dict)  # what → when its last whole list began
     fresh: dict[str, float] = field(default_factory=dict)  # what → when its last list of either kind began
@@ -82,7 +83,13 @@ class Snapshot:
         self.written[key] = now
 
     def due(self, what: str, waits: bool, now: float) -> bool:
-        return what not in self.absent and now - self.fresh.get(what, -1e9) >= AGE[what][0 if waits else 1]
+        """A process that has just begun asks for servers only, if nobody waits: one list for all that is well."""
+        begin = self.begun if what != "server" and not waits else -1e9
+        return what not in self.absent and now - self.fresh.get(what, begin) >= AGE[what][0 if waits else 1]
+
+    @property
+    def unseen(self) -> frozenset[str]:
+        return frozenset(LISTS) - self.taken.keys() - self.absent
 
     def of(self, asker: Asker) -> tuple[Thing, ...]:
         keys = asker.ids | self._marked.get(asker.uid, set())

@@ -1,4 +1,4 @@
-"""What the APIs of OpenStack list → Things, from raw JSON: the SDK's objects take most of the time of a long list.
+"""What the APIs of OpenStack list → Things, from raw JSON: the SDK's objects take most of the time of a long list."""
 
 from __future__ import annotations
 

@@ -12,17 +12,22 @@ from stackwright.controllers import (
     helmbundle,
     node,
     primary,
+    server,
     service,
 )
+from stackwright.core.clouds import Clouds
 from stackwright.core.controller import Controller
+from stackwright.core.ports import NO_CLOUDS
 from stackwright.core.settings import Settings
 from stackwright.services.registry import SERVICES
 
-ROLES = ("osdpl", "helmbundle", "health", "secrets", "node")
+ROLES = ("osdpl", "helmbundle", "health", "secrets", "node", "servers")
 
 
-def controllers(settings: Settings, roles: tuple[str, ...] = ROLES) -> tuple[Controller, ...]:
-    """The controllers of some roles."""
+def controllers(
+    settings: Settings, roles: tuple[str, ...] = ROLES, clouds: Clouds = NO_CLOUDS
+) -> tuple[Controller, ...]:
+    """The controllers of some roles; `clouds` is how those look that have something in an OpenStack."""
     every = (
         cloud.controller(settings),
         controlplane.controller(settings),
@@ -34,5 +39,6 @@ def controllers(settings: Settings, roles: tuple[str, ...] = ROLES) -> tuple[Con
         health.controller(),
         primary.controller(),
         node.controller(),
+        server.controller(clouds),
     )
     return tuple(each for each in every if each.role in roles)

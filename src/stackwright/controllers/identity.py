@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.api.kinds import NAMESPACE
-from stackwright.api.openstackclusteridentity import OpenStackClusterIdentity
+from stackwright.api.openstack_identity import OpenStackClusterIdentity, OpenStackClusterIdentitySpec
 from stackwright.core.clouds import CloudRef, Denied, Trouble
 from stackwright.core.ports import Reader
 
@@ -23,33 +23,12 @@ async def cloud_of(reader: Reader, namespace: str, identity: Mapping[str, Any]) 
     found = await reader.get(OpenStackClusterIdentity.KIND, ("", name))
     if found is None:
         raise Trouble("IdentityNotFound", f"OpenStackClusterIdentity {name} does not exist")
-    spec = found["spec"]
-    selector = spec.get("namespaceSelector")
-    if selector is not None:
-        space = await reader.get(NAMESPACE, ("", namespace))
-        if not matches(selector, ((space or {}).get("metadata") or {}).get("labels") or {}):
-            raise Denied(
-                "IdentityAccessDenied",
-                f"Namespace {namespace} may not use OpenStackClusterIdentity {name}: "
-                "its labels are not those of spec.namespaceSelector",
-            )
-    reference = spec["secretRef"]
-    return CloudRef((str(reference["namespace"]), str(reference["name"])), cloud, region)
-
-
-def matches(selector: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    """A label selector of Kubernetes; the empty one takes all."""
-    wanted = selector.get("matchLabels") or {}
-    return wanted.items() <= labels.items() and all(_holds(e, labels) for e in selector.get("matchExpressions") or ())
-
-
-def _holds(expression: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
-    key, values = expression["key"], expression.get("values") or ()
-    match expression["operator"]:
-        case "In":
-            return labels.get(key) in values
-        case "NotIn":
-            return labels.get(key) not in values
-        case "Exists":
-            return key in labels
-    return key not in labels
+    spec = OpenStackClusterIdentitySpec.model_validate(found["spec"])
+    space = await reader.get(NAMESPACE, ("", namespace)) if spec.namespace_selector else None
+    if not spec.allows(((space or {}).get("metadata") or {}).get("labels") or {}):
+        raise Denied(
+            "IdentityAccessDenied",
+            f"Namespace {namespace} may not use OpenStackClusterIdentity {name}: "
+            "its labels are not those of spec.namespaceSelector",
+        )
+    return CloudRef((spec.secret_ref.namespace, spec.secret_ref.name), cloud, region)

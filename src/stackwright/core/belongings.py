@@ -72,7 +72,7 @@ def step(owner: Owner, parts: Iterable[Part], record: Record, look: Look) -> Ste
     for slot, id_ in record.items():
         if (thing := look.get(slot, id_)) is not None and thing.state not in GONE:
             things[slot] = thing
-    lost = tuple(slot for slot in record if slot not in things)
+    lost = tuple(slot for slot in record if slot not in things and slot[0] not in look.unseen)
     if lost and not look.settled:
         return Step(known, things=things, wait="Looking whether it is all there")
     twins = _twins(owner, record, look)

@@ -61,10 +61,12 @@ class Look:
     """What an object has: the things of its record that are there, and all with its mark.
 
     settled  nothing that was asked for earlier can still be on its way, so what is not here is not there
+    unseen   what was not looked at: whoever waits for nothing is told of servers often, and of the rest now and then
     """
 
     things: tuple[Thing, ...] = ()
     settled: bool = True
+    unseen: frozenset[str] = frozenset()
 
     def get(self, slot: Slot, id_: str) -> Thing | None:
         return next((thing for thing in self.things if thing.what == slot[0] and thing.id == id_), None)

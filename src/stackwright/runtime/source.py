@@ -16,13 +16,17 @@ from typing import Any, Protocol
 import kopf
 
 from stackwright.api.meta import Kind
-from stackwright.api.registry import CLOUD_KINDS
+from stackwright.api.registry import CLOUD_KINDS, SERVER_KINDS
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
 from stackwright.runtime.cache import PARTIAL
 
 OnEvent = Callable[[bool, Kind, Object], None]
-Check = Callable[[Object], list[str]]
+
+
+class Check(Protocol):
+    def __call__(self, obj: Object, old: Object | None, dry_run: bool) -> list[str]:
+        """What is wrong with it, and with changing `old` into it."""
 
 
 class Source(Protocol):
@@ -32,7 +36,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Webhook:
-    """The admission server: port, the files of its certificate, and what is wrong with an object that is a cloud."""
+    """The admission server: port, the files of its certificate, and what is wrong with an object."""
 
     port: int
     certificate: str
@@ -56,7 +60,7 @@ class KopfSource:
             _watch(registry, kind, on_event)
         self._login(registry)
         if self._webhook:
-            for resource in CLOUD_KINDS:
+            for resource in (*CLOUD_KINDS, *SERVER_KINDS):
                 _admission(registry, resource.KIND, self._webhook.check)
         endpoint = f"http://0.0.0.0:{self._health_port}/healthz" if self._health_port else None
         await kopf.operator(
@@ -141,9 +145,9 @@ def _admission(registry: kopf.OperatorRegistry, kind: Kind, check: Check) -> Non
     @kopf.on.validate(
         kind.group, kind.version, kind.plural, registry=registry, id="validate", operations=["CREATE", "UPDATE"]
     )
-    async def validate(body: Any, **_: Any) -> None:
-        obj = dict(body)
+    async def validate(body: Any, dryrun: bool, **more: Any) -> None:
+        obj, old = dict(body), more.get("old")
         if obj["metadata"].get("deletionTimestamp"):
             return  # what goes away must not be held up by its spec
-        if errors := check(obj):
+        if errors := check(obj, dict(old) if old else None, dryrun):
             raise kopf.AdmissionError("\n".join(errors), code=422)

@@ -21,7 +21,7 @@ def corrections(
 ) -> Iterator[CloudCall]:
     for port in resolved["ports"]:
         slot: Slot = ("port", str(port["name"]))
-        if changed := _differs(port_body(port), things[slot].facts, PORT):
+        if slot in things and (changed := _differs(port_body(port), things[slot].facts, PORT)):
             yield owner.call("update", slot, id=things[slot].id, body=changed, why="changed by somebody else")
     ids = {slot: thing.id for slot, thing in things.items()}
     wanted = {"metadata": {}, **server_body(name, spec, resolved, ids)}

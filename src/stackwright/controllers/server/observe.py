@@ -9,9 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stackwright.api.openstackserver import OpenStackServer
-
 from stackwright.api.meta import Kind
+from stackwright.api.openstackserver import OpenStackServer
 from stackwright.controllers.identity import cloud_of
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
@@ -29,7 +28,13 @@ ADDRESS = Kind("ipam.cluster.x-k8s.io", "v1beta1", "IPAddress", "ipaddresses")
 PAUSED = "cluster.x-k8s.io/paused"
 AUTHENTICATION, CLOUD = "OpenStackAuthenticationSucceeded", "CloudReachable"
 ROUNDS = 4  # of questions that follow from answers: the network, its subnet, the network of a subnet
-LOGIN = ("AuthenticationFailed", "CredentialsMissing", "CredentialsInvalid", "IdentityNotFound", "IdentityAccessDenied")
+LOGIN = (
+    "AuthenticationFailed",
+    "CredentialsMissing",
+    "CredentialsInvalid",
+    "IdentityNotFound",
+    "BlockedIdentityAccessDenied",
+)
 
 
 @dataclass(frozen=True)

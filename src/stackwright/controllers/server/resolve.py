@@ -126,7 +126,11 @@ def _port(asks: Resolver, name: str, spec: Mapping[str, Any], index: int) -> dic
         "trunk": bool(trunk), "fixedIPs": addresses, "securityGroups": groups,
         **{key: port.get(key) for key in PLAIN},
     }  # fmt: skip
-    return {key: value for key, value in resolved.items() if value not in (None, [], False) or key in _FALSE_COUNTS}
+    return {
+        key: value
+        for key, value in resolved.items()
+        if value is not None and (value not in ([], False) or key in _FALSE_COUNTS)
+    }
 
 
 PLAIN = (

@@ -3,7 +3,7 @@
 `cluster` behaves as the Kubernetes API does where controllers can tell: server-side apply with real managedFields
 (`shape`, `ownership`, `apply`), defaults and refusals of our CRDs, generations, finalizers and garbage collection.
 Functional tests run the same operations against a real API server and compare. `foreign` has Helm, SQL, RabbitMQ,
-Keystone, clock and entropy; `faults` kills the operator at any write.
+Keystone, clock and entropy, `openstack` what users have in an OpenStack; `faults` kills the operator at any write.
 """
 
 from stackwright.runtime.memory import ceph
@@ -18,6 +18,7 @@ from stackwright.runtime.memory.foreign import (
     MemorySql,
     SeededEntropy,
 )
+from stackwright.runtime.memory.openstack import MemoryClouds
 
 __all__ = [
     "Crash",
@@ -25,6 +26,7 @@ __all__ = [
     "FrozenClock",
     "Fuse",
     "MemoryBroker",
+    "MemoryClouds",
     "MemoryCluster",
     "MemoryContents",
     "MemoryHelm",

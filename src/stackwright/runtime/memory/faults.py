@@ -10,6 +10,7 @@ from collections.abc import Awaitable, Mapping
 from typing import Any, TypeVar
 
 from stackwright.api.meta import Kind
+from stackwright.core.clouds import Asker, CloudCall, CloudRef, Clouds, Look, Question, Thing
 from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Key, Object, SqlAccount
 from stackwright.core.ports import Broker, Cluster, Helm, Identity, Ports, Sql
 
@@ -106,6 +107,20 @@ class FaultyIdentity:
         await self._fuse.write(self._inner.entry(action, admin, password))
 
 
+class FaultyClouds:
+    def __init__(self, inner: Clouds, fuse: Fuse) -> None:
+        self._inner, self._fuse = inner, fuse
+
+    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
+        return await self._inner.look(cloud, asker)
+
+    async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
+        return await self._inner.find(cloud, asked)
+
+    async def run(self, call: CloudCall) -> str:
+        return await self._fuse.write(self._inner.run(call))
+
+
 def faulty(ports: Ports, fuse: Fuse) -> Ports:
     """All ports on one fuse."""
     wrapped: dict[str, Any] = {
@@ -114,5 +129,6 @@ def faulty(ports: Ports, fuse: Fuse) -> Ports:
         "sql": FaultySql(ports.sql, fuse),
         "broker": FaultyBroker(ports.broker, fuse),
         "identity": FaultyIdentity(ports.identity, fuse),
+        "clouds": FaultyClouds(ports.clouds, fuse),
     }
     return dataclasses.replace(ports, **wrapped)

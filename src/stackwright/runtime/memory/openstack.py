@@ -46,8 +46,9 @@ class MemoryClouds:
 
     def remove(self, what: str, id_: str) -> None:
         """By somebody else, whatever holds it."""
-        self.things.pop((what, id_), None)
         self._due.pop((what, id_), None)
+        if (what, id_) in self.things:
+            self._gone((what, id_))
 
     def become(self, thing: Thing, state: str, **facts: Any) -> None:
         """Somebody else, or the cloud, changes it."""
@@ -137,6 +138,7 @@ class MemoryClouds:
                 self._gone(key)
 
     def _gone(self, key: tuple[str, str]) -> None:
+        """With the volumes that go with a server; its ports stay, and are free again."""
         server = self.things.pop(key)
         for device in server.facts.get("block_device_mapping_v2") or ():
             if device.get("source_type") == "volume" and device.get("delete_on_termination"):
@@ -158,9 +160,9 @@ def _network(thing: Thing) -> Mapping[str, Any]:
 
 def _has(thing: Thing, name: str, value: Any) -> bool:
     if name == "id":
-        return thing.id == value
+        return bool(thing.id == value)
     if name == "name":
-        return thing.name == value
+        return bool(thing.name == value)
     if name in ("tags", "tag"):
         return set(value) <= set(thing.facts.get("tags") or ())
     return bool(thing.facts.get(name) == value)

@@ -1,0 +1,330 @@
+"""The life of an OpenStackServer: made, watched, changed by others, lost, and taken away, with a crash at every write."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from world import NAMESPACE, World
+
+from stackwright.api.openstackserver import OpenStackServer
+from stackwright.core.clouds import Denied, Thing, Trouble
+from stackwright.core.conditions import find
+from stackwright.core.plan import Object
+from stackwright.runtime.memory import Crash, Fuse
+
+pytestmark = pytest.mark.looptime
+KIND = OpenStackServer.KIND
+KEY = (NAMESPACE, "web")
+IDENTITY = {"type": "Secret", "name": "clouds", "cloudName": "mine"}
+SPEC: Object = {
+    "identityRef": IDENTITY,
+    "flavor": "small",
+    "image": {"filter": {"name": "debian"}},
+    "sshKeyName": "me",
+    "ports": [{"network": {"filter": {"name": "private"}}, "securityGroups": [{"filter": {"name": "web"}}]}],
+}
+VOLUMES = {
+    "rootVolume": {"sizeGiB": 10},
+    "additionalBlockDevices": [
+        {"name": "data", "sizeGiB": 5, "storage": {"type": "Volume"}},
+        {"name": "scratch", "sizeGiB": 1, "storage": {"type": "Local"}},
+    ],
+}
+OURS = ("server", "port", "trunk", "volume")
+
+
+class Servers(World):
+    """A world with an OpenStack that has what the specs here name."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        for what, name in (("image", "debian"), ("flavor", "small"), ("network", "private"), ("security-group", "web")):
+            self.clouds.put(what, name)
+
+    def server(self, name: str = "web", **spec: Any) -> None:
+        before = self.cluster.peek(KIND, (NAMESPACE, name)) or {"metadata": {"name": name, "namespace": NAMESPACE}}
+        self.cluster.put(KIND, {**before, "spec": {**SPEC, **spec}})
+
+    def get(self, name: str = "web") -> Object:
+        return self.cluster.peek(KIND, (NAMESPACE, name)) or {}
+
+    @property
+    def status(self) -> Object:
+        return dict(self.get().get("status") or {})
+
+    def told(self, type_: str = "Ready") -> tuple[str, str]:
+        entry = find(self.get(), type_) or {}
+        return str(entry.get("reason")), str(entry.get("message"))
+
+    def there(self) -> list[str]:
+        """What of ours is in the cloud, by kind and name."""
+        return sorted(f"{t.what} {t.name}" for t in self.clouds.all() if t.what in OURS)
+
+    def one(self, what: str) -> Thing:
+        (found,) = [thing for thing in self.clouds.all(what) if thing.mark]
+        return found
+
+    async def ready(self) -> None:
+        await self.settle(patience=20)
+        assert self.status["ready"], self.told()
+
+
+async def made(**spec: Any) -> Servers:
+    world = Servers()
+    world.server(**spec)
+    await world.ready()
+    return world
+
+
+async def test_a_server_is_made_of_what_its_names_mean_and_is_told_when_it_is_active() -> None:
+    world = await made()
+    assert world.there() == ["port web-0", "server web"]
+    status = world.status
+    assert status["instanceID"] == world.one("server").id
+    assert status["instanceState"] == "ACTIVE"
+    assert status["resources"] == {"ports": [{"name": "web-0", "id": world.one("port").id}]}
+    assert {a["type"] for a in status["addresses"]} == {"InternalIP", "InternalDNS"}
+    assert [call.slot[0] for call in world.clouds.calls] == ["port", "server"]
+
+
+async def test_volumes_and_trunks_come_before_the_server_and_go_with_it() -> None:
+    world = await made(trunk=True, **VOLUMES)
+    assert world.there() == ["port web-0", "server web", "trunk web-0", "volume web-data", "volume web-root"]
+    devices = world.one("server").facts["block_device_mapping_v2"]
+    assert [(d["source_type"], d["boot_index"]) for d in devices] == [("volume", 0), ("volume", -1), ("blank", -1)]
+    world.delete(KIND, "web")
+    await world.settle()
+    assert world.there() == []
+    assert not world.get()
+
+
+async def test_at_rest_nothing_is_written() -> None:
+    world = await made()
+    writes, calls = len(world.cluster.writes), len(world.clouds.calls)
+    await world.run(600)
+    assert (len(world.cluster.writes), len(world.clouds.calls)) == (writes, calls)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+async def test_killed_at_every_write_it_converges_without_a_duplicate_or_an_orphan(after: bool) -> None:
+    for number in range(1, 200):
+        world = Servers()
+        world.server(trunk=True, **VOLUMES)
+        fuse = Fuse(number, after)
+        await world.start(fuse)
+        try:
+            await world.settle(patience=20)
+        except Crash:
+            await world.stop()
+            await world.ready()
+        assert world.there() == ["port web-0", "server web", "trunk web-0", "volume web-data", "volume web-root"]
+        await world.stop()
+        if fuse.count < number:
+            return
+    raise AssertionError("no end")
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+async def test_killed_at_every_write_of_the_deletion_nothing_stays(after: bool) -> None:
+    for number in range(1, 200):
+        world = await made(trunk=True, **VOLUMES)
+        await world.stop()
+        fuse = Fuse(number, after)
+        await world.start(fuse)
+        world.delete(KIND, "web")
+        try:
+            await world.settle(patience=20)
+        except Crash:
+            await world.stop()
+            await world.settle(patience=20)
+        assert world.there() == []
+        assert not world.get()
+        await world.stop()
+        if fuse.count < number:
+            return
+    raise AssertionError("no end")
+
+
+async def test_deletion_needs_no_spec_nor_what_it_named() -> None:
+    world = await made(**VOLUMES)
+    await world.stop()
+    for thing in world.clouds.all():
+        if thing.what in ("image", "flavor", "network", "security-group"):
+            world.clouds.remove(thing.what, thing.id)
+    world.delete(KIND, "web")
+    await world.settle()
+    assert world.there() == []
+
+
+async def test_what_is_deleted_half_made_leaves_nothing() -> None:
+    for seconds in (0.5, 1.5, 3, 6, 9, 12, 20):
+        world = Servers()
+        world.server(trunk=True, **VOLUMES)
+        await world.run(seconds)
+        world.delete(KIND, "web")
+        await world.settle()
+        assert world.there() == [], seconds
+        await world.stop()
+
+
+async def test_nothing_is_ever_made_while_it_goes() -> None:
+    world = await made(**VOLUMES)
+    world.delete(KIND, "web")
+    before = len(world.clouds.calls)
+    await world.settle()
+    assert {call.do for call in world.clouds.calls[before:]} == {"delete"}
+
+
+async def test_a_server_that_somebody_deleted_is_told_and_not_made_again() -> None:
+    world = await made()
+    world.clouds.remove("server", world.status["instanceID"])
+    await world.run(300)
+    reason, message = world.told()
+    assert reason == "BlockedInstanceNotFound"
+    assert "recreatePolicy" in message
+    assert (world.status["ready"], world.status["instanceState"]) == (False, "DELETED")
+    assert world.there() == ["port web-0"]
+
+
+async def test_or_made_again_with_the_same_port_where_the_spec_says_so() -> None:
+    world = await made(recreatePolicy="Always", **VOLUMES)
+    port, server = world.one("port").id, world.one("server")
+    world.clouds.become(server, "ACTIVE")
+    world.clouds.remove("server", server.id)
+    await world.run(600)
+    assert world.status["ready"], world.told()
+    assert world.there() == ["port web-0", "server web", "volume web-data", "volume web-root"]
+    assert world.one("port").id == port
+    assert world.one("server").id != server.id
+
+
+async def test_a_lost_port_is_told_and_the_policy_may_be_set_later() -> None:
+    world = await made()
+    world.clouds.remove("port", world.one("port").id)
+    await world.run(300)
+    assert world.told()[0] == "BlockedResourceNotFound"
+    world.server(recreatePolicy="Always")
+    await world.run(300)
+    assert world.status["ready"], world.told()
+    assert world.there() == ["port web-0", "server web"]
+
+
+async def test_what_somebody_changed_is_set_back() -> None:
+    world = await made(serverMetadata=[{"key": "a", "value": "1"}])
+    world.clouds.become(world.one("port"), "", security_groups=["other"])
+    world.clouds.become(world.one("server"), "ACTIVE", metadata={"a": "2", "b": "3"})
+    await world.run(300)
+    assert world.one("port").facts["security_groups"] == [world.clouds.all("security-group")[0].id]
+    assert world.one("server").facts["metadata"]["a"] == "1"
+
+
+@pytest.mark.parametrize(
+    ("state", "reason"),
+    [
+        ("ERROR", "InstanceStateError"),
+        ("SHUTOFF", "InstanceNotRunning"),
+        ("REBOOT", "InstanceNotReady"),
+        ("UNKNOWN", "InstanceNotReady"),
+        ("BUILD", "InstanceBuilding"),
+        ("SOFT_DELETED", "BlockedInstanceNotFound"),
+        ("DELETED", "BlockedInstanceNotFound"),
+    ],
+)
+async def test_each_state_of_nova_is_told_and_none_is_the_last_word(state: str, reason: str) -> None:
+    world = await made()
+    world.clouds.become(world.one("server"), state, fault="No valid host was found")
+    await world.run(300)
+    assert world.told()[0] == reason
+    assert not world.status["ready"]
+    world.clouds.become(world.one("server"), "ACTIVE")
+    await world.run(300)
+    assert world.status["ready"]
+
+
+TROUBLES = [
+    Trouble("AuthenticationFailed", "HTTP 401"),
+    Denied("Forbidden", "HTTP 403"),
+    Trouble("NotFound", "HTTP 404"),
+    Trouble("Conflict", "HTTP 409"),
+    Trouble("QuotaExceeded", "HTTP 403: quota", 30),
+    Trouble("RateLimited", "HTTP 429", 10),
+    Trouble("ServerError", "HTTP 500"),
+    Trouble("Unreachable", "timed out"),
+]
+
+
+@pytest.mark.parametrize("where", ["look", "find", "create port", "create server"])
+@pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
+async def test_each_wrong_answer_is_a_named_condition_and_no_hot_loop(where: str, trouble: Exception) -> None:
+    world = Servers()
+    world.clouds.fail[where] = trouble
+    world.server()
+    await world.run(300)
+    reason, message = world.told()
+    assert reason == trouble.reason  # type: ignore[attr-defined]
+    assert str(trouble) in message
+    assert len(world.reconciles) < 60
+    del world.clouds.fail[where]
+    await world.run(90)
+    assert world.status["ready"], world.told()
+    assert world.there() == ["port web-0", "server web"]
+
+
+@pytest.mark.parametrize("what", ["create port", "create volume", "create server"])
+async def test_a_request_that_succeeds_though_it_seems_to_fail_makes_nothing_twice(what: str) -> None:
+    world = Servers()
+    world.clouds.lose.add(what)
+    world.server(**VOLUMES)
+    await world.ready()
+    assert world.there() == ["port web-0", "server web", "volume web-data", "volume web-root"]
+
+
+async def test_names_that_mean_nothing_or_too_much_are_told_all_at_once() -> None:
+    world = Servers()
+    world.clouds.put("network", "private")
+    world.server(flavor="huge")
+    await world.run(60)
+    reason, message = world.told()
+    assert reason == "DependencyFailed"
+    assert "spec.flavor: flavor with name huge must be exactly one: there is none" in message
+    assert "spec.ports[0].network" in message
+    world.clouds.put("flavor", "huge")
+    world.clouds.remove("network", world.clouds.all("network")[-1].id)
+    await world.run(60)
+    assert world.status["ready"]
+
+
+async def test_servers_of_the_same_name_are_not_taken_for_each_other() -> None:
+    world = await made()
+    foreign = world.clouds.put("server", "web")
+    port = world.clouds.put("port", "web-0")
+    world.delete(KIND, "web")
+    await world.settle()
+    assert {foreign.id, port.id} <= {thing.id for thing in world.clouds.all()}
+    world.server()
+    await world.ready()
+    assert world.status["instanceID"] != foreign.id
+
+
+async def test_credentials_that_are_gone_hold_the_object_until_the_policy_lets_it_go() -> None:
+    world = await made()
+    world.clouds.fail["look"] = Trouble("CredentialsMissing", "Secret openstack/clouds does not exist")
+    world.delete(KIND, "web")
+    await world.run(300)
+    reason, message = world.told()
+    assert reason == "CredentialsMissing"
+    assert "credentialsLostPolicy" in message
+    world.cluster.put(KIND, {**world.get(), "spec": {**world.get()["spec"], "credentialsLostPolicy": "Detach"}})
+    await world.settle()
+    assert not world.get()
+    assert world.there() == ["port web-0", "server web"]
+
+
+async def test_a_paused_server_is_left_alone() -> None:
+    world = Servers()
+    world.server()
+    obj = world.get()
+    world.cluster.put(KIND, {**obj, "metadata": {**obj["metadata"], "annotations": {"cluster.x-k8s.io/paused": ""}}})
+    await world.run(60)
+    assert world.there() == []

@@ -1,0 +1,132 @@
+"""The course that everything takes which an object has in an OpenStack."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stackwright.core.belongings import TAKEN_AWAY, Owner, Part, removal, step
+from stackwright.core.clouds import CloudRef, Look, Made, Slot, Thing, fill, mark
+
+UID = "5b6c1d0e-0000-4000-8000-000000000001"
+OTHER = "5b6c1d0e-0000-4000-8000-000000000002"
+OWNER = Owner(CloudRef(("ns", "secret"), "cloud"), UID)
+PORT: Slot = ("port", "web-0")
+DISK: Slot = ("volume", "root")
+SERVER: Slot = ("server", "")
+
+
+def thing(slot: Slot, id_: str, state: str = "", uid: str = UID, **facts: Any) -> Thing:
+    return Thing(slot[0], id_, slot[1], state, mark(uid, slot), facts)
+
+
+def parts(*slots: Slot) -> list[Part]:
+    return [Part(slot, lambda ids, slot=slot: {"of": slot[1], "ids": dict(ids)}) for slot in slots]  # type: ignore[misc]
+
+
+def test_one_thing_at_a_time_is_made_and_its_id_is_a_part_of_the_record() -> None:
+    found = step(OWNER, parts(PORT, SERVER), {}, Look())
+    (call,) = found.calls
+    assert (call.do, call.slot) == ("create", PORT)
+    assert found.record == {PORT: Made(PORT)}
+    assert fill(dict(found.record), {PORT: "p1"}) == {PORT: "p1"}
+
+
+def test_what_comes_later_is_made_of_the_ids_before() -> None:
+    found = step(OWNER, parts(PORT, SERVER), {PORT: "p1"}, Look((thing(PORT, "p1"),)))
+    assert found.calls[0].body["ids"] == {PORT: "p1"}
+
+
+def test_what_a_predecessor_made_is_found_by_its_mark_and_not_made_again() -> None:
+    found = step(OWNER, parts(PORT), {}, Look((thing(PORT, "p1"),)))
+    assert (found.calls, found.record, found.whole) == ((), {PORT: "p1"}, True)
+
+
+def test_a_thing_of_another_object_is_not_ours_whatever_its_name() -> None:
+    found = step(OWNER, parts(PORT), {}, Look((thing(PORT, "p1", uid=OTHER), Thing("port", "p2", "web-0"))))
+    assert found.calls[0].do == "create"
+
+
+def test_nothing_is_made_while_an_earlier_request_may_be_on_its_way() -> None:
+    found = step(OWNER, parts(PORT), {}, Look(settled=False))
+    assert found.calls == ()
+    assert found.wait
+
+
+def test_what_was_made_twice_goes() -> None:
+    found = step(OWNER, parts(PORT), {PORT: "p1"}, Look((thing(PORT, "p1"), thing(PORT, "p2"))))
+    assert [(call.do, call.id) for call in found.calls] == [("delete", "p2")]
+
+
+def test_what_is_lost_is_told_and_not_silently_made_again() -> None:
+    found = step(OWNER, parts(PORT, SERVER), {PORT: "p1", SERVER: "s1"}, Look((thing(PORT, "p1"),)))
+    assert found.lost == (SERVER,)
+    assert found.calls == ()
+
+
+def test_a_soft_deleted_server_is_lost() -> None:
+    look = Look((thing(SERVER, "s1", "SOFT_DELETED"),))
+    assert step(OWNER, parts(SERVER), {SERVER: "s1"}, look).lost == (SERVER,)
+
+
+def test_a_part_waits_for_what_is_before_it() -> None:
+    (disk, server) = parts(DISK, SERVER)
+    waiting = Part(server.slot, server.body, lambda things: f"volume is {things[DISK].state}")
+    found = step(OWNER, [disk, waiting], {DISK: "v1"}, Look((thing(DISK, "v1", "creating"),)))
+    assert (found.calls, found.wait) == ((), "volume is creating")
+
+
+def test_removal_goes_by_record_and_marks_and_what_holds_others_goes_first() -> None:
+    look = Look((thing(PORT, "p1"), thing(DISK, "v1"), thing(SERVER, "s1", "ACTIVE")))
+    record = {PORT: "p1", SERVER: "s1"}
+    found = removal(OWNER, record, look)
+    assert [(call.do, call.id) for call in found.calls] == [("delete", "s1")]
+    found = removal(OWNER, record, Look((thing(PORT, "p1"), thing(DISK, "v1"))))
+    assert [call.id for call in found.calls] == ["p1"]
+    assert found.record == {PORT: "p1"}
+    assert [call.id for call in removal(OWNER, {}, Look((thing(DISK, "v1"),))).calls] == ["v1"]
+    assert removal(OWNER, record, Look()).whole
+
+
+def test_what_is_going_is_not_told_to_go_again() -> None:
+    look = Look((thing(SERVER, "s1", "ACTIVE", task_state="deleting"), thing(PORT, "p1")))
+    found = removal(OWNER, {SERVER: "s1"}, look)
+    assert found.calls == ()
+    assert not found.whole
+
+
+def test_nothing_is_believed_to_be_gone_before_the_look_is_settled() -> None:
+    assert not removal(OWNER, {PORT: "p1"}, Look(settled=False)).whole
+
+
+slots = st.tuples(st.sampled_from(TAKEN_AWAY), st.sampled_from(["a", "b"]))
+states = st.sampled_from(["", "ACTIVE", "ERROR", "DELETED", "SOFT_DELETED", "available", "deleting", "odd"])
+look_of = st.builds(
+    lambda found, settled: Look(tuple({(t.what, t.id): t for t in found}.values()), settled),
+    st.lists(st.builds(thing, slots, st.sampled_from(["1", "2", "3"]), states, st.sampled_from([UID, OTHER]))),
+    st.booleans(),
+)
+records = st.dictionaries(slots, st.sampled_from(["1", "2", "3"]), max_size=4)
+
+
+@given(records, look_of)
+def test_removal_never_makes_anything_and_ends(record: dict[Slot, str], look: Look) -> None:
+    found = removal(OWNER, record, look)
+    assert all(call.do == "delete" for call in found.calls)
+    if found.whole:
+        assert look.settled
+
+
+@given(st.lists(slots, unique=True, max_size=4), records, look_of)
+def test_a_step_makes_one_thing_at_most_and_only_what_is_not_there(
+    wanted: list[Slot], record: dict[Slot, str], look: Look
+) -> None:
+    found = step(OWNER, parts(*wanted), record, look)
+    made = [call for call in found.calls if call.do == "create"]
+    assert len(made) <= 1
+    for call in made:
+        assert call.slot not in record
+        assert not [t for t in look.marked(UID, call.slot) if t.state not in ("DELETED", "SOFT_DELETED")]
+        assert look.settled
