@@ -1,0 +1,289 @@
+"""The port into any OpenStack: credentials, requests with their mark, answers, and the picture of a project."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+import yaml
+
+from stackwright.adapters import openstack_clouds, openstack_things
+from stackwright.adapters.openstack_clouds import OpenStackClouds
+from stackwright.adapters.openstack_find import find
+from stackwright.adapters.openstack_login import login_of
+from stackwright.adapters.openstack_project import Snapshot
+from stackwright.adapters.openstack_requests import problem, run
+from stackwright.core.clouds import Asker, CloudCall, CloudRef, Thing, Trouble, mark, question
+
+UID = "5b6c1d0e-0000-4000-8000-000000000001"
+CLOUD = CloudRef(("ns", "clouds"), "mine")
+AUTH = {"auth_url": "https://keystone/v3", "username": "me", "password": "pw-x", "project_name": "p"}
+
+
+class Response:
+    def __init__(self, status: int, body: Any = None, **headers: str) -> None:
+        self.status_code, self._body, self.headers = status, body, headers
+        self.text = "" if body is None else json.dumps(body)
+
+    def json(self) -> Any:
+        if self._body is None:
+            raise ValueError("no JSON")
+        return self._body
+
+
+class Proxy:
+    """One service: `answer(method, path, body or params)` → Response."""
+
+    def __init__(self, answer: Callable[[str, str, Any], Response]) -> None:
+        self.asked: list[tuple[str, str, Any]] = []
+        self._answer = answer
+
+    def request(self, path: str, method: str, **more: Any) -> Response:
+        said = more.get("json") or more.get("params")
+        self.asked.append((method, path, said))
+        return self._answer(method, path, said)
+
+    def get(self, path: str, **more: Any) -> Response:
+        return self.request(path, "GET", **more)
+
+
+class Services:
+    def __init__(self, answer: Callable[[str, str, Any], Response]) -> None:
+        self.compute = self.network = self.block_storage = self.image = Proxy(answer)
+
+    @property
+    def asked(self) -> list[tuple[str, str, Any]]:
+        return self.compute.asked
+
+
+def call(do: Any, what: Any, name: str = "", **more: Any) -> CloudCall:
+    return CloudCall(CLOUD, do, (what, name), UID, **more)
+
+
+def made(what: str, **more: Any) -> Services:
+    return Services(lambda method, path, body: Response(200, {what: {"id": "1", **more}}))
+
+
+def test_the_mark_goes_with_the_very_request_that_makes_a_thing() -> None:
+    wanted = {what: mark(UID, (what, "n")) for what in ("server", "port", "volume")}  # type: ignore[arg-type]
+    services = made("server")
+    id_, told = run(services, call("create", "server", "n", body={"name": "a", "tags": ["t"]}), b"#!")  # type: ignore[arg-type]
+    ((method, path, body),) = services.asked
+    assert (id_, method, path) == ("1", "POST", "/servers")
+    assert body["server"]["tags"] == ["t", wanted["server"]]
+    assert body["server"]["user_data"] == "IyE="
+    assert openstack_things.server(told).mark == wanted["server"]
+    services = made("port")
+    run(services, call("create", "port", "n", body={"description": "mine", "tags": ["t"]}), None)  # type: ignore[arg-type]
+    assert services.asked[0][2]["port"]["description"] == f"mine [{wanted['port']}]"
+    assert services.asked[1][:2] == ("PUT", "/ports/1/tags")
+    services = made("volume")
+    run(services, call("create", "volume", "n", body={"size": 1}), None)  # type: ignore[arg-type]
+    assert list(services.asked[0][2]["volume"]["metadata"].values()) == [wanted["volume"]]
+
+
+def test_a_scheduler_hint_stands_beside_the_server() -> None:
+    services = made("server")
+    run(services, call("create", "server", body={"name": "a", "hints": {"group": "g"}}), None)  # type: ignore[arg-type]
+    assert services.asked[0][2]["os:scheduler_hints"] == {"group": "g"}
+
+
+def test_what_is_to_be_deleted_and_is_not_there_is_fine() -> None:
+    services = Services(lambda method, path, body: Response(404, {"itemNotFound": {"message": "gone"}}))
+    assert run(services, call("delete", "server", id="1"), None)[0] == "1"  # type: ignore[arg-type]
+
+
+def test_a_router_leaves_its_subnets_before_it_goes() -> None:
+    services = Services(lambda method, path, body: Response(200, {"ports": [{"id": "p"}]}))
+    run(services, call("delete", "router", id="r"), None)  # type: ignore[arg-type]
+    assert [(method, path) for method, path, _ in services.asked] == [
+        ("GET", "/ports"), ("PUT", "/routers/r/remove_router_interface"), ("DELETE", "/routers/r"),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("status", "text", "reason"),
+    [
+        (400, "Invalid image", "BlockedRejected"),
+        (401, "log in", "AuthenticationFailed"),
+        (403, "Policy does not allow", "BlockedForbidden"),
+        (403, "Quota exceeded for cores: Requested 2", "QuotaExceeded"),
+        (404, "no network", "NotFound"),
+        (409, "IP address is in use", "Conflict"),
+        (409, "Quota exceeded for resources: ['port'].", "QuotaExceeded"),
+        (413, "VolumeLimitExceeded: Maximum number of volumes allowed (10) exceeded", "QuotaExceeded"),
+        (429, "Too many requests", "RateLimited"),
+        (413, "Slow down", "RateLimited"),
+        (500, "Unexpected API Error", "ServerError"),
+        (503, "No server is available", "ServerError"),
+    ],
+)
+def test_what_an_answer_means(status: int, text: str, reason: str) -> None:
+    assert problem(status, text).reason == reason
+
+
+def test_who_is_told_when_to_come_back_does_so() -> None:
+    found = problem(429, "Too many", "17")
+    assert isinstance(found, Trouble)
+    assert found.after == 17
+
+
+def test_a_question_is_filtered_by_the_api_or_here_page_by_page() -> None:
+    services = Services(
+        lambda method, path, params: Response(200, {"flavors": [{"id": "1", "name": "a"}, {"id": "2", "name": "ab"}]})
+    )
+    assert [t.id for t in find(services, question("flavor", name="a"))] == ["1"]  # type: ignore[arg-type]
+    services = Services(lambda method, path, params: Response(200, {"networks": [{"id": "n", "name": "x"}]}))
+    find(services, question("network", name="x", tags=["a", "b"]))  # type: ignore[arg-type]
+    assert services.asked[0][2] == {"limit": 1000, "name": "x", "tags": "a,b"}
+
+
+@pytest.mark.parametrize(
+    ("data", "reason", "part"),
+    [
+        ({}, "CredentialsMissing", "ns/clouds does not exist"),
+        ({"clouds.yaml": "{"}, "CredentialsInvalid", "is no YAML"),
+        ({"clouds.yaml": "clouds: {other: {auth: {}}}"}, "CredentialsInvalid", "no cloud mine; there is: other"),
+        ({"clouds.yaml": "clouds: {mine: {}}"}, "CredentialsInvalid", "no cloud mine"),
+    ],
+)
+def test_credentials_that_are_not_there_are_named(data: dict[str, str], reason: str, part: str) -> None:
+    with pytest.raises(Trouble) as raised:
+        login_of(CLOUD, data, 0)
+    assert raised.value.reason == reason
+    assert part in str(raised.value)
+
+
+def test_a_connection_is_of_one_region_and_one_authority() -> None:
+    text = yaml.safe_dump({"clouds": {"mine": {"auth": AUTH, "region_name": "one"}}})
+    found = {
+        login_of(CLOUD, {"clouds.yaml": text}, 0).digest,
+        login_of(CLOUD, {"clouds.yaml": text, "cacert": "PEM"}, 0).digest,
+        login_of(CloudRef(CLOUD.secret, "mine", "two"), {"clouds.yaml": text}, 0).digest,
+    }
+    assert len(found) == 3
+
+
+def port(id_: str, uid: str = UID, **facts: Any) -> Thing:
+    return Thing("port", id_, mark=mark(uid, ("port", id_)), facts=facts)
+
+
+def test_a_list_that_began_before_a_write_does_not_undo_it() -> None:
+    snapshot = Snapshot()
+    snapshot.write(port("new"), now=10)
+    assert snapshot.replace("port", [port("old")], began=9) == {("port", "old")}
+    assert set(snapshot.things) == {("port", "new"), ("port", "old")}
+    assert snapshot.replace("port", [port("old")], began=11) == {("port", "new")}
+    snapshot.drop(("port", "old"), now=12)
+    snapshot.replace("port", [port("old")], began=11.5)
+    assert snapshot.things == {}
+
+
+def test_an_object_sees_what_it_recorded_and_what_has_its_mark() -> None:
+    snapshot = Snapshot()
+    snapshot.replace("port", [port("a"), port("b", uid="f" * 8), Thing("port", "c"), Thing("port", "d")], began=1)
+    asker = Asker("server", ("ns", "web"), UID, frozenset({("port", "c")}))
+    assert [thing.id for thing in snapshot.of(asker)] == ["a", "c"]
+
+
+class Lists:
+    """What `fetch` brings, and how often it was asked."""
+
+    def __init__(self) -> None:
+        self.things: dict[str, list[Thing]] = {}
+        self.asked: list[tuple[str, bool]] = []
+        self.fail: Exception | None = None
+
+    def __call__(self, connection: Any, what: str, since: str = "") -> list[Thing]:
+        self.asked.append((what, bool(since)))
+        if self.fail:
+            raise self.fail
+        return self.things.get(what, [])
+
+
+@pytest.fixture
+def lists(monkeypatch: pytest.MonkeyPatch) -> Lists:
+    made = Lists()
+    monkeypatch.setattr(openstack_clouds, "fetch", made)
+    monkeypatch.setattr(openstack_clouds, "connection", lambda login, folder: object())
+    return made
+
+
+def clouds(told: list[Any]) -> OpenStackClouds:
+    from base64 import b64encode
+
+    text = yaml.safe_dump({"clouds": {"mine": {"auth": AUTH}}})
+
+    async def secrets(key: Any) -> Any:
+        return {"data": {"clouds.yaml": b64encode(text.encode()).decode()}}
+
+    return OpenStackClouds(secrets, lambda controller, key: told.append((controller, key)))
+
+
+def asker(number: int, *, waits: bool = False, begun: bool = True) -> Asker:
+    return Asker("server", ("ns", str(number)), f"{UID}{number}", frozenset({("server", str(number))}), waits, begun)
+
+
+async def test_500_that_are_well_cost_one_list(lists: Lists) -> None:
+    lists.things["server"] = [Thing("server", str(n), state="ACTIVE") for n in range(500)]
+    port_ = clouds([])
+    looks = await asyncio.gather(*(port_.look(CLOUD, asker(n)) for n in range(500)))
+    assert lists.asked == [("server", False)]
+    assert all(len(look.things) == 1 for look in looks)
+    assert looks[0].unseen == {"port", "trunk", "volume"}
+    await port_.close()
+
+
+async def test_what_was_begun_by_a_predecessor_is_not_settled_at_once(lists: Lists) -> None:
+    port_ = clouds([])
+    assert not (await port_.look(CLOUD, asker(1, waits=True))).settled
+    assert (await port_.look(CLOUD, asker(2, waits=True, begun=False))).settled
+    assert (await port_.look(CLOUD, asker(2, waits=True))).settled
+    await port_.close()
+
+
+async def test_whoever_waits_is_told_of_what_changed_and_nobody_else(
+    lists: Lists, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ages = {what: (0.01, young) for what, (_, young) in openstack_clouds.AGE.items()}
+    monkeypatch.setattr(openstack_clouds, "AGE", ages)
+    monkeypatch.setattr("stackwright.adapters.openstack_project.AGE", ages)
+    told: list[Any] = []
+    port_ = clouds(told)
+    lists.things["server"] = [Thing("server", "1", state="BUILD"), Thing("server", "2", state="ACTIVE")]
+    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await port_.look(CLOUD, asker(2))
+    told.clear()
+    lists.things["server"] = [Thing("server", "1", state="ACTIVE"), Thing("server", "2", state="ERROR")]
+    for _ in range(100):
+        await asyncio.sleep(0.01)
+        if told:
+            break
+    assert set(told) == {("server", ("ns", "1"))}
+    assert ("server", True) in lists.asked, "by what changed, not as a whole"
+    await port_.close()
+
+
+async def test_a_cloud_without_volumes_is_a_cloud(lists: Lists) -> None:
+    def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
+        if what == "volume":
+            raise Trouble("NotFound", "HTTP 404")
+        return []
+
+    openstack_clouds.fetch = fetch  # type: ignore[assignment]
+    port_ = clouds([])
+    look = await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    assert look.settled
+    assert "volume" not in look.unseen
+    await port_.close()
+
+
+async def test_trouble_of_a_list_reaches_who_looks(lists: Lists) -> None:
+    lists.fail = Trouble("ServerError", "HTTP 500")
+    port_ = clouds([])
+    with pytest.raises(Trouble, match="HTTP 500"):
+        await port_.look(CLOUD, asker(1))
+    await port_.close()
