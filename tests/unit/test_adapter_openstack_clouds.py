@@ -16,6 +16,7 @@ from stackwright.adapters.openstack_find import find
 from stackwright.adapters.openstack_login import login_of
 from stackwright.adapters.openstack_project import Snapshot
 from stackwright.adapters.openstack_requests import problem, run
+from stackwright.controllers.server.observe import KINDS
 from stackwright.core.clouds import Asker, CloudCall, CloudRef, Thing, Trouble, mark, question
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
@@ -185,7 +186,7 @@ def test_a_list_that_began_before_a_write_does_not_undo_it() -> None:
 def test_an_object_sees_what_it_recorded_and_what_has_its_mark() -> None:
     snapshot = Snapshot()
     snapshot.replace("port", [port("a"), port("b", uid="f" * 8), Thing("port", "c"), Thing("port", "d")], began=1)
-    asker = Asker("server", ("ns", "web"), UID, frozenset({("port", "c")}))
+    asker = Asker("server", ("ns", "web"), UID, ("port",), frozenset({("port", "c")}))
     assert [thing.id for thing in snapshot.of(asker)] == ["a", "c"]
 
 
@@ -224,7 +225,8 @@ def clouds(told: list[Any]) -> OpenStackClouds:
 
 
 def asker(number: int, *, waits: bool = False, begun: bool = True) -> Asker:
-    return Asker("server", ("ns", str(number)), f"{UID}{number}", frozenset({("server", str(number))}), waits, begun)
+    owned = frozenset({("server", str(number))})
+    return Asker("server", ("ns", str(number)), f"{UID}{number}", KINDS, owned, waits, begun)
 
 
 async def test_500_that_are_well_cost_one_list(lists: Lists) -> None:

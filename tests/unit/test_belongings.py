@@ -78,6 +78,15 @@ def test_a_part_waits_for_what_is_before_it() -> None:
     assert (found.calls, found.wait) == ((), "volume is creating")
 
 
+def test_what_is_no_part_any_more_goes_and_is_not_missed() -> None:
+    record = {PORT: "p1", SERVER: "s1"}
+    found = step(OWNER, parts(PORT), record, Look((thing(PORT, "p1"), thing(SERVER, "s1"))))
+    assert [(call.do, call.id) for call in found.calls] == [("delete", "s1")]
+    assert found.record == record, "until it is gone"
+    found = step(OWNER, parts(PORT), record, Look((thing(PORT, "p1"),)))
+    assert (found.record, found.whole) == ({PORT: "p1"}, True)
+
+
 def test_removal_goes_by_record_and_marks_and_what_holds_others_goes_first() -> None:
     look = Look((thing(PORT, "p1"), thing(DISK, "v1"), thing(SERVER, "s1", "ACTIVE")))
     record = {PORT: "p1", SERVER: "s1"}

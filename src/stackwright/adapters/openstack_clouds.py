@@ -70,14 +70,15 @@ class OpenStackClouds:
         if asker.uid not in project.askers and not asker.begun:
             project.known.add(asker.uid)
         project.askers[asker.uid] = asker
-        for what in LISTS:
+        for what in asker.kinds:
             await self._refresh(cloud, project, what, asker.waits)
         if asker.waits:
             project.waiting[asker.uid] = time.monotonic() + WAITS
             self._begin_watch(cloud, project)
         else:
             project.waiting.pop(asker.uid, None)
-        return Look(project.snapshot.of(asker), self._settled(project, asker), project.snapshot.unseen)
+        unseen = frozenset(asker.kinds) - project.snapshot.taken.keys() - project.snapshot.absent
+        return Look(project.snapshot.of(asker), self._settled(project, asker), unseen)
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         project = await self._project(cloud)
@@ -118,8 +119,9 @@ class OpenStackClouds:
 
     def _settled(self, project: Project, asker: Asker) -> bool:
         """Whether what is not in the picture is not there."""
-        seen = project.snapshot.taken
-        began = min(seen.values(), default=0.0)
+        began = min(
+            (project.snapshot.taken[what] for what in asker.kinds if what in project.snapshot.taken), default=0.0
+        )
         if asker.uid not in project.known and began < self._started + SETTLE:
             return False
         return began >= project.unsure.get(asker.uid, 0.0)

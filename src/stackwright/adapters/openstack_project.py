@@ -23,9 +23,22 @@ LISTS: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], Thing]]] 
     "port": ("network", "/ports", "ports", things.port),
     "trunk": ("network", "/trunks", "trunks", things.plain("trunk", "port_id", "sub_ports", "tags")),
     "volume": ("block_storage", "/volumes/detail", "volumes", things.volume),
-}
+    "network": ("network", "/networks", "networks", things.plain("network", "mtu", "subnets", "tags")),
+    "subnet": ("network", "/subnets", "subnets", things.plain("subnet", "network_id", "cidr", "gateway_ip", "tags")),
+    "router": ("network", "/routers", "routers", things.plain("router", "external_gateway_info", "tags")),
+    "security-group": ("network", "/security-groups", "security_groups", things.plain("security-group", "tags")),
+    "security-group-rule": (
+        "network", "/security-group-rules", "security_group_rules",
+        things.plain("security-group-rule", "security_group_id"),
+    ),
+    "floating-ip": (
+        "network", "/floatingips", "floatingips",
+        things.plain("floating-ip", "floating_ip_address", "port_id", "fixed_ip_address", "tags"),
+    ),
+}  # fmt: skip
 # Seconds that a list may be old for whoever waits, and for whoever does not.
-AGE = {"server": (1.0, 110.0), "port": (60.0, 600.0), "trunk": (60.0, 600.0), "volume": (2.0, 600.0)}
+RARELY = (60.0, 600.0)
+AGE = {**dict.fromkeys(LISTS, RARELY), "server": (1.0, 110.0), "volume": (2.0, 600.0)}
 OVERLAP = 5.0  # clocks and transactions: what changed just before the last look is asked for again
 SETTLE = 8.0  # what a process asked for before it died, or before it gave up waiting, has happened by then
 MISSING = ("trunk", "volume")  # services and extensions that a cloud may not have
@@ -86,10 +99,6 @@ class Snapshot:
         """A process that has just begun asks for servers only, if nobody waits: one list for all that is well."""
         begin = self.begun if what != "server" and not waits else -1e9
         return what not in self.absent and now - self.fresh.get(what, begin) >= AGE[what][0 if waits else 1]
-
-    @property
-    def unseen(self) -> frozenset[str]:
-        return frozenset(LISTS) - self.taken.keys() - self.absent
 
     def of(self, asker: Asker) -> tuple[Thing, ...]:
         keys = asker.ids | self._marked.get(asker.uid, set())

@@ -7,7 +7,7 @@ goes by the record and the marks alone, and never makes anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -65,14 +65,22 @@ class Step:
         return not (self.calls or self.lost or self.wait)
 
 
-def step(owner: Owner, parts: Iterable[Part], record: Record, look: Look) -> Step:
-    """The next step towards having all parts, in their order; what is lost is told and holds up the rest."""
+def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Step:
+    """The next step towards having all parts, in their order; what is lost is told and holds up the rest.
+
+    What is recorded and no part any more goes at last, and is not missed.
+    """
     known: dict[Slot, Any] = dict(record)
     things: dict[Slot, Thing] = {}
     for slot, id_ in record.items():
         if (thing := look.get(slot, id_)) is not None and thing.state not in GONE:
             things[slot] = thing
     lost = tuple(slot for slot in record if slot not in things and slot[0] not in look.unseen)
+    if look.settled:
+        wanted = {part.slot for part in parts}
+        for slot in [slot for slot in lost if slot not in wanted]:
+            del known[slot]
+        lost = tuple(slot for slot in lost if slot in wanted)
     if lost and not look.settled:
         return Step(known, things=things, wait="Looking whether it is all there")
     twins = _twins(owner, record, look)
@@ -91,7 +99,17 @@ def step(owner: Owner, parts: Iterable[Part], record: Record, look: Look) -> Ste
         else:
             call = owner.call("create", part.slot, body=part.body(known), user_data=part.user_data)
             return Step({**known, part.slot: Made(part.slot)}, (call,), things=things)
-    return Step(known, things=things)
+    return Step(known, _surplus(owner, parts, known, things), things=things)
+
+
+def _surplus(
+    owner: Owner, parts: Sequence[Part], known: Mapping[Slot, Any], things: Mapping[Slot, Thing]
+) -> tuple[CloudCall, ...]:
+    """What was a part once. It stays in the record until it is seen to be gone."""
+    wanted = {part.slot for part in parts}
+    due = [slot for slot in known if slot not in wanted]
+    calls = (_remove(owner, slot, things[slot]) for slot in due if slot in things)
+    return tuple(call for call in calls if call is not None)
 
 
 def _twins(owner: Owner, record: Record, look: Look) -> tuple[CloudCall, ...]:

@@ -81,6 +81,7 @@ class Look:
 class Asker:
     """Who looks: the object, which hears of changes, and what it knows to be its own.
 
+    kinds  what it can have
     waits  it waits for a change, so the cloud is looked at often; else as often as needed to notice drift
     begun  something may have been made for it already, perhaps by a process before this one
     """
@@ -88,6 +89,7 @@ class Asker:
     controller: str
     key: Key
     uid: str
+    kinds: tuple[What, ...]
     ids: frozenset[tuple[str, str]] = frozenset()
     waits: bool = False
     begun: bool = True

@@ -70,7 +70,7 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     assert seen.cloud is not None
     assert seen.look is not None
     owner, before = Owner(seen.cloud, seen.obj["metadata"]["uid"]), record_of(seen.obj["status"])
-    found = step(owner, parts(key_of(seen.obj), seen.spec, resolved), before, seen.look)
+    found = step(owner, list(parts(key_of(seen.obj), seen.spec, resolved)), before, seen.look)
     if found.lost:
         return _lost(seen, owner, found)
     if found.whole:

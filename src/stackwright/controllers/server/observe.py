@@ -14,13 +14,14 @@ from stackwright.api.openstackserver import OpenStackServer
 from stackwright.controllers.identity import cloud_of
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.clouds import Asker, CloudRef, Clouds, Denied, Look, Trouble, ids
+from stackwright.core.clouds import Asker, CloudRef, Clouds, Denied, Look, Trouble, What, ids
 from stackwright.core.conditions import Condition, blocked, waiting
 from stackwright.core.objects import has_finalizer, is_deleting
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
 NAME = "server"
+KINDS: tuple[What, ...] = ("server", "port", "trunk", "volume")
 KIND = OpenStackServer.KIND
 IMAGE = Kind("openstack.k-orc.cloud", "v1alpha1", "Image", "images")
 CLAIM = Kind("ipam.cluster.x-k8s.io", "v1beta1", "IPAddressClaim", "ipaddressclaims")
@@ -90,7 +91,9 @@ def _asker(obj: Object) -> Asker:
     meta, status = obj["metadata"], obj.get("status") or {}
     waits = is_deleting(obj) or not status.get("ready")
     owned = ids(record_of(status).items())
-    return Asker(NAME, (meta["namespace"], meta["name"]), meta["uid"], owned, waits, bool(status.get("resolved")))
+    return Asker(
+        NAME, (meta["namespace"], meta["name"]), meta["uid"], KINDS, owned, waits, bool(status.get("resolved"))
+    )
 
 
 async def _resolved(seen: Observed, clouds: Clouds, cloud: CloudRef, reader: Reader) -> Resolved:
