@@ -26,6 +26,7 @@ COMMANDS = {
     "apply": "Check manifests and apply them.",
     "wait": "Wait until a cloud is ready, telling what it waits for.",
     "logs": "Show the logs of a service.",
+    "servers": "Show the servers that were made in OpenStacks, with what belongs to them.",
     "openrc": "Print what OpenStack clients on this machine need to use a cloud.",
     "shell": "Open a shell with the cloud's credentials and clients.",
     "images": "Build, list, and load container images.",

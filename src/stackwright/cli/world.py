@@ -65,14 +65,14 @@ def cloud(world: World, obj: Object) -> Node:
     services = world.owned(obj, *(resource.KIND for resource in SERVICE_KINDS))
     order = [declared.name for declared in SERVICES]  # what others need comes first
     services.sort(key=lambda each: order.index(each["metadata"]["name"]) if each["metadata"]["name"] in order else -1)
-    return _node(world, obj, tuple(service(world, each) for each in services))
+    return node(world, obj, tuple(service(world, each) for each in services))
 
 
 def service(world: World, obj: Object) -> Node:
     contracts = world.owned(obj, *(resource.KIND for resource in CONTRACT_KINDS))
     bundles = world.owned(obj, HelmBundle.KIND)
-    children = [_node(world, each) for each in contracts] + [bundle(world, each) for each in bundles]
-    return _node(world, obj, tuple(children))
+    children = [node(world, each) for each in contracts] + [bundle(world, each) for each in bundles]
+    return node(world, obj, tuple(children))
 
 
 def bundle(world: World, obj: Object) -> Node:
@@ -80,7 +80,7 @@ def bundle(world: World, obj: Object) -> Node:
     releases = [
         _release(world, wanted["name"], statuses.get(wanted["name"]) or {}) for wanted in obj["spec"]["releases"]
     ]
-    return _node(world, obj, tuple(releases))
+    return node(world, obj, tuple(releases))
 
 
 def _release(world: World, name: str, status: Mapping[str, Any]) -> Node:
@@ -145,18 +145,18 @@ def _worst(children: Iterable[Node]) -> str:
     return next((state for state in (BLOCKED, BUSY) if state in states), "")
 
 
-def _node(world: World, obj: Object, children: tuple[Node, ...] = ()) -> Node:
-    """An object of ours with its Ready condition."""
+def node(world: World, obj: Object, children: tuple[Node, ...] = (), more: tuple[str, ...] = ()) -> Node:
+    """An object of ours with its Ready condition; `more` are facts that come before those that all have."""
     entry = find(obj)
     title = f"{obj['kind']} {'/'.join(key_of(obj))}"
     progress = str((obj.get("status") or {}).get("progress") or "")
     if is_deleting(obj):
         since = _since(world, obj["metadata"]["deletionTimestamp"])
-        return Node(BUSY, title, str((entry or {}).get("message") or "is being deleted"), (since,), children)
+        return Node(BUSY, title, str((entry or {}).get("message") or "is being deleted"), (*more, since), children)
     if entry is None:
         age = _since(world, obj["metadata"].get("creationTimestamp"))
-        return Node(UNKNOWN, title, "the operator has not looked at it yet", (age,), children)
-    facts = tuple(fact for fact in (progress, _since(world, entry.get("lastTransitionTime"))) if fact)
+        return Node(UNKNOWN, title, "the operator has not looked at it yet", (*more, age), children)
+    facts = tuple(fact for fact in (*more, progress, _since(world, entry.get("lastTransitionTime"))) if fact)
     if entry.get("observedGeneration") != obj["metadata"].get("generation"):
         return Node(BUSY, title, "the operator has not looked at its last change yet", facts, children)
     if entry["status"] == "True":

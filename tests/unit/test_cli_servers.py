@@ -1,0 +1,55 @@
+"""What `stackwright servers` shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackwright.cli.servers_tree import trees
+from stackwright.cli.ui.tree import lines
+
+NOW = 1_750_000_000.0
+
+
+def obj(kind: str, name: str, reason: str = "", message: str = "", owner: str = "", **more: Any) -> dict[str, Any]:
+    ready = {"type": "Ready", "status": "False" if reason else "True", "reason": reason, "message": message}
+    meta: dict[str, Any] = {
+        "namespace": "demo",
+        "name": name,
+        "uid": f"{kind}-{name}",
+        "labels": more.pop("labels", {}),
+    }
+    meta["generation"] = 1
+    meta["ownerReferences"] = [{"uid": owner}] if owner else []
+    status = {"conditions": [{**ready, "observedGeneration": 1}], **more}
+    return {"kind": kind, "metadata": meta, "status": status}
+
+
+def test_a_cluster_has_its_bastion_and_machines_with_their_servers_and_what_they_have() -> None:
+    label = {"cluster.x-k8s.io/cluster-name": "one"}
+    cluster = obj("OpenStackCluster", "one")
+    machine = obj("OpenStackMachine", "worker", "BlockedInstanceNotFound", "deleted by somebody else", labels=label)
+    servers = [
+        obj(
+            "OpenStackServer", "one-bastion", owner="OpenStackCluster-one", instanceState="ACTIVE", instanceID="s1",
+            resources={"ports": [{"name": "one-bastion-0", "id": "p1"}], "volumes": [{"name": "root", "id": "v1"}]},
+            addresses=[{"type": "InternalIP", "address": "10.0.0.5"}, {"type": "InternalDNS", "address": "one"}],
+        ),
+        obj("OpenStackServer", "worker", "InstanceBuilding", "being built", owner="OpenStackMachine-worker"),
+        obj("OpenStackServer", "alone"),
+    ]  # fmt: skip
+    found = [line for tree in trees(NOW, [cluster], [machine], servers) for line in lines(tree)]
+    assert found == [
+        "✓ OpenStackCluster demo/one",
+        "├─ ✓ OpenStackServer demo/one-bastion  (ACTIVE, s1, 10.0.0.5)",
+        "│  ├─ ✓ port one-bastion-0 p1",
+        "│  └─ ✓ volume root v1",
+        "└─ ✗ OpenStackMachine demo/worker: deleted by somebody else",
+        "   └─ … OpenStackServer demo/worker: being built",
+        "✓ OpenStackServer demo/alone",
+    ]
+
+
+def test_a_machine_of_a_cluster_that_is_not_there_is_shown_all_the_same() -> None:
+    machine = obj("OpenStackMachine", "worker", labels={"cluster.x-k8s.io/cluster-name": "gone"})
+    (tree,) = trees(NOW, [], [machine], [])
+    assert tree.title == "OpenStackMachine demo/worker"
