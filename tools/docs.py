@@ -44,7 +44,9 @@ def api_page(resource: type[Resource]) -> str:
     kind = resource.KIND
     schema = crd(resource)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     short = ", ".join(f"`{name}`" for name in kind.short)
-    text = f"{NOTE}\n# {kind.kind}\n\n{resource.DESCRIPTION} `{kind.api_version}`; short {short}.\n"
+    also = "".join(f", also served as `{version}`" for version in kind.api_versions[1:])
+    named = f"; short {short}" if short else ""
+    text = f"{NOTE}\n# {kind.kind}\n\n{resource.DESCRIPTION} `{kind.api_version}`{also}{named}.\n"
     for part, what in (("spec", "what you write"), ("status", "what the operator writes")):
         text += f"\n## {part}: {what}\n\n{HEAD}" + _lines(_row(*row) for row in rows(schema["properties"][part], part))
     refused = sorted(refusals(schema["properties"]["spec"], "spec"))

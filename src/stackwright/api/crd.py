@@ -2,8 +2,9 @@
 
 Pydantic's JSON schema is not a structural schema, so it is rewritten: references are inlined, `anyOf: [X, null]`
 becomes X, `const` an enum, titles go, and `additionalProperties: false` goes (a structural schema drops unknown
-fields by itself). Two marks of ours are read: a field that this version does not support gets a CEL rule which
-refuses it by name, and free-form fields keep what users write.
+fields by itself). Three marks of ours are read: a field that this version does not support gets a CEL rule which
+refuses it by name, free-form fields keep what users write, and one of several fields may be needed that CEL does not
+see. Rules of models (`rules.py`) are CEL already. All versions of a kind have one schema: nothing converts them.
 
 The two kinds that stand for a whole cloud also keep unknown fields up to our admission webhook, because the API server
 would drop them silently for clients that do not ask for strict validation; the webhook refuses them by name.
@@ -14,18 +15,20 @@ from __future__ import annotations
 from typing import Any
 
 from stackwright.api.meta import Resource
+from stackwright.api.rules import VALIDATIONS, validations
 
 Schema = dict[str, Any]
 KEEP = "x-kubernetes-preserve-unknown-fields"
 ATOMIC = "x-kubernetes-map-type"
 CLOUDS = ("OpenStackDeployment", "OpenStackControlPlane")
 MARK = "x-stackwright-unsupported"
-_DROPPED = ("title", "default", "additionalProperties", "discriminator", MARK)
+NEEDS_ONE = "x-stackwright-needs-one-of"
+_DROPPED = ("title", "default", "additionalProperties", "discriminator", MARK, NEEDS_ONE)
 
 
 def crd(resource: type[Resource]) -> Schema:
     """The CustomResourceDefinition of a model, ready to apply."""
-    kind = resource.KIND
+    kind, schema = resource.KIND, _root(resource)
     names = {
         "kind": kind.kind,
         "plural": kind.plural,
@@ -42,13 +45,14 @@ def crd(resource: type[Resource]) -> Schema:
             "names": {**names, "shortNames": list(kind.short), "categories": list(kind.categories)},
             "versions": [
                 {
-                    "name": kind.version,
+                    "name": version,
                     "served": True,
-                    "storage": True,
+                    "storage": version == kind.version,
                     "subresources": {"status": {}},
                     "additionalPrinterColumns": [_column(c) for c in kind.columns],
-                    "schema": {"openAPIV3Schema": _root(resource)},
+                    "schema": {"openAPIV3Schema": schema},
                 }
+                for version in (kind.version, *kind.also)
             ],
         },
     }
@@ -73,6 +77,8 @@ def _root(resource: type[Resource]) -> Schema:
     }
     if "spec" in raw.get("required", ()):
         root["required"] = ["spec"]
+    if told := validations(getattr(resource, "CHANGES", ())):
+        root[VALIDATIONS] = told
     return root
 
 
@@ -121,16 +127,19 @@ def _object(out: Schema, node: Schema, definitions: Schema, keep: bool) -> None:
     if keep or node.get("additionalProperties") is True:
         out[KEEP] = True
     refused = [name for name, child in children.items() if MARK in _inline(child, definitions)]
+    if one_of := node.get(NEEDS_ONE):
+        out["anyOf"] = [{"required": [name]} for name in one_of]
     if refused:
-        out["x-kubernetes-validations"] = [
-            {
-                "rule": f"!has(self.{name})",
-                "message": f"{name} is not supported by this version of Stackwright; remove it",
-                "fieldPath": f".{name}",
-                "reason": "FieldValueForbidden",
-            }
-            for name in refused
-        ]
+        out[VALIDATIONS] = [*node.get(VALIDATIONS, ()), *map(_refusal, refused)]
+
+
+def _refusal(name: str) -> Schema:
+    return {
+        "rule": f"!has(self.{name})",
+        "message": f"{name} is not supported by this version of Stackwright; remove it",
+        "fieldPath": f".{name}",
+        "reason": "FieldValueForbidden",
+    }
 
 
 def _without_defaults(node: Schema) -> Schema:
@@ -151,6 +160,8 @@ def _inline(schema: Schema, definitions: Schema) -> Schema:
         node = {**_inline(real[0], definitions), **node} if len(real) == 1 else {**node, KEEP: True}
     if (reference := node.pop("$ref", None)) is not None:
         target = _inline(definitions[reference.rsplit("/", 1)[-1]], definitions)
+        if VALIDATIONS in target and VALIDATIONS in node:
+            node[VALIDATIONS] = [*target[VALIDATIONS], *node[VALIDATIONS]]
         node = {**target, **node}
     return node
 

@@ -42,16 +42,16 @@ def _fields(model: Any, path: list[Any]) -> list[str]:
             continue
         fields = getattr(model, "model_fields", {})
         found = fields.get(part) or next((f for f in fields.values() if f.alias == part), None)
-        model = _model_in(found.annotation) if found else model
+        model = model_in(found.annotation) if found else model
     fields = getattr(model, "model_fields", {})
     return [field.alias or name for name, field in fields.items()]
 
 
-def _model_in(annotation: Any) -> Any:
+def model_in(annotation: Any) -> Any:
     """The model inside an annotation such as list[Model] or Model | None."""
     if isinstance(annotation, type) and not isinstance(annotation, types.GenericAlias):
         return annotation if issubclass(annotation, BaseModel) else None
     for argument in typing.get_args(annotation):
-        if (inner := _model_in(argument)) is not None:
+        if (inner := model_in(argument)) is not None:
             return inner
     return None

@@ -29,7 +29,10 @@ class Column:
 
 @dataclass(frozen=True)
 class Kind:
-    """Which Kubernetes resource an object is; enough to address it in the API."""
+    """Which Kubernetes resource an object is; enough to address it in the API.
+
+    `also` are further versions with the same schema. We read and write the one in `version`, which is stored.
+    """
 
     group: str
     version: str
@@ -39,10 +42,17 @@ class Kind:
     short: tuple[str, ...] = field(default=(), compare=False)
     columns: tuple[Column, ...] = field(default=(), compare=False)
     categories: tuple[str, ...] = field(default=("stackwright",), compare=False)
+    also: tuple[str, ...] = field(default=(), compare=False)
 
     @property
     def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
+        return self.api_versions[0]
+
+    @property
+    def api_versions(self) -> tuple[str, ...]:
+        """The stored one first."""
+        prefix = f"{self.group}/" if self.group else ""
+        return tuple(f"{prefix}{version}" for version in (self.version, *self.also))
 
     def __str__(self) -> str:
         return self.kind

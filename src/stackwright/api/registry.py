@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from stackwright.api.capi import InfraResource
 from stackwright.api.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.meta import Kind, Resource
+from stackwright.api.openstack_identity import OpenStackClusterIdentity
+from stackwright.api.openstackcluster import OpenStackCluster
+from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
+from stackwright.api.openstackmachine import OpenStackMachine, OpenStackMachineTemplate
+from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.services import (
     Ceph,
     CephRGW,
@@ -43,7 +49,16 @@ SERVICE_KINDS: tuple[type[ServiceResource], ...] = (
 )
 CONTRACT_KINDS: tuple[type[Resource], ...] = (DatabaseAccount, MessagingAccount, KeystoneService, CephClient)
 CLOUD_KINDS: tuple[type[Resource], ...] = (OpenStackDeployment, OpenStackControlPlane)
-RESOURCES: tuple[type[Resource], ...] = (*CLOUD_KINDS, HelmBundle, *SERVICE_KINDS, *CONTRACT_KINDS)
+# What lives in a cloud, ours or another one. Admission checks these, as it checks clouds.
+SERVER_KINDS: tuple[type[InfraResource], ...] = (
+    OpenStackServer,
+    OpenStackFloatingIPPool,
+    OpenStackClusterIdentity,
+    OpenStackCluster,
+    OpenStackMachine,
+    OpenStackMachineTemplate,
+)
+RESOURCES: tuple[type[Resource], ...] = (*CLOUD_KINDS, HelmBundle, *SERVICE_KINDS, *CONTRACT_KINDS, *SERVER_KINDS)
 
 BY_KIND: dict[str, type[Resource]] = {resource.KIND.kind: resource for resource in RESOURCES}
 

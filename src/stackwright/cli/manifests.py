@@ -108,13 +108,15 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     if kind.namespaced:
         meta["namespace"] = meta.get("namespace") or namespace
     content = {key: value for key, value in document.items() if key != "status"}
-    return Manifest(kind, {**content, "metadata": meta}), []
+    # All versions of a kind have one schema, so an object of another one becomes one of that which is stored.
+    return Manifest(kind, {**content, "apiVersion": kind.api_version, "metadata": meta}), []
 
 
 def _envelope(document: Object, kind: Kind) -> list[str]:
     errors = []
-    if document.get("apiVersion") != kind.api_version:
-        errors.append(f"apiVersion: {document.get('apiVersion')!r} is not that of {kind}; allowed: {kind.api_version}")
+    if document.get("apiVersion") not in kind.api_versions:
+        allowed = ", ".join(kind.api_versions)
+        errors.append(f"apiVersion: {document.get('apiVersion')!r} is not that of {kind}; allowed: {allowed}")
     meta = document.get("metadata")
     if not isinstance(meta, dict):
         errors.append("metadata: is required, with a name")

@@ -1,0 +1,143 @@
+"""What all kinds of infrastructure.cluster.x-k8s.io share: names, columns, unions, lists with an identity, statuses.
+
+The shapes are those of Cluster API Provider OpenStack, so that its manifests apply unchanged; ours are the policies for
+what is lost. Three of the kinds have two versions there, which spell some fields differently (disablePortSecurity is
+enablePortSecurity later). Here both versions have one schema with both spellings, and conversion strategy None: what
+was written stays as it is, whichever version somebody reads, and no conversion webhook is needed. Writing both
+spellings of one thing is refused. `parsed` gives a controller the one meaning, in the later spelling.
+
+`flavor` of a machine is a text in one version and an object in the other, so it has no type in the schema (CEL does not
+see it, and admission checks it). That of a server is a text in all versions.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar
+
+from pydantic import AfterValidator, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, ValidationError
+from pydantic_core import CoreSchema, core_schema
+
+from stackwright.api.errors import messages
+from stackwright.api.meta import Column, Resource, Status
+from stackwright.api.rules import Change, Rule, Ruled
+
+GROUP = "infrastructure.cluster.x-k8s.io"
+CATEGORIES = ("cluster-api",)
+READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
+MESSAGE = Column("Message", '.status.conditions[?(@.type=="Ready")].message')
+AGE = Column("Age", ".metadata.creationTimestamp", "date")
+CLUSTER = Column("Cluster", r".metadata.labels.cluster\.x-k8s\.io/cluster-name")
+
+_ACRONYMS = {
+    "id": "ID", "ip": "IP", "ips": "IPs", "api": "API", "cidr": "CIDR", "cidrs": "CIDRs", "mtu": "MTU", "gib": "GiB",
+    "hw": "HW", "vf": "VF", "ra": "RA",
+}  # fmt: skip
+# As the API server understands the format `uuid`: dashes may be left out.
+_UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
+
+
+def wire_name(name: str) -> str:
+    """Python's name of a field → that on the wire: floating_ip_pool_ref → floatingIPPoolRef."""
+    first, *others = name.split("_")
+    return first + "".join(_ACRONYMS.get(word, word.capitalize()) for word in others)
+
+
+class Part(Ruled):
+    """Base of all parts of these kinds."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=wire_name)
+
+
+def _given(raw: Any) -> int:
+    return sum(value is not None for value in raw.values())
+
+
+class OneOf(Part):
+    """A union: exactly one of its fields is set."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1, "maxProperties": 1})
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        message = f"write exactly one of {_names(cls)}"
+        cls.RULES = (Rule("", message, "", lambda raw: _given(raw) != 1),)
+
+
+class NonEmpty(Part):
+    """At least one of its fields is set."""
+
+    model_config = ConfigDict(json_schema_extra={"minProperties": 1})
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **_: Any) -> None:
+        message = f"must not be empty; write at least one of {_names(cls)}"
+        cls.RULES = (Rule("", message, "", lambda raw: _given(raw) == 0),)
+
+
+def _names(model: type[Part]) -> str:
+    return ", ".join(field.alias or name for name, field in model.model_fields.items())
+
+
+def _uuid(value: str) -> str:
+    if not _UUID.fullmatch(value):
+        raise ValueError("must be a UUID")
+    return value
+
+
+def _ipv4(value: str) -> str:
+    try:
+        ipaddress.IPv4Address(value)
+    except ValueError:
+        raise ValueError("must be an IPv4 address") from None
+    return value
+
+
+Uuid = Annotated[str, AfterValidator(_uuid), Field(json_schema_extra={"format": "uuid"})]
+Ipv4 = Annotated[str, AfterValidator(_ipv4), Field(json_schema_extra={"format": "ipv4"})]
+
+
+@dataclass(frozen=True)
+class Keyed:
+    """Of a list: its items have an identity, so that several appliers can own one each. Empty: they are it."""
+
+    by: str = ""
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._check, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        mark = {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": [self.by]}
+        return {**handler(core), **(mark if self.by else {"x-kubernetes-list-type": "set"})}
+
+    def _check(self, values: list[Any]) -> list[Any]:
+        seen = [getattr(value, self.by) if self.by else value for value in values]
+        if twice := sorted({str(each) for each in seen if seen.count(each) > 1}):
+            raise ValueError(f"{', '.join(twice)} is there twice")
+        return values
+
+
+Texts = Annotated[list[str], Keyed()]
+
+
+class InfraStatus(Status):
+    model_config = ConfigDict(extra="allow", alias_generator=wire_name)
+
+
+class InfraResource(Resource):
+    """A kind of this group. CHANGES are those that need the status, or more of the object than its spec."""
+
+    CHANGES: ClassVar[tuple[Change, ...]] = ()
+
+    @classmethod
+    def parsed(cls, obj: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
+        """The spec in the later spelling and with defaults, as on the wire; as it is if there are errors, and these."""
+        raw = obj.get("spec")
+        raw = {} if raw is None else raw
+        model: Any = cls.model_fields["spec"].annotation
+        try:
+            return model.model_validate(raw).model_dump(by_alias=True, exclude_none=True), []
+        except ValidationError as error:
+            return (dict(raw) if isinstance(raw, dict) else {}), messages(error, model)

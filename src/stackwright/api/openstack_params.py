@@ -1,0 +1,90 @@
+"""How something that is in the OpenStack already is named: by its id, or by a filter that finds exactly one."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BeforeValidator, Field, WithJsonSchema
+
+from stackwright.api.capi import NonEmpty, OneOf, Part, Texts, Uuid
+from stackwright.api.crd import KEEP
+
+# A filter stands in a cluster a dozen times, so it is said as shortly as can be.
+NeutronTag = Annotated[str, Field(pattern="^[^,]+$")]
+
+
+class NamedRef(Part):
+    name: str = Field(min_length=1, description="Its name.")
+
+
+class NameFilter(NonEmpty):
+    name: str | None = Field(None, description="Its name.")
+
+
+class ImageFilter(NameFilter):
+    tags: Texts = Field(default_factory=list, description="Tags that it has, all of them.")
+
+
+class ImageParam(OneOf):
+    id: Uuid | None = Field(None, description="Its id.")
+    filter: ImageFilter | None = Field(None, description="What finds it.")
+    image_ref: NamedRef | None = Field(None, description="An Image object in the same namespace.")
+
+
+class FlavorParam(OneOf):
+    id: str | None = Field(None, min_length=1, description="Id of the flavor, of any form.")
+    filter: NameFilter | None = Field(None, description="What finds it.")
+
+
+def _flavor(value: Any) -> Any:
+    """A text is a name, as in v1beta1."""
+    if value == "" or not isinstance(value, str | dict | FlavorParam):
+        raise ValueError("write the name of a flavor, or one of id, filter")
+    return {"filter": {"name": value}} if isinstance(value, str) else value
+
+
+# A text or an object: a structural schema knows no such type, so it says none.
+Flavor = Annotated[FlavorParam, BeforeValidator(_flavor), WithJsonSchema({KEEP: True})]
+
+
+class ServerGroupParam(OneOf):
+    id: Uuid | None = Field(None, description="Its id.")
+    filter: NameFilter | None = Field(None, description="What finds it.")
+
+
+class NeutronFilter(NonEmpty):
+    name: str | None = Field(None, description="Its name.")
+    description: str | None = Field(None, description="Its description.")
+    project_id: str | None = Field(None, description="Its project.")
+    tags: list[NeutronTag] = Field(default_factory=list, description="All of these tags.")
+    tags_any: list[NeutronTag] = Field(default_factory=list, description="One of these tags.")
+    not_tags: list[NeutronTag] = Field(default_factory=list, description="Not all of these tags.")
+    not_tags_any: list[NeutronTag] = Field(default_factory=list, description="None of these tags.")
+
+
+class SubnetFilter(NeutronFilter):
+    ip_version: Literal[4, 6] | None = Field(None, description="4 or 6.")
+    gateway_ip: str | None = Field(None, description="Its gateway.")
+    cidr: str | None = Field(None, description="Its range.")
+    ipv6_address_mode: str | None = Field(None, description="Address mode.")
+    ipv6_ra_mode: str | None = Field(None, description="Router mode.")
+
+
+class NetworkParam(OneOf):
+    id: Uuid | None = Field(None, description="Its id.")
+    filter: NeutronFilter | None = Field(None, description="What finds it.")
+
+
+class SubnetParam(OneOf):
+    id: Uuid | None = Field(None, description="Its id.")
+    filter: SubnetFilter | None = Field(None, description="What finds it.")
+
+
+class RouterParam(OneOf):
+    id: Uuid | None = Field(None, description="Its id.")
+    filter: NeutronFilter | None = Field(None, description="What finds it.")
+
+
+class SecurityGroupParam(OneOf):
+    id: Uuid | None = Field(None, description="Its id.")
+    filter: NeutronFilter | None = Field(None, description="What finds it.")

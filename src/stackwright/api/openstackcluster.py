@@ -1,0 +1,143 @@
+"""OpenStackCluster: what machines of a cluster share: network, router, security groups, the way to the API, bastion.
+
+Load balancers are not supported yet: refused by name.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+
+from stackwright.api.capi import AGE, CATEGORIES, CLUSTER, GROUP, MESSAGE, READY, InfraResource, Part, Texts
+from stackwright.api.features import Unsupported, unsupported
+from stackwright.api.meta import Column, Kind
+from stackwright.api.openstack_identity import IdentityReference
+from stackwright.api.openstack_machine_parts import LOST, CredentialsLostPolicy, RecreatePolicy
+from stackwright.api.openstack_params import NetworkParam, RouterParam, SubnetParam
+from stackwright.api.openstackcluster_changes import CHANGES, RULES, WHOLE
+from stackwright.api.openstackcluster_parts import (
+    LOAD_BALANCER,
+    ApiServer,
+    Bastion,
+    Endpoint,
+    ExternalRouterIP,
+    ManagedNetwork,
+    ManagedRouter,
+    ManagedSecurityGroups,
+    SubnetSpec,
+)
+from stackwright.api.openstackcluster_spelling import later_spelling
+from stackwright.api.openstackcluster_status import OpenStackClusterStatus
+from stackwright.api.openstackmachine import VERSIONS
+from stackwright.api.rules import Change, Rule
+
+FINALIZER = f"openstackcluster.{GROUP}"
+
+
+def _older(later: str, opposite: bool = False) -> Any:
+    more = ", turned round" if opposite else ""
+    return Field(None, description=f"Older: {later}{more}.")
+
+
+class OpenStackClusterSpec(Part):
+    RULES: ClassVar[tuple[Rule, ...]] = RULES
+    CHANGES: ClassVar[tuple[Change, ...]] = CHANGES
+
+    identity_ref: IdentityReference = Field(description="The credentials, also of machines that have none.")
+    managed_subnets: list[SubnetSpec] = Field(
+        default_factory=list, max_length=1, description="Subnet to make, with a network and a router; IPv4."
+    )
+    subnets: list[SubnetParam] = Field(default_factory=list, max_length=16, description="Subnets that are there.")
+    primary_subnet: SubnetParam | None = Field(None, description="The one of `subnets` that the API is in.")
+    managed_network: ManagedNetwork | None = Field(None, description="What the network is like that is made.")
+    network: NetworkParam | None = Field(None, description="Network that is there.")
+    managed_router: ManagedRouter | None = Field(None, description="What the router is like that is made.")
+    router: RouterParam | None = Field(None, description="Router that is there.")
+    external_network: NetworkParam | None = Field(
+        None, description="Network of floating IPs; absent: the only external one."
+    )
+    enable_external_network: bool | None = Field(None, description="false: the cluster has no way out; absent: it has.")
+    api_server: ApiServer | None = Field(None, description="The way to the API.")
+    managed_security_groups: ManagedSecurityGroups | None = Field(None, description="Security groups to make.")
+    tags: Texts = Field(default_factory=list, description="Tags of all that is made.")
+    control_plane_endpoint: Endpoint | None = Field(
+        None, description="Where the API is; absent: the operator writes it."
+    )
+    control_plane_availability_zones: Texts = Field(
+        default_factory=list, description="Availability zones for control plane nodes; absent: all."
+    )
+    control_plane_omit_availability_zone: bool | None = Field(
+        None, description="true: Nova chooses the zone of control plane nodes."
+    )
+    bastion: Bastion | None = Field(None, description="A machine to log in from.")
+    recreate_policy: RecreatePolicy = Field(
+        "Never", description="Always: make anew what somebody deleted in OpenStack."
+    )
+    credentials_lost_policy: CredentialsLostPolicy = Field("Wait", description=LOST)
+
+    network_mtu: int | None = _older("managedNetwork.mtu")
+    disable_port_security: bool | None = _older("managedNetwork.enablePortSecurity", opposite=True)
+    external_router_ips: list[ExternalRouterIP] | None = _older("managedRouter.externalIPs")
+    disable_external_network: bool | None = _older("enableExternalNetwork", opposite=True)
+    disable_api_server_floating_ip: bool | None = _older("apiServer.enableFloatingIP", opposite=True)
+    api_server_floating_ip: str | None = _older("apiServer.floatingIP")
+    api_server_fixed_ip: str | None = _older("apiServer.fixedIP")
+    api_server_port: Annotated[int, Field(ge=1, le=65535)] | None = _older("apiServer.port")
+    api_server_load_balancer: Unsupported = unsupported(LOAD_BALANCER)
+
+    @property
+    def has_external_network(self) -> bool:
+        return self._flag(self.enable_external_network, self.disable_external_network) is not False
+
+    @property
+    def port_security(self) -> bool | None:
+        """Of the network that is made; None: as Neutron does."""
+        managed = self.managed_network.enable_port_security if self.managed_network else None
+        return self._flag(managed, self.disable_port_security)
+
+    @property
+    def mtu(self) -> int | None:
+        return self.network_mtu or (self.managed_network.mtu if self.managed_network else None)
+
+    @property
+    def router_ips(self) -> list[ExternalRouterIP]:
+        return (self.managed_router.external_ips if self.managed_router else self.external_router_ips) or []
+
+    @property
+    def api(self) -> ApiServer:
+        """However it is spelled; `enable_floating_ip` says true or false."""
+        given = self.api_server or ApiServer()
+        floating = self._flag(given.enable_floating_ip, self.disable_api_server_floating_ip)
+        return given.model_copy(
+            update={
+                "port": given.port or self.api_server_port,
+                "fixed_ip": given.fixed_ip or self.api_server_fixed_ip,
+                "floating_ip": given.floating_ip or self.api_server_floating_ip,
+                "enable_floating_ip": floating is not False,
+            }
+        )
+
+    @staticmethod
+    def _flag(on: bool | None, off: bool | None) -> bool | None:
+        return on if off is None else not off
+
+    @model_serializer(mode="wrap")
+    def _later_spelling(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return later_spelling(handler(self))
+
+
+class OpenStackCluster(InfraResource):
+    DESCRIPTION = "What the machines of a cluster share in an OpenStack."
+    KIND: ClassVar[Kind] = Kind(
+        GROUP, VERSIONS[0], "OpenStackCluster", "openstackclusters", short=("osc",), also=VERSIONS[1:],
+        columns=(
+            CLUSTER, READY, Column("Network", ".status.network.id"),
+            Column("Endpoint", ".spec.controlPlaneEndpoint.host", priority=1),
+            Column("Bastion IP", ".status.bastion.floatingIP"), MESSAGE, AGE,
+        ),
+        categories=CATEGORIES,
+    )  # fmt: skip
+    CHANGES: ClassVar[tuple[Change, ...]] = WHOLE
+    spec: OpenStackClusterSpec = Field(description="The cluster that is wanted.")
+    status: OpenStackClusterStatus = Field(default_factory=OpenStackClusterStatus, description="The cluster as it is.")

@@ -1,0 +1,122 @@
+"""Parts of an OpenStackCluster: its network, the rules of its security groups, the way to its API, its bastion."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+
+from stackwright.api.capi import Ipv4, Keyed, NonEmpty, Part
+from stackwright.api.features import Unsupported, unsupported
+from stackwright.api.openstack_params import SubnetParam
+from stackwright.api.openstackmachine import MachineSpec
+from stackwright.api.rules import Rule, either
+
+LOAD_BALANCER = "Octavia before the API."
+
+
+class AllocationPool(Part):
+    start: str = Field(min_length=1, description="First address.")
+    end: str = Field(min_length=1, description="Last address.")
+
+
+class SubnetSpec(Part):
+    cidr: str = Field(min_length=1, description="Its range, e.g. 10.6.0.0/24.")
+    dns_nameservers: list[str] = Field(default_factory=list, description="DNS servers that machines ask.")
+    allocation_pools: list[AllocationPool] = Field(default_factory=list, description="Addresses to give; absent: all.")
+
+
+class ExternalRouterIP(Part):
+    fixed_ip: str | None = Field(None, description="The address; absent: any of the subnet.")
+    subnet: SubnetParam = Field(description="Subnet of the external network.")
+
+
+class ManagedNetwork(NonEmpty):
+    mtu: int | None = Field(None, ge=68, le=65535, description="MTU of the network.")
+    enable_port_security: bool | None = Field(None, description="Port security of the network.")
+
+
+class ManagedRouter(Part):
+    external_ips: list[ExternalRouterIP] = Field(min_length=1, description="External addresses of the router.")
+
+
+class ApiServer(Part):
+    port: int | None = Field(None, ge=1, le=65535, description="Port of the API; absent: 6443.")
+    fixed_ip: str | None = Field(None, description="Address of the API inside, kept free for it.")
+    floating_ip: str | None = Field(None, description="Address of the API outside; absent: any.")
+    enable_floating_ip: bool | None = Field(None, description="Whether the API has a floating IP; absent: it has.")
+    managed_load_balancer: Unsupported = unsupported(LOAD_BALANCER)
+
+
+class Endpoint(Part):
+    host: str | None = Field(None, description="Name or address.")
+    port: int | None = Field(None, ge=0, le=65535, description="Port.")
+
+
+REMOTES = ("remoteGroupID", "remoteIPPrefix", "remoteManagedGroups")
+
+
+class SecurityGroupRule(Part):
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "",
+            f"at most one of {', '.join(REMOTES)}",
+            f"[{', '.join(f'has(self.{name})' for name in REMOTES)}].filter(x, x).size() <= 1",
+            lambda raw: sum(raw.get(name) is not None for name in REMOTES) > 1,
+        ),
+    )
+
+    name: str = Field(min_length=1, description="Name of the rule here.")
+    description: str | None = Field(None, description="Text in Neutron.")
+    direction: Literal["ingress", "egress"] = Field(description="In or out.")
+    ether_type: Literal["IPv4", "IPv6"] | None = Field(None, description="Version of IP.")
+    port_range_min: int | None = Field(None, description="First port.")
+    port_range_max: int | None = Field(None, description="Last port.")
+    protocol: str | None = Field(None, description="E.g. tcp; absent: any.")
+    remote_group_id: str | None = Field(None, description="The other end, an id.")
+    remote_ip_prefix: str | None = Field(None, description="The other end, a range.")
+    # Absent is not empty: an empty one beside another is two of them.
+    remote_managed_groups: list[Literal["bastion", "controlplane", "worker"]] | None = Field(
+        None, description="The other end, by group."
+    )
+
+
+Rules = Annotated[list[SecurityGroupRule], Keyed("name")]
+
+
+class ManagedSecurityGroups(Part):
+    RULES: ClassVar[tuple[Rule, ...]] = (either("allNodesSecurityGroupRules", "clusterNodesSecurityGroupRules"),)
+
+    cluster_nodes_security_group_rules: Rules | None = Field(None, description="Rules of all nodes, not the bastion.")
+    all_nodes_security_group_rules: Rules | None = Field(None, description="Older: clusterNodesSecurityGroupRules.")
+    control_plane_nodes_security_group_rules: Rules = Field(
+        default_factory=list, description="Rules of control plane nodes."
+    )
+    worker_nodes_security_group_rules: Rules = Field(default_factory=list, description="Rules of worker nodes.")
+    allow_all_in_cluster_traffic: bool = Field(False, description="Let everything through between nodes.")
+
+    @property
+    def node_rules(self) -> list[SecurityGroupRule]:
+        return self.cluster_nodes_security_group_rules or self.all_nodes_security_group_rules or []
+
+    @model_serializer(mode="wrap")
+    def _later_spelling(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        written: dict[str, Any] = handler(self)
+        rules = written.pop("allNodesSecurityGroupRules", None)
+        return written if rules is None else {**written, "clusterNodesSecurityGroupRules": rules}
+
+
+class Bastion(Part):
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            "spec",
+            "is required while the bastion is enabled",
+            "!self.enabled || has(self.spec)",
+            lambda raw: raw.get("enabled") is not False and raw.get("spec") is None,
+        ),
+    )
+
+    enabled: bool = Field(True, description="Whether there is a bastion; turn it off before you remove this.")
+    spec: MachineSpec | None = Field(None, description="The machine.")
+    availability_zone: str | None = Field(None, description="Availability zone of Nova.")
+    floating_ip: Ipv4 | None = Field(None, description="Its floating IP; absent: any.")

@@ -1,0 +1,52 @@
+"""OpenStackFloatingIPPool: floating IPs for whoever claims one (IPAddressClaim of Cluster API)."""
+
+from __future__ import annotations
+
+from typing import ClassVar, Literal
+
+from pydantic import Field
+
+from stackwright.api.capi import AGE, CATEGORIES, GROUP, MESSAGE, READY, InfraResource, InfraStatus, Ipv4, Part
+from stackwright.api.meta import Column, Kind
+from stackwright.api.openstack_identity import IdentityReference
+from stackwright.api.openstack_params import NetworkParam
+from stackwright.api.openstackcluster_status import Tagged
+
+FINALIZER = f"openstackfloatingippool.{GROUP}"
+
+
+class OpenStackFloatingIPPoolSpec(Part):
+    identity_ref: IdentityReference = Field(description="The credentials.")
+    pre_allocated_floating_ips: list[Ipv4] = Field(
+        default_factory=list, description="Floating IPs that are there; used first, and never deleted."
+    )
+    max_ips: int | None = Field(None, ge=0, description="How many may be claimed; absent: any number.")
+    floating_ip_network: NetworkParam | None = Field(
+        None, description="External network; absent: the only one there is."
+    )
+    reclaim_policy: Literal["Retain", "Delete"] = Field(
+        "Retain", description="What becomes of a floating IP given back."
+    )
+
+
+class OpenStackFloatingIPPoolStatus(InfraStatus):
+    claimed_ips: list[str] = Field(default_factory=list, description="Floating IPs in use.")
+    available_ips: list[str] = Field(default_factory=list, description="Floating IPs that are free.")
+    failed_ips: list[str] = Field(default_factory=list, description="Floating IPs that could not be had.")
+    floating_ip_network: Tagged | None = Field(None, description="The external network.")
+
+
+class OpenStackFloatingIPPool(InfraResource):
+    DESCRIPTION = "Floating IPs of an OpenStack for whoever claims one."
+    KIND: ClassVar[Kind] = Kind(
+        GROUP, "v1alpha1", "OpenStackFloatingIPPool", "openstackfloatingippools",
+        columns=(
+            Column("Network", ".status.floatingIPNetwork.name"), Column("Max", ".spec.maxIPs", "integer"),
+            READY, MESSAGE, AGE,
+        ),
+        categories=CATEGORIES,
+    )  # fmt: skip
+    spec: OpenStackFloatingIPPoolSpec = Field(description="The pool that is wanted.")
+    status: OpenStackFloatingIPPoolStatus = Field(
+        default_factory=OpenStackFloatingIPPoolStatus, description="The pool as it is."
+    )

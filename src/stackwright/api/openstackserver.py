@@ -1,0 +1,110 @@
+"""OpenStackServer: a server with its ports, trunks, volumes and floating IP.
+
+The whole spec stays as it was, but for where the credentials are and for the policies: a server is not changed into
+another one. All that was made is in the status by its id, so that deletion needs nothing else.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from pydantic import Field
+
+from stackwright.api.capi import AGE, CATEGORIES, GROUP, MESSAGE, READY, InfraResource, InfraStatus, Part
+from stackwright.api.meta import Column, Kind
+from stackwright.api.openstack_identity import IdentityReference
+from stackwright.api.openstack_machine_parts import SERVER_CHANGES, Address, LocalRef, ServerFields, unset
+from stackwright.api.openstack_params import FlavorParam, NameFilter
+from stackwright.api.openstack_ports import MOST, PortOpts, ResolvedPort, kept_ports
+from stackwright.api.rules import Change, Rule, fixed
+
+FINALIZER = f"openstackserver.{GROUP}"
+
+
+class OpenStackServerSpec(ServerFields):
+    RULES: ClassVar[tuple[Rule, ...]] = (
+        *ServerFields.RULES,
+        Rule(
+            "flavor",
+            "write flavor, a name, or flavorID",
+            "has(self.flavor) || has(self.flavorID)",
+            lambda raw: unset(raw, "flavor", "flavorID"),
+        ),
+    )
+    CHANGES: ClassVar[tuple[Change, ...]] = (
+        *SERVER_CHANGES,
+        kept_ports(),
+        *map(fixed, ("flavor", "flavorID", "availabilityZone", "userDataRef")),
+    )
+
+    identity_ref: IdentityReference = Field(description="The credentials.")
+    flavor: str | None = Field(None, min_length=1, description="Name of the flavor.")
+    flavor_id: str | None = Field(None, min_length=1, description="Id of the flavor; it wins over the name.")
+    ports: list[PortOpts] = Field(min_length=1, max_length=MOST, description="Its ports, in their order.")
+    ssh_key_name: str = Field(description="Keypair of Nova; empty for none.")
+    availability_zone: str | None = Field(None, description="Availability zone of Nova.")
+    user_data_ref: LocalRef | None = Field(None, description="Secret whose key `value` is the user data.")
+
+    @property
+    def wanted_flavor(self) -> FlavorParam:
+        if self.flavor_id:
+            return FlavorParam(id=self.flavor_id)
+        return FlavorParam(filter=NameFilter(name=self.flavor))
+
+
+class ResolvedServer(Part):
+    server_group_id: str | None = Field(None, description="Id of the server group.")
+    image_id: str | None = Field(None, description="Id of the image.")
+    flavor_id: str | None = Field(None, description="Id of the flavor.")
+    ports: list[ResolvedPort] = Field(default_factory=list, description="Its ports, each with ids only.")
+
+
+class PortRecord(Part):
+    id: str = Field(description="Id in Neutron.")
+    name: str | None = Field(None, description="Name.")
+
+
+class TrunkRecord(PortRecord):
+    port: str | None = Field(None, description="Id of its parent port.")
+
+
+class VolumeRecord(Part):
+    id: str = Field(description="Id in Cinder.")
+    name: str | None = Field(None, description="Name of the device; root for the root volume.")
+
+
+class FloatingIPRecord(Part):
+    id: str = Field(description="Id in Neutron.")
+    name: str | None = Field(None, description="Name.")
+    address: str | None = Field(None, description="The address.")
+
+
+class ServerResources(Part):
+    ports: list[PortRecord] = Field(default_factory=list, description="Ports.")
+    trunks: list[TrunkRecord] = Field(default_factory=list, description="Trunks.")
+    volumes: list[VolumeRecord] = Field(default_factory=list, description="Volumes.")
+    floating_ips: list[FloatingIPRecord] = Field(default_factory=list, description="Floating IPs.")
+
+
+class OpenStackServerStatus(InfraStatus):
+    ready: bool = Field(False, description="Whether the server is ACTIVE and has all that it should.")
+    instance_id: str | None = Field(None, description="Id in Nova.")
+    instance_state: str | None = Field(None, description="Nova's word for how it is.")
+    addresses: list[Address] = Field(default_factory=list, description="Its addresses.")
+    resolved: ResolvedServer | None = Field(None, description="What the names in the spec meant when it was made.")
+    resources: ServerResources | None = Field(None, description="What was made beside the server.")
+    digest: str = Field("", description="Digest of what was made.")
+
+
+class OpenStackServer(InfraResource):
+    DESCRIPTION = "A virtual machine in an OpenStack, with its ports and volumes."
+    KIND: ClassVar[Kind] = Kind(
+        GROUP, "v1alpha1", "OpenStackServer", "openstackservers", short=("oss",),
+        columns=(
+            Column("InstanceState", ".status.instanceState"), READY, Column("InstanceID", ".status.instanceID"),
+            MESSAGE, AGE,
+        ),
+        categories=CATEGORIES,
+    )  # fmt: skip
+    spec: OpenStackServerSpec = Field(description="The server that is wanted.")
+    status: OpenStackServerStatus = Field(default_factory=OpenStackServerStatus, description="The server as it is.")

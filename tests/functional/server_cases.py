@@ -1,0 +1,370 @@
+"""Objects of infrastructure.cluster.x-k8s.io: what is taken, what is refused, and what an update may change.
+
+A case of WRONG is (kind, spec, field, message); one of CHANGES (kind, fields before, fields after, field, message).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackwright.api.rules import FIXED
+
+Spec = dict[str, Any]
+ID, OTHER = "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "6ba7b811-9dad-11d1-80b4-00c04fd430c8"
+IDENTITY = {"name": "credentials", "cloudName": "openstack"}
+MACHINE: Spec = {"flavor": "m1.small", "image": {"id": ID}, "sshKeyName": "key"}
+SERVER: Spec = {**MACHINE, "identityRef": IDENTITY, "ports": [{"network": {"id": ID}}]}
+CLUSTER: Spec = {"identityRef": IDENTITY}
+BASTION: Spec = {"bastion": {"spec": MACHINE, "floatingIP": "192.0.2.1"}}
+DISK: Spec = {"name": "root", "sizeGiB": 1, "storage": {"type": "Local"}}
+RULE: Spec = {"name": "ssh", "direction": "ingress"}
+POLICY = {"recreatePolicy": "Always", "credentialsLostPolicy": "Detach"}
+OLDER: Spec = {
+    "networkMTU": 1400,
+    "externalRouterIPs": [{"subnet": {"id": ID}}],
+    "apiServerPort": 6443,
+    "apiServerFixedIP": "10.0.0.5",
+    "apiServerFloatingIP": "192.0.2.7",
+    "disablePortSecurity": True,
+    "disableExternalNetwork": False,
+    "disableAPIServerFloatingIP": True,
+}
+LATER: Spec = {
+    "managedNetwork": {"mtu": 1400, "enablePortSecurity": False},
+    "enableExternalNetwork": True,
+    "managedRouter": {"externalIPs": [{"subnet": {"id": ID}}]},
+    "apiServer": {"port": 6443, "fixedIP": "10.0.0.5", "floatingIP": "192.0.2.7", "enableFloatingIP": False},
+}
+
+FULL: Spec = {
+    **SERVER,
+    "ports": [
+        {
+            "network": {"filter": {"name": "n", "tags": ["a"], "notTagsAny": ["b"]}},
+            "nameSuffix": "x",
+            "trunk": True,
+            "fixedIPs": [{"subnet": {"filter": {"cidr": "10.0.0.0/24", "ipVersion": 4}}, "ipAddress": "10.0.0.3"}],
+            "allowedAddressPairs": [{"ipAddress": "10.0.0.0/24"}],
+            "profile": {"ovsHWOffload": True, "trustedVF": False},
+            "valueSpecs": [{"name": "a", "key": "b", "value": "c"}],
+            "disablePortSecurity": True,
+            "vnicType": "direct",
+        },
+        {"enablePortSecurity": True, "securityGroups": [{"id": ID}, {"filter": {"name": "g"}}]},
+    ],
+    "rootVolume": {"sizeGiB": 5, "type": "fast", "availabilityZone": {"name": "z"}},
+    "additionalBlockDevices": [
+        {"name": "d", "sizeGiB": 1, "storage": {"type": "Volume", "volume": {"availabilityZone": {"from": "Machine"}}}}
+    ],
+    "schedulerHintAdditionalProperties": [
+        {"name": "a", "value": {"type": "Bool", "bool": False}},
+        {"name": "b", "value": {"type": "Number", "number": 0}},
+        {"name": "c", "value": {"type": "String", "string": "x"}},
+    ],
+    "serverGroup": {"filter": {"name": "g"}},
+    "serverMetadata": [{"key": "k", "value": "v"}],
+    "tags": ["a"],
+    "userDataRef": {"name": "u"},
+    "floatingIPPoolRef": {"apiGroup": "g", "kind": "k", "name": "n"},
+    **POLICY,
+}
+CLUSTER_PARTS: Spec = {
+    "managedSubnets": [{"cidr": "10.0.0.0/24", "allocationPools": [{"start": "10.0.0.9", "end": "10.0.0.99"}]}],
+    "bastion": {**BASTION["bastion"], "availabilityZone": "z"},
+    "tags": ["a"],
+    "controlPlaneEndpoint": {"host": ""},
+    "controlPlaneAvailabilityZones": ["z"],
+    "controlPlaneOmitAvailabilityZone": False,
+    **POLICY,
+}
+
+
+def hint(value: Spec) -> Spec:
+    return {**SERVER, "schedulerHintAdditionalProperties": [{"name": "a", "value": value}]}
+
+
+def port(**fields: Any) -> Spec:
+    return {**SERVER, "ports": [fields]}
+
+
+HINT = "spec.schedulerHintAdditionalProperties[0].value"
+NEEDED = "is needed if from is Name, which is the default, and only then"
+NO_FLOATING = "must be false (disableAPIServerFloatingIP: true) while there is no external network"
+REMOTES = "at most one of remoteGroupID, remoteIPPrefix, remoteManagedGroups"
+WRONG: list[tuple[str, Spec, str, str]] = [
+    (
+        "OpenStackServer",
+        {k: v for k, v in SERVER.items() if k != "flavor"},
+        "spec.flavor",
+        "write flavor, a name, or flavorID",
+    ),
+    ("OpenStackServer", {**SERVER, "ports": []}, "spec.ports", "should have at least 1 items"),
+    (
+        "OpenStackServer",
+        {**SERVER, "image": {"id": ID, "filter": {"name": "a"}}},
+        "spec.image",
+        "must have at most 1 item",
+    ),
+    ("OpenStackServer", {**SERVER, "image": {"id": "jammy"}}, "spec.image.id", "must be of type uuid"),
+    ("OpenStackServer", {**SERVER, "image": {"filter": {}}}, "spec.image.filter", "should have at least 1 properties"),
+    ("OpenStackServer", {**SERVER, "tags": ["a", "a"]}, "spec.tags", "duplicate entries"),
+    (
+        "OpenStackServer",
+        {**SERVER, "rootVolume": {"sizeGiB": 1}, "additionalBlockDevices": [DISK]},
+        "spec.additionalBlockDevices",
+        "no device may have the name root beside a rootVolume",
+    ),
+    *(
+        (
+            "OpenStackServer",
+            {**SERVER, "rootVolume": {"sizeGiB": 1, "availabilityZone": zone}},
+            "spec.rootVolume.availabilityZone.name",
+            NEEDED,
+        )
+        for zone in ({}, {"from": "Machine", "name": "z"})
+    ),
+    (
+        "OpenStackServer",
+        port(disablePortSecurity=True, enablePortSecurity=False),
+        "spec.ports[0].enablePortSecurity",
+        "write this or disablePortSecurity, not both",
+    ),
+    *(
+        (
+            "OpenStackServer",
+            port(**off, securityGroups=[{"id": ID}]),
+            "spec.ports[0].securityGroups",
+            "must be absent while port security is off",
+        )
+        for off in ({"disablePortSecurity": True}, {"enablePortSecurity": False})
+    ),
+    ("OpenStackServer", hint({"type": "Bool"}), f"{HINT}.bool", "is needed if type is Bool, and only then"),
+    ("OpenStackServer", hint({"type": "String"}), f"{HINT}.string", "is needed if type is String, and only then"),
+    (
+        "OpenStackServer",
+        hint({"type": "Bool", "bool": True, "number": 1}),
+        f"{HINT}.number",
+        "is needed if type is Number, and only then",
+    ),
+    ("OpenStackMachine", {"image": {"id": ID}}, "spec.flavor", "Required value"),
+    (
+        "OpenStackMachineTemplate",
+        {"template": {"spec": {**MACHINE, "providerID": "x"}}},
+        "spec.template.spec.providerID",
+        "belongs to one machine, not to a template",
+    ),
+    *(
+        (
+            "OpenStackCluster",
+            {**CLUSTER, **LATER, older: OLDER[older]},
+            f"spec.{later}",
+            f"write this or {older}, not both",
+        )
+        for older, later in (
+            ("networkMTU", "managedNetwork.mtu"),
+            ("externalRouterIPs", "managedRouter.externalIPs"),
+            ("apiServerPort", "apiServer.port"),
+            ("apiServerFixedIP", "apiServer.fixedIP"),
+            ("apiServerFloatingIP", "apiServer.floatingIP"),
+            ("disablePortSecurity", "managedNetwork.enablePortSecurity"),
+            ("disableExternalNetwork", "enableExternalNetwork"),
+            ("disableAPIServerFloatingIP", "apiServer.enableFloatingIP"),
+        )
+    ),
+    *(
+        (
+            "OpenStackCluster",
+            {**CLUSTER, **BASTION, **external, "disableAPIServerFloatingIP": True},
+            "spec.bastion.floatingIP",
+            "must be absent while there is no external network",
+        )
+        for external in ({"disableExternalNetwork": True}, {"enableExternalNetwork": False})
+    ),
+    *(
+        (
+            "OpenStackCluster",
+            {**CLUSTER, "disableExternalNetwork": True, **floating},
+            "spec.apiServer.enableFloatingIP",
+            NO_FLOATING,
+        )
+        for floating in ({}, {"apiServer": {"enableFloatingIP": True}}, {"disableAPIServerFloatingIP": False})
+    ),
+    ("OpenStackCluster", {**CLUSTER, "bastion": {}}, "spec.bastion.spec", "is required while the bastion is enabled"),
+    (
+        "OpenStackCluster",
+        {**CLUSTER, "bastion": {"enabled": False, "floatingIP": "x"}},
+        "spec.bastion.floatingIP",
+        "must be of type ipv4",
+    ),
+    ("OpenStackCluster", {**CLUSTER, "managedNetwork": {}}, "spec.managedNetwork", "should have at least 1 properties"),
+    ("OpenStackCluster", {**CLUSTER, "managedRouter": {}}, "spec.managedRouter.externalIPs", "Required value"),
+    (
+        "OpenStackCluster",
+        {**CLUSTER, "managedSubnets": [{"cidr": "a"}, {"cidr": "b"}]},
+        "spec.managedSubnets",
+        "must have at most 1 item",
+    ),
+    (
+        "OpenStackCluster",
+        {**CLUSTER, "apiServerLoadBalancer": {}},
+        "spec.apiServerLoadBalancer",
+        "is not supported by this version",
+    ),
+    (
+        "OpenStackCluster",
+        {**CLUSTER, "apiServer": {"managedLoadBalancer": {}}},
+        "spec.apiServer.managedLoadBalancer",
+        "is not supported by this version",
+    ),
+    *(
+        (
+            "OpenStackCluster",
+            {**CLUSTER, "managedSecurityGroups": {rules: [{**RULE, "remoteGroupID": "a", "remoteIPPrefix": "::/0"}]}},
+            f"spec.managedSecurityGroups.{rules}[0]",
+            REMOTES,
+        )
+        for rules in (
+            "allNodesSecurityGroupRules",
+            "clusterNodesSecurityGroupRules",
+            "controlPlaneNodesSecurityGroupRules",
+            "workerNodesSecurityGroupRules",
+        )
+    ),
+    (
+        "OpenStackCluster",
+        {**CLUSTER, "managedSecurityGroups": {"allNodesSecurityGroupRules": [], "clusterNodesSecurityGroupRules": []}},
+        "spec.managedSecurityGroups.clusterNodesSecurityGroupRules",
+        "write this or allNodesSecurityGroupRules, not both",
+    ),
+    (
+        "OpenStackClusterIdentity",
+        {
+            "secretRef": {"name": "a", "namespace": "b"},
+            "namespaceSelector": {"matchExpressions": [{"key": "a", "operator": "In"}]},
+        },
+        "spec.namespaceSelector.matchExpressions[0].values",
+        "is needed by In and NotIn, and by no other operator",
+    ),
+]
+
+REGION = "cannot change, nor be added or removed; make another object"
+ONCE = "cannot change; it can be set once, while the API has no floating IP"
+NETWORK = f"{FIXED}. It may become the id in status.network"
+SUBNETS = f"{FIXED}. They may become the ids in status.network.subnets"
+ADDRESS = "cannot change but to the address in status.apiServerFloatingIP"
+SUBNET: Spec = {"cidr": "10.0.0.0/24", "dnsNameservers": ["192.0.2.53"]}
+FOUND: Spec = {
+    "network": {"id": ID, "name": "n", "subnets": [{"id": OTHER, "name": "s", "cidr": "10.0.0.0/24"}]},
+    "apiServerFloatingIP": {"id": "f", "address": "192.0.2.9"},
+}
+INSIDE = {"disableAPIServerFloatingIP": True}
+CHANGES: list[tuple[str, Spec, Spec, str, str]] = [
+    *(
+        ("OpenStackServer", {}, {name: value}, f"spec.{name}", FIXED)
+        for name, value in {
+            "image": {"id": OTHER},
+            "flavor": "m2",
+            "flavorID": "7",
+            "sshKeyName": "other",
+            "trunk": True,
+            "tags": ["a"],
+            "securityGroups": [{"id": ID}],
+            "configDrive": True,
+            "rootVolume": {"sizeGiB": 1},
+            "additionalBlockDevices": [{**DISK, "name": "d"}],
+            "serverGroup": {"id": ID},
+            "serverMetadata": [{"key": "a", "value": "b"}],
+            "availabilityZone": "z",
+            "userDataRef": {"name": "x"},
+            "schedulerHintAdditionalProperties": [{"name": "a", "value": {"type": "Bool", "bool": True}}],
+            "floatingIPPoolRef": {"kind": "A", "name": "b"},
+            "ports": [{"network": {"id": OTHER}}],
+        }.items()
+    ),
+    ("OpenStackServer", {}, {"identityRef": {**IDENTITY, "region": "two"}}, "spec.identityRef.region", REGION),
+    ("OpenStackServer", {"identityRef": {**IDENTITY, "region": "one"}}, {}, "spec.identityRef.region", REGION),
+    ("OpenStackServer", {}, {"ports": [*SERVER["ports"], {}]}, "spec.ports", FIXED),
+    ("OpenStackServer", port(disablePortSecurity=True), port(enablePortSecurity=True), "spec.ports", FIXED),
+    ("OpenStackServer", port(), port(allowedAddressPairs=[{"ipAddress": "10.0.0.1"}]), "spec.ports", FIXED),
+    ("OpenStackMachine", {"ports": [{}]}, {"ports": [{"tags": ["a"]}]}, "spec.ports", FIXED),
+    ("OpenStackMachine", {}, {"image": {"id": OTHER}}, "spec.image", FIXED),
+    *(
+        (
+            "OpenStackCluster",
+            {"managedSubnets": [SUBNET]},
+            {"managedSubnets": subnets} if subnets else {},
+            "spec.managedSubnets",
+            "cannot change, but for dnsNameservers; make another object",
+        )
+        for subnets in (None, [{"cidr": "10.1.0.0/24"}], [{**SUBNET, "allocationPools": [{"start": "a", "end": "b"}]}])
+    ),
+    *(
+        ("OpenStackCluster", {}, {name: value}, f"spec.{told}", FIXED)
+        for name, value, told in (
+            ("router", {"id": ID}, "router"),
+            ("externalNetwork", {"id": ID}, "externalNetwork"),
+            ("tags", ["a"], "tags"),
+            ("networkMTU", 1400, "managedNetwork.mtu"),
+            ("managedNetwork", {"mtu": 1400}, "managedNetwork.mtu"),
+            ("disablePortSecurity", False, "managedNetwork.enablePortSecurity"),
+            ("disableAPIServerFloatingIP", True, "apiServer.enableFloatingIP"),
+            ("externalRouterIPs", [{"subnet": {"id": ID}}], "managedRouter.externalIPs"),
+        )
+    ),
+    ("OpenStackCluster", INSIDE, {**INSIDE, "enableExternalNetwork": False}, "spec.enableExternalNetwork", FIXED),
+    ("OpenStackCluster", {}, {"apiServerPort": 1}, "spec.apiServer.port", ONCE),
+    ("OpenStackCluster", {**INSIDE, "apiServerPort": 1}, {**INSIDE, "apiServerPort": 2}, "spec.apiServer.port", ONCE),
+    ("OpenStackCluster", {}, {"apiServerFixedIP": "a"}, "spec.apiServer.fixedIP", ONCE),
+    (
+        "OpenStackCluster",
+        {**INSIDE, "apiServerFixedIP": "a"},
+        {**INSIDE, "apiServerFixedIP": "b"},
+        "spec.apiServer.fixedIP",
+        ONCE,
+    ),
+    *(
+        (
+            "OpenStackCluster",
+            {"controlPlaneEndpoint": {"host": "a"}},
+            change,
+            "spec.controlPlaneEndpoint",
+            "cannot change once it has a host",
+        )
+        for change in ({}, {"controlPlaneEndpoint": {"host": "b"}})
+    ),
+    ("OpenStackCluster", {"managedSecurityGroups": {}}, {}, "spec.managedSecurityGroups", "cannot be removed"),
+    (
+        "OpenStackCluster",
+        BASTION,
+        {},
+        "spec.bastion",
+        "cannot be removed while it is enabled; set bastion.enabled to false first",
+    ),
+    ("OpenStackCluster", {"network": {"filter": {"name": "n"}}}, {"network": {"id": OTHER}}, "spec.network", NETWORK),
+    ("OpenStackCluster", {"network": {"filter": {"name": "n"}}}, {}, "spec.network", NETWORK),
+    ("OpenStackCluster", {"subnets": [{"filter": {"name": "s"}}]}, {"subnets": [{"id": ID}]}, "spec.subnets", SUBNETS),
+    ("OpenStackCluster", {}, {"subnets": [{"id": OTHER}]}, "spec.subnets", SUBNETS),
+    ("OpenStackCluster", {}, {"apiServerFloatingIP": "192.0.2.1"}, "spec.apiServer.floatingIP", ADDRESS),
+    ("OpenStackCluster", {"apiServerFloatingIP": "192.0.2.9"}, {}, "spec.apiServer.floatingIP", ADDRESS),
+]
+BASES = {"OpenStackServer": SERVER, "OpenStackMachine": MACHINE, "OpenStackCluster": CLUSTER}
+FREE: list[tuple[str, Spec, Spec]] = [
+    ("OpenStackServer", {}, {"identityRef": {"name": "new", "cloudName": "x", "type": "ClusterIdentity"}, **POLICY}),
+    ("OpenStackServer", port(disablePortSecurity=True), port(enablePortSecurity=False)),
+    ("OpenStackMachine", {}, {"providerID": "a", "instanceID": "b", "identityRef": IDENTITY, **POLICY}),
+    ("OpenStackMachine", {"ports": [{}]}, {"ports": [{"allowedAddressPairs": [{"ipAddress": "10.0.0.1"}]}]}),
+    ("OpenStackMachine", {}, {"flavor": {"filter": {"name": "m1.small"}}}),
+    ("OpenStackCluster", OLDER, LATER),
+    ("OpenStackCluster", LATER, OLDER),
+    ("OpenStackCluster", {}, {"controlPlaneEndpoint": {"host": "a", "port": 6443}, **POLICY}),
+    ("OpenStackCluster", {}, {"identityRef": {**IDENTITY, "name": "new"}, "primarySubnet": {"id": ID}}),
+    ("OpenStackCluster", {}, {"controlPlaneAvailabilityZones": ["z"], "controlPlaneOmitAvailabilityZone": True}),
+    ("OpenStackCluster", BASTION, {"bastion": {"enabled": False}}),
+    ("OpenStackCluster", {"bastion": {"enabled": False}}, {}),
+    ("OpenStackCluster", {}, {"managedSecurityGroups": {"workerNodesSecurityGroupRules": [RULE]}}),
+    ("OpenStackCluster", {"managedSubnets": [SUBNET]}, {"managedSubnets": [{"cidr": SUBNET["cidr"]}]}),
+    ("OpenStackCluster", INSIDE, {**INSIDE, "apiServerPort": 7443, "apiServerFixedIP": "10.0.0.9"}),
+    ("OpenStackCluster", {"network": {"filter": {"name": "n"}}}, {"network": {"id": ID}}),
+    ("OpenStackCluster", {"subnets": [{"filter": {"name": "s"}}]}, {"subnets": [{"id": OTHER}]}),
+    ("OpenStackCluster", {"apiServerFloatingIP": "192.0.2.1"}, {"apiServer": {"floatingIP": "192.0.2.9"}}),
+]

@@ -1,0 +1,56 @@
+"""Objects of infrastructure.cluster.x-k8s.io that are good, and the same with changes."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from stackwright.api.openstackcluster_spelling import SPELLINGS
+from stackwright.api.registry import BY_KIND
+
+ID = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+OTHER = "6ba7b811-9dad-11d1-80b4-00c04fd430c8"
+IDENTITY = {"name": "credentials", "cloudName": "openstack"}
+MACHINE = {"flavor": "m1.small", "image": {"id": ID}, "sshKeyName": "key"}
+GOOD: dict[str, dict[str, Any]] = {
+    "OpenStackServer": {**MACHINE, "identityRef": IDENTITY, "ports": [{"network": {"id": ID}}]},
+    "OpenStackMachine": MACHINE,
+    "OpenStackMachineTemplate": {"template": {"spec": MACHINE}},
+    "OpenStackCluster": {"identityRef": IDENTITY},
+    "OpenStackFloatingIPPool": {"identityRef": IDENTITY},
+    "OpenStackClusterIdentity": {"secretRef": {"name": "credentials", "namespace": "capi"}},
+}
+RULE = {"name": "ssh", "direction": "ingress"}
+
+
+def obj(kind: str, spec: Any = None, **more: Any) -> dict[str, Any]:
+    given = GOOD[kind] if spec is None else spec
+    api = BY_KIND[kind].KIND.api_version
+    return {"apiVersion": api, "kind": kind, "metadata": {"name": "a", "namespace": "b"}, "spec": given, **more}
+
+
+def changed(base: Any, changes: dict[str, Any]) -> Any:
+    """A copy with other values at paths such as ports.0.tags; None removes, and what is missing is made."""
+    out = copy.deepcopy(base)
+    for path, value in changes.items():
+        *where, last = path.split(".")
+        node = out
+        for part in where:
+            node = node[int(part)] if isinstance(node, list) else node.setdefault(part, {})
+        if value is None:
+            node.pop(last, None)
+        else:
+            node[int(last) if isinstance(node, list) else last] = copy.deepcopy(value)
+    return out
+
+
+OLDER = {
+    "networkMTU": 1400, "externalRouterIPs": [{"subnet": {"id": ID}}], "apiServerPort": 6443,
+    "apiServerFixedIP": "10.0.0.5", "apiServerFloatingIP": "192.0.2.7", "disablePortSecurity": True,
+    "disableExternalNetwork": False, "disableAPIServerFloatingIP": True,
+}  # fmt: skip
+
+
+def later(older: dict[str, Any]) -> dict[str, Any]:
+    pairs = {old: new for new, old in SPELLINGS}
+    return {pairs[name]: not value if name.startswith("disable") else value for name, value in older.items()}

@@ -1,0 +1,422 @@
+"""The kinds of infrastructure.cluster.x-k8s.io: what is refused and in which words, and what both spellings mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from server_objects import GOOD, ID, MACHINE, OLDER, RULE, changed, later, obj
+
+from stackwright.api.capi import wire_name
+from stackwright.api.openstack_identity import LabelSelector
+from stackwright.api.openstack_ports import PortOpts
+from stackwright.api.openstackcluster import OpenStackCluster, OpenStackClusterSpec
+from stackwright.api.openstackcluster_parts import ManagedSecurityGroups
+from stackwright.api.openstackmachine import OpenStackMachineSpec
+from stackwright.api.openstackserver import OpenStackServer, OpenStackServerSpec
+from stackwright.api.registry import BY_KIND, SERVER_KINDS
+from stackwright.cli.manifests import check
+from stackwright.controllers.validate import errors_of
+
+DEVICE = {"name": "root", "sizeGiB": 1, "storage": {"type": "Local"}}
+ZONE = "spec.rootVolume.availabilityZone.name"
+NEEDED = "is needed if from is Name, which is the default, and only then"
+UNSUPPORTED = "is not supported by this version of Stackwright; remove it"
+NO_FLOATING = "must be false (disableAPIServerFloatingIP: true) while there is no external network"
+
+
+def errors(kind: str, changes: dict[str, Any]) -> list[str]:
+    return errors_of(obj(kind, changed(GOOD[kind], changes)))
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_what_is_good_is_taken(kind: str) -> None:
+    assert errors(kind, {}) == []
+    assert {resource.KIND.kind for resource in SERVER_KINDS} == set(GOOD)
+
+
+REFUSED = [
+    # names of what is in the OpenStack
+    (
+        "OpenStackServer",
+        {"image": {"id": ID, "imageRef": {"name": "x"}}},
+        "spec.image: write exactly one of id, filter, imageRef",
+    ),
+    ("OpenStackServer", {"image": {}}, "spec.image: write exactly one of id, filter, imageRef"),
+    ("OpenStackServer", {"image": {"id": "jammy"}}, "spec.image.id: must be a UUID, not 'jammy'"),
+    (
+        "OpenStackServer",
+        {"image": {"filter": {}}},
+        "spec.image.filter: must not be empty; write at least one of name, tags",
+    ),
+    (
+        "OpenStackServer",
+        {"ports.0.network": {"id": ID, "filter": {"name": "x"}}},
+        "spec.ports[0].network: write exactly one of id, filter",
+    ),
+    (
+        "OpenStackServer",
+        {"ports.0.network": {"filter": {"tagsAny": ["a,b"]}}},
+        "spec.ports[0].network.filter.tagsAny[0]: String should match pattern '^[^,]+$', not 'a,b'",
+    ),
+    (
+        "OpenStackServer",
+        {"ports.0.fixedIPs": [{"subnet": {"filter": {"ipVersion": 5}}}]},
+        "spec.ports[0].fixedIPs[0].subnet.filter.ipVersion: 5 is not allowed; allowed: 4 or 6",
+    ),
+    ("OpenStackServer", {"serverGroup": {"id": "x"}}, "spec.serverGroup.id: must be a UUID, not 'x'"),
+    # the server
+    ("OpenStackServer", {"flavor": None}, "spec.flavor: write flavor, a name, or flavorID"),
+    ("OpenStackServer", {"flavor": ""}, "spec.flavor: String should have at least 1 character, not ''"),
+    ("OpenStackServer", {"identityRef": None}, "spec.identityRef: is required"),
+    ("OpenStackServer", {"sshKeyName": None}, "spec.sshKeyName: is required"),
+    ("OpenStackServer", {"ports": []}, "spec.ports: List should have at least 1 item after validation, not 0"),
+    (
+        "OpenStackServer",
+        {"identityRef.type": "Vault"},
+        "spec.identityRef.type: 'Vault' is not allowed; allowed: 'Secret' or 'ClusterIdentity'",
+    ),
+    (
+        "OpenStackServer",
+        {"identityRef.cloudName": ""},
+        "spec.identityRef.cloudName: String should have at least 1 character, not ''",
+    ),
+    ("OpenStackServer", {"tags": ["a", "b", "a"]}, "spec.tags: a is there twice"),
+    (
+        "OpenStackServer",
+        {"recreatePolicy": "Often"},
+        "spec.recreatePolicy: 'Often' is not allowed; allowed: 'Never' or 'Always'",
+    ),
+    (
+        "OpenStackServer",
+        {"credentialsLostPolicy": "Drop"},
+        "spec.credentialsLostPolicy: 'Drop' is not allowed; allowed: 'Wait', 'Detach' or 'Orphan'",
+    ),
+    (
+        "OpenStackServer",
+        {"serverMetadata": [{"key": "k", "value": "x" * 256}]},
+        "spec.serverMetadata[0].value: String should have at most 255 characters",
+    ),
+    (
+        "OpenStackServer",
+        {"serverMetadata": [{"key": "k", "value": "1"}, {"key": "k", "value": "2"}]},
+        "spec.serverMetadata: k is there twice",
+    ),
+    # ports
+    (
+        "OpenStackServer",
+        {"ports.0.disablePortSecurity": True, "ports.0.enablePortSecurity": False},
+        "spec.ports[0].enablePortSecurity: write this or disablePortSecurity, not both",
+    ),
+    *(
+        (
+            "OpenStackServer",
+            {f"ports.0.{field}": off, "ports.0.securityGroups": [{"id": ID}]},
+            "spec.ports[0].securityGroups: must be absent while port security is off",
+        )
+        for field, off in (("disablePortSecurity", True), ("enablePortSecurity", False))
+    ),
+    # disks
+    (
+        "OpenStackServer",
+        {"rootVolume.sizeGiB": 0},
+        "spec.rootVolume.sizeGiB: Input should be greater than or equal to 1, not 0",
+    ),
+    (
+        "OpenStackServer",
+        {"rootVolume": {"sizeGiB": 1, "availabilityZone": {}}},
+        f"{ZONE}: {NEEDED}",
+    ),
+    (
+        "OpenStackServer",
+        {"rootVolume": {"sizeGiB": 1, "availabilityZone": {"from": "Machine", "name": "a"}}},
+        f"{ZONE}: {NEEDED}",
+    ),
+    (
+        "OpenStackServer",
+        {"rootVolume": {"sizeGiB": 1, "availabilityZone": {"name": "a b"}}},
+        f"{ZONE}: String should match pattern '^[^ ]+$', not 'a b'",
+    ),
+    (
+        "OpenStackServer",
+        {"rootVolume.sizeGiB": 1, "additionalBlockDevices": [DEVICE]},
+        "spec.additionalBlockDevices: no device may have the name root beside a rootVolume",
+    ),
+    # hints
+    *(
+        (
+            "OpenStackServer",
+            {"schedulerHintAdditionalProperties": [{"name": "a", "value": {"type": type_}}]},
+            f"spec.schedulerHintAdditionalProperties[0].value.{field}: is needed if type is {type_}, and only then",
+        )
+        for type_, field in (("Bool", "bool"), ("String", "string"), ("Number", "number"))
+    ),
+    (
+        "OpenStackServer",
+        {"schedulerHintAdditionalProperties": [{"name": "a", "value": {"type": "Bool", "bool": True, "number": 1}}]},
+        "spec.schedulerHintAdditionalProperties[0].value.number: is needed if type is Number, and only then",
+    ),
+    # the machine
+    ("OpenStackMachine", {"flavor": None}, "spec.flavor: write flavor or flavorID"),
+    ("OpenStackMachine", {"flavor": 5}, "spec.flavor: write the name of a flavor, or one of id, filter, not 5"),
+    ("OpenStackMachine", {"flavor": ""}, "spec.flavor: write the name of a flavor, or one of id, filter, not ''"),
+    (
+        "OpenStackMachine",
+        {"flavor": {"id": "1", "filter": {"name": "a"}}},
+        "spec.flavor: write exactly one of id, filter",
+    ),
+    (
+        "OpenStackMachine",
+        {"flavor": {"id": "1"}, "flavorID": "1"},
+        "spec.flavorID: write flavor.id or flavorID, not both",
+    ),
+    (
+        "OpenStackMachineTemplate",
+        {"template.spec.providerID": "x"},
+        "spec.template.spec.providerID: belongs to one machine, not to a template",
+    ),
+    # the cluster
+    (
+        "OpenStackCluster",
+        {"managedSubnets": [{"cidr": "10.0.0.0/24"}, {"cidr": "10.0.1.0/24"}]},
+        "spec.managedSubnets: List should have at most 1 item after validation, not 2",
+    ),
+    (
+        "OpenStackCluster",
+        {"managedNetwork": {}},
+        "spec.managedNetwork: must not be empty; write at least one of mtu, enablePortSecurity",
+    ),
+    ("OpenStackCluster", {"managedRouter": {}}, "spec.managedRouter.externalIPs: is required"),
+    ("OpenStackCluster", {"bastion": {}}, "spec.bastion.spec: is required while the bastion is enabled"),
+    (
+        "OpenStackCluster",
+        {"bastion": {"spec": MACHINE, "floatingIP": "host"}},
+        "spec.bastion.floatingIP: must be an IPv4 address, not 'host'",
+    ),
+    *(
+        (
+            "OpenStackCluster",
+            {
+                external: value,
+                "disableAPIServerFloatingIP": True,
+                "bastion": {"spec": MACHINE, "floatingIP": "192.0.2.1"},
+            },
+            "spec.bastion.floatingIP: must be absent while there is no external network",
+        )
+        for external, value in (("disableExternalNetwork", True), ("enableExternalNetwork", False))
+    ),
+    *(
+        (
+            "OpenStackCluster",
+            {"enableExternalNetwork": False, **floating},
+            f"spec.apiServer.enableFloatingIP: {NO_FLOATING}",
+        )
+        for floating in ({}, {"apiServer": {"enableFloatingIP": True}}, {"disableAPIServerFloatingIP": False})
+    ),
+    ("OpenStackCluster", {"apiServerLoadBalancer": {"enabled": True}}, f"spec.apiServerLoadBalancer: {UNSUPPORTED}"),
+    ("OpenStackCluster", {"apiServer.managedLoadBalancer": {}}, f"spec.apiServer.managedLoadBalancer: {UNSUPPORTED}"),
+    (
+        "OpenStackCluster",
+        {
+            "managedSecurityGroups": {
+                "workerNodesSecurityGroupRules": [{**RULE, "remoteGroupID": "x", "remoteIPPrefix": "::/0"}]
+            }
+        },
+        "spec.managedSecurityGroups.workerNodesSecurityGroupRules[0]: at most one of remoteGroupID, remoteIPPrefix, ",
+    ),
+    (
+        "OpenStackCluster",
+        {"managedSecurityGroups": {"allNodesSecurityGroupRules": [RULE], "clusterNodesSecurityGroupRules": [RULE]}},
+        "spec.managedSecurityGroups.clusterNodesSecurityGroupRules: write this or allNodesSecurityGroupRules, not both",
+    ),
+    # the others
+    (
+        "OpenStackFloatingIPPool",
+        {"preAllocatedFloatingIPs": ["x"]},
+        "spec.preAllocatedFloatingIPs[0]: must be an IPv4 address, not 'x'",
+    ),
+    (
+        "OpenStackFloatingIPPool",
+        {"reclaimPolicy": "Keep"},
+        "spec.reclaimPolicy: 'Keep' is not allowed; allowed: 'Retain' or 'Delete'",
+    ),
+    (
+        "OpenStackClusterIdentity",
+        {"namespaceSelector.matchExpressions": [{"key": "a", "operator": "In"}]},
+        "spec.namespaceSelector.matchExpressions[0].values: is needed by In and NotIn, and by no other operator",
+    ),
+]
+
+
+@pytest.mark.parametrize(("kind", "changes", "told"), REFUSED)
+def test_what_is_refused_says_where_what_and_what_is_allowed(kind: str, changes: dict[str, Any], told: str) -> None:
+    (found,) = errors(kind, changes)
+    assert found.startswith(told)
+
+
+@pytest.mark.parametrize("name", OLDER)
+def test_two_spellings_of_one_thing_are_refused(name: str) -> None:
+    one = {name: OLDER[name]}
+    (new,) = later(one)
+    assert errors("OpenStackCluster", one | later(one)) == [f"spec.{new}: write this or {name}, not both"]
+
+
+def test_both_spellings_of_a_cluster_mean_the_same() -> None:
+    found = [
+        OpenStackCluster.parsed(obj("OpenStackCluster", changed(GOOD["OpenStackCluster"], changes)))
+        for changes in (OLDER, later(OLDER))
+    ]
+    assert found[0] == found[1]
+    assert found[0][1] == []
+    spec = OpenStackClusterSpec.model_validate({**GOOD["OpenStackCluster"], **OLDER})
+    assert (spec.mtu, spec.port_security, spec.has_external_network) == (1400, False, True)
+    assert (spec.api.port, spec.api.fixed_ip, spec.api.floating_ip) == (6443, "10.0.0.5", "192.0.2.7")
+    assert spec.api.enable_floating_ip is False
+    assert spec.router_ips[0].subnet.id == ID
+    again = OpenStackClusterSpec.model_validate(found[0][0])
+    assert (again.mtu, again.port_security, again.api, again.router_ips) == (
+        spec.mtu, spec.port_security, spec.api, spec.router_ips
+    )  # fmt: skip
+
+
+def test_what_is_not_written_means_what_the_reference_says() -> None:
+    spec = OpenStackClusterSpec.model_validate(GOOD["OpenStackCluster"])
+    assert (spec.mtu, spec.port_security, spec.has_external_network, spec.router_ips) == (None, None, True, [])
+    assert spec.api.enable_floating_ip is True
+    assert (spec.recreate_policy, spec.credentials_lost_policy) == ("Never", "Wait")
+
+
+def test_both_spellings_of_rules_for_all_nodes_mean_the_same() -> None:
+    for name in ("allNodesSecurityGroupRules", "clusterNodesSecurityGroupRules"):
+        groups = ManagedSecurityGroups.model_validate({name: [RULE]})
+        assert [rule.name for rule in groups.node_rules] == ["ssh"]
+        assert "clusterNodesSecurityGroupRules" in groups.model_dump(by_alias=True, exclude_none=True)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ({}, None),
+        ({"enablePortSecurity": True}, True),
+        ({"enablePortSecurity": False}, False),
+        ({"disablePortSecurity": False}, True),
+        ({"disablePortSecurity": True}, False),
+    ],
+)
+def test_port_security_has_one_meaning(written: dict[str, Any], meant: bool | None) -> None:
+    port = PortOpts.model_validate(written)
+    assert port.port_security is meant
+    dumped = port.model_dump(by_alias=True, exclude_none=True)
+    assert (dumped.get("enablePortSecurity"), "disablePortSecurity" in dumped) == (meant, False)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ({"flavor": "m1"}, {"filter": {"name": "m1"}}),
+        ({"flavor": "m1", "flavorID": "7"}, {"id": "7"}),
+        ({"flavorID": "7"}, {"id": "7"}),
+    ],
+)
+def test_a_flavor_has_one_meaning(written: dict[str, Any], meant: dict[str, Any]) -> None:
+    for kind, model in (("OpenStackServer", OpenStackServerSpec), ("OpenStackMachine", OpenStackMachineSpec)):
+        rest = {name: value for name, value in GOOD[kind].items() if name != "flavor"}
+        spec = model.model_validate({**rest, **written})
+        assert spec.wanted_flavor.model_dump(exclude_none=True) == meant
+    assert spec.model_dump(by_alias=True, exclude_none=True)["flavor"] == meant
+    union = OpenStackMachineSpec.model_validate({**MACHINE, "flavor": meant})
+    assert union.wanted_flavor == spec.wanted_flavor
+
+
+def test_a_spec_with_errors_is_given_as_it_is_written() -> None:
+    wrong = changed(GOOD["OpenStackServer"], {"ports.0.disablePortSecurity": "perhaps"})
+    spec, told = OpenStackServer.parsed(obj("OpenStackServer", wrong))
+    assert spec == wrong
+    assert len(told) == 1
+    assert OpenStackServer.parsed({"spec": None})[0] == {}
+    assert OpenStackServer.parsed({"spec": 5})[0] == {}
+
+
+def test_all_errors_are_told_at_once_those_of_fields_and_those_between_them() -> None:
+    found = errors(
+        "OpenStackServer",
+        {
+            "flavor": None, "image.id": "x", "typo": 1, "rootVolume": {"sizeGiB": 0, "availabilityZone": {}},
+            "additionalBlockDevices": [{"name": "root", "sizeGiB": "big", "storage": {}}],
+            "ports": [{"enablePortSecurity": "no", "disablePortSecurity": True, "securityGroups": [5]}],
+            "serverMetadata": [7],
+        },
+    )  # fmt: skip
+    assert sorted(line.split(": ")[0] for line in found) == [
+        "spec.additionalBlockDevices", "spec.additionalBlockDevices[0].sizeGiB",
+        "spec.additionalBlockDevices[0].storage.type", "spec.flavor", "spec.image.id",
+        "spec.ports[0].enablePortSecurity", "spec.ports[0].securityGroups[0]", "spec.rootVolume.availabilityZone.name",
+        "spec.rootVolume.sizeGiB", "spec.serverMetadata[0]", "spec.typo",
+    ]  # fmt: skip
+
+
+def test_an_older_spelling_is_told_by_its_own_name_when_its_value_is_wrong() -> None:
+    assert errors("OpenStackServer", {"ports.0.disablePortSecurity": "perhaps"})[0].startswith(
+        "spec.ports[0].disablePortSecurity: Input should be a valid boolean"
+    )
+
+
+@pytest.mark.parametrize("value", [None, 5, "x", [], [[]], [None], {"a": None}])
+def test_nothing_that_can_be_written_breaks_the_check(value: Any) -> None:
+    for kind, good in GOOD.items():
+        for name in [*BY_KIND[kind].model_fields["spec"].annotation.model_fields]:
+            field = BY_KIND[kind].model_fields["spec"].annotation.model_fields[name].alias
+            spec = {**good, field: value}
+            assert isinstance(errors_of(obj(kind, spec), obj(kind)), list)
+            assert isinstance(errors_of(obj(kind), obj(kind, spec)), list)
+
+
+@pytest.mark.parametrize("version", ["v1beta1", "v1beta2"])
+def test_a_manifest_of_each_version_is_taken_and_becomes_one_of_the_stored_one(version: str) -> None:
+    document = obj("OpenStackMachine") | {"apiVersion": f"infrastructure.cluster.x-k8s.io/{version}"}
+    manifest, told = check(document, "default")
+    assert told == []
+    assert manifest
+    assert manifest.obj["apiVersion"] == "infrastructure.cluster.x-k8s.io/v1beta1"
+
+
+def test_a_manifest_of_another_version_is_told_which_there_are() -> None:
+    document = obj("OpenStackCluster") | {"apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha7"}
+    (told,) = check(document, "default")[1]
+    assert told.endswith("allowed: infrastructure.cluster.x-k8s.io/v1beta1, infrastructure.cluster.x-k8s.io/v1beta2")
+
+
+def test_a_cluster_identity_is_in_no_namespace() -> None:
+    document = obj("OpenStackClusterIdentity") | {"metadata": {"name": "shared"}}
+    manifest, told = check(document, "default")
+    assert (told, manifest and manifest.obj["metadata"]) == ([], {"name": "shared"})
+
+
+@pytest.mark.parametrize(
+    ("selector", "matches"),
+    [
+        ({}, True),
+        ({"matchLabels": {"team": "a"}}, True),
+        ({"matchLabels": {"team": "b"}}, False),
+        ({"matchExpressions": [{"key": "team", "operator": "In", "values": ["a", "b"]}]}, True),
+        ({"matchExpressions": [{"key": "team", "operator": "NotIn", "values": ["a"]}]}, False),
+        ({"matchExpressions": [{"key": "other", "operator": "NotIn", "values": ["a"]}]}, True),
+        ({"matchExpressions": [{"key": "team", "operator": "Exists"}]}, True),
+        ({"matchExpressions": [{"key": "team", "operator": "DoesNotExist"}]}, False),
+    ],
+)
+def test_a_selector_chooses_as_kubernetes_does(selector: dict[str, Any], matches: bool) -> None:
+    assert LabelSelector.model_validate(selector).matches({"team": "a"}) is matches
+
+
+@pytest.mark.parametrize(
+    ("python", "wire"),
+    [
+        ("ssh_key_name", "sshKeyName"), ("size_gib", "sizeGiB"), ("ipv6_ra_mode", "ipv6RAMode"), ("id", "id"),
+        ("disable_api_server_floating_ip", "disableAPIServerFloatingIP"), ("network_mtu", "networkMTU"),
+        ("floating_ip_pool_ref", "floatingIPPoolRef"), ("pre_allocated_floating_ips", "preAllocatedFloatingIPs"),
+        ("ovs_hw_offload", "ovsHWOffload"), ("trusted_vf", "trustedVF"), ("cidr", "cidr"), ("host_id", "hostID"),
+    ],
+)  # fmt: skip
+def test_names_on_the_wire_are_those_of_the_reference(python: str, wire: str) -> None:
+    assert wire_name(python) == wire
