@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md"), *ROOT.glob("charts/*.md")])
 LINK = re.compile(r"\]\((?!https?://|#)([^)#]+)(#[^)]*)?\)")
 # Where a reason stands among the arguments of what makes a condition.
-REASON = {"blocked": 1, "waiting": 2, "Condition": 2}
+REASON = {"blocked": 1, "waiting": 2, "Condition": 2, "Trouble": 0, "Denied": 0}
 
 
 def links(page: Path) -> list[str]:
@@ -69,7 +69,7 @@ def test_every_page_can_be_reached() -> None:
 def reasons() -> set[str]:
     """All reasons that stand in the code as texts."""
     found = set()
-    folders = (ROOT / "src/stackwright" / name for name in ("controllers", "core", "runtime", "services"))
+    folders = (ROOT / "src/stackwright" / name for name in ("adapters", "controllers", "core", "runtime", "services"))
     for path in (file for folder in folders for file in folder.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text())):
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name) or node.func.id not in REASON:
@@ -79,7 +79,7 @@ def reasons() -> set[str]:
                 texts = [value.body, value.orelse] if isinstance(value, ast.IfExp) else [value]
                 for text in texts:
                     if isinstance(text, ast.Constant) and isinstance(text.value, str):
-                        prefix = "Blocked" if node.func.id == "blocked" else ""
+                        prefix = "Blocked" if node.func.id in ("blocked", "Denied") else ""
                         found.add(prefix + text.value.removeprefix(prefix))
     return found
 
