@@ -146,3 +146,13 @@ def test_the_help_of_smoke_names_all_checks() -> None:
     told = " ".join(called("smoke", "--help").stdout.split())
     assert all(name in told for name in names())
     assert "stackwright smoke --junit" in told
+
+
+def test_a_secret_for_servers_of_the_same_cluster_names_addresses_inside(home: Path) -> None:
+    done = CliRunner().invoke(app, ["openrc", "--format", "secret", "--cloud", "mine"])
+    made = yaml.safe_load(done.output)
+    assert (made["kind"], made["metadata"]["name"]) == ("Secret", "mine-clouds")
+    entry = yaml.safe_load(made["stringData"]["clouds.yaml"])["clouds"]["mine"]
+    assert entry["auth"]["auth_url"] == "http://keystone-api.openstack.svc:5000/v3"
+    assert entry["interface"] == "internal"
+    assert entry["auth"]["password"] == PASSWORD

@@ -21,7 +21,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
 NAMES = [
     "catalog-entry", "cloud", "control-plane", "glance-standalone", "identity", "keystone-only", "memcached-only",
-    "overrides", "storage",
+    "overrides", "server", "storage",
 ]  # fmt: skip
 CONTRACTS = {contract.kind.kind: contract for contract in (DATABASE, MESSAGING, IDENTITY)}
 

@@ -17,11 +17,16 @@ if TYPE_CHECKING:
 class Form(StrEnum):
     OPENRC = "openrc"
     CLOUDS = "clouds.yaml"
+    SECRET = "secret"  # noqa: S105 - a word on the command line
 
 
 def openrc(
     form: Annotated[
-        Form, typer.Option("--format", help="openrc: lines for a shell; clouds.yaml: a file for all clients.")
+        Form,
+        typer.Option(
+            "--format",
+            help="openrc: lines for a shell; clouds.yaml: a file for clients; secret: for servers made in this cluster.",
+        ),
     ] = Form.OPENRC,
     name: Annotated[str, typer.Option("--cloud", help="What the cloud is called in clouds.yaml.")] = "stackwright",
     ca_file: Annotated[
@@ -45,6 +50,8 @@ def openrc(
       stackwright openrc --write; openstack --os-cloud stackwright server list
 
       stackwright openrc --format clouds.yaml --ca-file ./ca.crt > clouds.yaml
+
+      stackwright openrc --format secret | kubectl apply -n demo -f -
     """
     from stackwright.cli.access import clouds_file, default_ca_file, read_access, replace
     from stackwright.cli.cluster import CliError, connected, fail, run
@@ -63,18 +70,22 @@ def openrc(
             changed = replace(path, merged(path, name, access, ca), 0o600)
             typer.echo(f"{path}: cloud {name} {'written' if changed else 'unchanged'}")
         else:
-            typer.echo(printed(form, name, access, ca), nl=False)
+            typer.echo(printed(form, name, access, str(ca), namespace), nl=False)
     except (OSError, CliError) as error:
         fail(str(error))
 
 
-def printed(form: Form, name: str, access: Access, ca: Path) -> str:
+def printed(form: Form, name: str, access: Access, ca: str, namespace: str) -> str:
     from stackwright.cli.output import as_yaml
-    from stackwright.core.access import clouds_entry, openrc, with_cloud
+    from stackwright.core.access import clouds_entry, inside, openrc, with_cloud
 
-    if form is Form.OPENRC:
-        return openrc(access, str(ca))
-    return as_yaml(with_cloud(None, name, clouds_entry(access, str(ca))))
+    match form:
+        case Form.OPENRC:
+            return openrc(access, ca)
+        case Form.CLOUDS:
+            return as_yaml(with_cloud(None, name, clouds_entry(access, ca)))
+    data = {"clouds.yaml": as_yaml(with_cloud(None, name, inside(access, namespace)))}
+    return as_yaml({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": f"{name}-clouds"}, "stringData": data})
 
 
 def merged(path: Path, name: str, access: Access, ca: Path) -> str:

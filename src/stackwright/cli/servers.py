@@ -44,7 +44,7 @@ def servers(
         return
     colour = sys.stdout.isatty()
     text = [line for node in found for line in (*lines(node, colour=colour), "")]
-    typer.echo("\n".join(text[:-1]) if text else "There are no servers; make one: examples/servers")
+    typer.echo("\n".join(text[:-1]) if text else "There are no servers; make one: examples/server.yaml")
 
 
 async def _trees(name: str | None, namespace: str, kubeconfig: Any) -> list[Node]:

@@ -85,6 +85,16 @@ def clouds_entry(access: Access, ca_file: str) -> dict[str, Any]:
     }
 
 
+def inside(access: Access, namespace: str) -> dict[str, Any]:
+    """The same for whoever is in the cluster, by the services' own addresses."""
+    return {
+        "auth": {"auth_url": f"http://keystone-api.{namespace}.svc:5000/v3", **access.auth},
+        "region_name": access.region,
+        "interface": "internal",
+        "identity_api_version": 3,
+    }
+
+
 def with_cloud(existing: Any, name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
     """A clouds.yaml with this cloud set and every other kept. Raises ValueError for what is no clouds.yaml."""
     there = {} if existing is None else existing

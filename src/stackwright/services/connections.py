@@ -49,7 +49,9 @@ CONNECTIONS = (
     ),
     Connection("nova", "api-metadata", (8775,), (GATEWAY, COMPUTE)),
     Connection("nova", "novncproxy", (6080,), (INGRESS,)),
-    Connection("neutron", "server", (9696,), ("nova", "neutron", "horizon", "keystoneclient", COMPUTE, INGRESS)),
+    Connection(
+        "neutron", "server", (9696,), ("nova", "neutron", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)
+    ),
     Connection("cinder", "api", (8776,), ("nova", "glance", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)),
     Connection("etcd", "server", (2379,), ("cinder",)),
     Connection("etcd", "server", (2379, 2380, 2381, 2382), ("etcd",)),
