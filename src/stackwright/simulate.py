@@ -14,12 +14,13 @@ import contextlib
 import json
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from stackwright.api.kinds import DAEMONSET, JOB, POD, SECRET, WORKLOADS
 from stackwright.api.meta import Kind
 from stackwright.api.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
+from stackwright.core.clouds import Clouds, fill
 from stackwright.core.conditions import find
 from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of
@@ -29,6 +30,7 @@ from stackwright.core.settings import Settings
 from stackwright.runtime import x509
 from stackwright.runtime.execute import execute
 from stackwright.runtime.memory import (
+    ForecastClouds,
     FrozenClock,
     MemoryBroker,
     MemoryCluster,
@@ -43,7 +45,7 @@ from stackwright.runtime.report import after_failure, report
 from stackwright.services.ceph import KEYS, REQUESTS
 
 # Those whose plans change something outside; the others only tell, or follow pods.
-ROLES = ("osdpl", "helmbundle", "secrets")
+ROLES = ("osdpl", "helmbundle", "secrets", "servers")
 ROUNDS = 60
 EVERY_NODE = 100_000
 BLANK = base64.b64encode(b"blank").decode()
@@ -76,6 +78,18 @@ class Request:
     apply: tuple[tuple[Kind, Object], ...] = ()
     delete: tuple[tuple[Kind, Key], ...] = ()
     manager: str = "user"
+
+
+@dataclass(frozen=True)
+class Outside:
+    """What is asked beside the cluster.
+
+    contents  what users have in back ends that would go; without it, they count as empty
+    clouds    the OpenStacks in which objects have something; without it, none is asked
+    """
+
+    contents: Contents | None = None
+    clouds: Clouds | None = None
 
 
 @dataclass
@@ -144,22 +158,20 @@ def _blank(kind: Kind, obj: Object | None) -> Object | None:
 
 
 async def simulate(
-    reader: Reader, settings: Settings, request: Request, now: float, contents: Contents | None = None
+    reader: Reader, settings: Settings, request: Request, now: float, outside: Outside | None = None
 ) -> Forecast:
-    """Apply and delete what is asked, then let the controllers work until nothing changes.
-
-    contents  asked what users have in back ends that would go; without it, they count as empty
-    """
-    return await _Simulation(Snapshot(reader), settings, request, now, contents or MemoryContents()).run()
+    """Apply and delete what is asked, then let the controllers work until nothing changes."""
+    return await _Simulation(Snapshot(reader), settings, request, now, outside or Outside()).run()
 
 
 class _Simulation:
-    def __init__(self, base: Snapshot, settings: Settings, request: Request, now: float, contents: Contents) -> None:
+    def __init__(self, base: Snapshot, settings: Settings, request: Request, now: float, outside: Outside) -> None:
         self.clock = FrozenClock(now)
         self.world = MemoryCluster(base, self.clock)
         self.request = request
         self.forecast = Forecast(base, self.world)
-        self.controllers = controllers(settings, ROLES)
+        clouds = ForecastClouds(outside.clouds)
+        self.controllers = controllers(settings, ROLES, clouds)
         self.ports = Ports(
             cluster=self.world,
             helm=MemoryHelm(self.world, self.clock),
@@ -168,7 +180,8 @@ class _Simulation:
             identity=MemoryIdentity(),
             clock=self.clock,
             entropy=SeededEntropy(),
-            contents=contents,
+            contents=outside.contents or MemoryContents(),
+            clouds=clouds,
         )
         self.round = 0
         self.about = ""
@@ -219,7 +232,8 @@ class _Simulation:
         try:
             for action in plan.actions:
                 before = await self._before(action)
-                await execute([action], self.ports, controller.manager)
+                made = await execute([action], self.ports, controller.manager)
+                plan = replace(plan, status=fill(plan.status, made)) if made else plan
                 self._note(action, before)
                 self._held(action)
         except (NotYet, Refused, Conflict) as error:

@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from world import cloud_object
 
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import NODE, SECRET
+from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.services import MariaDB
 from stackwright.cli.plan import forecast
 from stackwright.cli.planned import Entry, summary
@@ -226,3 +228,21 @@ async def test_a_release_with_a_history_is_upgraded_once() -> None:
     cluster.writes.clear()
     found = await planned(cluster, applied(cloud(services=overridden(3600))))
     assert [entry.verb for entry in found].count("helm") == 1, lines(found)
+
+
+def server(**spec: Any) -> dict[str, Any]:
+    manifest = yaml.safe_load((Path(__file__).parents[2] / "examples/server.yaml").read_text())
+    return {**manifest, "metadata": {"name": "web", "namespace": "openstack"}, "spec": {**manifest["spec"], **spec}}
+
+
+async def test_a_server_is_planned_thing_by_thing_though_its_cloud_cannot_be_asked_from_here() -> None:
+    request = Request("openstack", ((OpenStackServer.KIND, server()),))
+    golden("server", await planned(empty(), request))
+
+
+async def test_what_a_server_has_is_planned_to_go_with_it() -> None:
+    first = await simulate(empty(), SETTINGS, Request("openstack", ((OpenStackServer.KIND, server()),)), NOW)
+    assert first.settled and not first.stuck
+    first.world.writes.clear()
+    gone = Request("openstack", delete=((OpenStackServer.KIND, ("openstack", "web")),))
+    golden("server-gone", await planned(first.world, gone))

@@ -37,8 +37,8 @@ LISTS: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], Thing]]] 
     ),
 }  # fmt: skip
 # Seconds that a list may be old for whoever waits, and for whoever does not.
-RARELY = (60.0, 600.0)
-AGE = {**dict.fromkeys(LISTS, RARELY), "server": (1.0, 110.0), "volume": (2.0, 600.0)}
+RARELY = (60.0, 180.0)
+AGE = {**dict.fromkeys(LISTS, RARELY), "server": (1.0, 50.0), "volume": (2.0, 180.0)}
 OVERLAP = 5.0  # clocks and transactions: what changed just before the last look is asked for again
 SETTLE = 8.0  # what a process asked for before it died, or before it gave up waiting, has happened by then
 MISSING = ("trunk", "volume")  # services and extensions that a cloud may not have

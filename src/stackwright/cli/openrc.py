@@ -25,7 +25,7 @@ def openrc(
         Form,
         typer.Option(
             "--format",
-            help="openrc: lines for a shell; clouds.yaml: a file for clients; secret: for servers made in this cluster.",
+            help="openrc: lines for a shell; clouds.yaml: a file for clients; secret: for servers of this cluster.",
         ),
     ] = Form.OPENRC,
     name: Annotated[str, typer.Option("--cloud", help="What the cloud is called in clouds.yaml.")] = "stackwright",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
     from stackwright.cli.manifests import Manifest
     from stackwright.cli.planned import Background, Entry
     from stackwright.core.access import Access
-    from stackwright.core.ports import Contents, Reader
+    from stackwright.core.ports import Reader
     from stackwright.core.settings import Settings
-    from stackwright.simulate import Forecast, Request
+    from stackwright.simulate import Forecast, Outside, Request
 
 EXIT_CHANGES = 2
 IMAGES = "stackwright-images"  # the ConfigMap from which the operator knows its images
@@ -107,7 +108,7 @@ async def _work(
             typer.echo(f"Note: there is no ConfigMap {where}, so references of images are not the real ones.", err=True)
         for space in spaces:
             asked = await _request(cluster, space, manifests, delete)
-            asking = contents(cluster, space)
+            asking = outside(cluster, space)
             more, problems = await forecast(cluster, known, asked, time.time(), asking)
             found, stuck = found + more, stuck | problems
     return found, stuck
@@ -142,12 +143,15 @@ async def operator_settings(reader: Reader) -> Settings:
     return Settings(images(configmap), chart_digests())
 
 
-def contents(reader: Reader, namespace: str) -> Contents:
-    """What users of the cloud have, as its public endpoints tell the administrator."""
+def outside(reader: Reader, namespace: str) -> Outside:
+    """What users of the cloud have, as its public endpoints tell the administrator; and clouds that servers are in."""
+    from stackwright.adapters.openstack_clouds import OpenStackClouds
     from stackwright.adapters.openstack_contents import PublicContents
+    from stackwright.api.kinds import SECRET
     from stackwright.cli.access import read_access
     from stackwright.cli.cluster import CliError
     from stackwright.core.ports import NotYet
+    from stackwright.simulate import Outside
 
     async def ask() -> Access:
         try:
@@ -155,17 +159,17 @@ def contents(reader: Reader, namespace: str) -> Contents:
         except CliError as error:
             raise NotYet(str(error)) from None
 
-    return PublicContents(ask)
+    return Outside(PublicContents(ask), OpenStackClouds(partial(reader.get, SECRET), lambda controller, key: None))
 
 
 async def forecast(
-    reader: Reader, settings: Settings, request: Request, now: float, contents: Contents | None = None
+    reader: Reader, settings: Settings, request: Request, now: float, outside: Outside | None = None
 ) -> tuple[list[Entry], dict[str, str]]:
     """What would be done, and what would then still not be ready, and why."""
     from stackwright.cli.planned import FAIL, Entry, entries
     from stackwright.simulate import causes, simulate
 
-    result = await simulate(reader, settings, request, now, contents)
+    result = await simulate(reader, settings, request, now, outside)
     found = entries(result.steps, await _background(result, settings, request.namespace))
     if not result.settled:
         found.append(Entry(FAIL, "fail", "The controllers did not come to rest; the plan is cut off here"))

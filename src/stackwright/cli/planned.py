@@ -14,6 +14,7 @@ from typing import Any
 from stackwright.api.kinds import SECRET
 from stackwright.api.registry import BY_KIND
 from stackwright.cli.ui.diff import ABSENT, Change, Path, changes
+from stackwright.core.clouds import CloudCall
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object
 from stackwright.core.secretwrites import (
@@ -115,6 +116,10 @@ def _entry(step: Step, background: Background) -> Entry:
             return _apply(step, action)
         case Delete():
             return Entry(DELETE, "delete", action.target, action.why)
+        case CloudCall():
+            does = {"create": CREATE, "update": CHANGE, "delete": DELETE}[action.do]
+            what = f"{action.target.removeprefix(action.do).strip()} in {action.cloud}"
+            return Entry(does, action.verb, what, action.why or f"for {step.about}")
         case HelmUpgrade():
             return _upgrade(action, background)
         case HelmUninstall():

@@ -25,7 +25,7 @@ from stackwright.core.plan import Action, Finalizer, Plan
 RESOLVED, RESOURCES = "Resolved", "ResourcesReady"
 FIELDS = {"ready": False, "instanceID": "", "instanceState": "", "addresses": [], "resolved": {}, "resources": {}}
 POLL = 15.0  # seconds; what the cloud itself tells of comes sooner
-DRIFT = 120.0
+DRIFT = 60.0
 
 
 def decide(seen: Observed) -> Plan:

@@ -9,6 +9,7 @@ Keystone, clock and entropy, `openstack` what users have in an OpenStack; `fault
 from stackwright.runtime.memory import ceph
 from stackwright.runtime.memory.cluster import MemoryCluster, Write
 from stackwright.runtime.memory.faults import Crash, FaultyCluster, Fuse, faulty
+from stackwright.runtime.memory.forecast import ForecastClouds
 from stackwright.runtime.memory.foreign import (
     FrozenClock,
     MemoryBroker,
@@ -23,6 +24,7 @@ from stackwright.runtime.memory.openstack import MemoryClouds
 __all__ = [
     "Crash",
     "FaultyCluster",
+    "ForecastClouds",
     "FrozenClock",
     "Fuse",
     "MemoryBroker",
