@@ -1,4 +1,4 @@
-"""The life of an OpenStackServer: made, watched, changed by others, lost, and taken away, with a crash at every write."""
+"""The life of an OpenStackServer: made, watched, changed by others, lost, taken away, with a crash at every write."""
 
 from __future__ import annotations
 
