@@ -1,4 +1,4 @@
-"""OpenStackServers in the real cloud: made of an example, watched, lost, changed by others, and gone without a trace."""
+"""OpenStackServers in the real cloud: made of an example, watched, lost, changed by others, gone without a trace."""
 
 from __future__ import annotations
 
