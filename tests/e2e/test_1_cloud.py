@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import time
+from concurrent.futures import ThreadPoolExecutor
 
 from harness import Cloud
 
@@ -69,3 +71,18 @@ def test_mariadb_is_durable_and_galera_is_on(cloud: Cloud) -> None:
     query = "select concat_ws(' ', @@innodb_flush_log_at_trx_commit, @@innodb_doublewrite, @@wsrep_on)"
     out = cloud.sql(query)
     assert out.split()[-3:] == ["1", "ON", "ON"], out
+
+
+def test_who_changes_a_row_that_was_changed_meanwhile_waits_and_does_not_fail(cloud: Cloud) -> None:
+    """OpenStack tries again what it knows as a deadlock, and nothing else."""
+    cloud.sql("create database meanwhile; create table meanwhile.one (n int); insert into meanwhile.one values (0)")
+    read = "start transaction; select n from meanwhile.one; select sleep(3)"
+    try:
+        with ThreadPoolExecutor(1) as other:
+            slow = other.submit(cloud.sql, f"{read}; update meanwhile.one set n = n + 1; commit")
+            time.sleep(1.5)
+            cloud.sql("update meanwhile.one set n = n + 1")
+            slow.result()
+        assert cloud.sql("select n from meanwhile.one").split() == ["2"]
+    finally:
+        cloud.sql("drop database meanwhile")

@@ -39,11 +39,17 @@ raise() {
     ip link set dev "$1" up && say "device $1 was down"
 }
 
-# forget NAME: if there is no new device after a time in which any machine that is only rebooted has one. A machine that is
-# stopped gets its port anew when it is started.
+# forget NAME: if no device comes in a time in which any machine that is only rebooted has one. A machine that is stopped
+# gets its port anew when it is started, and one that is resized before its device: that port is another one.
 forget() {
-    sleep 30
-    ! exists "$1" && is_machine "$1" || return 0
+    local port _
+    port=$(vsctl --if-exists get Interface "$1" _uuid)
+    [[ -n $port ]] && is_machine "$1" || return 0
+    for _ in {1..30}; do
+        sleep 1
+        ! exists "$1" || return 0
+    done
+    [[ $(vsctl --if-exists get Interface "$1" _uuid) == "$port" ]] || return 0
     vsctl --if-exists del-port "$1" && say "port $1 had no device any more"
 }
 
