@@ -15,6 +15,7 @@ from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import NODE, SECRET
 from stackwright.api.openstackserver import OpenStackServer
+from stackwright.api.registry import kind_of
 from stackwright.api.services import MariaDB
 from stackwright.cli.plan import forecast
 from stackwright.cli.planned import Entry, summary
@@ -246,3 +247,23 @@ async def test_what_a_server_has_is_planned_to_go_with_it() -> None:
     first.world.writes.clear()
     gone = Request("openstack", delete=((OpenStackServer.KIND, ("openstack", "web")),))
     golden("server-gone", await planned(first.world, gone))
+
+
+def cluster() -> Request:
+    found = yaml.safe_load_all((Path(__file__).parents[2] / "examples/cluster.yaml").read_text())
+    objects = [{**obj, "metadata": {**obj["metadata"], "namespace": "openstack"}} for obj in found]
+    return Request("openstack", tuple((kind_of(obj["kind"]), obj) for obj in objects))
+
+
+async def test_a_cluster_is_planned_with_its_bastion_and_its_machines() -> None:
+    golden("cluster", await planned(empty(), cluster()))
+
+
+async def test_a_cluster_is_planned_to_go_after_its_machines() -> None:
+    first = await simulate(empty(), SETTINGS, cluster(), NOW)
+    assert first.settled and not first.stuck
+    first.world.writes.clear()
+    gone = Request(
+        "openstack", delete=tuple((kind, ("openstack", obj["metadata"]["name"])) for kind, obj in cluster().apply)
+    )
+    golden("cluster-gone", await planned(first.world, gone))

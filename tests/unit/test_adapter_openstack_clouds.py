@@ -15,7 +15,8 @@ from stackwright.adapters.openstack_clouds import OpenStackClouds
 from stackwright.adapters.openstack_find import find
 from stackwright.adapters.openstack_login import login_of
 from stackwright.adapters.openstack_project import Snapshot
-from stackwright.adapters.openstack_requests import problem, run
+from stackwright.adapters.openstack_requests import run
+from stackwright.adapters.openstack_send import problem
 from stackwright.controllers.server.observe import KINDS
 from stackwright.core.clouds import Asker, CloudCall, CloudRef, Thing, Trouble, mark, question
 
@@ -98,11 +99,72 @@ def test_what_is_to_be_deleted_and_is_not_there_is_fine() -> None:
 
 
 def test_a_router_leaves_its_subnets_before_it_goes() -> None:
-    services = Services(lambda method, path, body: Response(200, {"ports": [{"id": "p"}]}))
+    owners = ("network:ha_router_replicated_interface", "network:router_gateway")
+    ports = [{"id": owner[8:10], "device_owner": owner} for owner in owners]
+    services = Services(lambda method, path, body: Response(200, {"ports": ports}))
     run(services, call("delete", "router", id="r"), None)  # type: ignore[arg-type]
-    assert [(method, path) for method, path, _ in services.asked] == [
-        ("GET", "/ports"), ("PUT", "/routers/r/remove_router_interface"), ("DELETE", "/routers/r"),
+    assert services.asked == [
+        ("GET", "/ports", {"device_id": "r"}),
+        ("PUT", "/routers/r/remove_router_interface", {"port_id": "ha"}),
+        ("DELETE", "/routers/r", None),
+    ]
+
+
+ATTACH = {"do": "update", "what": "router", "id": "r", "body": {"add_interface": "p"}}
+INTERFACE = {"id": "p", "device_id": "r", "device_owner": "network:router_interface"}
+
+
+def routers(port: dict[str, Any], **refused: str) -> Services:
+    """Neutron with one port; `refused` are methods that it answers with a conflict."""
+
+    def answer(method: str, path: str, body: Any) -> Response:
+        if method in refused and refused[method] in path:
+            return Response(409, {"NeutronError": {"message": "in use"}})
+        return Response(200, {"port": port})
+
+    return Services(answer)
+
+
+def test_a_router_gets_an_interface_and_the_port_is_told_as_it_is_then() -> None:
+    services = routers(INTERFACE)
+    id_, told = run(services, call(**ATTACH), None)  # type: ignore[arg-type]
+    assert (id_, openstack_things.port(told).facts["device_id"]) == ("r", "r")
+    assert services.asked == [
+        ("PUT", "/routers/r/add_router_interface", {"port_id": "p"}), ("GET", "/ports/p", None),
     ]  # fmt: skip
+
+
+def test_an_interface_that_the_router_has_already_is_fine_and_that_of_another_one_is_not() -> None:
+    run(routers(INTERFACE, PUT="add_router"), call(**ATTACH), None)  # type: ignore[arg-type]
+    with pytest.raises(Trouble, match="in use"):
+        run(routers({**INTERFACE, "device_id": "other"}, PUT="add_router"), call(**ATTACH), None)  # type: ignore[arg-type]
+
+
+def test_a_port_that_is_an_interface_goes_by_its_router_whosever_that_is() -> None:
+    services = routers({**INTERFACE, "device_id": "theirs"}, DELETE="ports")
+    run(services, call("delete", "port", id="p"), None)  # type: ignore[arg-type]
+    assert services.asked[-1] == ("PUT", "/routers/theirs/remove_router_interface", {"port_id": "p"})
+    with pytest.raises(Trouble, match="in use"):
+        run(routers({"id": "p", "device_owner": "compute:nova"}, DELETE="ports"), call("delete", "port", id="p"), None)  # type: ignore[arg-type]
+
+
+def test_a_rule_that_the_group_has_already_is_taken_for_the_one_that_is_wanted() -> None:
+    there = {"id": "old", "security_group_id": "g", "direction": "egress", "ethertype": "IPv4", "protocol": None}
+
+    def answer(method: str, path: str, body: Any) -> Response:
+        if method == "POST":
+            return Response(409, {"NeutronError": {"message": "Security group rule already exists."}})
+        return Response(200, {"security_group_rules": [{**there, "id": "udp", "protocol": "udp"}, there]})
+
+    wanted = {"security_group_id": "g", "direction": "egress", "ethertype": "IPv4"}
+    assert run(Services(answer), call("create", "security-group-rule", body=wanted), None)[0] == "old"  # type: ignore[arg-type]
+    with pytest.raises(Trouble, match="already exists"):
+        run(Services(answer), call("create", "security-group-rule", body={**wanted, "protocol": "tcp"}), None)  # type: ignore[arg-type]
+
+
+def test_a_zone_has_a_name_and_no_id() -> None:
+    services = Services(lambda method, path, body: Response(200, {"availabilityZoneInfo": [{"zoneName": "nova"}]}))
+    assert [(t.id, t.name) for t in find(services, question("availability-zone"))] == [("nova", "nova")]  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(
@@ -181,6 +243,13 @@ def test_a_list_that_began_before_a_write_does_not_undo_it() -> None:
     snapshot.drop(("port", "old"), now=12)
     snapshot.replace("port", [port("old")], began=11.5)
     assert snapshot.things == {}
+
+
+def test_what_lost_its_mark_is_nobodys_any_more() -> None:
+    snapshot = Snapshot()
+    snapshot.write(port("a"), now=1)
+    snapshot.write(Thing("port", "a"), now=2)
+    assert snapshot.of(Asker("server", ("ns", "web"), UID, ("port",))) == ()
 
 
 def test_an_object_sees_what_it_recorded_and_what_has_its_mark() -> None:
@@ -266,6 +335,32 @@ async def test_whoever_waits_is_told_of_what_changed_and_nobody_else(
             break
     assert set(told) == {("server", ("ns", "1"))}
     assert ("server", True) in lists.asked, "by what changed, not as a whole"
+    await port_.close()
+
+
+async def test_whoever_waits_for_no_server_has_none_listed_for_him(
+    lists: Lists, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ages = {what: (0.01, young) for what, (_, young) in openstack_clouds.AGE.items()}
+    monkeypatch.setattr(openstack_clouds, "AGE", ages)
+    port_ = clouds([])
+    await port_.look(CLOUD, Asker("capicluster", ("ns", "c"), UID, ("network",), waits=True, begun=False))
+    await asyncio.sleep(0.1)
+    assert {what for what, _ in lists.asked} == {"network"}
+    await port_.close()
+
+
+async def test_a_router_with_a_new_interface_changes_the_picture_of_the_port(
+    lists: Lists, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    lists.things["port"] = [port("p")]
+    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, data: ("r", INTERFACE))
+    port_ = clouds([])
+    asks = Asker("capicluster", ("ns", "c"), UID, ("port",), frozenset({("port", "p")}), waits=True, begun=False)
+    await port_.look(CLOUD, asks)
+    await port_.run(call(**ATTACH))
+    (found,) = (await port_.look(CLOUD, asks)).things
+    assert found.facts["device_id"] == "r"
     await port_.close()
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.core.belongings import TAKEN_AWAY, Owner, Part, removal, step
+from stackwright.core.belongings import TAKEN_AWAY, Owner, Part, listed, removal, step, unlisted
 from stackwright.core.clouds import CloudRef, Look, Made, Slot, Thing, fill, mark
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
@@ -97,6 +97,26 @@ def test_removal_goes_by_record_and_marks_and_what_holds_others_goes_first() -> 
     assert found.record == {PORT: "p1"}
     assert [call.id for call in removal(OWNER, {}, Look((thing(DISK, "v1"),))).calls] == ["v1"]
     assert removal(OWNER, record, Look()).whole
+
+
+def test_what_is_only_looked_at_is_not_taken_away() -> None:
+    address = Thing("floating-ip", "users")
+    assert removal(OWNER, {}, Look((address,))).whole
+    (call,) = removal(OWNER, {("floating-ip", "api"): "users"}, Look((address,))).calls
+    assert call.id == "users"
+
+
+def test_what_was_made_last_goes_first_when_it_is_no_part_any_more() -> None:
+    group, rule = ("security-group", "b"), ("security-group-rule", "b-1")
+    record = {group: "g", rule: "r"}
+    found = step(OWNER, [], record, Look((thing(group, "g"), thing(rule, "r"))))  # type: ignore[arg-type]
+    assert [call.id for call in found.calls] == ["r", "g"]
+
+
+def test_a_record_in_a_status_and_back() -> None:
+    record = {PORT: "p1", DISK: "v1"}
+    assert unlisted(listed(record)) == record
+    assert unlisted(None) == {}
 
 
 def test_what_is_going_is_not_told_to_go_again() -> None:

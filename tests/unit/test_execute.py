@@ -5,6 +5,7 @@ import asyncio
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP, POD, SECRET
+from stackwright.core.clusterapi import CLAIM
 from stackwright.core.fernet import ROTATED
 from stackwright.core.objects import DIGEST, EXPIRES, FINALIZER
 from stackwright.core.plan import (
@@ -16,6 +17,7 @@ from stackwright.core.plan import (
     HelmUninstall,
     HelmUpgrade,
     SetLabel,
+    SetStatus,
     SqlAccount,
 )
 from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
@@ -71,6 +73,17 @@ async def test_apply_delete_and_label_do_what_they_say(ports):
     assert ports.cluster.peek(CONFIGMAP, KEY)["metadata"]["labels"] == {"role": "primary"}
     await execute([Delete(CONFIGMAP, KEY), Delete(CONFIGMAP, KEY)], ports, "m")
     assert ports.cluster.peek(CONFIGMAP, KEY) is None
+
+
+async def test_an_object_of_others_is_told_in_its_status_unless_another_one_has_its_name(ports):
+    claim = ports.cluster.put(CLAIM, {"metadata": {"name": "x", "namespace": "n"}, "spec": {}})
+    tell = SetStatus(CLAIM, claim, {"addressRef": {"name": "x"}})
+    assert str(tell) == "tell IPAddressClaim n/x"
+    await execute([tell], ports, "me")
+    assert ports.cluster.peek(CLAIM, KEY)["status"] == {"addressRef": {"name": "x"}}
+    ports.cluster.remove(CLAIM, KEY)
+    with pytest.raises(Conflict):
+        await execute([tell], ports, "me")
 
 
 async def test_a_password_is_made_once_and_what_is_built_from_it_follows(ports, owner):

@@ -1,7 +1,18 @@
 """Objects of ours, and whether the cluster has them as wanted."""
 
 from stackwright.api.kinds import CONFIGMAP
-from stackwright.core.objects import FINALIZER, covers, ensure, has_finalizer, is_deleting, key_of, label, owned
+from stackwright.core.objects import (
+    FINALIZER,
+    completed,
+    covers,
+    ensure,
+    has_finalizer,
+    is_deleting,
+    key_of,
+    label,
+    owned,
+    owner_label,
+)
 
 OWNER = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "o", "namespace": "n", "uid": "u"}}
 
@@ -17,6 +28,20 @@ def test_an_object_of_ours_names_its_owner_and_carries_our_labels():
     assert label(obj, "app.kubernetes.io/managed-by") == "stackwright"
     assert label(obj, "stackwright.dev/owner") == "pod.o"
     assert label(obj, "extra") == "yes"
+
+
+def test_a_label_is_no_longer_than_a_label_may_be_and_still_names_one_owner():
+    long = [{**OWNER, "metadata": {**OWNER["metadata"], "name": f"{'o' * 60}{end}"}} for end in "ab"]
+    assert {len(owner_label(each)) for each in long} == {63}
+    assert owner_label(long[0]) != owner_label(long[1])
+
+
+def test_a_field_that_is_added_to_the_users_spec_goes_to_just_this_object_and_alone():
+    obj = {"metadata": {"name": "x", "namespace": "n", "uid": "u", "labels": {"a": "b"}}, "spec": {"theirs": 1}}
+    (action,) = completed(CONFIGMAP, obj, {"ours": 2})
+    assert action.obj["metadata"] == {"name": "x", "namespace": "n", "uid": "u"}
+    assert action.obj["spec"] == {"ours": 2}
+    assert completed(CONFIGMAP, {**obj, "spec": {"theirs": 1, "ours": 2}}, {"ours": 2}) == ()
 
 
 def test_what_is_absent_changed_or_edited_is_applied_and_what_is_as_wanted_is_not():

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.meta import Kind
-from stackwright.core.ports import Conflict, NotYet, Refused
+from stackwright.core.ports import Conflict, NotServed, NotYet, Refused
 
 _RBAC = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"(?P<where>.*)')
 # Server-side apply reports a field that the schema does not have as an internal error of the server.
@@ -65,7 +65,7 @@ def _absent(call: Call, status: Mapping[str, Any], message: str) -> Exception:
         return NotYet(f"{call}: namespace {details.get('name')} does not exist")
     if details.get("name"):
         return Conflict(f"{call}: the object is gone")
-    return NotYet(f"{call}: the API does not serve {call.kind.plural} of {call.kind.api_version}: {message}")
+    return NotServed(f"{call}: the API does not serve {call.kind.plural} of {call.kind.api_version}: {message}")
 
 
 def _forbidden(call: Call, status: Mapping[str, Any], message: str) -> Exception:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 from stackwright.adapters.openstack_find import find
 from stackwright.adapters.openstack_login import Login, Logins, Secrets, connection
 from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, OVERLAP, SETTLE, Snapshot, fetch, stamp
-from stackwright.adapters.openstack_requests import run
+from stackwright.adapters.openstack_requests import ADD_INTERFACE, run
 from stackwright.core.clouds import Asker, CloudCall, CloudRef, Denied, Look, Question, Thing, Trouble
 from stackwright.core.plan import Key
 from stackwright.core.ports import secret_data
@@ -94,7 +94,7 @@ class OpenStackClouds:
     async def run(self, call: CloudCall) -> str:
         project = await self._project(call.cloud)
         user_data = await self._user_data(call)
-        what = call.slot[0]
+        what = "port" if ADD_INTERFACE in call.body else call.slot[0]
         try:
             id_, told = await self._do(call.cloud, project, lambda made: run(made, call, user_data))
         except Trouble as error:
@@ -168,11 +168,11 @@ class OpenStackClouds:
             now = time.monotonic()
             project.waiting = {uid: until for uid, until in project.waiting.items() if until > now}
             with contextlib.suppress(Trouble, Denied):
-                for what in ("server", "volume"):
-                    if what == "server" or any(
-                        w == what for uid in project.waiting for w, _ in project.askers[uid].ids
-                    ):
-                        await self._refresh(cloud, project, what, True)
+                waiting = [project.askers[uid] for uid in project.waiting]
+                theirs = {what for asker in waiting for what, _ in asker.ids}
+                theirs |= {"server"} if any("server" in asker.kinds for asker in waiting) else set()
+                for what in sorted(theirs & {"server", "volume"}):
+                    await self._refresh(cloud, project, what, True)
 
     async def _project(self, cloud: CloudRef) -> Project:
         login = await self._logins.get(cloud)
@@ -193,6 +193,7 @@ class OpenStackClouds:
 
     def _guarded(self, cloud: CloudRef, project: Project, what: Callable[[Connection], T]) -> T:
         from keystoneauth1 import exceptions
+        from openstack.exceptions import SDKException, ServiceDisabledException
 
         try:
             if project.connection is None:
@@ -200,9 +201,9 @@ class OpenStackClouds:
             return what(project.connection)
         except exceptions.Unauthorized as error:
             raise Trouble("AuthenticationFailed", f"{cloud}: {error}") from None
-        except (exceptions.EndpointNotFound, exceptions.MissingAuthPlugin) as error:
+        except (exceptions.EndpointNotFound, ServiceDisabledException) as error:
             raise Denied("ServiceMissing", f"{cloud}: {error}") from None
-        except (exceptions.ClientException, OSError) as error:
+        except (exceptions.ClientException, SDKException, OSError) as error:
             raise Trouble("Unreachable", f"{cloud}: {' '.join(str(error).split())[:300]}") from None
 
     async def close(self) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_requests import COMPUTE, problem, text_of
+from stackwright.adapters.openstack_send import COMPUTE, problem, text_of
 from stackwright.core.clouds import Question, Thing
 
 if TYPE_CHECKING:
@@ -22,8 +22,12 @@ WHERE: Mapping[str, tuple[str, str, str, tuple[str, ...]]] = {
     "security-group": ("network", "/security-groups", "security_groups", ()),
     "floating-ip": ("network", "/floatingips", "floatingips", ()),
     "port": ("network", "/ports", "ports", ()),
+    "availability-zone": ("compute", "/os-availability-zone", "availabilityZoneInfo", ()),
 }
-FACTS = ("network_id", "cidr", "ip_version", "gateway_ip", "router:external", "mtu", "tags", "floating_ip_address")
+FACTS = (
+    "network_id", "cidr", "ip_version", "gateway_ip", "router:external", "mtu", "tags", "floating_ip_address",
+    "external_gateway_info", "zoneState",
+)  # fmt: skip
 LIMIT = 1000
 
 
@@ -37,8 +41,10 @@ def find(connection: Connection, asked: Question) -> tuple[Thing, ...]:
 
 
 def thing(what: str, raw: Mapping[str, Any]) -> Thing:
+    """A zone has a name and no id."""
     facts = {name: raw[name] for name in FACTS if name in raw}
-    return Thing(what, str(raw["id"]), str(raw.get("name") or ""), str(raw.get("status") or ""), facts=facts)
+    name = str(raw.get("name") or raw.get("zoneName") or "")
+    return Thing(what, str(raw.get("id") or name), name, str(raw.get("status") or ""), facts=facts)
 
 
 def pages(

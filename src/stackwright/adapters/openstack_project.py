@@ -18,13 +18,14 @@ from stackwright.core.clouds import Asker, Thing
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
+_SUBNET = ("network_id", "cidr", "gateway_ip", "dns_nameservers", "tags")
 LISTS: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], Thing]]] = {
     "server": ("compute", "/servers/detail", "servers", things.server),
     "port": ("network", "/ports", "ports", things.port),
     "trunk": ("network", "/trunks", "trunks", things.plain("trunk", "port_id", "sub_ports", "tags")),
     "volume": ("block_storage", "/volumes/detail", "volumes", things.volume),
     "network": ("network", "/networks", "networks", things.plain("network", "mtu", "subnets", "tags")),
-    "subnet": ("network", "/subnets", "subnets", things.plain("subnet", "network_id", "cidr", "gateway_ip", "tags")),
+    "subnet": ("network", "/subnets", "subnets", things.plain("subnet", *_SUBNET)),
     "router": ("network", "/routers", "routers", things.plain("router", "external_gateway_info", "tags")),
     "security-group": ("network", "/security-groups", "security_groups", things.plain("security-group", "tags")),
     "security-group-rule": (
@@ -57,6 +58,7 @@ class Snapshot:
     _marked: dict[str, set[tuple[str, str]]] = field(default_factory=dict)  # uid → what has a mark of it
 
     def _put(self, thing: Thing) -> None:
+        self._pop((thing.what, thing.id))  # it may have lost its mark
         self.things[thing.what, thing.id] = thing
         if thing.mark:
             self._marked.setdefault(thing.mark.split(":")[1], set()).add((thing.what, thing.id))

@@ -1,7 +1,7 @@
-"""One change of one thing → one request, or the few that it takes; and what an answer means.
+"""One change of one thing → one request, or the few that it takes.
 
 The mark goes with the request that makes a thing, to where its API can keep it at once: Nova's tags, Cinder's
-metadata, Neutron's descriptions.
+metadata, Neutron's descriptions. A port that is an interface of a router comes and goes by requests to the router.
 """
 
 from __future__ import annotations
@@ -10,32 +10,26 @@ import base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from stackwright.adapters.openstack_send import send
 from stackwright.adapters.openstack_things import METADATA
-from stackwright.core.clouds import CloudCall, Denied, Trouble, mark
+from stackwright.core.clouds import CloudCall, Trouble, mark
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
-    from requests import Response
 
-COMPUTE = "2.60"  # tags with the request that makes a server: 2.52; volumes that several servers attach: 2.60
-PATHS = {
-    "server": ("compute", "/servers"),
-    "volume": ("block_storage", "/volumes"),
-    "port": ("network", "/ports"),
-    "trunk": ("network", "/trunks"),
-    "floating-ip": ("network", "/floatingips"),
-    "network": ("network", "/networks"),
-    "subnet": ("network", "/subnets"),
-    "router": ("network", "/routers"),
-    "security-group": ("network", "/security-groups"),
-    "security-group-rule": ("network", "/security-group-rules"),
-}
-QUOTA = ("quota", "limitexceeded", "limit exceeded", "maximum number of")
 TAGGED = ("port", "trunk", "floating-ip", "network", "subnet", "router", "security-group")
+ADD_INTERFACE = "add_interface"  # in the place of a field of a router: the id of a port
+# Distributed and highly available routers have their own words for it.
+INTERFACES = (
+    "network:router_interface", "network:router_interface_distributed", "network:ha_router_replicated_interface",
+)  # fmt: skip
+SAME_RULE = (
+    "direction", "ethertype", "protocol", "port_range_min", "port_range_max", "remote_group_id", "remote_ip_prefix",
+)  # fmt: skip
 
 
 def run(connection: Connection, call: CloudCall, user_data: bytes | None) -> tuple[str, Mapping[str, Any]]:
-    """The id, and the thing as the API told it, if it did."""
+    """The id, and the thing as the API told it, if it did; of a router that got an interface, the port."""
     match call.do:
         case "create":
             return _create(connection, call, user_data)
@@ -43,18 +37,6 @@ def run(connection: Connection, call: CloudCall, user_data: bytes | None) -> tup
             return call.id, _update(connection, call)
     _delete(connection, call)
     return call.id, {}
-
-
-def send(connection: Connection, what: str, method: str, path: str = "", **more: Any) -> Response:
-    """Raises Trouble or Denied for every answer that is no success."""
-    service, base = PATHS[what]
-    if service == "compute":
-        more["microversion"] = COMPUTE
-    proxy: Any = getattr(connection, service)
-    response: Response = proxy.request(f"{base}{path}", method, **more)
-    if response.status_code >= 400:
-        raise problem(response.status_code, text_of(response), str(response.headers.get("Retry-After") or ""))
-    return response
 
 
 def _create(connection: Connection, call: CloudCall, user_data: bytes | None) -> tuple[str, Mapping[str, Any]]:
@@ -71,10 +53,24 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
     else:
         body["description"] = f"{body.get('description') or ''} [{made}]".strip()
     wrapped = {_key(what): body, **({"os:scheduler_hints": hints} if hints else {})}
-    answer = dict(send(connection, what, "POST", json=wrapped).json()[_key(what)])
+    try:
+        answer = dict(send(connection, what, "POST", json=wrapped).json()[_key(what)])
+    except Trouble as error:
+        if what == "security-group-rule" and error.reason == "Conflict":
+            return _same_rule(connection, body, error)
+        raise
     if tags and what in TAGGED:
         send(connection, what, "PUT", f"/{answer['id']}/tags", json={"tags": tags})
     return str(answer["id"]), {**answer, "name": body.get("name"), "tags": body.get("tags", tags), **_told(what, body)}
+
+
+def _same_rule(connection: Connection, body: Mapping[str, Any], error: Trouble) -> tuple[str, Mapping[str, Any]]:
+    """A rule is there that says the same: Neutron gives a new group two of its own, and takes none twice."""
+    params = {"security_group_id": body["security_group_id"]}
+    for rule in send(connection, "security-group-rule", "GET", params=params).json()["security_group_rules"]:
+        if all(rule.get(name) == body.get(name) for name in SAME_RULE):
+            return str(rule["id"]), rule
+    raise error
 
 
 def _told(what: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -84,6 +80,8 @@ def _told(what: str, body: Mapping[str, Any]) -> dict[str, Any]:
 
 def _update(connection: Connection, call: CloudCall) -> Mapping[str, Any]:
     what, body = call.slot[0], dict(call.body)
+    if ADD_INTERFACE in body:
+        return _add_interface(connection, call.id, body[ADD_INTERFACE])
     if "tags" in body:
         tags = body.pop("tags")
         keep = [mark(call.uid, call.slot)] if what == "server" else []
@@ -95,6 +93,20 @@ def _update(connection: Connection, call: CloudCall) -> Mapping[str, Any]:
     return dict(send(connection, what, "PUT", f"/{call.id}", json={_key(what): body}).json()[_key(what)])
 
 
+def _add_interface(connection: Connection, router: str, port: str) -> Mapping[str, Any]:
+    """The port as it is then. That it is an interface of this router already is fine."""
+    try:
+        send(connection, "router", "PUT", f"/{router}/add_router_interface", json={"port_id": port})
+    except Trouble as error:
+        if error.reason != "Conflict" or _port(connection, port).get("device_id") != router:
+            raise
+    return _port(connection, port)
+
+
+def _port(connection: Connection, port: str) -> dict[str, Any]:
+    return dict(send(connection, "port", "GET", f"/{port}").json()["port"])
+
+
 def _delete(connection: Connection, call: CloudCall) -> None:
     what = call.slot[0]
     try:
@@ -102,48 +114,25 @@ def _delete(connection: Connection, call: CloudCall) -> None:
             _leave_subnets(connection, call.id)
         send(connection, what, "DELETE", f"/{call.id}")
     except Trouble as error:
-        if error.reason != "NotFound":
+        if what == "port" and error.reason == "Conflict":
+            _remove_interface(connection, call.id, error)
+        elif error.reason != "NotFound":
             raise
 
 
+def _remove_interface(connection: Connection, port: str, error: Trouble) -> None:
+    """Neutron lets go of such a port by its router only, whosever that is, and the port goes with it."""
+    found = _port(connection, port)
+    if found.get("device_owner") not in INTERFACES:
+        raise error
+    send(connection, "router", "PUT", f"/{found['device_id']}/remove_router_interface", json={"port_id": port})
+
+
 def _leave_subnets(connection: Connection, router: str) -> None:
-    params = {"device_id": router, "device_owner": "network:router_interface"}
-    for port in send(connection, "port", "GET", params=params).json()["ports"]:
-        send(connection, "router", "PUT", f"/{router}/remove_router_interface", json={"port_id": port["id"]})
+    for port in send(connection, "port", "GET", params={"device_id": router}).json()["ports"]:
+        if port.get("device_owner") in INTERFACES:
+            send(connection, "router", "PUT", f"/{router}/remove_router_interface", json={"port_id": port["id"]})
 
 
 def _key(what: str) -> str:
     return {"floating-ip": "floatingip"}.get(what, what.replace("-", "_"))
-
-
-def text_of(response: Response) -> str:
-    """What the service says, in a line: the message in an envelope that each of them names in its own way."""
-    try:
-        found: Any = response.json()
-    except ValueError:
-        return " ".join(response.text.split())[:300]
-    while isinstance(found, dict) and found:
-        found = found.get("message") or found.get("detail") or next(iter(found.values()))
-    return " ".join(str(found).split())[:300]
-
-
-def problem(status: int, text: str, retry_after: str = "") -> Trouble | Denied:
-    """What an answer that is no success means."""
-    words = text.lower().replace(" ", "")
-    after = float(retry_after) if retry_after.isdigit() else None
-    if status in (403, 409, 413) and any(word.replace(" ", "") in words for word in QUOTA):
-        return Trouble("QuotaExceeded", f"HTTP {status}: {text}", after or 30.0)
-    match status:
-        case 401:
-            return Trouble("AuthenticationFailed", f"HTTP 401: {text}")
-        case 404:
-            return Trouble("NotFound", f"HTTP 404: {text}")
-        case 409:
-            return Trouble("Conflict", f"HTTP 409: {text}")
-        case 413 | 429:
-            return Trouble("RateLimited", f"HTTP {status}: {text}", after or 10.0)
-        case 403:
-            return Denied("Forbidden", f"HTTP 403: {text}")
-    if status >= 500 or status == 408:
-        return Trouble("ServerError", f"HTTP {status}: {text}", after)
-    return Denied("Rejected", f"HTTP {status}: {text}")

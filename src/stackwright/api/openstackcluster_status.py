@@ -65,3 +65,4 @@ class OpenStackClusterStatus(InfraStatus):
     failure_domains: list[FailureDomain] = Field(default_factory=list, description="Availability zones.")
     api_server_floating_ip: ApiAddress | None = Field(None, description="Floating IP of the API server.")
     control_plane_endpoint: Endpoint | None = Field(None, description="Where the API is.")
+    resources: list[dict[str, str]] = Field(default_factory=list, description="What was made: type, name, id.")

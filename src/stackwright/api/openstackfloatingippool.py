@@ -34,6 +34,7 @@ class OpenStackFloatingIPPoolStatus(InfraStatus):
     available_ips: list[str] = Field(default_factory=list, description="Floating IPs that are free.")
     failed_ips: list[str] = Field(default_factory=list, description="Floating IPs that could not be had.")
     floating_ip_network: Tagged | None = Field(None, description="The external network.")
+    resources: list[dict[str, str]] = Field(default_factory=list, description="What was made: type, name, id.")
 
 
 class OpenStackFloatingIPPool(InfraResource):

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from stackwright.controllers import (
+    capicluster,
     ceph,
     cephclient,
     cloud,
     contract,
     controlplane,
+    floatingippool,
     health,
     helmbundle,
+    machine,
     node,
     primary,
     server,
@@ -40,5 +43,8 @@ def controllers(
         primary.controller(),
         node.controller(),
         server.controller(clouds),
+        machine.controller(),
+        capicluster.controller(clouds),
+        floatingippool.controller(clouds),
     )
     return tuple(each for each in every if each.role in roles)

@@ -7,19 +7,28 @@ goes by the record and the marks alone, and never makes anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.core.clouds import CloudCall, CloudRef, Look, Made, Slot, Thing, What, mark
+from stackwright.core.clouds import CloudCall, CloudRef, Look, Made, Slot, Thing, What, mark, marked_by
 from stackwright.core.plan import Key
 
 Record = Mapping[Slot, str]
-# What holds others comes first. Things of one kind go together.
+# What holds others comes first. Things of one kind go together; the rules of a security group go with it.
 TAKEN_AWAY: tuple[What, ...] = (
     "server", "floating-ip", "trunk", "port", "volume", "router", "subnet", "network", "security-group",
 )  # fmt: skip
 GONE = ("DELETED", "SOFT_DELETED")  # a server that can be had back by its cloud's administrator only
+
+
+def listed(record: Mapping[Slot, Any]) -> list[dict[str, Any]]:
+    """A record as a list in a status; a value may still be Made."""
+    return [{"type": what, "name": name, "id": id_} for (what, name), id_ in record.items()]
+
+
+def unlisted(found: Iterable[Mapping[str, Any]] | None) -> dict[Slot, str]:
+    return {(each["type"], each["name"]): str(each["id"]) for each in found or ()}
 
 
 @dataclass(frozen=True)
@@ -103,11 +112,11 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
 
 
 def _surplus(
-    owner: Owner, parts: Sequence[Part], known: Mapping[Slot, Any], things: Mapping[Slot, Thing]
+    owner: Owner, parts: Sequence[Part], known: dict[Slot, Any], things: Mapping[Slot, Thing]
 ) -> tuple[CloudCall, ...]:
-    """What was a part once. It stays in the record until it is seen to be gone."""
+    """What was a part once, what was made last first. It stays in the record until it is seen to be gone."""
     wanted = {part.slot for part in parts}
-    due = [slot for slot in known if slot not in wanted]
+    due = [slot for slot in reversed(known) if slot not in wanted]
     calls = (_remove(owner, slot, things[slot]) for slot in due if slot in things)
     return tuple(call for call in calls if call is not None)
 
@@ -125,8 +134,12 @@ def _twins(owner: Owner, record: Record, look: Look) -> tuple[CloudCall, ...]:
 
 def removal(owner: Owner, record: Record, look: Look) -> Step:
     """The next step towards having nothing: whatever is recorded or marked, by kinds, what holds others first."""
-    left = {(thing.what, thing.id): thing for thing in look.things if thing.state not in GONE}
     names = {(slot[0], id_): slot for slot, id_ in record.items()}
+    left = {
+        (t.what, t.id): t
+        for t in look.things
+        if t.state not in GONE and ((t.what, t.id) in names or marked_by(t, owner.uid))
+    }
     kept = {slot: id_ for slot, id_ in record.items() if (slot[0], id_) in left or not look.settled}
     for what in TAKEN_AWAY:
         if due := [thing for thing in left.values() if thing.what == what]:

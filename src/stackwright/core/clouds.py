@@ -56,6 +56,11 @@ class Thing:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
 
+def marked_by(thing: Thing, uid: str) -> bool:
+    """Whether it was made for the object with this uid."""
+    return thing.mark.startswith(f"{PREFIX}:{uid}:")
+
+
 @dataclass(frozen=True)
 class Look:
     """What an object has: the things of its record that are there, and all with its mark.

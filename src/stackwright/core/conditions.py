@@ -88,6 +88,12 @@ def find(obj: Mapping[str, Any] | None, type_: str = READY) -> Mapping[str, Any]
     return None
 
 
+def copied(entry: Mapping[str, Any], type_: str = "") -> Condition:
+    """A condition of an object from the API, to be told again, of another object or by another name."""
+    status = {"True": True, "False": False}.get(entry["status"])
+    return Condition(type_ or entry["type"], status, entry.get("reason") or "", entry.get("message") or "")
+
+
 def is_ready(obj: Mapping[str, Any] | None) -> bool:
     """Ready, and about the spec as it is now."""
     entry = find(obj)

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.api.meta import OURS, Kind
-from stackwright.core.digest import digest
+from stackwright.core.digest import LENGTH, digest
 from stackwright.core.plan import Apply, Key, Object
 
 DIGEST = f"{OURS}/digest"
@@ -17,6 +17,7 @@ CLOUD = f"{OURS}/cloud"
 ORPHAN = f"{OURS}/orphan"  # of an OpenStackDeployment: back ends that may be given up, as <service>/<name>,…
 MANAGED = {"app.kubernetes.io/managed-by": "stackwright"}
 FINALIZER = f"{OURS}/finalizer"
+LABEL = 63
 
 
 def key_of(obj: Object) -> Key:
@@ -36,8 +37,9 @@ def owner_reference(obj: Object) -> Object:
 
 
 def owner_label(obj: Object) -> str:
-    """Label value that names an owner, so that what it owns can be listed."""
-    return f"{obj['kind'].lower()}.{obj['metadata']['name']}"
+    """Label value that names an owner, so that what it owns can be listed; no longer than a label may be."""
+    name = f"{obj['kind'].lower()}.{obj['metadata']['name']}"
+    return name if len(name) <= LABEL else f"{name[: LABEL - LENGTH - 1]}-{digest(name)}"
 
 
 def owned(
@@ -56,6 +58,15 @@ def owned(
             "ownerReferences": [owner_reference(owner)],
         },
     }
+
+
+def completed(kind: Kind, obj: Object, spec: Mapping[str, Any]) -> tuple[Apply, ...]:
+    """Fields that a controller adds to a spec which is the user's; nothing where they are there."""
+    if covers(obj.get("spec"), spec):
+        return ()
+    identity = {name: obj["metadata"][name] for name in ("name", "namespace", "uid")}
+    body = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": identity, "spec": dict(spec)}
+    return (Apply(kind, body, "now known"),)
 
 
 def ensure(kind: Kind, desired: Object, current: Object | None) -> tuple[Apply, ...]:

@@ -89,6 +89,21 @@ class SetLabel(Action):
 
 
 @dataclass(frozen=True)
+class SetStatus(Action):
+    """What an object that is not ours is told in its status, e.g. a claim that it is served."""
+
+    verb = "tell"
+    kind: Kind
+    obj: Object
+    status: Mapping[str, Any]
+
+    @property
+    def target(self) -> str:
+        meta = self.obj["metadata"]
+        return f"{self.kind.kind} {meta.get('namespace', '')}/{meta['name']}"
+
+
+@dataclass(frozen=True)
 class HelmUpgrade(Action):
     verb = "helm upgrade --install"
     release: Key

@@ -20,6 +20,12 @@ class NotYet(Exception):
     after: float | None = None
 
 
+class NotServed(NotYet):
+    """The Kubernetes API has no such kind, at least not yet: what defines it is not installed."""
+
+    reason = "KindMissing"
+
+
 class Refused(Exception):
     """A foreign system will not do what was asked until somebody changes the request; the text says what."""
 

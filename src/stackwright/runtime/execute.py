@@ -31,6 +31,7 @@ from stackwright.core.plan import (
     Publish,
     RemoveDirectory,
     SetLabel,
+    SetStatus,
     SqlAccount,
     Warn,
 )
@@ -79,6 +80,10 @@ async def _run(action: Action, ports: Ports, manager: str) -> None:
         case SetLabel():
             patch = {"metadata": {"labels": {action.label: action.value}}}
             await ports.cluster.patch(action.kind, action.key, patch)
+        case SetStatus():
+            identity = {name: action.obj["metadata"][name] for name in ("name", "namespace", "uid")}
+            body = {"apiVersion": action.kind.api_version, "kind": action.kind.kind, "metadata": identity}
+            await ports.cluster.apply_status(action.kind, {**body, "status": dict(action.status)}, manager)
         case Warn():
             await ports.cluster.event(action.obj, action.reason, action.message, True)
         case EnsureSecret() | RotateKeys() | CopySecret() | GatherSecret() | EnsureCertificate() | CephAccess():

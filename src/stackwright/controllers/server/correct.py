@@ -26,7 +26,8 @@ def corrections(
     ids = {slot: thing.id for slot, thing in things.items()}
     wanted = {"metadata": {}, **server_body(name, spec, resolved, ids)}
     server = things[SERVER]
-    if changed := _differs(wanted, {**server.facts, "name": server.name}, ("name", "metadata", "tags")):
+    have = {**server.facts, **({"name": server.name} if server.name else {})}
+    if changed := _differs(wanted, have, ("name", "metadata", "tags")):
         yield owner.call("update", SERVER, id=server.id, body=changed, why="changed by somebody else")
 
 

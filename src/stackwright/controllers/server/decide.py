@@ -11,28 +11,30 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.controllers.server.correct import corrections
-from stackwright.controllers.server.leave import leave
 from stackwright.controllers.server.objects import parts
-from stackwright.controllers.server.observe import AUTHENTICATION, KIND, Observed
+from stackwright.controllers.server.observe import KIND, Observed
+from stackwright.controllers.server.pool import pooled
 from stackwright.controllers.server.record import record_of, written
-from stackwright.controllers.server.state import INSTANCE, addresses, state_of
+from stackwright.controllers.server.state import addresses, state_of
 from stackwright.core.belongings import Owner, Step, step
 from stackwright.core.clouds import SERVER, Slot
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
+from stackwright.core.leaving import POLL, leave
+from stackwright.core.machines import INSTANCE
 from stackwright.core.objects import has_finalizer, is_deleting, key_of
 from stackwright.core.plan import Action, Finalizer, Plan
+from stackwright.core.seen import AUTHENTICATION
 
 RESOLVED, RESOURCES = "Resolved", "ResourcesReady"
 FIELDS = {"ready": False, "instanceID": "", "instanceState": "", "addresses": [], "resolved": {}, "resources": {}}
-POLL = 15.0  # seconds; what the cloud itself tells of comes sooner
-DRIFT = 60.0
+DRIFT = 60.0  # seconds; what the cloud itself tells of comes sooner
 
 
 def decide(seen: Observed) -> Plan:
     if seen.paused:
         return Plan()
     if is_deleting(seen.obj):
-        return leave(seen)
+        return leave(KIND, seen, record_of(seen.status), written)
     if seen.errors:
         return _report(seen, blocked("Spec", "InvalidSpec", "; ".join(seen.errors)))
     if seen.trouble:
@@ -40,7 +42,7 @@ def decide(seen: Observed) -> Plan:
     if not has_finalizer(seen.obj):
         stage = waiting(RESOLVED, "Names are being looked up", "Applying")
         return _report(seen, stage, actions=(Finalizer(KIND, seen.obj, True),), requeue=0.0)
-    resolved = (seen.obj.get("status") or {}).get("resolved")
+    resolved = seen.status.get("resolved")
     return _make(seen, resolved) if resolved else _resolve(seen)
 
 
@@ -48,8 +50,7 @@ def _report(
     seen: Observed, *stages: Condition, actions: tuple[Action, ...] = (), requeue: float | None = None, **status: Any
 ) -> Plan:
     """Fields of the status that are not given stay as they were."""
-    before = seen.obj.get("status") or {}
-    kept = {name: before.get(name, default) for name, default in FIELDS.items()}
+    kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
     login = () if any(stage.type == AUTHENTICATION for stage in stages) or not seen.look else (done(AUTHENTICATION),)
     told = (*login, *stages)
     return Plan(actions, (*summary(told), *told), {**kept, **status}, requeue)
@@ -69,7 +70,7 @@ def _resolve(seen: Observed) -> Plan:
 def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     assert seen.cloud is not None
     assert seen.look is not None
-    owner, before = Owner(seen.cloud, seen.obj["metadata"]["uid"]), record_of(seen.obj["status"])
+    owner, before = Owner(seen.cloud, seen.obj["metadata"]["uid"]), record_of(seen.status)
     found = step(owner, list(parts(key_of(seen.obj), seen.spec, resolved)), before, seen.look)
     if found.lost:
         return _lost(seen, owner, found)
@@ -88,13 +89,15 @@ def _progress(seen: Observed, stage: Condition, record: Mapping[Slot, Any], **mo
 
 def _running(seen: Observed, owner: Owner, found: Step, resolved: Mapping[str, Any]) -> Plan:
     server, name = found.things[SERVER], seen.obj["metadata"]["name"]
-    state = state_of(server)
+    state, pool = state_of(server), pooled(seen, owner, found)
     calls = tuple(corrections(owner, name, seen.spec, resolved, found.things)) if state.status else ()
+    stages, actions = (state, *pool[:1]) if pool else (state,), pool[1] if pool else ()
+    ready = all(stage.status for stage in stages)
     return _report(
-        seen, done(RESOLVED), done(RESOURCES), state,
-        actions=calls,
-        requeue=DRIFT if state.status else POLL,
-        ready=bool(state.status),
+        seen, done(RESOLVED), done(RESOURCES), *stages,
+        actions=(*actions, *calls),
+        requeue=DRIFT if ready else POLL,
+        ready=ready,
         instanceState=server.state,
         addresses=addresses(server),
         **written(found.record),

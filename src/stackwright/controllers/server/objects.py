@@ -26,6 +26,11 @@ _PORT_FIELDS = {
 _PROFILE = {"ovsHWOffload": ("capabilities", ["switchdev"]), "trustedVF": ("trusted", "true")}
 
 
+def port_slots(resolved: Mapping[str, Any]) -> list[Slot]:
+    """In the order of the spec."""
+    return [("port", str(port["name"])) for port in resolved["ports"]]
+
+
 def parts(key: Key, spec: Mapping[str, Any], resolved: Mapping[str, Any]) -> Iterator[Part]:
     """Ports with their trunks, volumes, and then the server."""
     for port in resolved["ports"]:

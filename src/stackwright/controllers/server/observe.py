@@ -7,53 +7,48 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 from stackwright.api.meta import Kind
 from stackwright.api.openstackserver import OpenStackServer
+from stackwright.controllers.asking import answered
+from stackwright.controllers.clusterapi import get_if_served
 from stackwright.controllers.identity import cloud_of
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.clouds import Asker, CloudRef, Clouds, Denied, Look, Trouble, What, ids
-from stackwright.core.conditions import Condition, blocked, waiting
-from stackwright.core.objects import has_finalizer, is_deleting
+from stackwright.core.clouds import Asker, CloudRef, Clouds, Denied, Trouble, What, ids, question
+from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, is_paused
+from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
+from stackwright.core.seen import Seen, told
 
 NAME = "server"
 KINDS: tuple[What, ...] = ("server", "port", "trunk", "volume")
 KIND = OpenStackServer.KIND
 IMAGE = Kind("openstack.k-orc.cloud", "v1alpha1", "Image", "images")
-CLAIM = Kind("ipam.cluster.x-k8s.io", "v1beta1", "IPAddressClaim", "ipaddressclaims")
-ADDRESS = Kind("ipam.cluster.x-k8s.io", "v1beta1", "IPAddress", "ipaddresses")
-PAUSED = "cluster.x-k8s.io/paused"
-AUTHENTICATION, CLOUD = "OpenStackAuthenticationSucceeded", "CloudReachable"
-ROUNDS = 4  # of questions that follow from answers: the network, its subnet, the network of a subnet
-LOGIN = (
-    "AuthenticationFailed",
-    "CredentialsMissing",
-    "CredentialsInvalid",
-    "IdentityNotFound",
-    "BlockedIdentityAccessDenied",
-)
 
 
 @dataclass(frozen=True)
-class Observed:
-    """cloud     None while nobody knows where to log in
-    trouble   why the cloud could not be asked; there is no look then
-    resolved  what the names of the spec mean; None where that is in the status
+class Pool:
+    """claim    of a floating IP, as it is
+    address  that it got, and its id in this cloud; empty while that is not known
     """
 
-    obj: Object
-    now: float
-    spec: Mapping[str, Any]
-    errors: tuple[str, ...] = ()
-    paused: bool = False
-    cloud: CloudRef | None = None
-    trouble: Condition | None = None
-    look: Look | None = None
+    claim: Object | None = None
+    address: str = ""
+    id: str = ""
+
+
+@dataclass(frozen=True)
+class Observed(Seen):
+    """resolved  what the names of the spec mean; None where that is in the status
+    pool      what was got from a pool of floating IPs
+    """
+
     resolved: Resolved | None = None
+    pool: Pool = Pool()
 
 
 async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -61,53 +56,42 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if obj is None:
         return None
     spec, errors = OpenStackServer.parsed(obj)
-    seen = Observed(obj, now, spec, tuple(errors), paused=PAUSED in (obj["metadata"].get("annotations") or {}))
-    going = is_deleting(obj)
-    if seen.paused or (errors and not going) or (going and not has_finalizer(obj)) or not spec.get("identityRef"):
-        return seen
-    if going and spec.get("credentialsLostPolicy") == "Orphan":
+    seen = Observed(obj, now, spec, tuple(errors), paused=is_paused(obj))
+    if not seen.asks:
         return seen
     try:
         cloud = await cloud_of(reader, key[0], spec["identityRef"])
         seen = replace(seen, cloud=cloud)
-        look = await clouds.look(cloud, _asker(obj))
-        if (obj.get("status") or {}).get("resolved") or going:
+        if spec.get("floatingIPPoolRef") and not is_deleting(obj):
+            seen = replace(seen, pool=await _pool(clouds, cloud, reader, obj))
+        look = await clouds.look(cloud, _asker(seen))
+        if seen.status.get("resolved") or is_deleting(obj):
             return replace(seen, look=look)
-        return replace(seen, look=look, resolved=await _resolved(seen, clouds, cloud, reader))
+        images = await _images(spec, key[0], reader)
+        found = await answered(clouds, cloud, partial(resolve, key[1], spec, images))
+        return replace(seen, look=look, resolved=found)
     except (Trouble, Denied) as error:
         return replace(seen, trouble=told(error))
 
 
-def told(error: Trouble | Denied) -> Condition:
-    stage = AUTHENTICATION if error.reason in LOGIN else CLOUD
-    return (
-        waiting(stage, str(error), error.reason)
-        if isinstance(error, Trouble)
-        else blocked(stage, error.reason, str(error))
-    )
+def _asker(seen: Observed) -> Asker:
+    meta, status = seen.obj["metadata"], seen.status
+    waits = is_deleting(seen.obj) or not status.get("ready")
+    pooled = {("floating-ip", seen.pool.id)} if seen.pool.id else set()
+    known = ids(record_of(status).items()) | pooled
+    kinds: tuple[What, ...] = (*KINDS, "floating-ip") if pooled else KINDS
+    key = (meta["namespace"], meta["name"])
+    return Asker(NAME, key, meta["uid"], kinds, known, waits, bool(status.get("resolved")))
 
 
-def _asker(obj: Object) -> Asker:
-    meta, status = obj["metadata"], obj.get("status") or {}
-    waits = is_deleting(obj) or not status.get("ready")
-    owned = ids(record_of(status).items())
-    return Asker(
-        NAME, (meta["namespace"], meta["name"]), meta["uid"], KINDS, owned, waits, bool(status.get("resolved"))
-    )
-
-
-async def _resolved(seen: Observed, clouds: Clouds, cloud: CloudRef, reader: Reader) -> Resolved:
-    name, namespace = seen.obj["metadata"]["name"], seen.obj["metadata"]["namespace"]
-    answers: dict[Any, Any] = {}
-    images = await _images(seen.spec, namespace, reader)
-    found = resolve(name, seen.spec, answers, images)
-    for _ in range(ROUNDS):
-        if not found.missing:
-            break
-        for asked in found.missing:
-            answers[asked] = await clouds.find(cloud, asked)
-        found = resolve(name, seen.spec, answers, images)
-    return found
+async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object) -> Pool:
+    """It is the pool's controller that answers a claim."""
+    key = (obj["metadata"]["namespace"], claim_name(obj))
+    claim = await get_if_served(reader, CLAIM, key)
+    told = await get_if_served(reader, ADDRESS, key) if claim else None
+    address = str(((told or {}).get("spec") or {}).get("address") or "")
+    found = await clouds.find(cloud, question("floating-ip", floating_ip_address=address)) if address else ()
+    return Pool(claim, address, found[0].id if found else "")
 
 
 async def _images(spec: Mapping[str, Any], namespace: str, reader: Reader) -> dict[str, str]:
@@ -115,6 +99,6 @@ async def _images(spec: Mapping[str, Any], namespace: str, reader: Reader) -> di
     reference = (spec.get("image") or {}).get("imageRef")
     if not reference:
         return {}
-    found = await reader.get(IMAGE, (namespace, reference["name"]))
+    found = await get_if_served(reader, IMAGE, (namespace, reference["name"]))
     id_ = ((found or {}).get("status") or {}).get("id")
     return {reference["name"]: str(id_)} if id_ else {}

@@ -1,64 +1,13 @@
-"""Names in a server's spec → ids, once. Pure.
-
-What the spec names by id is taken as it is. A name or a filter must find exactly one; all that does not is told at
-once. Some questions follow from answers, so `resolve` is called until it has no more of them: what it was not told yet
-is in `missing`.
-"""
+"""Names in a server's spec → ids, once. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from stackwright.core.clouds import Question, Thing, question
-
-Answers = Mapping[Question, tuple[Thing, ...]]
-TAGS = {"tags": "tags", "tagsAny": "tags-any", "notTags": "not-tags", "notTagsAny": "not-tags-any"}
-COMMON = {"name": "name", "description": "description", "projectID": "project_id", **TAGS}
-FILTERS: Mapping[str, Mapping[str, str]] = {
-    "image": {"name": "name", "tags": "tag"},
-    "flavor": {"name": "name"},
-    "server-group": {"name": "name"},
-    "network": COMMON,
-    "security-group": COMMON,
-    "router": COMMON,
-    "subnet": {
-        **COMMON, "ipVersion": "ip_version", "gatewayIP": "gateway_ip", "cidr": "cidr",
-        "ipv6AddressMode": "ipv6_address_mode", "ipv6RAMode": "ipv6_ra_mode",
-    },
-}  # fmt: skip
-
-
-@dataclass
-class Resolver:
-    """missing   questions without an answer yet
-    problems  what found none, or more than one, in words
-    """
-
-    answers: Answers
-    missing: list[Question] = field(default_factory=list)
-    problems: list[str] = field(default_factory=list)
-
-    def one(self, what: str, param: Mapping[str, Any] | None, where: str, **more: Any) -> Thing | None:
-        """What {id} or {filter} names; None while that is not known, or wrong. `where` is the field, for messages."""
-        if param is None:
-            return None
-        if param.get("id"):
-            return Thing(what, str(param["id"]))
-        wanted = {FILTERS[what][name]: value for name, value in (param.get("filter") or {}).items()}
-        return self.ask(question(what, **wanted, **more), where)
-
-    def ask(self, asked: Question, where: str) -> Thing | None:
-        found = self.answers.get(asked)
-        if found is None:
-            self.missing.append(asked)
-            return None
-        if len(found) != 1:
-            names = ", ".join(sorted(thing.id for thing in found)) or "there is none"
-            self.problems.append(f"{where}: {asked} must be exactly one: {names}")
-            return None
-        return found[0]
+from stackwright.core.names import Answers, Resolver
 
 
 @dataclass(frozen=True)
@@ -70,10 +19,10 @@ class Resolved:
     problems: tuple[str, ...] = ()
 
 
-def resolve(name: str, spec: Mapping[str, Any], answers: Answers, images: Mapping[str, str] | None = None) -> Resolved:
+def resolve(name: str, spec: Mapping[str, Any], images: Mapping[str, str], answers: Answers) -> Resolved:
     """Images  name of an Image object → its id, of those that are ready"""
     asks = Resolver(answers)
-    image = _image(asks, spec["image"], images or {})
+    image = _image(asks, spec["image"], images)
     flavor = _flavor(asks, spec)
     group = asks.one("server-group", spec.get("serverGroup"), "spec.serverGroup")
     ports = [_port(asks, name, spec, index) for index in range(len(spec["ports"]))]

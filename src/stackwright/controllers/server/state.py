@@ -6,8 +6,8 @@ from typing import Any
 
 from stackwright.core.clouds import Thing
 from stackwright.core.conditions import Condition, done, waiting
+from stackwright.core.machines import INSTANCE
 
-INSTANCE = "InstanceReady"
 STOPPED = ("SHUTOFF", "STOPPED", "PAUSED", "SUSPENDED", "SHELVED", "SHELVED_OFFLOADED")
 KINDS = {"fixed": "InternalIP", "floating": "ExternalIP"}
 

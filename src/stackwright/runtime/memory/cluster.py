@@ -20,7 +20,7 @@ from stackwright.api.meta import Kind
 from stackwright.api.registry import BY_KIND
 from stackwright.core.empties import without_empties
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Clock, Conflict, Reader, Refused
+from stackwright.core.ports import Clock, Conflict, NotServed, Reader, Refused
 from stackwright.runtime.memory import apply as ssa
 from stackwright.runtime.memory.shape import gaps, schema_of, shape_of, unknown_fields, with_defaults, without_nulls
 
@@ -38,7 +38,8 @@ class Write(NamedTuple):
 
 
 class MemoryCluster:
-    """core.ports.Cluster without a server. `put`, `peek` and `all` are for tests that play the other actors.
+    """core.ports.Cluster without a server. `put`, `peek` and `all` are for tests that play the other actors, `unserved`
+    for those that were not told what defines a kind.
 
     An object that is kept is replaced and never changed, so listeners and copies of a cluster may share it. What comes
     in is copied, and so is what goes out.
@@ -48,6 +49,7 @@ class MemoryCluster:
         self.writes: list[Write] = []
         self.events: list[tuple[Key, str, str, bool]] = []
         self.reads: Counter[str] = Counter()
+        self.unserved: set[Kind] = set()
         self._base = base
         self._clock = clock
         self._objects: dict[Ref, Object] = {}
@@ -60,6 +62,7 @@ class MemoryCluster:
 
     async def get(self, kind: Kind, key: Key) -> Object | None:
         self.reads[f"get {kind.kind}"] += 1
+        self._serves(kind)
         found = self.peek(kind, key)
         if found is None and self._base is not None and (kind, _key(kind, key)) not in self._hidden:
             return await self._base.get(kind, key)
@@ -67,6 +70,7 @@ class MemoryCluster:
 
     async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
         self.reads[f"list {kind.kind}"] += 1
+        self._serves(kind)
         found = self.all(kind, namespace, labels)
         if self._base is None:
             return found
@@ -100,6 +104,7 @@ class MemoryCluster:
     async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
         key = key_of(kind, obj)
         self.writes.append(Write("apply", kind, key))
+        self._serves(kind)
         live = await self._live(kind, key)
         _same_uid(obj, live)
         wanted = {k: v for k, v in copy(obj).items() if k != "status" or not _has_status(kind)}
@@ -165,6 +170,10 @@ class MemoryCluster:
             self._delete(kind, _key(kind, key), live)
 
     # How objects are kept.
+
+    def _serves(self, kind: Kind) -> None:
+        if kind in self.unserved:
+            raise NotServed(f"the API does not serve {kind.plural} of {kind.api_version}")
 
     async def _live(self, kind: Kind, key: Key) -> Object | None:
         if (kind, key) not in self._objects and self._base is not None and (kind, key) not in self._hidden:

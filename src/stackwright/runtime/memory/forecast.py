@@ -8,11 +8,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from itertools import chain, count
 from typing import Any
 
 from stackwright.core.clouds import Asker, CloudCall, CloudRef, Clouds, Denied, Look, Question, Thing, Trouble, mark
+from stackwright.core.digest import digest
 
 WELL: Mapping[str, str] = {"server": "ACTIVE", "volume": "available"}
+# What other objects name by its id, which must be one: the rest tells what it is.
+NAMED = ("network", "subnet", "security-group")
 
 
 class ForecastClouds:
@@ -39,7 +43,7 @@ class ForecastClouds:
                 return (await self._asked.look(cloud, replace(asker, waits=False, begun=False))).things
             except (Trouble, Denied) as error:
                 self.unheard[cloud] = str(error)
-        return tuple(Thing(what, id_, id_, WELL.get(what, "")) for what, id_ in sorted(asker.ids))
+        return tuple(Thing(what, id_, state=WELL.get(what, "")) for what, id_ in sorted(asker.ids))
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         if self._asked is not None and cloud not in self.unheard:
@@ -48,16 +52,42 @@ class ForecastClouds:
             except (Trouble, Denied) as error:
                 self.unheard[cloud] = str(error)
         where: dict[str, Any] = dict(asked.where)
-        return (Thing(asked.what, f"(id of {asked})", str(where.get("name") or ""), facts=where),)
+        return (Thing(asked.what, _id(asked.what, f"(id of {asked})"), str(where.get("name") or ""), facts=where),)
 
     async def run(self, call: CloudCall) -> str:
         what, name = call.slot
         if call.do == "create":
-            made = f"(new {f'{what} {name}'.rstrip()})"
-            thing = Thing(what, made, str(call.body.get("name") or ""), WELL.get(what, ""), mark(call.uid, call.slot))
-            self._things[what, made] = thing
+            made = self._new(what, f"new {what} {name}".rstrip(), call.uid)
+            free = {
+                "port": {"device_id": ""},
+                "floating-ip": {"floating_ip_address": f"(address of {made})", "port_id": ""},
+            }
+            facts = {**call.body, **free.get(what, {})}
+            known = mark(call.uid, call.slot)
+            self._things[what, made] = Thing(
+                what, made, str(call.body.get("name") or ""), WELL.get(what, ""), known, facts
+            )
             return made
-        self._things[what, call.id] = None if call.do == "delete" else self._things.get((what, call.id))
-        if call.do == "update" and self._things[what, call.id] is None:
-            del self._things[what, call.id]
+        if call.do == "delete":
+            self._things[what, call.id] = None
+        elif port := call.body.get("add_interface"):
+            self._change(("port", port), device_id=call.id)
+        else:
+            self._change((what, call.id), **call.body)
         return call.id
+
+    def _new(self, what: str, text: str, uid: str) -> str:
+        """Objects have things of one name: the second has a number."""
+        names = chain([f"({text})"], (f"({text} {number})" for number in count(2)))
+        return next(id_ for id_ in (_id(what, each, uid) for each in names) if (what, id_) not in self._things)
+
+    def _change(self, key: tuple[str, str], **facts: Any) -> None:
+        if thing := self._things.get(key):
+            self._things[key] = replace(thing, facts={**thing.facts, **facts})
+
+
+def _id(what: str, text: str, uid: str = "") -> str:
+    if what not in NAMED:
+        return text
+    made = digest(text, uid)
+    return f"00000000-0000-4000-{made[:4]}-{made[4:]}"

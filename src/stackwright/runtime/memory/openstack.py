@@ -1,7 +1,7 @@
 """An OpenStack in memory: it holds things as Nova, Neutron and Cinder do, refuses what they refuse, and takes its time.
 
-A server is ACTIVE some seconds after it was made, a volume available; what is deleted is gone some seconds later. A
-port that a server uses cannot go, nor a network with ports. `fail` maps "<verb> <what>" or "find" or "look" to an
+A server is ACTIVE some seconds after it was made, a volume available; what is deleted is gone some seconds later. What
+holds what, `neutron` knows. `fail` maps "<verb> <what>" or "find" or "look" to an
 exception; `lose` makes a request succeed although it seems to fail, as a time-out does.
 """
 
@@ -15,6 +15,7 @@ from typing import Any
 from stackwright.core.clouds import Asker, CloudCall, CloudRef, Denied, Look, Question, Thing, Trouble, mark
 from stackwright.core.plan import Key
 from stackwright.core.ports import Clock
+from stackwright.runtime.memory import neutron
 
 BUILD, GO = 8.0, 3.0
 Changed = Callable[[str, Key], None]
@@ -23,7 +24,7 @@ Changed = Callable[[str, Key], None]
 class MemoryClouds:
     """things  (what, id) → Thing, of one project; foreign ones may be put in and taken out by hand"""
 
-    def __init__(self, clock: Clock, prefix: str = "id") -> None:
+    def __init__(self, clock: Clock) -> None:
         self.things: dict[tuple[str, str], Thing] = {}
         self.calls: list[CloudCall] = []
         self.looks = 0
@@ -31,12 +32,12 @@ class MemoryClouds:
         self.lose: set[str] = set()
         self.settled = True
         self._clock = clock
-        self._ids = (f"{prefix}-{number}" for number in itertools.count(1))
+        self._ids = (f"00000000-0000-4000-9000-{number:012d}" for number in itertools.count(1))
         self._due: dict[tuple[str, str], tuple[float, str]] = {}  # when it is in which state; "" is gone
 
     def put(self, what: str, name: str, **facts: Any) -> Thing:
         """Something that is there and not ours."""
-        thing = Thing(what, next(self._ids), name, facts=facts)
+        thing = Thing(what, next(self._ids), name, facts={**neutron.FREE.get(what, {}), **facts})
         self.things[what, thing.id] = thing
         return thing
 
@@ -89,39 +90,49 @@ class MemoryClouds:
                 raise Trouble("NotFound", f"{call}: there is no {call.slot[0]} {call.id}")
             return call.id
         if call.do == "update":
-            self.things[key] = _with(self.things[key], call.body)
+            self._update(self.things[key], call.body)
         else:
             self._delete(key)
         return call.id
 
     def _create(self, call: CloudCall) -> str:
         what, body = call.slot[0], dict(call.body)
+        if wrong := neutron.lacking(self.things, what, body):
+            raise Trouble("NotFound", wrong)
+        if what == "security-group-rule" and (same := neutron.same_rule(self.things, body)):
+            return same  # as the real way in does
         for port in body.get("networks") or ():
             if self.things["port", port["port"]].facts.get("device_id"):
                 raise Denied("Rejected", f"port {port['port']} is in use")
         made = next(self._ids)
-        facts = {**body, **({"status": "DOWN"} if what == "port" else {})}
+        facts = {**body, **neutron.facts(self.things, what, body)}
         self.things[what, made] = Thing(what, made, str(body.get("name") or ""), "", mark(call.uid, call.slot), facts)
         if what in ("server", "volume"):
             self.become(self.things[what, made], "BUILD" if what == "server" else "creating")
             self._due[what, made] = (self._clock.now() + BUILD, "ACTIVE" if what == "server" else "available")
         for port in body.get("networks") or ():
             self.become(self.things["port", port["port"]], "", device_id=made)
+        for version in ("IPv4", "IPv6") if what == "security-group" else ():
+            self.put("security-group-rule", "", security_group_id=made, direction="egress", ethertype=version)
         return made
 
+    def _update(self, thing: Thing, body: Mapping[str, Any]) -> None:
+        if port := body.get("add_interface"):
+            held = self.things["port", port]
+            if held.facts.get("device_id") not in (None, "", thing.id):
+                raise Trouble("Conflict", f"port {port} is in use")
+            self.become(held, "ACTIVE", device_id=thing.id, device_owner=neutron.INTERFACE)
+            return
+        if (port := body.get("port_id")) and (wrong := neutron.unroutable(self.things, port)):
+            raise Trouble("NotFound", wrong)
+        self.things[thing.what, thing.id] = _with(thing, body)
+
     def _delete(self, key: tuple[str, str]) -> None:
-        what, id_ = key
-        holders = {"port": ("device_id",), "network": ("network_id",), "subnet": ("subnet_id",)}
-        if what == "port" and (device := self.things[key].facts.get("device_id")) and ("server", device) in self.things:
-            raise Trouble("Conflict", f"port {id_} is in use by server {device}")
-        if what == "port" and any(t.facts.get("port_id") == id_ for t in self.all("trunk")):
-            raise Trouble("Conflict", f"port {id_} is the parent of a trunk")
-        if what in holders and any(
-            t.facts.get(name) == id_ for t in self.all("port") + self.all("subnet") for name in holders[what]
-        ):
-            raise Trouble("Conflict", f"{what} {id_} has ports")
-        if what == "server":
-            self.become(self.things[key], self.things[key].state, task_state="deleting")
+        thing = self.things[key]
+        if held := neutron.held(self.things, thing):
+            raise Trouble("Conflict", f"{thing.what} {thing.id}: {held}")
+        if thing.what == "server":
+            self.become(thing, thing.state, task_state="deleting")
             self._due[key] = (self._clock.now() + GO, "")
         else:
             self.remove(*key)
@@ -138,13 +149,18 @@ class MemoryClouds:
                 self._gone(key)
 
     def _gone(self, key: tuple[str, str]) -> None:
-        """With the volumes that go with a server; its ports stay, and are free again."""
-        server = self.things.pop(key)
-        for device in server.facts.get("block_device_mapping_v2") or ():
+        """With the volumes that go with a server, and the rules of a group; ports and addresses stay, and are free."""
+        thing = self.things.pop(key)
+        for device in thing.facts.get("block_device_mapping_v2") or ():
             if device.get("source_type") == "volume" and device.get("delete_on_termination"):
                 self.things.pop(("volume", device["uuid"]), None)
-        for port in [t for t in self.things.values() if t.facts.get("device_id") == key[1]]:
-            self.become(port, "", device_id="")
+        for other in list(self.things.values()):
+            if key[1] in (other.facts.get("security_group_id"), other.facts.get("remote_group_id")):
+                self.things.pop((other.what, other.id))
+            elif other.facts.get("device_id") == key[1]:
+                self.become(other, "", device_id="")
+            elif other.what == "floating-ip" and other.facts.get("port_id") == key[1]:
+                self.become(other, "", port_id=None)
 
     def _may(self, name: str) -> None:
         if name in self.fail:
@@ -169,4 +185,6 @@ def _has(thing: Thing, name: str, value: Any) -> bool:
 
 
 def _with(thing: Thing, body: Mapping[str, Any]) -> Thing:
-    return replace(thing, name=str(body.get("name", thing.name)), facts={**thing.facts, **body})
+    """A new description takes the mark along."""
+    mark = "" if "description" in body else thing.mark
+    return replace(thing, name=str(body.get("name", thing.name)), mark=mark, facts={**thing.facts, **body})

@@ -1,4 +1,4 @@
-"""The end of a server: everything that is recorded or marked goes, and then the object. Pure.
+"""The end of an object that has something in an OpenStack: all that is recorded or marked goes, and then it. Pure.
 
 Neither the spec nor anything it names is needed, and nothing is ever made. Where the credentials are gone for good,
 `spec.credentialsLostPolicy` is the way out, which can be changed at any time.
@@ -6,34 +6,46 @@ Neither the spec nor anything it names is needed, and nothing is ever made. Wher
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from typing import Any
 
-from stackwright.controllers.server.observe import AUTHENTICATION, KIND, Observed
-from stackwright.controllers.server.record import record_of, written
+from stackwright.api.meta import Kind
 from stackwright.core.belongings import Owner, Record, removal
+from stackwright.core.clouds import Slot
 from stackwright.core.conditions import Condition, summary, waiting
 from stackwright.core.objects import has_finalizer
 from stackwright.core.plan import Action, Finalizer, Plan, Warn
+from stackwright.core.seen import AUTHENTICATION, Seen
 
 DELETED = "Deleted"
-POLL = 15.0
+POLL = 15.0  # seconds between looks while something is waited for
+Written = Callable[[Mapping[Slot, Any]], Mapping[str, Any]]
 
 
-def leave(seen: Observed) -> Plan:
+def leave(kind: Kind, seen: Seen, record: Record, written: Written) -> Plan:
+    """`written` is the record as the fields of the status that hold it."""
     if not has_finalizer(seen.obj):
         return Plan()
-    record = record_of(seen.obj.get("status") or {})
     policy = seen.spec.get("credentialsLostPolicy") or "Wait"
     lost = seen.trouble is not None and seen.trouble.type == AUTHENTICATION
     if policy == "Orphan" or (policy == "Detach" and lost):
-        return _detached(seen, record)
+        return _detached(kind, seen, record)
     if seen.trouble or seen.look is None or seen.cloud is None:
-        return _report(seen, (), _held(seen.trouble))
+        return going(_held(seen.trouble), _status(seen, written(record)))
     found = removal(Owner(seen.cloud, seen.obj["metadata"]["uid"]), record, seen.look)
     if not found.whole:
         stage = waiting(DELETED, found.wait, "Deleting")
-        return _report(seen, found.calls, stage, **written(found.record))
-    return Plan((Finalizer(KIND, seen.obj, False),))
+        return going(stage, _status(seen, written(found.record)), found.calls)
+    return Plan((Finalizer(kind, seen.obj, False),))
+
+
+def going(stage: Condition, status: Mapping[str, Any], actions: tuple[Action, ...] = ()) -> Plan:
+    """It is on its way, and this is how far."""
+    return Plan(actions, (*summary([stage]), stage), dict(status), POLL)
+
+
+def _status(seen: Seen, written: Mapping[str, Any]) -> dict[str, Any]:
+    return {**({"ready": False} if "ready" in seen.status else {}), **written}
 
 
 def _held(trouble: Condition | None) -> Condition:
@@ -42,11 +54,7 @@ def _held(trouble: Condition | None) -> Condition:
     return waiting(DELETED, f"{text}{out}", trouble.reason if trouble else "CredentialsMissing")
 
 
-def _detached(seen: Observed, record: Record) -> Plan:
+def _detached(kind: Kind, seen: Seen, record: Record) -> Plan:
     left = ", ".join(f"{what} {id_}" for (what, _), id_ in record.items())
     told = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: {left}"),) if left else ()
-    return Plan((*told, Finalizer(KIND, seen.obj, False)))
-
-
-def _report(seen: Observed, actions: tuple[Action, ...], stage: Condition, **status: Any) -> Plan:
-    return Plan(actions, (*summary([stage]), stage), {"ready": False, **status}, POLL)
+    return Plan((*told, Finalizer(kind, seen.obj, False)))

@@ -1,0 +1,71 @@
+"""One request to a service, and what an answer means that is no success: Trouble, which may pass, or Denied."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from stackwright.core.clouds import Denied, Trouble
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+    from requests import Response
+
+COMPUTE = "2.60"  # tags with the request that makes a server: 2.52; volumes that several servers attach: 2.60
+PATHS = {
+    "server": ("compute", "/servers"),
+    "volume": ("block_storage", "/volumes"),
+    "port": ("network", "/ports"),
+    "trunk": ("network", "/trunks"),
+    "floating-ip": ("network", "/floatingips"),
+    "network": ("network", "/networks"),
+    "subnet": ("network", "/subnets"),
+    "router": ("network", "/routers"),
+    "security-group": ("network", "/security-groups"),
+    "security-group-rule": ("network", "/security-group-rules"),
+}
+QUOTA = ("quota", "limitexceeded", "limit exceeded", "maximum number of")
+
+
+def send(connection: Connection, what: str, method: str, path: str = "", **more: Any) -> Response:
+    """Raises Trouble or Denied for every answer that is no success."""
+    service, base = PATHS[what]
+    if service == "compute":
+        more["microversion"] = COMPUTE
+    proxy: Any = getattr(connection, service)
+    response: Response = proxy.request(f"{base}{path}", method, **more)
+    if response.status_code >= 400:
+        raise problem(response.status_code, text_of(response), str(response.headers.get("Retry-After") or ""))
+    return response
+
+
+def text_of(response: Response) -> str:
+    """What the service says, in a line: the message in an envelope that each of them names in its own way."""
+    try:
+        found: Any = response.json()
+    except ValueError:
+        return " ".join(response.text.split())[:300]
+    while isinstance(found, dict) and found:
+        found = found.get("message") or found.get("detail") or next(iter(found.values()))
+    return " ".join(str(found).split())[:300]
+
+
+def problem(status: int, text: str, retry_after: str = "") -> Trouble | Denied:
+    """What an answer that is no success means."""
+    words = text.lower().replace(" ", "")
+    after = float(retry_after) if retry_after.isdigit() else None
+    if status in (403, 409, 413) and any(word.replace(" ", "") in words for word in QUOTA):
+        return Trouble("QuotaExceeded", f"HTTP {status}: {text}", after or 30.0)
+    match status:
+        case 401:
+            return Trouble("AuthenticationFailed", f"HTTP 401: {text}")
+        case 404:
+            return Trouble("NotFound", f"HTTP 404: {text}")
+        case 409:
+            return Trouble("Conflict", f"HTTP 409: {text}")
+        case 413 | 429:
+            return Trouble("RateLimited", f"HTTP {status}: {text}", after or 10.0)
+        case 403:
+            return Denied("Forbidden", f"HTTP 403: {text}")
+    if status >= 500 or status == 408:
+        return Trouble("ServerError", f"HTTP {status}: {text}", after)
+    return Denied("Rejected", f"HTTP {status}: {text}")

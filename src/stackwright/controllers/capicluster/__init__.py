@@ -1,0 +1,28 @@
+"""OpenStackCluster: what the machines of a cluster share in an OpenStack, and the bastion before them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from functools import partial
+
+from stackwright.controllers.capicluster.decide import decide
+from stackwright.controllers.capicluster.observe import KIND, MACHINE, NAME, observe
+from stackwright.core.clouds import Clouds
+from stackwright.core.clusterapi import NAME as CLUSTER_NAME
+from stackwright.core.clusterapi import cluster_name
+from stackwright.core.controller import Controller, Lookup, Watch, by_owner
+from stackwright.core.machines import SERVER
+from stackwright.core.objects import key_of, label
+from stackwright.core.plan import Key, Object
+
+
+def controller(clouds: Clouds) -> Controller:
+    watches = (Watch(SERVER, by_owner(KIND.kind)), Watch(MACHINE, _cluster))
+    return Controller(NAME, "servers", KIND, watches, partial(observe, clouds), decide)
+
+
+def _cluster(machine: Object, lookup: Lookup) -> Iterable[Key]:
+    """The one that the machine names: it waits for the last of them to go, and leads the way to the first."""
+    name = label(machine, CLUSTER_NAME)
+    found = lookup(KIND, machine["metadata"].get("namespace", ""))
+    return [key_of(each) for each in found if cluster_name(each) == name]

@@ -1,0 +1,127 @@
+"""The bastion: an OpenStackServer like that of a machine, replaced when it would have to be another one. Pure.
+
+Its floating IP is not the server's: it stays for the next bastion, and the user's own stays for ever.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from stackwright.controllers.capicluster.endpoint import first_port
+from stackwright.controllers.capicluster.objects import has_bastion
+from stackwright.controllers.capicluster.observe import Observed
+from stackwright.controllers.capicluster.record import BASTION, record_of
+from stackwright.controllers.capicluster.stages import BASTION_READY
+from stackwright.core.belongings import Owner
+from stackwright.core.clouds import Thing
+from stackwright.core.clusterapi import cluster_name
+from stackwright.core.conditions import Condition, blocked, copied, done, find, waiting
+from stackwright.core.machines import MADE_OF, SERVER, homeless, passed_on, place_of, server_object, server_spec
+from stackwright.core.objects import annotation, is_deleting, key_of
+from stackwright.core.plan import Action, Apply, Delete, Object
+
+
+@dataclass(frozen=True)
+class Outcome:
+    condition: Condition
+    actions: tuple[Action, ...] = ()
+    status: Mapping[str, Any] = field(default_factory=dict)
+
+
+def bastion(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> Outcome:
+    """`told` are fields of the cluster's status as they are now."""
+    server = seen.bastion
+    if not has_bastion(seen.spec):
+        return Outcome(done(BASTION_READY, "There is none", "NotWanted")) if server is None else gone(seen, server)
+    place = place_of(seen.spec, told, "bastionSecurityGroup")
+    machine = as_machine(seen)
+    if homeless(machine, place):
+        text = "The cluster has no network; set spec.bastion.spec.ports, with a network each"
+        return Outcome(blocked(BASTION_READY, "NoNetwork", text))
+    spec = server_spec(machine, place, availabilityZone=seen.spec["bastion"].get("availabilityZone"))
+    desired = server_object((key_of(seen.obj)[0], seen.bastion_name), seen.obj, spec, cluster_name(seen.obj))
+    if server is None:
+        return _made(seen, desired)
+    if is_deleting(server) or annotation(server, MADE_OF) != annotation(desired, MADE_OF):
+        return gone(seen, server)
+    changes = passed_on(server, seen.obj, machine, seen.spec["identityRef"])
+    outcome = _there(seen, owner, server)
+    return Outcome(outcome.condition, (*changes, *outcome.actions), outcome.status)
+
+
+def as_machine(seen: Observed) -> dict[str, Any]:
+    """What the cluster says of things that are lost holds for its bastion too."""
+    machine = dict((seen.spec.get("bastion") or {}).get("spec") or {})
+    policies = ("recreatePolicy", "Never"), ("credentialsLostPolicy", "Wait")
+    said = {name: seen.spec[name] for name, default in policies if seen.spec.get(name) not in (None, default)}
+    return {**machine, **said}
+
+
+def removed(seen: Observed, server: Object) -> tuple[Action, ...]:
+    changes = passed_on(server, seen.obj, as_machine(seen), seen.spec.get("identityRef"))
+    return changes if is_deleting(server) else (*changes, Delete(SERVER, key_of(server)))
+
+
+def _made(seen: Observed, desired: Object) -> Outcome:
+    if seen.bastion_name in seen.servers:
+        text = f"There is an OpenStackServer {seen.bastion_name} already which is not this cluster's; delete it"
+        return Outcome(blocked(BASTION_READY, "NameTaken", text))
+    stage = waiting(BASTION_READY, f"Making OpenStackServer {seen.bastion_name}", "Applying")
+    return Outcome(stage, (Apply(SERVER, desired, "absent"),))
+
+
+def gone(seen: Observed, server: Object) -> Outcome:
+    """On its way, and what holds it."""
+    ready = find(server)
+    wait = waiting(BASTION_READY, f"Waiting for OpenStackServer {seen.bastion_name} to go", "Deleting")
+    if is_deleting(server) and ready and ready["status"] != "True":
+        wait = waiting(BASTION_READY, f"{wait.message}: {ready['message']}", ready["reason"])
+    return Outcome(wait, removed(seen, server), _status(server))
+
+
+def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
+    status, ready = server.get("status") or {}, find(server)
+    if not status.get("ready") or not ready:
+        text = f"Waiting for OpenStackServer {seen.bastion_name}"
+        wait = copied(ready, BASTION_READY) if ready and ready["status"] != "True" else waiting(BASTION_READY, text)
+        return Outcome(wait, (), _status(server))
+    address, port, lacking = _address(seen), first_port(server), seen.found.lacking if seen.found else ()
+    if address is None and _looked(seen) and seen.spec["bastion"].get("floatingIP"):
+        lacking = lacking or ("spec.bastion.floatingIP: it is not of this project",)
+    if lacking:
+        return Outcome(waiting(BASTION_READY, "; ".join(lacking), "DependencyFailed"), (), _status(server))
+    if address is None:
+        before = (seen.status.get("bastion") or {}).get("floatingIP", "")
+        return Outcome(done(BASTION_READY), (), _status(server, "" if _looked(seen) else before))
+    told = _status(server, str(address.facts.get("floating_ip_address") or ""))
+    if not port or address.facts.get("port_id", port) == port:
+        return Outcome(done(BASTION_READY), (), told)
+    call = owner.call("update", BASTION, id=address.id, body={"port_id": port}, why="leads to the bastion")
+    return Outcome(done(BASTION_READY), (call,), told)
+
+
+def _looked(seen: Observed) -> bool:
+    return seen.look is not None and "floating-ip" not in seen.look.unseen
+
+
+def _address(seen: Observed) -> Thing | None:
+    """Its floating IP, as it is now: the user's, or ours."""
+    given = seen.found.addresses.get("bastion") if seen.found else None
+    id_ = given.id if given else record_of(seen.status).get(BASTION, "")
+    return seen.look.get(BASTION, id_) if seen.look and id_ else None
+
+
+def _status(server: Object, floating: str = "") -> dict[str, Any]:
+    status = server.get("status") or {}
+    inside = [each["address"] for each in status.get("addresses") or () if each["type"] == "InternalIP"]
+    told = {
+        "id": status.get("instanceID"),
+        "name": server["metadata"]["name"],
+        "sshKeyName": server["spec"].get("sshKeyName"),
+        "state": status.get("instanceState"),
+        "ip": inside[0] if inside else "",
+        "floatingIP": floating,
+    }
+    return {name: value for name, value in told.items() if value}

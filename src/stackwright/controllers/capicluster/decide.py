@@ -1,0 +1,129 @@
+"""(cluster, what it has in its cloud) → Plan. Pure.
+
+The course: what the spec names is found and written down; then network, subnet, router and its interface, security
+groups with their rules, and floating IPs are made, one at a time, each written down before the next. Then machines may
+come; the bastion is a matter of its own. It ends when no machine is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stackwright.controllers.capicluster import endpoint, stages
+from stackwright.controllers.capicluster.bastion import bastion
+from stackwright.controllers.capicluster.correct import attached, corrections
+from stackwright.controllers.capicluster.leave import leave
+from stackwright.controllers.capicluster.objects import Wanted, parts, wanted
+from stackwright.controllers.capicluster.observe import KIND, Observed
+from stackwright.controllers.capicluster.record import API, BASTION, SUBNET, record_of, written
+from stackwright.controllers.capicluster.stages import NETWORK_READY, ROUTER_READY, report, stage_of, stopped
+from stackwright.core.belongings import Owner, Record, Step, step
+from stackwright.core.clouds import Slot
+from stackwright.core.conditions import blocked, done, waiting
+from stackwright.core.leaving import POLL
+from stackwright.core.objects import has_finalizer, is_deleting
+from stackwright.core.plan import Finalizer, Plan
+
+DRIFT = 60.0
+UNMARKED = {"description": ""}
+
+
+def decide(seen: Observed) -> Plan:
+    if seen.paused:
+        return Plan(requeue=POLL)  # it may be the Cluster that says so
+    if is_deleting(seen.obj):
+        return leave(seen)
+    if seen.errors:
+        return report(seen, (blocked(NETWORK_READY, "InvalidSpec", "; ".join(seen.errors)),))
+    if seen.trouble:
+        return report(seen, (seen.trouble,), requeue=POLL)
+    if not has_finalizer(seen.obj):
+        stage = waiting(NETWORK_READY, "Names are being looked up", "Applying")
+        return report(seen, (stage,), (Finalizer(KIND, seen.obj, True),), 0.0)
+    if seen.found is None or seen.found.names is None:
+        problems = "; ".join(seen.found.problems) if seen.found else ""
+        stage = waiting(NETWORK_READY, problems or "Names are being looked up", "DependencyFailed")
+        return report(seen, (stage,), requeue=POLL)
+    if any(seen.status.get(name) != value for name, value in seen.found.names.items()):
+        stage = waiting(NETWORK_READY, "About to be made", "Applying")
+        return report(seen, (stage,), requeue=0.0, **seen.found.names)
+    return _make(seen)
+
+
+def _make(seen: Observed) -> Plan:
+    """Nothing is made before it is written down of what."""
+    assert seen.cloud is not None
+    assert seen.look is not None
+    owner, want, record = Owner(seen.cloud, seen.uid), wanted(seen), record_of(seen.status)
+    if due := _released(seen, record):
+        calls = tuple(owner.call("update", s, id=record[s], body=UNMARKED, why="the user's now") for s in due)
+        left = {slot: id_ for slot, id_ in record.items() if slot not in due}
+        return report(seen, (waiting(stage_of(due[0]), "About to be kept", "Applying"),), calls, 0.0, **written(left))
+    found = step(owner, list(parts(want)), record, seen.look)
+    if found.lost:
+        return _lost(seen, found)
+    return _running(seen, owner, want, found) if found.whole else _progress(seen, want, found)
+
+
+def _released(seen: Observed, record: Record) -> list[Slot]:
+    """An address of ours that the user wrote into the spec is his now: without our mark it outlives the cluster."""
+    given = {thing.id for thing in seen.found.addresses.values()} if seen.found else set()
+    return [slot for slot in (API, BASTION) if record.get(slot) in given]
+
+
+def _progress(seen: Observed, want: Wanted, found: Step) -> Plan:
+    if found.calls:
+        (what, name), doing = found.calls[0].slot, "Making" if found.calls[0].do == "create" else "Removing"
+        stage = waiting(stage_of((what, name)), f"{doing} {what} {name}", "Applying")
+    else:
+        first = next((part.slot for part in parts(want) if part.slot not in found.record), SUBNET)
+        stage = waiting(stage_of(first), found.wait)
+    return report(seen, stopped(stage), found.calls, 0.0 if found.calls else POLL, **written(found.record))
+
+
+def _lost(seen: Observed, found: Step) -> Plan:
+    """Rules are made again in any case, as all that only says how something is; the rest where the spec says so."""
+    things = [slot for slot in found.lost if slot[0] != "security-group-rule"]
+    if not things or seen.spec.get("recreatePolicy") == "Always":
+        left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
+        stage = waiting(stage_of(found.lost[0]), "What was deleted by somebody else is made again", "Applying")
+        return report(seen, (stage,), requeue=0.0, **written(left))
+    names = ", ".join(f"{what} {name}" for what, name in things)
+    text = f"Somebody else deleted {names}; set spec.recreatePolicy to Always to have it made anew"
+    stage = blocked(stage_of(things[0]), "ResourceNotFound", f"{text}, or delete this object")
+    return report(seen, (stage,), requeue=DRIFT, ready=False)
+
+
+def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
+    told = {**stages.FIELDS, **seen.status, **stages.facts(seen, found)}
+    if attach := attached(owner, want, found):
+        stage = waiting(ROUTER_READY, "The router gets its interface", "Applying")
+        return report(seen, stopped(stage), attach, 0.0, **written(found.record), **_given(told))
+    where = endpoint.endpoint(seen, told)
+    api, before = endpoint.stage(where), bastion(seen, owner, told)
+    provisioned = bool(where) or bool((seen.status.get("initialization") or {}).get("provisioned"))
+    actions = (
+        *endpoint.noted(seen, where),
+        *before.actions,
+        *corrections(owner, want, found),
+        *endpoint.lead(seen, owner, told),
+    )
+    return report(
+        seen,
+        (*(done(type_) for type_ in stages.STAGES[:3]), api, before.condition),
+        actions,
+        DRIFT if api.status and before.condition.status else POLL,
+        **written(found.record),
+        **_given(told),
+        ready=bool(where),
+        initialization={"provisioned": True} if provisioned else {},
+        controlPlaneEndpoint=where,
+        bastion=dict(before.status),
+    )
+
+
+def _given(told: Mapping[str, Any]) -> dict[str, Any]:
+    """Those fields of the status that tell what there is."""
+    ours = ("ready", "initialization", "controlPlaneEndpoint", "bastion", "resources")
+    return {name: told[name] for name in stages.FIELDS if name not in ours}

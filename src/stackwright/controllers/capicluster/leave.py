@@ -1,0 +1,35 @@
+"""The end of a cluster. Pure.
+
+First the machines, which somebody else deletes; then the bastion; then the rest, what holds others first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stackwright.controllers.capicluster.bastion import gone
+from stackwright.controllers.capicluster.observe import KIND, Observed
+from stackwright.controllers.capicluster.record import record_of, written
+from stackwright.controllers.capicluster.stages import FIELDS
+from stackwright.core import leaving
+from stackwright.core.conditions import Condition, waiting
+from stackwright.core.objects import has_finalizer
+from stackwright.core.plan import Action, Plan
+
+
+def leave(seen: Observed) -> Plan:
+    if not has_finalizer(seen.obj):
+        return Plan()
+    if seen.machines:
+        names = ", ".join(each["metadata"]["name"] for each in seen.machines)
+        return _held(seen, waiting(leaving.DELETED, f"Waiting for OpenStackMachine {names} to go", "MachinesLeft"))
+    if seen.bastion is not None:
+        found = gone(seen, seen.bastion)
+        return _held(seen, replace(found.condition, type=leaving.DELETED), found.actions)
+    return leaving.leave(KIND, seen, record_of(seen.status), written)
+
+
+def _held(seen: Observed, stage: Condition, actions: tuple[Action, ...] = ()) -> Plan:
+    """Machines may still need what the status tells."""
+    kept = {name: seen.status[name] for name in FIELDS if name in seen.status}
+    return leaving.going(stage, {**kept, "ready": False}, actions)

@@ -1,0 +1,135 @@
+"""The things of a cluster, each as the request that makes it. Pure.
+
+The interface of the router is a port of ours, so that it has a mark and an id like everything else, also at a router
+that is somebody else's. Its address is the subnet's first one, which we make the gateway.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+from stackwright.controllers.capicluster import rules
+from stackwright.controllers.capicluster.observe import Observed
+from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, INTERFACE, NETWORK, ROUTER, SUBNET, group
+from stackwright.core.belongings import Part
+from stackwright.core.clouds import Slot
+from stackwright.core.objects import key_of
+from stackwright.core.plan import Key
+
+Ids = Mapping[Slot, Any]
+API_PORT = 6443
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """external  id of the external network, or empty;  router  id of a router that is there already, or empty
+    gateway   addresses of the router that is made;  bastion  whether there is one, or still is
+    """
+
+    key: Key
+    spec: Mapping[str, Any]
+    external: str = ""
+    router: str = ""
+    gateway: tuple[Mapping[str, Any], ...] = ()
+    bastion: bool = False
+
+    def named(self, suffix: str = "") -> dict[str, Any]:
+        namespace, name = self.key
+        body = {"name": f"k8s-clusterapi-cluster-{namespace}-{name}{suffix}", **self.described}
+        return {**body, "tags": sorted(self.spec.get("tags") or ())}
+
+    @property
+    def described(self) -> dict[str, Any]:
+        return {"description": f"Cluster {'/'.join(self.key)}"}
+
+
+def wanted(seen: Observed) -> Wanted:
+    assert seen.found is not None
+    names = seen.found.names or {}
+    return Wanted(
+        key_of(seen.obj),
+        seen.spec,
+        str((names.get("externalNetwork") or {}).get("id") or ""),
+        str((names.get("router") or {}).get("id") or ""),
+        seen.found.gateway,
+        has_bastion(seen.spec) or seen.bastion is not None,
+    )
+
+
+def has_bastion(spec: Mapping[str, Any]) -> bool:
+    return bool(spec.get("bastion")) and spec["bastion"].get("enabled") is not False
+
+
+def has_floating_ip(spec: Mapping[str, Any]) -> bool:
+    """Whether the API has one."""
+    return (spec.get("apiServer") or {}).get("enableFloatingIP") is not False
+
+
+def api_port(spec: Mapping[str, Any]) -> int:
+    given = (spec.get("controlPlaneEndpoint") or {}).get("port") or (spec.get("apiServer") or {}).get("port")
+    return int(given or API_PORT)
+
+
+def parts(want: Wanted) -> Iterator[Part]:
+    if want.spec.get("managedSubnets"):
+        yield from _network(want)
+    managed = want.spec.get("managedSecurityGroups")
+    if managed is not None:
+        for name in GROUPS if want.bastion else GROUPS[:2]:
+            body = want.named(f"-secgroup-{name}")
+            yield Part(group(name), lambda _, body=body: body)  # type: ignore[misc]
+        yield from rules.parts(managed, api_port(want.spec), want.bastion)
+    body = {**want.described, "floating_network_id": want.external, "tags": sorted(want.spec.get("tags") or ())}
+    if want.external and has_floating_ip(want.spec) and not (want.spec.get("apiServer") or {}).get("floatingIP"):
+        yield Part(API, lambda _: body)
+    if want.external and want.bastion and not (want.spec.get("bastion") or {}).get("floatingIP"):
+        yield Part(BASTION, lambda _: body)
+
+
+def _network(want: Wanted) -> Iterator[Part]:
+    """With a subnet in it, and the router out of it."""
+    yield Part(NETWORK, lambda _: _network_body(want))
+    yield Part(SUBNET, partial(_subnet_body, want))
+    if want.external and not want.router:
+        yield Part(ROUTER, lambda _: _router_body(want))
+    if want.external or want.router:
+        yield Part(INTERFACE, partial(_interface_body, want))
+
+
+def _network_body(want: Wanted) -> dict[str, Any]:
+    managed = want.spec.get("managedNetwork") or {}
+    fields = {"mtu": managed.get("mtu"), "port_security_enabled": managed.get("enablePortSecurity")}
+    return {**want.named(), **{name: value for name, value in fields.items() if value is not None}}
+
+
+def _subnet_body(want: Wanted, ids: Ids) -> dict[str, Any]:
+    subnet = want.spec["managedSubnets"][0]
+    pools = [{"start": pool["start"], "end": pool["end"]} for pool in subnet.get("allocationPools") or ()]
+    return {
+        **want.named(),
+        "network_id": ids[NETWORK],
+        "cidr": subnet["cidr"],
+        "ip_version": 4,
+        "gateway_ip": gateway_of(subnet["cidr"]),
+        "dns_nameservers": list(subnet.get("dnsNameservers") or ()),
+        **({"allocation_pools": pools} if pools else {}),
+    }
+
+
+def gateway_of(cidr: str) -> str:
+    return str(next(ipaddress.ip_network(cidr, strict=False).hosts()))
+
+
+def _router_body(want: Wanted) -> dict[str, Any]:
+    outside = {"network_id": want.external}
+    addresses = {"external_fixed_ips": [dict(each) for each in want.gateway]} if want.gateway else {}
+    return {**want.named(), "external_gateway_info": {**outside, **addresses}}
+
+
+def _interface_body(want: Wanted, ids: Ids) -> dict[str, Any]:
+    address = {"subnet_id": ids[SUBNET], "ip_address": gateway_of(want.spec["managedSubnets"][0]["cidr"])}
+    return {**want.named("-router"), "network_id": ids[NETWORK], "fixed_ips": [address], "security_groups": []}

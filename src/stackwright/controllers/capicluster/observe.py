@@ -1,0 +1,95 @@
+"""What the cluster controller sees: the cluster, its cloud, its machines, and the servers of these and the bastion."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+from stackwright.api.openstackcluster import OpenStackCluster
+from stackwright.api.openstackmachine import OpenStackMachine
+from stackwright.controllers.asking import answered
+from stackwright.controllers.capicluster.record import record_of
+from stackwright.controllers.capicluster.resolve import Found, resolve
+from stackwright.controllers.clusterapi import get_if_served
+from stackwright.controllers.identity import cloud_of
+from stackwright.core.clouds import Asker, Clouds, Denied, Trouble, What, ids
+from stackwright.core.clusterapi import CLUSTER, cluster_name, is_paused
+from stackwright.core.clusterapi import NAME as CLUSTER_NAME
+from stackwright.core.conditions import is_ready
+from stackwright.core.machines import SERVER
+from stackwright.core.objects import belongs, has_finalizer, is_deleting
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Reader
+from stackwright.core.seen import Seen, told
+
+NAME = "capicluster"
+KIND = OpenStackCluster.KIND
+MACHINE = OpenStackMachine.KIND
+KINDS: tuple[What, ...] = (
+    "network", "subnet", "router", "port", "security-group", "security-group-rule", "floating-ip",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Observed(Seen):
+    """found  what it names; None while that is not looked up, and while it goes
+    machines  of this cluster;  servers  name → OpenStackServer of one of them, and that by the name of the bastion
+    """
+
+    found: Found | None = None
+    machines: tuple[Object, ...] = ()
+    servers: Mapping[str, Object] = field(default_factory=dict)
+
+    @property
+    def uid(self) -> str:
+        return str(self.obj["metadata"]["uid"])
+
+    @property
+    def bastion_name(self) -> str:
+        return f"{self.obj['metadata']['name']}-bastion"
+
+    @property
+    def bastion(self) -> Object | None:
+        """That is there and ours."""
+        found = self.servers.get(self.bastion_name)
+        return found if belongs(found, self.uid) else None
+
+
+async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Observed | None:
+    obj = await reader.get(KIND, key)
+    if obj is None:
+        return None
+    spec, errors = OpenStackCluster.parsed(obj)
+    top = await get_if_served(reader, CLUSTER, (key[0], cluster_name(obj)))
+    paused = is_paused(obj) or bool(((top or {}).get("spec") or {}).get("paused"))
+    seen = await _with_servers(Observed(obj, now, spec, tuple(errors), paused), reader)
+    if not seen.asks:
+        return seen
+    try:
+        cloud = await cloud_of(reader, key[0], spec["identityRef"])
+        seen = replace(seen, cloud=cloud)
+        if not is_deleting(obj):
+            seen = replace(seen, found=await answered(clouds, cloud, partial(resolve, spec, seen.status)))
+        return replace(seen, look=await clouds.look(cloud, _asker(seen)))
+    except (Trouble, Denied) as error:
+        return replace(seen, trouble=told(error))
+
+
+async def _with_servers(seen: Observed, reader: Reader) -> Observed:
+    namespace, labels = seen.obj["metadata"]["namespace"], {CLUSTER_NAME: cluster_name(seen.obj)}
+    machines = await reader.list(MACHINE, namespace, labels)
+    servers = {each["metadata"]["name"]: each for each in await reader.list(SERVER, namespace, labels)}
+    if other := await reader.get(SERVER, (namespace, seen.bastion_name)):
+        servers[seen.bastion_name] = other
+    machines.sort(key=lambda each: str(each["metadata"]["name"]))
+    return replace(seen, machines=tuple(machines), servers=servers)
+
+
+def _asker(seen: Observed) -> Asker:
+    """With the addresses that the user gave us to use, which have no mark."""
+    meta = seen.obj["metadata"]
+    given = {("floating-ip", thing.id) for thing in (seen.found.addresses if seen.found else {}).values()}
+    waits = is_deleting(seen.obj) or not is_ready(seen.obj)
+    known = ids(record_of(seen.status).items()) | given
+    return Asker(NAME, (meta["namespace"], meta["name"]), meta["uid"], KINDS, known, waits, has_finalizer(seen.obj))

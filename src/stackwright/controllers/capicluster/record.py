@@ -1,0 +1,30 @@
+"""The record of a cluster in its status, and back. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stackwright.core.belongings import Record, listed, unlisted
+from stackwright.core.clouds import Slot
+
+NETWORK: Slot = ("network", "cluster")
+SUBNET: Slot = ("subnet", "cluster")
+ROUTER: Slot = ("router", "cluster")
+INTERFACE: Slot = ("port", "router")
+API: Slot = ("floating-ip", "api")
+BASTION: Slot = ("floating-ip", "bastion")
+GROUPS = ("controlplane", "worker", "bastion")
+
+
+def group(name: str) -> Slot:
+    return ("security-group", name)
+
+
+def record_of(status: Mapping[str, Any]) -> Record:
+    return unlisted(status.get("resources"))
+
+
+def written(record: Mapping[Slot, Any]) -> dict[str, Any]:
+    """The field of the status that holds a record."""
+    return {"resources": listed(record)}

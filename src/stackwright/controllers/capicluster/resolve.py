@@ -1,0 +1,120 @@
+"""What a cluster names and does not make: networks, a router, addresses. Names become ids once. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from stackwright.core.clouds import Question, Thing, question
+from stackwright.core.names import Answers, Resolver, named
+
+
+@dataclass(frozen=True)
+class Found:
+    """names      fields of the status, of what is there and not ours; None while that is not known
+    gateway    addresses of the router that is to be made, as Neutron's API has them
+    addresses  floating IPs that the user named, by what they are for: api, bastion
+    lacking    what a bastion's own names lack; it holds up nothing else
+    """
+
+    names: Mapping[str, Any] | None
+    gateway: tuple[Mapping[str, Any], ...] = ()
+    addresses: Mapping[str, Thing] = field(default_factory=dict)
+    zones: tuple[str, ...] = ()
+    missing: tuple[Question, ...] = ()
+    problems: tuple[str, ...] = ()
+    lacking: tuple[str, ...] = ()
+
+
+def resolve(spec: Mapping[str, Any], status: Mapping[str, Any], answers: Answers) -> Found:
+    asks, aside = Resolver(answers), Resolver(answers)
+    external = status.get("externalNetwork") or _external(asks, spec)
+    names = {
+        "externalNetwork": external,
+        "network": _network(asks, spec, status),
+        "router": _router(asks, spec, status),
+    }
+    made = any(each["type"] == "router" for each in status.get("resources") or ())
+    gateway = [] if made else _gateway(asks, spec, str((external or {}).get("id") or ""))
+    addresses = {"api": _address(asks, spec, "apiServer"), "bastion": _address(aside, spec, "bastion")}
+    zones = aside.all(question("availability-zone")) or ()
+    missing = (*asks.missing, *aside.missing)
+    return Found(
+        None if missing or asks.problems else {name: value for name, value in names.items() if value},
+        tuple(gateway),
+        {name: thing for name, thing in addresses.items() if thing},
+        tuple(sorted(thing.name for thing in zones if thing.name and _serves(thing))),
+        missing,
+        tuple(asks.problems),
+        tuple(aside.problems),
+    )
+
+
+def _serves(zone: Thing) -> bool:
+    return (zone.facts.get("zoneState") or {}).get("available") is not False
+
+
+def subnet(thing: Thing) -> dict[str, Any]:
+    return named(thing, cidr=str(thing.facts.get("cidr") or ""))
+
+
+def router(thing: Thing) -> dict[str, Any]:
+    outside = (thing.facts.get("external_gateway_info") or {}).get("external_fixed_ips") or ()
+    addresses = [str(each["ip_address"]) for each in outside if each.get("ip_address")]
+    return named(thing, **({"ips": addresses} if addresses else {}))
+
+
+def _external(asks: Resolver, spec: Mapping[str, Any]) -> dict[str, Any] | None:
+    if spec.get("enableExternalNetwork") is False:
+        return None
+    found = asks.outside(spec.get("externalNetwork"), "spec.externalNetwork")
+    return named(found) if found else None
+
+
+def _network(asks: Resolver, spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """With its subnets, those of the spec in their order; none of what is ours."""
+    if spec.get("managedSubnets") or not (spec.get("network") or spec.get("subnets")):
+        return None
+    if status.get("network"):
+        return dict(status["network"])
+    network = asks.there("network", spec["network"], "spec.network") if spec.get("network") else None
+    if spec.get("network") and network is None:
+        return None
+    within = {"network_id": network.id} if network else {}
+    given = spec.get("subnets") or ()
+    found: list[Thing | None] = [asks.there("subnet", p, f"spec.subnets[{i}]", **within) for i, p in enumerate(given)]
+    if network and not given:
+        found = list(asks.all(question("subnet", network_id=network.id)) or ())
+    if network is None and found and found[0]:
+        network = asks.ask(question("network", id=found[0].facts.get("network_id")), "spec.subnets[0]")
+    if network is None or None in found:
+        return None
+    return named(network, subnets=[subnet(each) for each in found if each])
+
+
+def _router(asks: Resolver, spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any] | None:
+    """The one that is there already; one that is made is not asked for."""
+    if not spec.get("router") or not spec.get("managedSubnets"):
+        return None
+    if status.get("router"):
+        return dict(status["router"])
+    found = asks.there("router", spec["router"], "spec.router")
+    return router(found) if found else None
+
+
+def _gateway(asks: Resolver, spec: Mapping[str, Any], network: str) -> list[dict[str, Any]]:
+    found = []
+    for index, each in enumerate((spec.get("managedRouter") or {}).get("externalIPs") or ()):
+        where = f"spec.managedRouter.externalIPs[{index}].subnet"
+        if network and (place := asks.one("subnet", each["subnet"], where, network_id=network)):
+            address = {"ip_address": each["fixedIP"]} if each.get("fixedIP") else {}
+            found.append({"subnet_id": place.id, **address})
+    return found
+
+
+def _address(asks: Resolver, spec: Mapping[str, Any], part: str) -> Thing | None:
+    given = spec.get(part) or {}
+    if not given.get("floatingIP") or given.get("enableFloatingIP") is False or given.get("enabled") is False:
+        return None
+    return asks.ask(question("floating-ip", floating_ip_address=given["floatingIP"]), f"spec.{part}.floatingIP")

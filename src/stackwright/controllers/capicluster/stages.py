@@ -1,0 +1,102 @@
+"""How far a cluster is, stage by stage, as conditions; and the fields of its status. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stackwright.controllers.capicluster.observe import Observed
+from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, NETWORK, ROUTER, SUBNET, group
+from stackwright.controllers.capicluster.resolve import router, subnet
+from stackwright.core.belongings import Step
+from stackwright.core.clouds import Slot
+from stackwright.core.conditions import Condition, copied, done, find, summary, waiting
+from stackwright.core.names import named
+from stackwright.core.plan import Action, Plan
+from stackwright.core.seen import AUTHENTICATION
+
+NETWORK_READY, ROUTER_READY, GROUPS_READY = "NetworkReady", "RouterReady", "SecurityGroupsReady"
+ENDPOINT_READY, BASTION_READY = "APIEndpointReady", "BastionReady"
+STAGES = (NETWORK_READY, ROUTER_READY, GROUPS_READY, ENDPOINT_READY, BASTION_READY)
+_OF: Mapping[str, str] = {
+    "network": NETWORK_READY,
+    "subnet": NETWORK_READY,
+    "router": ROUTER_READY,
+    "port": ROUTER_READY,
+    "security-group": GROUPS_READY,
+    "security-group-rule": GROUPS_READY,
+    "floating-ip": ENDPOINT_READY,
+}
+GROUP_FIELDS = dict(
+    zip(GROUPS, ("controlPlaneSecurityGroup", "workerSecurityGroup", "bastionSecurityGroup"), strict=True)
+)
+FIELDS: Mapping[str, Any] = {
+    "ready": False,
+    "initialization": {},
+    "externalNetwork": {},
+    "network": {},
+    "router": {},
+    **{field: {} for field in GROUP_FIELDS.values()},
+    "bastion": {},
+    "failureDomains": [],
+    "apiServerFloatingIP": {},
+    "controlPlaneEndpoint": {},
+    "resources": [],
+}
+
+
+def stage_of(slot: Slot) -> str:
+    return BASTION_READY if slot == BASTION else _OF[slot[0]]
+
+
+def stopped(stage: Condition) -> tuple[Condition, ...]:
+    """It got as far as this stage: what comes before is done."""
+    return (*(done(type_) for type_ in STAGES[: STAGES.index(stage.type)]), stage)
+
+
+def report(
+    seen: Observed,
+    told: tuple[Condition, ...],
+    actions: tuple[Action, ...] = (),
+    requeue: float | None = None,
+    **status: Any,
+) -> Plan:
+    """Stages that are not told stay as they were, and so do fields of the status."""
+    ahead = [stage for stage in told if stage.type not in STAGES]
+    if not ahead and seen.look:
+        ahead = [done(AUTHENTICATION)]
+    now = {stage.type: stage for stage in told}
+    stages = (*ahead, *(now.get(type_) or _before(seen, type_) for type_ in STAGES))
+    kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
+    return Plan(actions, (*summary(stages), *stages), {**kept, **status}, requeue)
+
+
+def _before(seen: Observed, type_: str) -> Condition:
+    entry = find(seen.obj, type_)
+    return copied(entry) if entry else waiting(type_, "What comes before is not ready yet")
+
+
+def facts(seen: Observed, found: Step) -> dict[str, Any]:
+    """Fields of the status that tell what there is. What was not looked at stays as it was told before."""
+    things, told = found.things, dict(seen.found.names or {}) if seen.found else {}
+    if NETWORK in things and SUBNET in things:
+        told["network"] = named(things[NETWORK], subnets=[subnet(things[SUBNET])])
+    if ROUTER in things:
+        told["router"] = router(things[ROUTER])
+    for name, field in GROUP_FIELDS.items():
+        if group(name) in things:
+            told[field] = {"id": things[group(name)].id, "name": things[group(name)].name}
+        elif group(name) not in found.record:
+            told[field] = {}
+    given = seen.found.addresses.get("api") if seen.found else None
+    if api := things.get(API) or given:
+        told["apiServerFloatingIP"] = {"id": api.id, "address": str(api.facts.get("floating_ip_address") or "")}
+    return {**told, "failureDomains": domains(seen)}
+
+
+def domains(seen: Observed) -> list[dict[str, Any]]:
+    """Availability zones, and which of them are for the control plane: all, unless some are named, or Nova chooses."""
+    chosen = seen.spec.get("controlPlaneAvailabilityZones") or ()
+    omitted = bool(seen.spec.get("controlPlaneOmitAvailabilityZone"))
+    zones = seen.found.zones if seen.found else ()
+    return [{"name": zone, "controlPlane": not omitted and (not chosen or zone in chosen)} for zone in zones]

@@ -1,0 +1,26 @@
+"""Reads of Cluster API's own kinds, which may not be installed: then nothing is there."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from stackwright.api.meta import Kind
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import NotServed, Reader
+
+
+async def get_if_served(reader: Reader, kind: Kind, key: Key) -> Object | None:
+    try:
+        return await reader.get(kind, key)
+    except NotServed:
+        return None
+
+
+async def list_if_served(
+    reader: Reader, kind: Kind, namespace: str, labels: Mapping[str, str] | None = None
+) -> list[Object] | None:
+    """None where the kind is not installed."""
+    try:
+        return await reader.list(kind, namespace, labels)
+    except NotServed:
+        return None

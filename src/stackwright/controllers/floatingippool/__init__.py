@@ -1,0 +1,15 @@
+"""OpenStackFloatingIPPool: floating IPs for Cluster API's IPAddressClaims, of which each gets an IPAddress."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from stackwright.controllers.floatingippool.decide import decide
+from stackwright.controllers.floatingippool.observe import KIND, NAME, observe
+from stackwright.core.clouds import Clouds
+from stackwright.core.controller import Controller
+
+
+def controller(clouds: Clouds) -> Controller:
+    """Claims may not be installed, so they are read and not watched."""
+    return Controller(NAME, "servers", KIND, (), partial(observe, clouds), decide)

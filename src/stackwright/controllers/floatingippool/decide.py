@@ -1,0 +1,148 @@
+"""(pool, its claims, its floating IPs) → Plan. Pure.
+
+A floating IP is taken as long as an IPAddress says so, whosever it is; so no two claims ever get the same. What is
+free goes to the oldest claim: first those that the user gave us, then ours, and then new ones are made, one at a time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stackwright.controllers.floatingippool.leave import leave
+from stackwright.controllers.floatingippool.objects import FIELDS, adopted, ip_address, is_stale, part, unused
+from stackwright.controllers.floatingippool.observe import KIND, Observed
+from stackwright.core.belongings import Owner, Step, listed, step, unlisted
+from stackwright.core.clouds import CloudCall, Slot
+from stackwright.core.clusterapi import ADDRESS, CLAIM
+from stackwright.core.conditions import Condition, blocked, done, summary, waiting
+from stackwright.core.objects import has_finalizer, is_deleting, key_of
+from stackwright.core.plan import Action, Apply, Delete, Finalizer, Plan, SetStatus
+from stackwright.core.seen import AUTHENTICATION
+
+ADDRESSES = "AddressesReady"
+POLL = 10.0  # seconds; nobody tells us of claims
+
+
+def decide(seen: Observed) -> Plan:
+    if seen.paused:
+        return Plan()
+    if is_deleting(seen.obj):
+        return leave(seen)
+    if seen.errors:
+        return _report(seen, blocked(ADDRESSES, "InvalidSpec", "; ".join(seen.errors)))
+    if seen.claims is None:
+        text = f"{CLAIM.kind} of {CLAIM.group} is not installed; it comes with Cluster API"
+        return _report(seen, waiting(ADDRESSES, text, "KindMissing"))
+    if seen.trouble:
+        return _report(seen, seen.trouble)
+    if not has_finalizer(seen.obj):
+        stage = waiting(ADDRESSES, "The network is being looked up", "Applying")
+        return _report(seen, stage, (Finalizer(KIND, seen.obj, True),), 0.0)
+    if not seen.found.network:
+        text = "; ".join(seen.found.problems) or "The network is being looked up"
+        return _report(seen, waiting(ADDRESSES, text, "DependencyFailed"))
+    return _serve(seen)
+
+
+def _report(
+    seen: Observed, stage: Condition, actions: tuple[Action, ...] = (), requeue: float = POLL, **status: Any
+) -> Plan:
+    """Fields of the status that are not given stay as they were."""
+    kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
+    ahead = (done(AUTHENTICATION),) if seen.look and stage.type != AUTHENTICATION else ()
+    return Plan(actions, (*summary([*ahead, stage]), *ahead, stage), {**kept, **status}, requeue)
+
+
+def _serve(seen: Observed) -> Plan:
+    assert seen.cloud is not None
+    assert seen.look is not None
+    if "floating-ip" in seen.look.unseen:
+        return Plan(_told(seen, {}), requeue=POLL)  # nobody waits, so it is looked at now and then
+    owner = Owner(seen.cloud, seen.obj["metadata"]["uid"])
+    record = adopted(owner.uid, unlisted(seen.status.get("resources")), seen.look)
+    taken = {str(each["spec"]["address"]): each for each in seen.addresses}
+    free = _free(seen, record)
+    due = dict(zip((key_of(claim) for claim in seen.waiting[: _room(seen)]), free, strict=False))
+    short = min(len(seen.waiting), _room(seen)) - len(due)
+    found = step(
+        owner, [part(slot, seen) for slot in _kept(seen, record, {*taken, *due.values()}, short)], record, seen.look
+    )
+    actions = (*_told(seen, due), *found.calls)
+    left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
+    lost = _lost(seen, record, taken) if seen.look.settled else []
+    return _report(
+        seen,
+        _stage(seen, found, lost),
+        actions,
+        0.0 if any(isinstance(action, CloudCall | Apply) for action in actions) or found.lost else POLL,
+        claimedIPs=sorted({*taken, *due.values()} - set(lost)),
+        availableIPs=sorted(set(free) - set(due.values())),
+        failedIPs=sorted({*lost, *(set(seen.spec.get("preAllocatedFloatingIPs") or ()) - set(seen.found.given))}),
+        floatingIPNetwork=dict(seen.found.network),
+        resources=listed(left),
+    )
+
+
+def _room(seen: Observed) -> int:
+    """How many more claims may be served."""
+    most = seen.spec.get("maxIPs")
+    return len(seen.waiting) if most is None else max(0, most - len(seen.addresses))
+
+
+def _ours(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Slot]:
+    """Address → slot."""
+    assert seen.look is not None
+    things = ((slot, seen.look.get(slot, id_)) for slot, id_ in record.items())
+    return {str(thing.facts.get("floating_ip_address", thing.id)): slot for slot, thing in things if thing}
+
+
+def _free(seen: Observed, record: Mapping[Slot, str]) -> list[str]:
+    """Those of the user first."""
+    return [address for address in {**seen.found.given, **_ours(seen, record)} if address not in seen.taken]
+
+
+def _kept(seen: Observed, record: Mapping[Slot, str], used: set[str], short: int) -> list[Slot]:
+    """Those that stay, and one more if somebody is short of one."""
+    slots = list(record)
+    if seen.spec.get("reclaimPolicy") == "Delete":
+        idle = {slot for address, slot in _ours(seen, record).items() if address not in used}
+        slots = [slot for slot in slots if slot not in idle]
+    return [*slots, unused(record)] if short > 0 else slots
+
+
+def _told(seen: Observed, due: Mapping[Any, str]) -> tuple[Action, ...]:
+    """Addresses whose claims are gone go, new ones are made, and claims are told of theirs."""
+    actions: list[Action] = [
+        Delete(ADDRESS, key_of(each), "its claim is gone")
+        for each in seen.addresses
+        if is_stale(seen, each) and not is_deleting(each)
+    ]
+    served = {each["metadata"]["name"] for each in seen.addresses if not is_stale(seen, each)}
+    for claim in seen.claims or ():
+        name = claim["metadata"]["name"]
+        if address := due.get(key_of(claim)):
+            actions.append(Apply(ADDRESS, ip_address(seen, claim, address), "claimed"))
+        told = ((claim.get("status") or {}).get("addressRef") or {}).get("name")
+        if (address or name in served) and told != name:
+            actions.append(SetStatus(CLAIM, claim, {"addressRef": {"name": name}}))
+    return tuple(actions)
+
+
+def _lost(seen: Observed, record: Mapping[Slot, str], taken: Mapping[str, Any]) -> list[str]:
+    """Claimed, and not in the cloud any more."""
+    return sorted(set(taken) - set(seen.found.given) - set(_ours(seen, record)))
+
+
+def _stage(seen: Observed, found: Step, lost: list[str]) -> Condition:
+    names = ", ".join(each["metadata"]["name"] for each in seen.waiting[_room(seen) :])
+    if lost:
+        text = f"Somebody else deleted floating IP {', '.join(lost)}; delete the claims that have them"
+        return blocked(ADDRESSES, "ResourceNotFound", text)
+    if found.wait:
+        return waiting(ADDRESSES, found.wait)
+    if any(call.do == "create" for call in found.calls):
+        return waiting(ADDRESSES, "Making a floating IP", "Applying")
+    if names:
+        return waiting(ADDRESSES, f"All that spec.maxIPs allows are claimed; not served: {names}", "MaxIPsReached")
+    return done(ADDRESSES)

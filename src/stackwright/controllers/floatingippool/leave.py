@@ -1,0 +1,26 @@
+"""The end of a pool: not while somebody has an address of it. What is to be retained stays, without its pool. Pure."""
+
+from __future__ import annotations
+
+from stackwright.controllers.floatingippool.objects import FIELDS, is_stale
+from stackwright.controllers.floatingippool.observe import KIND, Observed
+from stackwright.core import leaving
+from stackwright.core.belongings import listed, unlisted
+from stackwright.core.clusterapi import ADDRESS, CLAIM
+from stackwright.core.conditions import waiting
+from stackwright.core.objects import has_finalizer, key_of
+from stackwright.core.plan import Delete, Finalizer, Plan, Warn
+
+
+def leave(seen: Observed) -> Plan:
+    record = unlisted(seen.status.get("resources"))
+    if seen.addresses:
+        stale = tuple(Delete(ADDRESS, key_of(each)) for each in seen.addresses if is_stale(seen, each))
+        names = ", ".join(each["metadata"]["name"] for each in seen.addresses)
+        stage = waiting(leaving.DELETED, f"Waiting for {CLAIM.kind} {names} to go", "InUse")
+        return leaving.going(stage, {name: seen.status[name] for name in FIELDS if name in seen.status}, stale)
+    if seen.spec.get("reclaimPolicy") == "Delete" or not has_finalizer(seen.obj):
+        return leaving.leave(KIND, seen, record, lambda left: {"resources": listed(left)})
+    left = ", ".join(record.values())
+    told = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: floating IPs {left}"),) if left else ()
+    return Plan((*told, Finalizer(KIND, seen.obj, False)))

@@ -1,0 +1,51 @@
+"""A pool's floating IPs, and the IPAddress by which a claim is told of one. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import count
+from typing import Any
+
+from stackwright.controllers.floatingippool.observe import KIND, Observed
+from stackwright.core.belongings import Part
+from stackwright.core.clouds import Look, Slot, mark
+from stackwright.core.clusterapi import ADDRESS
+from stackwright.core.objects import belongs, is_deleting, key_of, owned, owner_reference
+from stackwright.core.plan import Object
+
+GROUP = KIND.group
+FIELDS: Mapping[str, Any] = {
+    "claimedIPs": [], "availableIPs": [], "failedIPs": [], "floatingIPNetwork": {}, "resources": [],
+}  # fmt: skip
+
+
+def part(slot: Slot, seen: Observed) -> Part:
+    body = {"floating_network_id": seen.found.network["id"], "description": f"Pool {'/'.join(key_of(seen.obj))}"}
+    return Part(slot, lambda _: body)
+
+
+def adopted(uid: str, record: Mapping[Slot, str], look: Look) -> dict[Slot, str]:
+    """What was made by a process that died before it could write it down. Slots are numbers; gaps are filled first."""
+    most = max((int(name) for _, name in record), default=-1) + len(look.things) + 2
+    new: list[Slot] = [("floating-ip", str(n)) for n in range(most) if ("floating-ip", str(n)) not in record]
+    found = {mark(uid, slot): slot for slot in new}
+    return {**record, **{found[thing.mark]: thing.id for thing in look.things if thing.mark in found}}
+
+
+def unused(record: Mapping[Slot, Any]) -> Slot:
+    return next(("floating-ip", str(n)) for n in count() if ("floating-ip", str(n)) not in record)
+
+
+def ip_address(seen: Observed, claim: Object, address: str) -> Object:
+    """It goes with its claim."""
+    pool = {"apiGroup": GROUP, "kind": KIND.kind, "name": seen.obj["metadata"]["name"]}
+    spec = {"address": address, "prefix": 32, "claimRef": {"name": claim["metadata"]["name"]}, "poolRef": pool}
+    obj = owned(ADDRESS, key_of(claim), seen.obj, spec)
+    return {**obj, "metadata": {**obj["metadata"], "ownerReferences": [owner_reference(claim)]}}
+
+
+def is_stale(seen: Observed, address: Object) -> bool:
+    """Whether its claim is gone, or another one by now."""
+    claims = {each["metadata"]["name"]: each for each in seen.claims or ()}
+    claim = claims.get(address["metadata"]["name"])
+    return claim is None or is_deleting(claim) or not belongs(address, claim["metadata"]["uid"])

@@ -1,0 +1,106 @@
+"""What the pool's controller sees: its claims, the addresses that they got, and the floating IPs of the pool."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import partial
+from typing import Any
+
+from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
+from stackwright.controllers.asking import answered
+from stackwright.controllers.clusterapi import list_if_served
+from stackwright.controllers.identity import cloud_of
+from stackwright.core.belongings import unlisted
+from stackwright.core.clouds import Asker, Clouds, Denied, Question, Thing, Trouble, What, ids, question
+from stackwright.core.clusterapi import ADDRESS, CLAIM, is_paused
+from stackwright.core.names import Answers, Resolver, named
+from stackwright.core.objects import has_finalizer, is_deleting
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Reader
+from stackwright.core.seen import Seen, told
+
+NAME = "floatingippool"
+KIND = OpenStackFloatingIPPool.KIND
+KINDS: tuple[What, ...] = ("floating-ip",)
+
+
+@dataclass(frozen=True)
+class Found:
+    """network  the external one, as in the status;  given  floating IPs of the spec that are there, by address"""
+
+    network: Mapping[str, Any]
+    given: Mapping[str, Thing]
+    missing: tuple[Question, ...] = ()
+    problems: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Observed(Seen):
+    """claims  None where Cluster API's kinds are not installed;  addresses  IPAddresses of this pool
+    taken   what all IPAddresses of the namespace say, also those of other pools
+    """
+
+    claims: tuple[Object, ...] | None = None
+    addresses: tuple[Object, ...] = ()
+    taken: frozenset[str] = frozenset()
+    found: Found = field(default_factory=lambda: Found({}, {}))
+
+    @property
+    def waiting(self) -> list[Object]:
+        """Claims that have no address yet, the oldest first."""
+        served = {each["metadata"]["name"] for each in self.addresses}
+        new = [c for c in self.claims or () if c["metadata"]["name"] not in served and not is_deleting(c)]
+        return sorted(new, key=lambda c: (str(c["metadata"].get("creationTimestamp")), str(c["metadata"]["name"])))
+
+
+async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Observed | None:
+    obj = await reader.get(KIND, key)
+    if obj is None:
+        return None
+    spec, errors = OpenStackFloatingIPPool.parsed(obj)
+    seen = Observed(obj, now, spec, tuple(errors), paused=is_paused(obj))
+    claims = await list_if_served(reader, CLAIM, key[0])
+    if claims is not None:
+        every = await list_if_served(reader, ADDRESS, key[0]) or ()
+        taken = frozenset(str(each["spec"]["address"]) for each in every)
+        seen = replace(seen, claims=_of_pool(claims, key[1]), addresses=_of_pool(every, key[1]), taken=taken)
+    if not seen.asks:
+        return seen
+    try:
+        cloud = await cloud_of(reader, key[0], spec["identityRef"])
+        seen = replace(seen, cloud=cloud)
+        if not is_deleting(obj):
+            seen = replace(seen, found=await answered(clouds, cloud, partial(_resolve, spec, seen.status)))
+        return replace(seen, look=await clouds.look(cloud, _asker(seen)))
+    except (Trouble, Denied) as error:
+        return replace(seen, trouble=told(error))
+
+
+def _of_pool(objects: Any, pool: str) -> tuple[Object, ...]:
+    def names(obj: Object) -> bool:
+        ref = (obj.get("spec") or {}).get("poolRef") or {}
+        return bool(
+            (ref.get("kind"), ref.get("name"), ref.get("apiGroup") or KIND.group) == (KIND.kind, pool, KIND.group)
+        )
+
+    return tuple(each for each in objects if names(each))
+
+
+def _resolve(spec: Mapping[str, Any], status: Mapping[str, Any], answers: Answers) -> Found:
+    asks = Resolver(answers)
+    network = status.get("floatingIPNetwork")
+    if not network and (found := asks.outside(spec.get("floatingIPNetwork"), "spec.floatingIPNetwork")):
+        network = named(found)
+    given = {}
+    for address in spec.get("preAllocatedFloatingIPs") or ():
+        if there := asks.all(question("floating-ip", floating_ip_address=address)):
+            given[str(address)] = there[0]
+    return Found(network or {}, given, tuple(asks.missing), tuple(asks.problems))
+
+
+def _asker(seen: Observed) -> Asker:
+    meta = seen.obj["metadata"]
+    waits = is_deleting(seen.obj) or bool(seen.waiting)
+    owned = ids(unlisted(seen.status.get("resources")).items())
+    return Asker(NAME, (meta["namespace"], meta["name"]), meta["uid"], KINDS, owned, waits, has_finalizer(seen.obj))

@@ -1,0 +1,26 @@
+"""OpenStackMachine: an OpenStackServer that Cluster API, or somebody alone, knows as a machine of a cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stackwright.api.openstackcluster import OpenStackCluster
+from stackwright.controllers.machine.decide import decide
+from stackwright.controllers.machine.observe import KIND, NAME, observe
+from stackwright.core.clusterapi import NAME as CLUSTER_NAME
+from stackwright.core.clusterapi import cluster_name
+from stackwright.core.controller import Controller, Lookup, Watch, by_owner
+from stackwright.core.machines import SERVER
+from stackwright.core.objects import key_of, label
+from stackwright.core.plan import Key, Object
+
+
+def controller() -> Controller:
+    watches = (Watch(SERVER, by_owner(KIND.kind)), Watch(OpenStackCluster.KIND, _machines))
+    return Controller(NAME, "servers", KIND, watches, observe, decide)
+
+
+def _machines(cluster: Object, lookup: Lookup) -> Iterable[Key]:
+    """All that name the cluster."""
+    found = lookup(KIND, cluster["metadata"].get("namespace", ""))
+    return [key_of(each) for each in found if label(each, CLUSTER_NAME) == cluster_name(cluster)]

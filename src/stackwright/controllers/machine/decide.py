@@ -1,0 +1,102 @@
+"""(machine, its cluster, its server) → Plan. Pure.
+
+The course: wait for the cluster and for the data that the machine starts with; make one OpenStackServer; then tell
+whatever the server tells, so that the cause of a wait is seen where users look. The server is never made anew behind
+the back of who knows the machine by its id, unless the spec says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stackwright.controllers.machine.objects import provider_id, server_of
+from stackwright.controllers.machine.observe import KIND, Observed
+from stackwright.controllers.machine.wait import BOOTSTRAP, reason_to_wait
+from stackwright.core.conditions import PROGRESSING, READY, Condition, blocked, copied, find, summary, waiting
+from stackwright.core.leaving import DELETED, POLL
+from stackwright.core.machines import INSTANCE, SERVER, passed_on
+from stackwright.core.objects import belongs, completed, has_finalizer, is_deleting, key_of
+from stackwright.core.plan import Action, Apply, Delete, Finalizer, Object, Plan
+
+FIELDS = {"ready": False, "initialization": {}, "instanceID": "", "instanceState": "", "addresses": []}
+SOON = 5.0  # seconds; nobody tells us of Machines, and all that comes before is waited for longer
+
+
+def decide(seen: Observed) -> Plan:
+    if seen.paused:
+        return Plan(requeue=POLL)  # it may be the Cluster that says so
+    if is_deleting(seen.obj):
+        return _leave(seen)
+    if not has_finalizer(seen.obj):
+        stage = waiting(INSTANCE, "Its cluster is being looked at", "Applying")
+        return _report(seen, stage, actions=(Finalizer(KIND, seen.obj, True),), requeue=0.0)
+    if server := _own(seen):
+        return _mirror(seen, server)
+    if seen.errors:
+        return _report(seen, blocked(INSTANCE, "InvalidSpec", "; ".join(seen.errors)))
+    if seen.status.get("instanceID") and seen.spec.get("recreatePolicy") != "Always":
+        text = "Somebody else deleted the OpenStackServer; set spec.recreatePolicy to Always to have it made anew"
+        return _report(seen, blocked(INSTANCE, "InstanceNotFound", f"{text}, or delete this object"), ready=False)
+    if wait := reason_to_wait(seen):
+        return _report(seen, wait, requeue=SOON if wait.reason == BOOTSTRAP else POLL)
+    stage = waiting(INSTANCE, f"Making OpenStackServer {seen.obj['metadata']['name']}", "Applying")
+    return _report(seen, stage, actions=(Apply(SERVER, server_of(seen), "absent"),))
+
+
+def _own(seen: Observed) -> Object | None:
+    return seen.server if belongs(seen.server, seen.obj["metadata"]["uid"]) else None
+
+
+def _report(
+    seen: Observed, stage: Condition, actions: tuple[Action, ...] = (), requeue: float | None = None, **status: Any
+) -> Plan:
+    """Fields of the status that are not given stay as they were."""
+    return Plan(actions, (*summary([stage]), stage), {**_kept(seen), **status}, requeue)
+
+
+def _kept(seen: Observed) -> dict[str, Any]:
+    return {name: seen.status.get(name, default) for name, default in FIELDS.items()}
+
+
+def _changes(seen: Observed, server: Object) -> tuple[Action, ...]:
+    identity = seen.cluster["spec"].get("identityRef") if seen.cluster else None
+    return passed_on(server, seen.obj, seen.spec, identity)
+
+
+def _mirror(seen: Observed, server: Object) -> Plan:
+    status = server.get("status") or {}
+    ready = bool(status.get("ready")) and not is_deleting(server)
+    named = {"providerID": provider_id(server)} if status.get("instanceState") == "ACTIVE" else {}
+    actions = (*_changes(seen, server), *completed(KIND, seen.obj, named))
+    told = {name: status.get(name) or FIELDS[name] for name in ("instanceID", "instanceState", "addresses")}
+    provisioned = ready or bool((seen.status.get("initialization") or {}).get("provisioned"))
+    return Plan(
+        actions,
+        _conditions(server),
+        {**told, "ready": ready, "initialization": {"provisioned": True} if provisioned else {}},
+    )
+
+
+def _conditions(server: Mapping[str, Any]) -> tuple[Condition, ...]:
+    """Those of the server; what holds it up before there is an instance stands for that of the instance too."""
+    ready, instance, progressing = (find(server, type_) for type_ in (READY, INSTANCE, PROGRESSING))
+    if ready is None:
+        stage = waiting(INSTANCE, f"Waiting for OpenStackServer {server['metadata']['name']} to be looked at")
+        return (*summary([stage]), stage)
+    first = copied(ready)
+    second = copied(progressing) if progressing else Condition(PROGRESSING, None, first.reason, first.message)
+    return first, second, copied(instance or ready, INSTANCE)
+
+
+def _leave(seen: Observed) -> Plan:
+    if not has_finalizer(seen.obj):
+        return Plan()
+    server = _own(seen)
+    if server is None:
+        return Plan((Finalizer(KIND, seen.obj, False),))
+    actions = (*_changes(seen, server), *(() if is_deleting(server) else (Delete(SERVER, key_of(server)),)))
+    ready = find(server)
+    cause = copied(ready, DELETED) if ready and is_deleting(server) and ready["status"] != "True" else None
+    stage = cause or waiting(DELETED, f"Waiting for OpenStackServer {server['metadata']['name']} to go", "Deleting")
+    return _report(seen, stage, actions, None, ready=False)

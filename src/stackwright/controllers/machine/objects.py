@@ -1,0 +1,38 @@
+"""The server of a machine, and by which name Kubernetes knows it. Pure."""
+
+from __future__ import annotations
+
+from stackwright.controllers.machine.observe import Observed
+from stackwright.core.clusterapi import CONTROL_PLANE
+from stackwright.core.clusterapi import NAME as CLUSTER_NAME
+from stackwright.core.machines import Place, place_of, server_object, server_spec
+from stackwright.core.objects import annotation, key_of, label
+from stackwright.core.plan import Object
+
+BOOTSTRAP = "stackwright.dev/bootstrap-secret"  # annotation of a machine that no Machine owns
+
+
+def provider_id(server: Object) -> str:
+    region = (server["spec"].get("identityRef") or {}).get("region") or ""
+    return f"openstack://{region}/{server['status']['instanceID']}"
+
+
+def place(seen: Observed) -> Place:
+    assert seen.cluster is not None
+    is_first = CONTROL_PLANE in (seen.obj["metadata"].get("labels") or {})
+    group = "controlPlaneSecurityGroup" if is_first else "workerSecurityGroup"
+    return place_of(seen.cluster["spec"], seen.cluster.get("status") or {}, group)
+
+
+def bootstrap_secret(seen: Observed) -> str:
+    """The Secret with the data that the machine starts with; empty while, or where, there is none."""
+    if seen.machine is not None:
+        return str(((seen.machine.get("spec") or {}).get("bootstrap") or {}).get("dataSecretName") or "")
+    return annotation(seen.obj, BOOTSTRAP)
+
+
+def server_of(seen: Observed) -> Object:
+    zone = ((seen.machine or {}).get("spec") or {}).get("failureDomain")
+    data = bootstrap_secret(seen)
+    spec = server_spec(seen.spec, place(seen), availabilityZone=zone, userDataRef={"name": data} if data else None)
+    return server_object(key_of(seen.obj), seen.obj, spec, label(seen.obj, CLUSTER_NAME))

@@ -1,0 +1,72 @@
+"""What the machine controller sees: the machine, what it is of, and its server. It asks no cloud.
+
+A machine names its cluster by a label. With Cluster API there is a Cluster of that name, which names the
+OpenStackCluster, and a Machine that owns this one; without it the label is the name of the OpenStackCluster itself.
+Cluster API's kinds may be missing, so they are read and not watched.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from stackwright.api.openstackcluster import OpenStackCluster
+from stackwright.api.openstackmachine import OpenStackMachine
+from stackwright.controllers.clusterapi import get_if_served
+from stackwright.core.clusterapi import CLUSTER, MACHINE, is_paused, owner_named
+from stackwright.core.clusterapi import NAME as CLUSTER_NAME
+from stackwright.core.machines import SERVER
+from stackwright.core.objects import label
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Reader
+
+NAME = "machine"
+KIND = OpenStackMachine.KIND
+
+
+@dataclass(frozen=True)
+class Observed:
+    """top      Cluster API's Cluster;  machine  its Machine; None where Cluster API does not know this machine
+    cluster  the OpenStackCluster, whose spec is in the later spelling;  named  its name, empty while nobody names one
+    """
+
+    obj: Object
+    spec: Mapping[str, Any]
+    errors: tuple[str, ...] = ()
+    top: Object | None = None
+    machine: Object | None = None
+    cluster: Object | None = None
+    named: str = ""
+    server: Object | None = None
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        return self.obj.get("status") or {}
+
+    @property
+    def paused(self) -> bool:
+        return is_paused(self.obj) or bool(((self.top or {}).get("spec") or {}).get("paused"))
+
+
+async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
+    obj = await reader.get(KIND, key)
+    if obj is None:
+        return None
+    spec, errors = OpenStackMachine.parsed(obj)
+    server = await reader.get(SERVER, key)
+    seen = Observed(obj, spec, tuple(errors), server=server)
+    if name := label(obj, CLUSTER_NAME):
+        seen = await _of_cluster(seen, reader, (key[0], name))
+    if server is None and (owner := owner_named(obj, MACHINE)):
+        seen = replace(seen, machine=await get_if_served(reader, MACHINE, (key[0], owner)))
+    return seen
+
+
+async def _of_cluster(seen: Observed, reader: Reader, key: Key) -> Observed:
+    top = await get_if_served(reader, CLUSTER, key)
+    named = str(((top["spec"].get("infrastructureRef") or {}).get("name") or "") if top else key[1])
+    cluster = await reader.get(OpenStackCluster.KIND, (key[0], named)) if named else None
+    if cluster is not None:
+        cluster = {**cluster, "spec": OpenStackCluster.parsed(cluster)[0]}
+    return replace(seen, top=top, named=named, cluster=cluster)

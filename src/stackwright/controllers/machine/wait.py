@@ -1,0 +1,70 @@
+"""Why a machine's server cannot be made yet. Pure."""
+
+from __future__ import annotations
+
+from stackwright.controllers.machine.objects import bootstrap_secret, place
+from stackwright.controllers.machine.observe import Observed
+from stackwright.core.clusterapi import MACHINE, owner_named
+from stackwright.core.clusterapi import NAME as CLUSTER_NAME
+from stackwright.core.conditions import Condition, blocked, waiting, why_not_ready
+from stackwright.core.machines import INSTANCE, homeless
+from stackwright.core.objects import is_deleting, label
+
+BOOTSTRAP = "WaitingForBootstrapData"
+
+
+def reason_to_wait(seen: Observed) -> Condition | None:
+    return _name(seen) or _cluster(seen) or _bootstrap(seen) or _network(seen)
+
+
+def _name(seen: Observed) -> Condition | None:
+    """A server of that name which is not of this machine: an earlier one's is about to go, others stay."""
+    if seen.server is None:
+        return None
+    meta = seen.server["metadata"]
+    owners = meta.get("ownerReferences") or ()
+    earlier = any((each["kind"], each["name"]) == (seen.obj["kind"], meta["name"]) for each in owners)
+    if earlier or is_deleting(seen.server):
+        return waiting(INSTANCE, f"Waiting for an earlier OpenStackServer {meta['name']} to go", "NameTaken")
+    whose = ", ".join(f"{each['kind']} {each['name']}" for each in owners) or "nobody"
+    text = f"There is an OpenStackServer {meta['name']} already, of {whose}; delete it, or this object"
+    return blocked(INSTANCE, "NameTaken", text)
+
+
+def _cluster(seen: Observed) -> Condition | None:
+    reason = "WaitingForClusterInfrastructure"
+    if not seen.named:
+        name = label(seen.obj, CLUSTER_NAME)
+        text = f"Cluster {name} names no OpenStackCluster" if name else f"The label {CLUSTER_NAME} names no cluster"
+        return waiting(INSTANCE, text, reason)
+    waits = f"Waiting for OpenStackCluster {seen.named}"
+    if seen.cluster is None:
+        return waiting(INSTANCE, f"{waits}: it does not exist", reason)
+    if is_deleting(seen.cluster):
+        return waiting(INSTANCE, f"{waits}: it is being deleted", reason)
+    if not (seen.cluster.get("status") or {}).get("ready"):
+        return waiting(INSTANCE, f"{waits}: {why_not_ready(seen.cluster)}", reason)
+    return None
+
+
+def _bootstrap(seen: Observed) -> Condition | None:
+    """Where there is a Cluster of Cluster API, a Machine owns this one and says what it starts with."""
+    owner = owner_named(seen.obj, MACHINE)
+    if seen.top is None and not owner:
+        return None
+    if seen.machine is None:
+        text = f"Waiting for Machine {owner}" if owner else "Waiting for a Machine to own this one"
+        return waiting(INSTANCE, text, BOOTSTRAP)
+    if not bootstrap_secret(seen):
+        return waiting(INSTANCE, f"Waiting for the bootstrap data of Machine {owner}", BOOTSTRAP)
+    return None
+
+
+def _network(seen: Observed) -> Condition | None:
+    if not homeless(seen.spec, place(seen)):
+        return None
+    text = (
+        f"OpenStackCluster {seen.named} has no network; set spec.ports here with a network each, "
+        "or managedSubnets, network or subnets there"
+    )
+    return blocked(INSTANCE, "NoNetwork", text)

@@ -1,0 +1,51 @@
+"""A floating IP from a pool: the server claims one, and attaches what it gets to its first port. Pure.
+
+The floating IP is the pool's. With the server its port goes, which sets the address free, and then the claim, which
+gives it back.
+"""
+
+from __future__ import annotations
+
+from stackwright.controllers.server.objects import port_slots
+from stackwright.controllers.server.observe import KIND, Observed
+from stackwright.core.belongings import Owner, Step
+from stackwright.core.clouds import Slot
+from stackwright.core.clusterapi import CLAIM, claim_name
+from stackwright.core.conditions import Condition, done, waiting
+from stackwright.core.objects import belongs, key_of, owned
+from stackwright.core.plan import Action, Apply, Object
+
+POOLED = "FloatingAddressFromPoolReady"
+SLOT: Slot = ("floating-ip", "pool")
+
+
+def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[Action, ...]] | None:
+    """How far it is; None where no address of a pool is asked for."""
+    reference = seen.spec.get("floatingIPPoolRef")
+    if not reference:
+        return None
+    named = f"IPAddressClaim {claim_name(seen.obj)}"
+    claim = seen.pool.claim
+    if claim is None:
+        return waiting(POOLED, f"Making {named}", "Applying"), (Apply(CLAIM, _claim(seen, reference), "absent"),)
+    if not belongs(claim, seen.obj["metadata"]["uid"]):
+        return waiting(POOLED, f"Waiting for an earlier {named} to go", "NameTaken"), ()
+    if not seen.pool.address:
+        return waiting(POOLED, f"Waiting for pool {reference['name']} to serve {named}"), ()
+    assert seen.look is not None
+    if "floating-ip" in seen.look.unseen:
+        return done(POOLED), ()
+    port = found.record[port_slots(seen.status["resolved"])[0]]
+    thing = seen.look.get(SLOT, seen.pool.id)
+    if thing is None:
+        return waiting(POOLED, f"There is no floating IP {seen.pool.address} in this cloud", "DependencyFailed"), ()
+    if thing.facts.get("port_id", port) == port:
+        return done(POOLED), ()
+    call = owner.call("update", SLOT, id=thing.id, body={"port_id": port}, why="from the pool")
+    return waiting(POOLED, f"Floating IP {seen.pool.address} is being attached", "Applying"), (call,)
+
+
+def _claim(seen: Observed, reference: Object) -> Object:
+    namespace, _ = key_of(seen.obj)
+    pool = {"apiGroup": KIND.group, **reference}
+    return owned(CLAIM, (namespace, claim_name(seen.obj)), seen.obj, {"poolRef": pool})

@@ -1,0 +1,37 @@
+"""Cluster API's own kinds and labels, as far as we read and write them. They may not be installed. Pure."""
+
+from __future__ import annotations
+
+from stackwright.api.meta import Kind
+from stackwright.core.objects import label
+from stackwright.core.plan import Object
+
+CORE, IPAM = "cluster.x-k8s.io", "ipam.cluster.x-k8s.io"
+CLUSTER = Kind(CORE, "v1beta1", "Cluster", "clusters")
+MACHINE = Kind(CORE, "v1beta1", "Machine", "machines")
+CLAIM = Kind(IPAM, "v1beta1", "IPAddressClaim", "ipaddressclaims")
+ADDRESS = Kind(IPAM, "v1beta1", "IPAddress", "ipaddresses")
+NAME, CONTROL_PLANE = f"{CORE}/cluster-name", f"{CORE}/control-plane"  # labels
+PAUSED = f"{CORE}/paused"  # an annotation; what it says does not matter
+
+
+def is_paused(obj: Object) -> bool:
+    return PAUSED in (obj["metadata"].get("annotations") or {})
+
+
+def owner_named(obj: Object, kind: Kind) -> str:
+    """The owner of that kind; empty where there is none. Any version of its group will do."""
+    for reference in obj["metadata"].get("ownerReferences") or ():
+        if reference["kind"] == kind.kind and reference["apiVersion"].startswith(f"{kind.group}/"):
+            return str(reference["name"])
+    return ""
+
+
+def cluster_name(obj: Object) -> str:
+    """By which label its machines name an OpenStackCluster; its own name where Cluster API gave it none."""
+    return label(obj, NAME) or owner_named(obj, CLUSTER) or str(obj["metadata"]["name"])
+
+
+def claim_name(server: Object) -> str:
+    """By which a server claims a floating IP of a pool."""
+    return f"{server['metadata']['name']}-floating-ip-address"

@@ -1,0 +1,142 @@
+"""A machine of a cluster, or its bastion → the OpenStackServer that it is. Pure.
+
+What the machine leaves open comes from its cluster. The server is made once and then left alone, but for what may
+change of any server: where its credentials are, and what is done when something is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.api.meta import OURS
+from stackwright.api.openstackserver import OpenStackServer, OpenStackServerSpec
+from stackwright.core.clusterapi import NAME
+from stackwright.core.digest import digest
+from stackwright.core.objects import annotation, covers, key_of, label, owned
+from stackwright.core.plan import Apply, Key, Object
+
+SERVER = OpenStackServer.KIND
+INSTANCE = "InstanceReady"  # condition of a server, and of who has one
+MADE_OF = f"{OURS}/made-of"  # of an OpenStackServer: digest of all that would make it another one
+PASSED_ON = ("identityRef", "recreatePolicy", "credentialsLostPolicy")
+_SAME = (
+    "image", "sshKeyName", "trunk", "serverMetadata", "configDrive", "rootVolume", "additionalBlockDevices",
+    "serverGroup", "floatingIPPoolRef", "schedulerHintAdditionalProperties", "recreatePolicy", "credentialsLostPolicy",
+)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Place:
+    """What a cluster gives its machines.
+
+    network  id of the network, empty where it has none;  subnets  as ports name them
+    secured  whether ports of the network have port security;  group  id of the managed security group, or empty
+    """
+
+    identity: Mapping[str, Any]
+    tags: tuple[str, ...] = ()
+    network: str = ""
+    subnets: tuple[Mapping[str, Any], ...] = ()
+    secured: bool = True
+    group: str = ""
+
+
+def place_of(spec: Mapping[str, Any], status: Mapping[str, Any], group: str) -> Place:
+    """Of a cluster; `group` is the field of its status that has the security group."""
+    network = status.get("network") or {}
+    subnets = [{"id": each["id"]} for each in network.get("subnets") or ()]
+    return Place(
+        spec.get("identityRef") or {},
+        tuple(spec.get("tags") or ()),
+        str(network.get("id") or ""),
+        (spec["primarySubnet"],) if spec.get("primarySubnet") else tuple(subnets),
+        (spec.get("managedNetwork") or {}).get("enablePortSecurity") is not False,
+        str((status.get(group) or {}).get("id") or ""),
+    )
+
+
+def homeless(machine: Mapping[str, Any], place: Place) -> bool:
+    """Whether a port has no network, and the cluster has none for it."""
+    return not place.network and any(map(_is_open, _ports(machine)))
+
+
+def server_spec(machine: Mapping[str, Any], place: Place, **more: Any) -> dict[str, Any]:
+    """`more` are fields of the server that no machine has."""
+    flavor = machine["flavor"]
+    named = {"flavorID": flavor["id"]} if flavor.get("id") else {"flavor": flavor["filter"]["name"]}
+    spec = {
+        **{name: machine[name] for name in _SAME if name in machine},
+        **named,
+        "identityRef": dict(machine.get("identityRef") or place.identity),
+        "tags": sorted({*(machine.get("tags") or ()), *place.tags}),
+        "ports": [_port(port, machine, place) for port in _ports(machine)],
+        **more,
+    }
+    return dict(_said(spec))
+
+
+def _said(value: Any) -> Any:
+    """Without what is absent or empty, at any depth."""
+    if isinstance(value, Mapping):
+        members = {name: _said(each) for name, each in value.items()}
+        return {name: each for name, each in members.items() if each not in (None, {}, [])}
+    return [_said(each) for each in value] if isinstance(value, list | tuple) else value
+
+
+def _ports(machine: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
+    """One that leaves all open, where there is none."""
+    return machine.get("ports") or [{}]
+
+
+def _is_open(port: Mapping[str, Any]) -> bool:
+    """Whether neither the port nor one of its addresses says where it is."""
+    return not port.get("network") and not any(each.get("subnet") for each in port.get("fixedIPs") or ())
+
+
+def _port(port: Mapping[str, Any], machine: Mapping[str, Any], place: Place) -> dict[str, Any]:
+    made, ours = dict(port), _is_open(port)
+    if ours:
+        made["network"] = {"id": place.network}
+        made["fixedIPs"] = port.get("fixedIPs") or [{"subnet": dict(subnet)} for subnet in place.subnets]
+    secured = port.get("enablePortSecurity")
+    if secured is False or (secured is None and ours and not place.secured):
+        return made
+    managed = [{"id": place.group}] if place.group else []
+    groups = [*(port.get("securityGroups") or managed), *(machine.get("securityGroups") or ())]
+    return {**made, "securityGroups": list(_unique(groups))}
+
+
+def _unique(values: Iterable[Any]) -> Iterable[Any]:
+    return {digest(value): value for value in values}.values()
+
+
+def server_object(key: Key, owner: Object, spec: Mapping[str, Any], cluster: str) -> Object:
+    return _object(key, owner, spec, cluster, made_of(spec))
+
+
+def _object(key: Key, owner: Object, spec: Mapping[str, Any], cluster: str, origin: str) -> Object:
+    obj = owned(SERVER, key, owner, spec, {NAME: cluster})
+    return {**obj, "metadata": {**obj["metadata"], "annotations": {MADE_OF: origin}}}
+
+
+def made_of(spec: Mapping[str, Any]) -> str:
+    """Without what can be changed, and what only says a default."""
+    parsed = OpenStackServerSpec.model_validate(spec)
+    said = parsed.model_dump(by_alias=True, exclude_none=True, exclude_defaults=True)
+    return digest({name: value for name, value in said.items() if name not in PASSED_ON})
+
+
+def passed_on(
+    server: Object, owner: Object, machine: Mapping[str, Any], identity: Mapping[str, Any] | None
+) -> tuple[Apply, ...]:
+    """What can be changed of a server, where its machine, or the cluster's identity, says something else now."""
+    have = server["spec"]
+    want = {**machine, "identityRef": machine.get("identityRef") or identity}
+    changed = {name: want[name] for name in PASSED_ON if want.get(name) and not covers(have.get(name), want[name])}
+    if not changed:
+        return ()
+    spec = {**have, **changed}
+    obj = _object(key_of(server), owner, spec, label(server, NAME), annotation(server, MADE_OF))
+    return (Apply(SERVER, obj, "passed on"),)

@@ -1,0 +1,81 @@
+"""Names in a spec → ids: questions, and what their answers mean. Pure.
+
+What a spec names by id is taken as it is, unless more of it is needed than the id. A name or a filter must find exactly
+one; all that does not is told at once. Some questions follow from answers, so a resolver is used until it has no more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from stackwright.core.clouds import Question, Thing, question
+
+Answers = Mapping[Question, tuple[Thing, ...]]
+TAGS = {"tags": "tags", "tagsAny": "tags-any", "notTags": "not-tags", "notTagsAny": "not-tags-any"}
+COMMON = {"name": "name", "description": "description", "projectID": "project_id", **TAGS}
+FILTERS: Mapping[str, Mapping[str, str]] = {
+    "image": {"name": "name", "tags": "tag"},
+    "flavor": {"name": "name"},
+    "server-group": {"name": "name"},
+    "network": COMMON,
+    "security-group": COMMON,
+    "router": COMMON,
+    "subnet": {
+        **COMMON, "ipVersion": "ip_version", "gatewayIP": "gateway_ip", "cidr": "cidr",
+        "ipv6AddressMode": "ipv6_address_mode", "ipv6RAMode": "ipv6_ra_mode",
+    },
+}  # fmt: skip
+
+
+def named(thing: Thing, **more: Any) -> dict[str, Any]:
+    """A thing in a status, without what is empty."""
+    tags = sorted(thing.facts.get("tags") or ())
+    return {"id": thing.id, "name": thing.name, **({"tags": tags} if tags else {}), **more}
+
+
+@dataclass
+class Resolver:
+    """missing   questions without an answer yet
+    problems  what found none, or more than one, in words
+    """
+
+    answers: Answers
+    missing: list[Question] = field(default_factory=list)
+    problems: list[str] = field(default_factory=list)
+
+    def one(self, what: str, param: Mapping[str, Any] | None, where: str, **more: Any) -> Thing | None:
+        """What {id} or {filter} names; None while that is not known, or wrong. `where` is the field, for messages."""
+        if param is None:
+            return None
+        if param.get("id"):
+            return Thing(what, str(param["id"]))
+        return self.there(what, param, where, **more)
+
+    def there(self, what: str, param: Mapping[str, Any], where: str, **more: Any) -> Thing | None:
+        """The same, but what is named by its id is asked for too: it must be there, and its facts are needed."""
+        wanted = {FILTERS[what][name]: value for name, value in (param.get("filter") or {}).items()}
+        named = {"id": param["id"]} if param.get("id") else {}
+        return self.ask(question(what, **named, **wanted, **more), where)
+
+    def outside(self, param: Mapping[str, Any] | None, where: str) -> Thing | None:
+        """The external network that is named, or the only one there is."""
+        return self.there("network", param or {}, where, **{"router:external": True})
+
+    def ask(self, asked: Question, where: str) -> Thing | None:
+        found = self.all(asked)
+        if found is None:
+            return None
+        if len(found) != 1:
+            names = ", ".join(sorted(thing.id for thing in found)) or "there is none"
+            self.problems.append(f"{where}: {asked} must be exactly one: {names}")
+            return None
+        return found[0]
+
+    def all(self, asked: Question) -> tuple[Thing, ...] | None:
+        """However many there are; None while that is not known."""
+        found = self.answers.get(asked)
+        if found is None:
+            self.missing.append(asked)
+        return found

@@ -1,0 +1,121 @@
+"""What Neutron refuses, and what it does by itself, of things in memory: so that a wrong order fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from stackwright.core.clouds import Thing
+
+Things = Mapping[tuple[str, str], Thing]
+INTERFACE = "network:router_interface"
+# What it says of something that is used by nobody.
+FREE: Mapping[str, Mapping[str, Any]] = {"port": {"device_id": ""}, "floating-ip": {"port_id": None}}
+RULE = (
+    "security_group_id", "direction", "ethertype", "protocol", "port_range_min", "port_range_max", "remote_group_id",
+    "remote_ip_prefix",
+)  # fmt: skip
+# What a thing is made of: the field of the request, and what it is the id of.
+NEEDS: Mapping[str, tuple[tuple[str, str], ...]] = {
+    "port": (("network_id", "network"),),
+    "subnet": (("network_id", "network"),),
+    "floating-ip": (("floating_network_id", "network"),),
+    "security-group-rule": (("security_group_id", "security-group"), ("remote_group_id", "security-group")),
+}
+
+
+def _of(things: Things, what: str) -> Iterator[Thing]:
+    return (thing for thing in things.values() if thing.what == what)
+
+
+def lacking(things: Things, what: str, body: Mapping[str, Any]) -> str:
+    """Why it cannot be made."""
+    wanted = [(kind, body[field]) for field, kind in NEEDS.get(what, ()) if body.get(field)]
+    wanted += [("subnet", each["subnet_id"]) for each in body.get("fixed_ips") or () if each.get("subnet_id")]
+    wanted += [("security-group", each) for each in body.get("security_groups") or ()]
+    wanted += [("port", each["port"]) for each in body.get("networks") or ()]
+    return ", ".join(f"there is no {kind} {id_}" for kind, id_ in wanted if (kind, id_) not in things)
+
+
+def held(things: Things, thing: Thing) -> str:
+    """What holds a thing that is to go."""
+    return ", ".join(sorted(_HOLDERS[thing.what](things, thing))) if thing.what in _HOLDERS else ""
+
+
+def _of_port(things: Things, port: Thing) -> Iterator[str]:
+    if ("server", port.facts.get("device_id")) in things:
+        yield f"server {port.facts['device_id']} uses it"
+    yield from (f"trunk {t.id} has it" for t in _of(things, "trunk") if t.facts.get("port_id") == port.id)
+    if port.facts.get("device_owner") == INTERFACE:
+        network = port.facts["network_id"]
+        yield from (
+            f"floating-ip {f.id} needs it" for f in _of(things, "floating-ip") if _network(things, f) == network
+        )
+
+
+def _network(things: Things, address: Thing) -> Any:
+    """The network whose port a floating IP is at."""
+    port = things.get(("port", address.facts.get("port_id") or ""))
+    return port.facts.get("network_id") if port else None
+
+
+def _of_network(things: Things, network: Thing) -> Iterator[str]:
+    for what in ("port", "subnet"):
+        yield from (f"{what} {t.id} is in it" for t in _of(things, what) if t.facts.get("network_id") == network.id)
+
+
+def _of_subnet(things: Things, subnet: Thing) -> Iterator[str]:
+    for port in _of(things, "port"):
+        if any(each.get("subnet_id") == subnet.id for each in port.facts.get("fixed_ips") or ()):
+            yield f"port {port.id} has an address of it"
+
+
+def _of_router(things: Things, router: Thing) -> Iterator[str]:
+    return (f"port {t.id} is its interface" for t in _of(things, "port") if t.facts.get("device_id") == router.id)
+
+
+def _of_group(things: Things, group: Thing) -> Iterator[str]:
+    return (f"port {t.id} is in it" for t in _of(things, "port") if group.id in (t.facts.get("security_groups") or ()))
+
+
+_HOLDERS = {
+    "port": _of_port,
+    "network": _of_network,
+    "subnet": _of_subnet,
+    "router": _of_router,
+    "security-group": _of_group,
+}
+
+
+def same_rule(things: Things, body: Mapping[str, Any]) -> str:
+    """The id of a rule that says the same; two of them cannot be."""
+    wanted = [body.get(name) for name in RULE]
+    found = (t.id for t in _of(things, "security-group-rule") if [t.facts.get(name) for name in RULE] == wanted)
+    return next(found, "")
+
+
+def facts(things: Things, what: str, body: Mapping[str, Any]) -> dict[str, Any]:
+    """What Neutron adds to a new thing."""
+    number = sum(1 for thing in _of(things, "floating-ip")) + 1
+    match what:
+        case "port":
+            subnets = [t.id for t in _of(things, "subnet") if t.facts.get("network_id") == body.get("network_id")]
+            given = body.get("fixed_ips") or [{"subnet_id": id_} for id_ in subnets]
+            return {"status": "DOWN", "fixed_ips": given, **FREE[what]}
+        case "floating-ip":
+            return {"floating_ip_address": f"192.0.2.{number}", **FREE[what]}
+        case "router" if gateway := body.get("external_gateway_info"):
+            addresses = gateway.get("external_fixed_ips") or [{"ip_address": "192.0.2.254"}]
+            return {"external_gateway_info": {**gateway, "external_fixed_ips": addresses}}
+    return {}
+
+
+def unroutable(things: Things, port_id: str) -> str:
+    """Why a floating IP cannot be at a port."""
+    port = things.get(("port", port_id))
+    if port is None:
+        return f"there is no port {port_id}"
+    for other in _of(things, "port"):
+        if other.facts.get("device_owner") == INTERFACE and other.facts["network_id"] == port.facts.get("network_id"):
+            return ""
+    return f"no router leads to port {port_id}"

@@ -1,0 +1,122 @@
+"""A world with an OpenStack for clusters of Cluster API, and what users and Cluster API itself do there."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any
+
+from world import NAMESPACE, World
+
+from stackwright.api.meta import Kind
+from stackwright.api.openstackcluster import OpenStackCluster
+from stackwright.api.openstackmachine import OpenStackMachine
+from stackwright.api.openstackserver import OpenStackServer
+from stackwright.core.clouds import Thing
+from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, CONTROL_PLANE, MACHINE, NAME
+from stackwright.core.conditions import find
+from stackwright.core.plan import Object
+from stackwright.runtime.memory import Crash, Fuse
+
+SERVERS, MACHINES, CLUSTERS = OpenStackServer.KIND, OpenStackMachine.KIND, OpenStackCluster.KIND
+IDENTITY = {"type": "Secret", "name": "clouds", "cloudName": "mine"}
+PART: Object = {"flavor": "small", "image": {"filter": {"name": "debian"}}, "sshKeyName": "me"}
+MANAGED: Object = {
+    "identityRef": IDENTITY,
+    "managedSubnets": [{"cidr": "10.6.0.0/24", "dnsNameservers": ["10.0.0.2"]}],
+    "managedSecurityGroups": {"allowAllInClusterTraffic": True},
+}
+BASTION: Object = {"enabled": True, "spec": PART}
+MADE = ("server", "port", "trunk", "volume", "network", "subnet", "router", "security-group", "floating-ip")
+
+
+class Clusters(World):
+    """core  whether Cluster API itself is installed"""
+
+    def __init__(self, *, core: bool = False, **more: Any) -> None:
+        super().__init__(**more)
+        self.cluster.unserved = set() if core else {CLUSTER, MACHINE, CLAIM, ADDRESS}
+        self.clouds.put("image", "debian")
+        self.clouds.put("flavor", "small")
+        self.external = self.clouds.put("network", "public", **{"router:external": True})
+        self.foreign = {thing.id for thing in self.clouds.all()}
+
+    def foreigner(self, what: str, name: str = "", **facts: Any) -> Thing:
+        """Something that is there and stays."""
+        thing = self.clouds.put(what, name, **facts)
+        self.foreign.add(thing.id)
+        return thing
+
+    def write(self, kind: Kind, name: str, spec: Object, **meta: Any) -> None:
+        before = self.get(kind, name) or {"metadata": {"name": name, "namespace": NAMESPACE}}
+        self.cluster.put(kind, {**before, "metadata": {**before["metadata"], **meta}, "spec": copy.deepcopy(spec)})
+
+    def make(self, name: str = "c", **spec: Any) -> None:
+        """A cluster, as the user writes it: what the operator wrote into the spec stays."""
+        before = (self.get(CLUSTERS, name) or {}).get("spec") or {}
+        kept = {key: before[key] for key in ("controlPlaneEndpoint",) if key in before}
+        self.write(CLUSTERS, name, {**MANAGED, **kept, **spec})
+
+    def machine(self, name: str = "m", *, cluster: str = "c", control_plane: bool = False, **spec: Any) -> None:
+        labels = {NAME: cluster, **({CONTROL_PLANE: ""} if control_plane else {})}
+        self.write(MACHINES, name, {**PART, **spec}, labels=labels)
+
+    def status(self, kind: Kind = CLUSTERS, name: str = "c") -> Object:
+        return dict((self.get(kind, name) or {}).get("status") or {})
+
+    def told(self, type_: str = "Ready", kind: Kind = CLUSTERS, name: str = "c") -> tuple[str, str]:
+        entry = find(self.get(kind, name), type_) or {}
+        return str(entry.get("reason")), str(entry.get("message"))
+
+    def there(self) -> list[str]:
+        """What is in the cloud and was not at the beginning."""
+        found = [t for t in self.clouds.all() if t.what in MADE and t.id not in self.foreign]
+        return sorted(f"{t.what} {t.name}".strip() for t in found)
+
+    def one(self, what: str, name: str = "") -> Thing:
+        found = [t for t in self.clouds.all(what) if t.id not in self.foreign and name in t.name]
+        assert len(found) == 1, [t.name for t in found]
+        return found[0]
+
+    def rules(self, group: str) -> list[str]:
+        """Of a group, as somebody would say them."""
+        (id_,) = [t.id for t in self.clouds.all("security-group") if t.name.endswith(f"-{group}")]
+        return sorted(_said(self, t) for t in self.clouds.all("security-group-rule") if _in(t, id_))
+
+    async def ready(self, kind: Kind = CLUSTERS, name: str = "c") -> None:
+        await self.settle(patience=20)
+        assert self.told(kind=kind, name=name)[0] == "Ready", self.told(kind=kind, name=name)
+
+
+def _in(rule: Thing, group: str) -> bool:
+    return bool(rule.facts["security_group_id"] == group)
+
+
+def _said(world: Clusters, rule: Thing) -> str:
+    facts = rule.facts
+    names = {t.id: t.name.rsplit("-", 1)[-1] for t in world.clouds.all("security-group")}
+    ports = f"{facts['port_range_min']}-{facts['port_range_max']}" if facts.get("port_range_min") else "all"
+    remote = names.get(facts.get("remote_group_id") or "") or facts.get("remote_ip_prefix") or "anywhere"
+    return f"{facts['direction']} {facts['ethertype']} {facts.get('protocol') or 'any'} {ports} {remote}"
+
+
+async def killed_everywhere(
+    start: Callable[[], Any], act: Callable[[Any], None], end: Any, *, after: bool, patience: float = 20
+) -> None:
+    """A crash at each write that follows `act`, before or after it; `end` looks at what comes of it."""
+    for number in range(1, 400):
+        world = await start()
+        await world.stop()
+        fuse = Fuse(number, after)
+        await world.start(fuse)
+        act(world)
+        try:
+            await world.settle(patience=patience)
+        except Crash:
+            await world.stop()
+            await world.settle(patience=patience)
+        await end(world)
+        await world.stop()
+        if fuse.count < number:
+            return
+    raise AssertionError("no end")

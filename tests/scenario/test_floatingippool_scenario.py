@@ -1,0 +1,312 @@
+"""Pools of floating IPs: claims are served, given back, and never share; servers with an address from a pool."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from capi_world import IDENTITY, PART, SERVERS, Clusters, killed_everywhere
+from world import NAMESPACE
+
+from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
+from stackwright.core.clouds import Trouble
+from stackwright.core.clusterapi import ADDRESS, CLAIM
+from stackwright.core.plan import Object
+
+pytestmark = pytest.mark.looptime
+POOLS = OpenStackFloatingIPPool.KIND
+
+
+class Pools(Clusters):
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**{"core": True, **more})
+
+    def pool(self, name: str = "p", **spec: Any) -> None:
+        self.write(POOLS, name, {"identityRef": IDENTITY, **spec})
+
+    def claim(self, name: str, pool: str = "p") -> None:
+        reference = {"apiGroup": POOLS.group, "kind": POOLS.kind, "name": pool}
+        self.write(CLAIM, name, {"poolRef": reference})
+
+    def server(self, name: str = "web") -> None:
+        reference = {"kind": POOLS.kind, "name": "p"}
+        ports = [{"network": {"filter": {"name": "inside"}}}]
+        self.write(SERVERS, name, {**PART, "identityRef": IDENTITY, "ports": ports, "floatingIPPoolRef": reference})
+
+    def served(self) -> dict[str, str]:
+        """Claim → address."""
+        found = {each["metadata"]["name"]: each["spec"]["address"] for each in self.cluster.all(ADDRESS, NAMESPACE)}
+        for name in found:
+            claim = self.get(CLAIM, name) or {}
+            assert claim["status"]["addressRef"] == {"name": name}
+        return found
+
+    def ips(self) -> list[str]:
+        return sorted(
+            str(t.facts["floating_ip_address"]) for t in self.clouds.all("floating-ip") if t.id not in self.foreign
+        )
+
+    def told_of(self, name: str = "p") -> tuple[str, str]:
+        return self.told(kind=POOLS, name=name)
+
+
+async def pools(**spec: Any) -> Pools:
+    world = Pools()
+    world.pool(**spec)
+    await world.run(20)
+    return world
+
+
+async def test_each_claim_gets_an_address_of_its_own() -> None:
+    world = await pools()
+    assert (world.told_of()[0], world.ips()) == ("Ready", [])
+    for number in range(5):
+        world.claim(f"c-{number}")
+    await world.run(30)
+    found = world.served()
+    assert sorted(found.values()) == world.ips()
+    assert len(set(found.values())) == 5
+    status = world.status(POOLS, "p")
+    assert (status["claimedIPs"], status.get("availableIPs", [])) == (world.ips(), [])
+    assert status["floatingIPNetwork"]["id"] == world.external.id
+    address = world.get(ADDRESS, "c-0") or {}
+    assert (address["spec"]["prefix"], address["spec"]["claimRef"]) == (32, {"name": "c-0"})
+    assert address["metadata"]["ownerReferences"][0]["kind"] == "IPAddressClaim"
+
+
+async def test_those_of_the_user_come_first_and_are_never_deleted() -> None:
+    world = Pools()
+    theirs = world.foreigner("floating-ip", floating_ip_address="198.51.100.1")
+    world.pool(preAllocatedFloatingIPs=["198.51.100.1", "198.51.100.2"], reclaimPolicy="Delete")
+    world.claim("a")
+    await world.run(30)
+    world.claim("b")
+    await world.run(30)
+    assert world.served() == {"a": "198.51.100.1", "b": world.ips()[0]}
+    assert world.status(POOLS, "p")["failedIPs"] == ["198.51.100.2"]
+    for name in "ab":
+        world.delete(CLAIM, name)
+    await world.run(30)
+    assert (world.ips(), world.status(POOLS, "p")["availableIPs"]) == ([], ["198.51.100.1"])
+    world.delete(POOLS, "p")
+    await world.run(30)
+    assert not world.get(POOLS, "p")
+    assert ("floating-ip", theirs.id) in world.clouds.things
+
+
+async def test_no_more_than_its_most_is_claimed_and_the_oldest_claim_is_served_first() -> None:
+    world = await pools(maxIPs=1)
+    world.claim("first")
+    await world.run(30)
+    world.claim("second")
+    await world.run(30)
+    assert list(world.served()) == ["first"]
+    assert world.told_of()[0] == "MaxIPsReached"
+    assert "second" in world.told_of()[1]
+    world.delete(CLAIM, "first")
+    await world.run(60)
+    assert list(world.served()) == ["second"]
+    assert len(world.ips()) == 1
+
+
+@pytest.mark.parametrize(("policy", "left"), [("Delete", 0), ("Retain", 1)])
+async def test_what_is_given_back_goes_or_waits_for_the_next_as_the_pool_says(policy: str, left: int) -> None:
+    world = await pools(reclaimPolicy=policy)
+    world.claim("a")
+    await world.run(30)
+    before = world.ips()
+    world.delete(CLAIM, "a")
+    await world.run(30)
+    assert len(world.ips()) == left
+    world.claim("b")
+    await world.run(30)
+    assert list(world.served()) == ["b"]
+    assert policy == "Delete" or list(world.served().values()) == before
+    world.delete(CLAIM, "b")
+    await world.run(30)
+    world.delete(POOLS, "p")
+    await world.run(30)
+    assert not world.get(POOLS, "p")
+    assert len(world.ips()) == left
+
+
+async def test_a_pool_in_use_stays() -> None:
+    world = await pools(reclaimPolicy="Delete")
+    world.claim("a")
+    await world.run(30)
+    world.delete(POOLS, "p")
+    await world.run(30)
+    assert world.told_of() == ("InUse", "Waiting for IPAddressClaim a to go")
+    world.delete(CLAIM, "a")
+    await world.run(30)
+    assert not world.get(POOLS, "p")
+    assert world.ips() == []
+
+
+async def test_pools_of_one_name_share_nothing() -> None:
+    world = await pools()
+    world.claim("a")
+    await world.run(30)
+    before = world.ips()
+    world.delete(CLAIM, "a")
+    world.delete(POOLS, "p")
+    await world.run(30)
+    world.pool(reclaimPolicy="Delete")
+    world.claim("b")
+    await world.run(30)
+    assert world.served()["b"] not in before
+    world.delete(CLAIM, "b")
+    world.delete(POOLS, "p")
+    await world.run(60)
+    assert world.ips() == before, "they are the earlier pool's"
+
+
+async def test_without_cluster_api_the_pool_says_what_is_missing() -> None:
+    world = Pools(core=False)
+    world.pool()
+    await world.run(30)
+    assert world.told_of() == (
+        "KindMissing", "IPAddressClaim of ipam.cluster.x-k8s.io is not installed; it comes with Cluster API",
+    )  # fmt: skip
+    world.cluster.unserved = set()
+    world.claim("a")
+    await world.run(60)
+    assert list(world.served()) == ["a"]
+
+
+async def test_an_address_that_somebody_deleted_is_told_and_given_to_nobody() -> None:
+    world = await pools()
+    world.claim("a")
+    await world.run(30)
+    gone = world.served()["a"]
+    world.clouds.remove("floating-ip", world.one("floating-ip").id)
+    await world.run(60)
+    assert world.told_of()[0] == "BlockedResourceNotFound"
+    assert world.status(POOLS, "p")["failedIPs"] == [gone]
+    world.delete(CLAIM, "a")
+    await world.run(30)
+    assert world.told_of()[0] == "Ready"
+
+
+async def test_what_the_cloud_does_not_give_is_told() -> None:
+    world = await pools()
+    world.clouds.fail["create floating-ip"] = Trouble("QuotaExceeded", "no room", 30)
+    world.claim("a")
+    await world.run(60)
+    assert world.told_of() == ("QuotaExceeded", "no room")
+    world.clouds.fail.clear()
+    await world.run(60)
+    assert list(world.served()) == ["a"]
+
+
+async def test_at_rest_nothing_is_written() -> None:
+    world = await pools()
+    world.claim("a")
+    await world.run(60)
+    writes = len(world.cluster.writes)
+    await world.run(600)
+    assert len(world.cluster.writes) == writes
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+async def test_killed_at_every_write_each_claim_has_one_address(after: bool) -> None:
+    async def end(world: Pools) -> None:
+        await world.run(90)
+        assert len(set(world.served().values())) == 3
+        assert len(world.ips()) == 2, "one is the user's"
+
+    async def start() -> Pools:
+        world = Pools()
+        world.foreigner("floating-ip", floating_ip_address="198.51.100.1")
+        return world
+
+    def act(world: Pools) -> None:
+        world.pool(preAllocatedFloatingIPs=["198.51.100.1"], reclaimPolicy="Delete")
+        for name in "abc":
+            world.claim(name)
+
+    await killed_everywhere(start, act, end, after=after, patience=3)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+async def test_killed_at_every_write_of_the_end_nothing_stays(after: bool) -> None:
+    async def start() -> Pools:
+        world = await pools(reclaimPolicy="Delete")
+        for name in "ab":
+            world.claim(name)
+        await world.run(30)
+        return world
+
+    def act(world: Pools) -> None:
+        for kind, name in ((CLAIM, "a"), (CLAIM, "b"), (POOLS, "p")):
+            world.delete(kind, name)
+
+    async def end(world: Pools) -> None:
+        await world.run(90)
+        assert world.ips() == []
+        assert not world.get(POOLS, "p") and not world.names(ADDRESS)
+
+    await killed_everywhere(start, act, end, after=after, patience=3)
+
+
+# Servers.
+
+
+async def served(**more: Any) -> Pools:
+    world = await pools(**more)
+    network = world.foreigner("network", "inside")
+    router = world.foreigner("router", "way")
+    world.foreigner("port", "", network_id=network.id, device_id=router.id, device_owner="network:router_interface")
+    world.server()
+    await world.run(90)
+    return world
+
+
+async def test_a_server_gets_an_address_of_a_pool_and_gives_it_back() -> None:
+    world = await served(reclaimPolicy="Delete")
+    assert world.told(kind=SERVERS, name="web")[0] == "Ready"
+    assert world.told("FloatingAddressFromPoolReady", SERVERS, "web")[0] == "Done"
+    (ip,) = world.clouds.all("floating-ip")
+    assert ip.facts["port_id"] == world.one("port", "web").id
+    assert world.served() == {"web-floating-ip-address": ip.facts["floating_ip_address"]}
+    writes = len(world.cluster.writes)
+    await world.run(300)
+    assert len(world.cluster.writes) == writes
+    world.delete(SERVERS, "web")
+    await world.run(60)
+    assert not world.get(SERVERS, "web") and not world.names(CLAIM) and not world.names(ADDRESS)
+    assert world.there() == []
+
+
+async def test_an_address_that_is_retained_goes_to_the_next_server() -> None:
+    world = await served()
+    (ip,) = world.ips()
+    world.delete(SERVERS, "web")
+    await world.run(60)
+    world.server("next")
+    await world.run(90)
+    assert world.served() == {"next-floating-ip-address": ip}
+    assert world.clouds.all("floating-ip")[0].facts["port_id"] == world.one("port", "next").id
+
+
+async def test_a_server_says_that_it_waits_for_its_pool() -> None:
+    world = await served(maxIPs=0)
+    assert world.told("FloatingAddressFromPoolReady", SERVERS, "web") == (
+        "Waiting", "Waiting for pool p to serve IPAddressClaim web-floating-ip-address",
+    )  # fmt: skip
+    assert not world.status(SERVERS, "web")["ready"]
+    assert world.told("InstanceReady", SERVERS, "web")[0] == "Done"
+    obj: Object = world.get(POOLS, "p") or {}
+    world.cluster.put(POOLS, {**obj, "spec": {**obj["spec"], "maxIPs": 1}})
+    await world.run(60)
+    assert world.status(SERVERS, "web")["ready"]
+
+
+async def test_without_cluster_api_a_server_says_what_is_missing() -> None:
+    world = Pools(core=False)
+    world.foreigner("network", "inside")
+    world.server()
+    await world.run(60)
+    reason, message = world.told(kind=SERVERS, name="web")
+    assert reason == "KindMissing"
+    assert "ipaddressclaims" in message

@@ -1,0 +1,400 @@
+"""The life of an OpenStackMachine: what it waits for, the server that it is, and its end."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters, killed_everywhere
+from world import NAMESPACE
+
+from stackwright.core.clouds import Trouble
+from stackwright.core.clusterapi import CLUSTER, MACHINE, NAME, PAUSED
+from stackwright.core.conditions import find
+from stackwright.core.plan import Object
+
+pytestmark = pytest.mark.looptime
+BOOTSTRAP = "stackwright.dev/bootstrap-secret"
+
+
+async def clusters(**spec: Any) -> Clusters:
+    world = Clusters()
+    world.make(**spec)
+    await world.ready()
+    return world
+
+
+async def made(**spec: Any) -> Clusters:
+    world = await clusters()
+    world.machine(**spec)
+    await world.ready(MACHINES, "m")
+    return world
+
+
+def server(world: Clusters, name: str = "m") -> Object:
+    found = world.get(SERVERS, name)
+    assert found is not None
+    return found
+
+
+def machine(world: Clusters, name: str = "m") -> Object:
+    found = world.get(MACHINES, name)
+    assert found is not None
+    return found
+
+
+def told(world: Clusters, type_: str = "Ready") -> tuple[str, str]:
+    return world.told(type_, MACHINES, "m")
+
+
+# The server.
+
+
+async def test_a_machine_is_a_server_of_its_name_in_the_network_and_group_of_its_cluster() -> None:
+    world = await clusters(tags=["all", "mine"])
+    world.machine("m", tags=["mine", "own"])
+    world.machine("cp", control_plane=True)
+    await world.ready(MACHINES, "m")
+    status, of_cluster = world.status(MACHINES, "m"), world.status()
+    assert machine(world)["spec"]["providerID"] == f"openstack:///{world.one('server', 'm').id}"
+    assert (status["ready"], status["instanceState"], status["instanceID"]) == (
+        True, "ACTIVE", world.one("server", "m").id,
+    )  # fmt: skip
+    assert status["initialization"] == {"provisioned": True}
+    assert {each["type"] for each in status["addresses"]} == {"InternalIP", "InternalDNS"}
+    assert server(world)["spec"]["tags"] == ["all", "mine", "own"]
+    assert server(world)["metadata"]["labels"][NAME] == "c"
+    port = server(world)["spec"]["ports"][0]
+    assert port["network"] == {"id": of_cluster["network"]["id"]}
+    assert port["fixedIPs"] == [{"subnet": {"id": of_cluster["network"]["subnets"][0]["id"]}}]
+    assert port["securityGroups"] == [{"id": of_cluster["workerSecurityGroup"]["id"]}]
+    group = server(world, "cp")["spec"]["ports"][0]["securityGroups"]
+    assert group == [{"id": of_cluster["controlPlaneSecurityGroup"]["id"]}]
+
+
+async def test_ports_of_the_machine_are_its_own_and_open_ones_are_in_the_clusters_network() -> None:
+    world = await clusters()
+    other = world.foreigner("network", "other")
+    mine = world.foreigner("security-group", "mine")
+    theirs = {"filter": {"name": "mine"}}
+    ports = [
+        {"network": {"id": other.id}, "securityGroups": [{"id": mine.id}]},
+        {"enablePortSecurity": False},
+        {"fixedIPs": [{"ipAddress": "10.6.0.77"}]},
+    ]
+    world.machine(ports=ports, securityGroups=[theirs])
+    await world.ready(MACHINES, "m")
+    found = server(world)["spec"]["ports"]
+    network, worker = world.status()["network"]["id"], {"id": world.status()["workerSecurityGroup"]["id"]}
+    assert [port["network"]["id"] for port in found] == [other.id, network, network]
+    assert [port.get("securityGroups") for port in found] == [[{"id": mine.id}, theirs], None, [worker, theirs]]
+    assert found[2]["fixedIPs"] == [{"ipAddress": "10.6.0.77"}]
+
+
+async def test_without_port_security_in_the_network_no_group_is_given() -> None:
+    world = await clusters(managedNetwork={"enablePortSecurity": False})
+    world.machine()
+    await world.ready(MACHINES, "m")
+    assert "securityGroups" not in server(world)["spec"]["ports"][0]
+
+
+async def test_of_several_subnets_the_primary_one_is_for_machines() -> None:
+    world = Clusters()
+    network = world.foreigner("network", "theirs")
+    for name in "ab":
+        world.foreigner("subnet", name, network_id=network.id, cidr="10.0.0.0/24")
+    primary = {"filter": {"name": "b"}}
+    spec = {"identityRef": IDENTITY, "network": {"id": network.id}, "primarySubnet": primary}
+    world.write(CLUSTERS, "c", spec)
+    world.machine()
+    await world.ready(MACHINES, "m")
+    assert server(world)["spec"]["ports"][0]["fixedIPs"] == [{"subnet": primary}]
+
+
+async def test_the_credentials_are_those_of_the_machine_or_else_of_the_cluster() -> None:
+    world = await clusters()
+    own = {**IDENTITY, "name": "own", "region": "two"}
+    world.machine("m", identityRef=own)
+    world.machine("n")
+    await world.ready(MACHINES, "m")
+    assert server(world)["spec"]["identityRef"] == own
+    assert server(world, "n")["spec"]["identityRef"] == IDENTITY
+    assert machine(world)["spec"]["providerID"].startswith("openstack://two/")
+
+
+async def test_a_server_is_made_once_and_then_left_alone() -> None:
+    world = await made()
+    before = server(world)["spec"]
+    world.make(tags=["later"])
+    world.machine(tags=["later"], flavor="other", sshKeyName="other")
+    await world.run(120)
+    assert server(world)["spec"] == before
+
+
+async def test_but_for_where_its_credentials_are_and_what_is_done_when_something_is_lost() -> None:
+    world = await made()
+    calls = len(world.clouds.calls)
+    world.machine(identityRef={**IDENTITY, "name": "others"}, recreatePolicy="Always")
+    await world.run(60)
+    found = server(world)
+    assert (found["spec"]["identityRef"]["name"], found["spec"]["recreatePolicy"]) == ("others", "Always")
+    assert found["metadata"]["labels"][NAME] == "c"
+    assert len(world.clouds.calls) == calls
+
+
+async def test_at_rest_nothing_is_written() -> None:
+    world = await made()
+    await world.run(60)
+    writes = len(world.cluster.writes)
+    await world.run(600)
+    assert len(world.cluster.writes) == writes
+
+
+# What it waits for.
+
+
+async def test_it_waits_for_its_cluster_and_says_what_that_waits_for() -> None:
+    world = Clusters()
+    world.write(MACHINES, "m", PART)
+    await world.run(10)
+    assert told(world)[0] == "WaitingForClusterInfrastructure"
+    assert NAME in told(world)[1]
+    world.machine()
+    await world.run(10)
+    assert told(world)[1] == "Waiting for OpenStackCluster c: it does not exist"
+    world.clouds.fail["create network"] = Trouble("QuotaExceeded", "no room for a network", 30)
+    world.make()
+    await world.run(10)
+    assert told(world) == ("WaitingForClusterInfrastructure", "Waiting for OpenStackCluster c: no room for a network")
+    assert not world.get(SERVERS, "m")
+    del world.clouds.fail["create network"]
+    await world.run(90)
+    assert told(world)[0] == "Ready"
+
+
+async def test_no_machine_is_made_for_a_cluster_that_goes() -> None:
+    world = await made()
+    world.delete(CLUSTERS, "c")
+    world.machine("n")
+    await world.run(60)
+    assert world.told(kind=MACHINES, name="n")[1] == "Waiting for OpenStackCluster c: it is being deleted"
+    for name in "mn":
+        world.delete(MACHINES, name)
+    await world.settle()
+    assert world.there() == []
+
+
+async def test_a_machine_without_a_network_says_what_to_set() -> None:
+    world = Clusters()
+    world.write(CLUSTERS, "c", {"identityRef": IDENTITY})
+    world.machine()
+    await world.run(60)
+    reason, message = told(world)
+    assert reason == "BlockedNoNetwork"
+    assert "spec.ports" in message and "managedSubnets" in message
+    world.machine(ports=[{"network": {"id": world.external.id}}])
+    await world.run(60)
+    assert told(world)[0] == "Ready"
+
+
+async def test_a_server_of_its_name_that_is_somebody_elses_is_left_alone() -> None:
+    world = await clusters()
+    spec = {**PART, "identityRef": IDENTITY, "ports": [{"network": {"filter": {"name": "public"}}}]}
+    world.write(SERVERS, "m", spec)
+    world.machine()
+    await world.run(60)
+    assert told(world)[0] == "BlockedNameTaken"
+    world.delete(MACHINES, "m")
+    await world.settle(patience=5)
+    assert world.get(SERVERS, "m")
+
+
+async def test_without_cluster_api_an_annotation_names_what_it_starts_with() -> None:
+    world = await clusters()
+    world.machine()
+    world.write(MACHINES, "m", PART, annotations={BOOTSTRAP: "mine"})
+    await world.ready(MACHINES, "m")
+    assert server(world)["spec"]["userDataRef"] == {"name": "mine"}
+    (call,) = [call for call in world.clouds.calls if call.slot[0] == "server"]
+    assert call.user_data == ((NAMESPACE, "mine"), "value")
+    world.machine("n")
+    await world.ready(MACHINES, "n")
+    assert "userDataRef" not in server(world, "n")["spec"]
+
+
+# With Cluster API.
+
+
+def top(world: Clusters, name: str = "top", **spec: Any) -> None:
+    reference = {"kind": "OpenStackCluster", "name": "c"}
+    before = world.get(CLUSTER, name) or {"metadata": {"name": name, "namespace": NAMESPACE}}
+    world.cluster.put(CLUSTER, {**before, "spec": {"infrastructureRef": reference, **spec}})
+
+
+def owned(world: Clusters, **spec: Any) -> None:
+    """As Cluster API does: a Machine, which owns the OpenStackMachine."""
+    before = world.get(MACHINE, "owner") or {"metadata": {"name": "owner", "namespace": NAMESPACE}}
+    found = world.cluster.put(MACHINE, {**before, "spec": spec})
+    reference = {"kind": "Machine", "name": "owner", "uid": found["metadata"]["uid"]}
+    reference["apiVersion"] = "cluster.x-k8s.io/v1beta2"
+    meta = machine(world)["metadata"]
+    world.cluster.put(MACHINES, {**machine(world), "metadata": {**meta, "ownerReferences": [reference]}})
+
+
+async def test_with_cluster_api_the_machine_waits_for_its_owner_and_for_bootstrap_data() -> None:
+    world = Clusters(core=True)
+    top(world)
+    world.make()
+    await world.ready()
+    world.machine(cluster="top")
+    await world.run(30)
+    assert told(world) == ("WaitingForBootstrapData", "Waiting for a Machine to own this one")
+    owned(world, failureDomain="zone-b")
+    await world.run(30)
+    assert told(world) == ("WaitingForBootstrapData", "Waiting for the bootstrap data of Machine owner")
+    owned(world, failureDomain="zone-b", bootstrap={"dataSecretName": "owner-bootstrap"})
+    await world.run(60)
+    assert told(world)[0] == "Ready"
+    spec = server(world)["spec"]
+    assert (spec["userDataRef"]["name"], spec["availabilityZone"]) == ("owner-bootstrap", "zone-b")
+    assert server(world)["metadata"]["labels"][NAME] == "top"
+
+
+async def test_a_cluster_that_names_no_infrastructure_yet_is_waited_for() -> None:
+    world = Clusters(core=True)
+    top(world, infrastructureRef={})
+    world.machine(cluster="top")
+    await world.run(30)
+    assert told(world) == ("WaitingForClusterInfrastructure", "Cluster top names no OpenStackCluster")
+
+
+async def test_paused_by_its_annotation_or_its_cluster_it_is_left_alone() -> None:
+    world = Clusters(core=True)
+    top(world, paused=True)
+    world.make()
+    world.machine(cluster="top")
+    await world.run(50)
+    assert world.status(MACHINES, "m") == {}
+    world.write(MACHINES, "m", PART, annotations={PAUSED: ""})
+    top(world)
+    await world.run(50)
+    assert world.status(MACHINES, "m") == {}
+
+
+async def test_a_cluster_that_cluster_api_gave_another_name_knows_its_machines_by_that() -> None:
+    world = Clusters(core=True)
+    top(world)
+    world.make()
+    world.write(CLUSTERS, "c", world.get(CLUSTERS, "c")["spec"], labels={NAME: "top"})  # type: ignore[index]
+    await world.ready()
+    world.machine(cluster="top")
+    owned(world, bootstrap={"dataSecretName": "data"})
+    await world.run(60)
+    assert told(world)[0] == "Ready"
+    world.delete(CLUSTERS, "c")
+    await world.run(30)
+    assert world.told()[0] == "MachinesLeft"
+
+
+# What becomes of it.
+
+
+@pytest.mark.parametrize(("state", "reason"), [("ERROR", "InstanceStateError"), ("SHUTOFF", "InstanceNotRunning")])
+async def test_what_becomes_of_the_server_is_told_of_the_machine(state: str, reason: str) -> None:
+    world = await made()
+    world.clouds.become(world.one("server", "m"), state, fault="No valid host")
+    await world.run(300)
+    assert told(world) == told(world, "InstanceReady") == world.told(kind=SERVERS, name="m")
+    assert told(world)[0] == reason
+    status = world.status(MACHINES, "m")
+    assert (status["ready"], status["instanceState"]) == (False, state)
+    assert status["initialization"] == {"provisioned": True}, "once is for ever"
+    assert machine(world)["spec"]["providerID"]
+
+
+async def test_what_holds_up_the_server_is_told_of_the_machine() -> None:
+    world = await clusters()
+    world.machine(flavor="huge")
+    await world.run(60)
+    assert told(world, "InstanceReady") == told(world) == world.told(kind=SERVERS, name="m")
+    assert "flavor with name huge" in told(world)[1]
+    progressing = find(machine(world), "Progressing") or {}
+    assert progressing["status"] == "True"
+
+
+async def test_a_server_that_somebody_took_away_is_not_replaced_behind_the_back_of_who_knows_its_id() -> None:
+    world = await made()
+    before = world.status(MACHINES, "m")["instanceID"]
+    world.delete(SERVERS, "m")
+    await world.run(120)
+    assert told(world)[0] == "BlockedInstanceNotFound"
+    assert not world.get(SERVERS, "m")
+    assert not world.status(MACHINES, "m")["ready"]
+    world.machine(recreatePolicy="Always")
+    await world.run(120)
+    assert told(world)[0] == "Ready"
+    assert world.status(MACHINES, "m")["instanceID"] != before
+    assert machine(world)["spec"]["providerID"].endswith(world.status(MACHINES, "m")["instanceID"])
+
+
+async def test_many_machines_come_and_go() -> None:
+    world = await clusters(bastion=BASTION)
+    for number in range(20):
+        world.machine(f"m-{number}")
+    await world.run(120)
+    assert sum(name.startswith("server m-") for name in world.there()) == 20
+    for number in range(5, 20):
+        world.delete(MACHINES, f"m-{number}")
+    await world.run(120)
+    assert sum(name.startswith(("server m-", "port m-")) for name in world.there()) == 10
+    assert len(world.names(MACHINES)) == 5
+    assert world.told()[0] == "Ready"
+
+
+# The end.
+
+
+async def test_it_goes_with_its_server_and_tells_what_that_waits_for() -> None:
+    world = await made()
+    world.clouds.fail["look"] = Trouble("CredentialsMissing", "Secret openstack/clouds does not exist")
+    world.delete(MACHINES, "m")
+    await world.run(60)
+    assert told(world)[0] == "CredentialsMissing"
+    world.machine(credentialsLostPolicy="Detach")
+    await world.run(60)
+    assert not world.get(MACHINES, "m") and not world.get(SERVERS, "m")
+    assert {"server m", "port m-0"} <= set(world.there())
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+async def test_killed_at_every_write_there_is_one_server_in_the_end(after: bool) -> None:
+    async def end(world: Clusters) -> None:
+        await world.ready(MACHINES, "m")
+        assert [name for name in world.there() if "m" in name][-1:] == ["server m"]
+        assert world.one("server").id == world.status(MACHINES, "m")["instanceID"]
+
+    await killed_everywhere(clusters, lambda world: world.machine(), end, after=after)
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+async def test_killed_at_every_write_of_the_deletion_nothing_stays(after: bool) -> None:
+    async def end(world: Clusters) -> None:
+        assert not world.get(MACHINES, "m") and not world.get(SERVERS, "m")
+        assert not any(name.startswith(("server", "port m")) for name in world.there())
+
+    await killed_everywhere(made, lambda world: world.delete(MACHINES, "m"), end, after=after)
+
+
+async def test_all_of_it_deleted_at_once_at_any_time_leaves_nothing() -> None:
+    for seconds in (0.1, 1, 3, 6, 9, 12, 20, 30):
+        world = Clusters()
+        world.make(bastion=BASTION)
+        world.machine("cp", control_plane=True)
+        world.machine("m")
+        await world.run(seconds)
+        for kind, name in ((CLUSTERS, "c"), (MACHINES, "cp"), (MACHINES, "m")):
+            world.delete(kind, name)
+        await world.settle()
+        assert world.there() == [], seconds
+        assert not any(world.names(kind) for kind in (CLUSTERS, MACHINES, SERVERS)), seconds
+        await world.stop()

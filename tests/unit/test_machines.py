@@ -1,0 +1,84 @@
+"""A machine of a cluster, or a bastion, as the OpenStackServer that it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from server_objects import ID, OTHER
+
+from stackwright.api.openstackmachine import OpenStackMachine
+from stackwright.core.machines import MADE_OF, Place, homeless, made_of, passed_on, server_object, server_spec
+from stackwright.core.plan import Object
+
+PLACE = Place({"type": "Secret", "name": "clouds", "cloudName": "mine"}, network=ID, subnets=({"id": OTHER},))
+OWNER = {"apiVersion": "v", "kind": "OpenStackMachine", "metadata": {"name": "m", "namespace": "ns", "uid": "u"}}
+
+
+def machine(**spec: Any) -> dict[str, Any]:
+    found, errors = OpenStackMachine.parsed({"spec": {"flavor": "small", "image": {"id": ID}, **spec}})
+    assert not errors
+    return found
+
+
+@pytest.mark.parametrize(
+    ("flavor", "field", "value"),
+    [
+        ({"flavor": "small"}, "flavor", "small"),
+        ({"flavor": {"filter": {"name": "small"}}}, "flavor", "small"),
+        ({"flavor": {"id": "7"}}, "flavorID", "7"),
+        ({"flavor": "small", "flavorID": "7"}, "flavorID", "7"),
+    ],
+)
+def test_a_flavor_in_any_spelling(flavor: dict[str, Any], field: str, value: str) -> None:
+    found = server_spec(machine(**flavor), PLACE)
+    assert {name: found.get(name) for name in ("flavor", "flavorID") if name in found} == {field: value}
+
+
+def test_what_is_not_said_is_not_written() -> None:
+    found = server_spec(machine(), PLACE, availabilityZone=None, userDataRef=None)
+    assert found == {
+        "image": {"id": ID},
+        "sshKeyName": "",
+        "trunk": False,
+        "configDrive": False,
+        "recreatePolicy": "Never",
+        "credentialsLostPolicy": "Wait",
+        "flavor": "small",
+        "identityRef": dict(PLACE.identity),
+        "ports": [{"network": {"id": ID}, "fixedIPs": [{"subnet": {"id": OTHER}}]}],
+    }
+
+
+def test_a_port_that_says_a_subnet_is_there_and_not_in_the_clusters_network() -> None:
+    port = {"fixedIPs": [{"subnet": {"id": ID}}]}
+    assert server_spec(machine(ports=[port]), PLACE)["ports"] == [port]
+    assert not homeless(machine(ports=[port]), Place({}))
+    assert homeless(machine(), Place({}))
+    assert homeless(machine(ports=[port, {}]), Place({}))
+
+
+def test_a_group_is_given_once() -> None:
+    place = Place({}, network=ID, group=OTHER)
+    assert server_spec(machine(securityGroups=[{"id": OTHER}]), place)["ports"][0]["securityGroups"] == [{"id": OTHER}]
+
+
+def spec(**more: Any) -> dict[str, Any]:
+    return {**server_spec(machine(), PLACE), **more}
+
+
+def test_what_only_says_a_default_or_can_change_makes_no_other_server() -> None:
+    said = {"trunk": False, "tags": [], "recreatePolicy": "Always", "credentialsLostPolicy": "Orphan"}
+    other = {"type": "Secret", "name": "others", "cloudName": "mine"}
+    assert made_of(spec(**said, identityRef=other)) == made_of(spec())
+    assert made_of(spec(sshKeyName="me")) != made_of(spec())
+    assert made_of(spec(ports=[{"network": {"id": OTHER}}])) != made_of(spec())
+
+
+def test_what_can_change_is_passed_on_and_nothing_else() -> None:
+    server: Object = server_object(("ns", "m"), OWNER, spec(tags=["first"]), "c")
+    assert passed_on(server, OWNER, machine(sshKeyName="new"), PLACE.identity) == ()
+    (apply,) = passed_on(server, OWNER, machine(credentialsLostPolicy="Detach", sshKeyName="new"), None)
+    assert apply.obj["spec"] == {**server["spec"], "credentialsLostPolicy": "Detach"}
+    assert apply.obj["metadata"]["annotations"] == {MADE_OF: made_of(server["spec"])}
+    assert apply.obj["metadata"]["labels"] == server["metadata"]["labels"]
