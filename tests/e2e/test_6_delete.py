@@ -71,12 +71,12 @@ def test_deletion_while_half_installed(cloud: Cloud) -> None:
     assert cloud.token()
 
 
-def test_the_controllers_also_run_as_five_containers_of_one_pod(cloud: Cloud) -> None:
+def test_the_controllers_also_run_as_six_containers_of_one_pod(cloud: Cloud) -> None:
     containers = "{.items[*].spec.containers[*].name}"
     helm_upgrade(cloud, "split")
     try:
         names = cloud.kubectl("get", "pods", "-n", "stackwright", "-o", f"jsonpath={containers}").split()
-        assert set(names) == {"osdpl", "helmbundle", "health", "secrets", "node"}
+        assert set(names) == {"osdpl", "helmbundle", "health", "secrets", "node", "servers"}
         cloud.kubectl("delete", "pod", "memcached-0", "-n", "openstack")
         cloud.patch_spec({"services": {"identity": {"keystone": {"values": {"pod": {"replicas": {"api": 2}}}}}}})
         cloud.wait_ready()
