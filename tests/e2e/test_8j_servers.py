@@ -47,7 +47,12 @@ class Servers:
         return next(str(c["reason"]) for c in self.status(name)["conditions"] if c["type"] == "Ready")
 
     def gone(self, name: str = "web") -> None:
+        """With all that it recorded."""
+        status = self.status(name)
+        had = {entry["id"] for entries in (status.get("resources") or {}).values() for entry in entries}
+        had.add(status.get("instanceID"))
         self.kubectl("delete", KIND, name, "--wait=true", limit=240)
+        eventually(lambda: not had & {id_ for _, id_ in self.there()}, limit=30, pause=1)
 
     def only(self, things: set[tuple[str, str]]) -> None:
         """Nothing else is there. Nova lists a server for a moment that it calls DELETED."""
@@ -102,7 +107,9 @@ def test_what_somebody_changed_is_set_back(servers: Servers) -> None:
 
 
 def test_a_server_that_somebody_deleted_is_told_and_made_anew_if_the_policy_says_so(servers: Servers) -> None:
+    servers.make()
     servers.make("kept", recreatePolicy="Never", trunk=False, rootVolume=None, additionalBlockDevices=None)
+    servers.ready()
     servers.ready("kept")
     before, kept = servers.status()["instanceID"], servers.status("kept")["instanceID"]
     for each in (before, kept):

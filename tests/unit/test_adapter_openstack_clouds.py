@@ -252,6 +252,13 @@ def test_what_lost_its_mark_is_nobodys_any_more() -> None:
     assert snapshot.of(Asker("server", ("ns", "web"), UID, ("port",))) == ()
 
 
+def test_what_was_told_to_go_is_known_to_be_going() -> None:
+    snapshot = Snapshot()
+    snapshot.write(Thing("server", "1", state="ACTIVE"), now=1)
+    snapshot.leaving(("server", "1"), now=2)
+    assert snapshot.things["server", "1"].facts["task_state"] == "deleting"
+
+
 def test_an_object_sees_what_it_recorded_and_what_has_its_mark() -> None:
     snapshot = Snapshot()
     snapshot.replace("port", [port("a"), port("b", uid="f" * 8), Thing("port", "c"), Thing("port", "d")], began=1)
@@ -313,6 +320,19 @@ async def test_what_was_begun_by_a_predecessor_is_not_settled_at_once(lists: Lis
     assert not (await port_.look(CLOUD, asker(1, waits=True))).settled
     assert (await port_.look(CLOUD, asker(2, waits=True, begun=False))).settled
     assert (await port_.look(CLOUD, asker(2, waits=True))).settled
+    await port_.close()
+
+
+async def test_what_a_predecessor_may_have_made_is_looked_for_once_all_is_settled(
+    lists: Lists, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openstack_clouds, "SETTLE", 0.05)
+    port_ = clouds([])
+    assert not (await port_.look(CLOUD, asker(1, waits=True))).settled
+    before = len(lists.asked)
+    await asyncio.sleep(0.06)
+    assert (await port_.look(CLOUD, asker(1, waits=True))).settled
+    assert {what for what, _ in lists.asked[before:]} == set(KINDS)
     await port_.close()
 
 

@@ -70,15 +70,17 @@ class OpenStackClouds:
         if asker.uid not in project.askers and not asker.begun:
             project.known.add(asker.uid)
         project.askers[asker.uid] = asker
+        settled = self._settled(project, asker)
         for what in asker.kinds:
-            await self._refresh(cloud, project, what, asker.waits)
+            await self._refresh(cloud, project, what, asker.waits, settled if asker.waits else 0.0)
         if asker.waits:
             project.waiting[asker.uid] = time.monotonic() + WAITS
             self._begin_watch(cloud, project)
         else:
             project.waiting.pop(asker.uid, None)
         unseen = frozenset(asker.kinds) - project.snapshot.taken.keys() - project.snapshot.absent
-        return Look(project.snapshot.of(asker), self._settled(project, asker), unseen)
+        began = min((project.snapshot.fresh.get(what, 0.0) for what in asker.kinds if what not in unseen), default=0.0)
+        return Look(project.snapshot.of(asker), began >= settled, unseen)
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         project = await self._project(cloud)
@@ -102,6 +104,8 @@ class OpenStackClouds:
                 project.unsure[call.uid] = time.monotonic() + SETTLE
             raise
         now = time.monotonic()
+        if call.do == "delete":
+            project.snapshot.leaving((what, id_), now)
         if call.do == "delete" and what not in ("server", "volume"):  # those take their time to go
             project.snapshot.drop((what, id_), now)
         elif told and what in LISTS:
@@ -117,23 +121,19 @@ class OpenStackClouds:
             raise Trouble("WaitingForUserData", f"Waiting for Secret {'/'.join(key)} with the key {name}")
         return data[name].encode()
 
-    def _settled(self, project: Project, asker: Asker) -> bool:
-        """Whether what is not in the picture is not there."""
-        began = min(
-            (project.snapshot.taken[what] for what in asker.kinds if what in project.snapshot.taken), default=0.0
-        )
-        if asker.uid not in project.known and began < self._started + SETTLE:
-            return False
-        return began >= project.unsure.get(asker.uid, 0.0)
+    def _settled(self, project: Project, asker: Asker) -> float:
+        """When what was asked for earlier has happened: lists that begin then tell what is not there."""
+        inherited = self._started + SETTLE if asker.uid not in project.known else 0.0
+        return max(inherited, project.unsure.get(asker.uid, 0.0))
 
-    async def _refresh(self, cloud: CloudRef, project: Project, what: str, waits: bool) -> None:
+    async def _refresh(self, cloud: CloudRef, project: Project, what: str, waits: bool, settled: float = 0.0) -> None:
         """One list at a time of each kind; whoever comes meanwhile takes what it brings."""
         snapshot = project.snapshot
-        if not snapshot.due(what, waits, time.monotonic()):
+        if not snapshot.due(what, waits, time.monotonic(), settled):
             return
         async with project.locks.setdefault(what, asyncio.Lock()):
             began = time.monotonic()
-            if not snapshot.due(what, waits, began):
+            if not snapshot.due(what, waits, began, settled):
                 return
             taken = snapshot.taken.get(what)
             partly = what == "server" and taken is not None and began - taken < AGE[what][1]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import datetime
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters import openstack_things as things
@@ -93,14 +93,26 @@ class Snapshot:
         self._put(thing)
         self.written[thing.what, thing.id] = now
 
+    def leaving(self, key: tuple[str, str], now: float) -> None:
+        """It was told to go, which is not to be asked for again."""
+        if thing := self.things.get(key):
+            self.write(replace(thing, facts={**thing.facts, "task_state": "deleting"}), now)
+
     def drop(self, key: tuple[str, str], now: float) -> None:
         self._pop(key)
         self.written[key] = now
 
-    def due(self, what: str, waits: bool, now: float) -> bool:
-        """A process that has just begun asks for servers only, if nobody waits: one list for all that is well."""
+    def due(self, what: str, waits: bool, now: float, settled: float = 0.0) -> bool:
+        """A process that has just begun asks for servers only, if nobody waits: one list for all that is well.
+
+        Whoever has to know what is not there needs a list that began when all was settled.
+        """
+        if what in self.absent:
+            return False
+        if self.fresh.get(what, 0.0) < settled <= now:
+            return True
         begin = self.begun if what != "server" and not waits else -1e9
-        return what not in self.absent and now - self.fresh.get(what, begin) >= AGE[what][0 if waits else 1]
+        return now - self.fresh.get(what, begin) >= AGE[what][0 if waits else 1]
 
     def of(self, asker: Asker) -> tuple[Thing, ...]:
         keys = asker.ids | self._marked.get(asker.uid, set())
