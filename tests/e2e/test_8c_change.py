@@ -54,23 +54,28 @@ def another_name(cloud: FullCloud, reference: str) -> Iterator[str]:
             store.ctr(cloud.cluster, socket, "images", "remove", name)
 
 
-def test_a_changed_image_and_changed_options_reach_their_pods_and_no_others(full_cloud: FullCloud) -> None:
+def test_a_changed_image_of_one_service_restarts_that_service_alone(full_cloud: FullCloud) -> None:
     (running,) = full_cloud.pods("-l", "application=glance,component=api").values()
-    with another_name(full_cloud, running["spec"]["containers"][0]["image"]) as name:
-        tags = {"tags": {"glance_api": name, "glance_db_sync": name}}
-        conf = {"glance": {"DEFAULT": {"limit_param_default": 31}}}
-        services = values("image", "glance", images=tags, conf=conf)
-        services |= values("networking", "neutron", conf={"dhcp_agent": {"DEFAULT": {"dnsmasq_lease_max": 3100}}})
-        with with_changes(full_cloud, services=services) as restarted:
-            assert restarted == {"glance", "neutron"}
+    reference = running["spec"]["containers"][0]["image"]
+    with another_name(full_cloud, reference) as name:
+        tags = {"glance_api": name, "glance_db_sync": name}
+        with with_changes(full_cloud, services=values("image", "glance", images={"tags": tags})) as restarted:
+            assert restarted == {"glance"}
             (running,) = full_cloud.pods("-l", "application=glance,component=api").values()
             assert running["spec"]["containers"][0]["image"] == name
-            glance = (pod(full_cloud, "glance", "api"), "glance-api", "limit_param_default")
-            assert full_cloud.read(*glance, "/etc/glance/glance-api.conf") == "limit_param_default = 31"
-            dhcp = (pod(full_cloud, "neutron", "dhcp-agent"), "neutron-dhcp-agent", "dnsmasq_lease_max")
-            assert full_cloud.read(*dhcp, "/etc/neutron/dhcp_agent.ini") == "dnsmasq_lease_max = 3100"
-            server = (pod(full_cloud, "neutron", "server"), "neutron-server", "dnsmasq_lease_max")
-            assert full_cloud.read(*server, "/etc/neutron/neutron.conf") == ""
+
+
+def test_a_changed_option_reaches_the_right_file_of_the_right_pods(full_cloud: FullCloud) -> None:
+    services = values("image", "glance", conf={"glance": {"DEFAULT": {"limit_param_default": 31}}})
+    services |= values("networking", "neutron", conf={"dhcp_agent": {"DEFAULT": {"dnsmasq_lease_max": 3100}}})
+    with with_changes(full_cloud, services=services) as restarted:
+        assert restarted == {"glance", "neutron"}
+        glance = (pod(full_cloud, "glance", "api"), "glance-api", "limit_param_default")
+        assert full_cloud.read(*glance, "/etc/glance/glance-api.conf") == "limit_param_default = 31"
+        dhcp = (pod(full_cloud, "neutron", "dhcp-agent"), "neutron-dhcp-agent", "dnsmasq_lease_max")
+        assert full_cloud.read(*dhcp, "/etc/neutron/dhcp_agent.ini") == "dnsmasq_lease_max = 3100"
+        server = (pod(full_cloud, "neutron", "server"), "neutron-server", "dnsmasq_lease_max")
+        assert full_cloud.read(*server, "/etc/neutron/neutron.conf") == ""
 
 
 def neutron(**change: Any) -> dict[str, Any]:
