@@ -285,7 +285,7 @@ class Lists:
 def lists(monkeypatch: pytest.MonkeyPatch) -> Lists:
     made = Lists()
     monkeypatch.setattr(openstack_clouds, "fetch", made)
-    monkeypatch.setattr(openstack_clouds, "connection", lambda login, folder: object())
+    monkeypatch.setattr(openstack_clouds, "connection", lambda login, files: object())
     return made
 
 

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import tempfile
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
 from stackwright.adapters.openstack_find import find
@@ -62,7 +60,7 @@ class OpenStackClouds:
         self._logins = Logins(secrets)
         self._projects: dict[str, Project] = {}
         self._threads = ThreadPoolExecutor(THREADS, "openstack")
-        self._folder = tempfile.TemporaryDirectory(prefix="stackwright-")
+        self._files = contextlib.ExitStack()
         self._started = time.monotonic()
 
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
@@ -197,7 +195,7 @@ class OpenStackClouds:
 
         try:
             if project.connection is None:
-                project.connection = connection(project.login, Path(self._folder.name))
+                project.connection = connection(project.login, self._files)
             return what(project.connection)
         except exceptions.Unauthorized as error:
             raise Trouble("AuthenticationFailed", f"{cloud}: {error}") from None
@@ -211,4 +209,4 @@ class OpenStackClouds:
             if project.watch:
                 project.watch.cancel()
         self._threads.shutdown(wait=False, cancel_futures=True)
-        self._folder.cleanup()
+        self._files.close()

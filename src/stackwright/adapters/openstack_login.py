@@ -11,8 +11,8 @@ import json
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
@@ -75,14 +75,15 @@ def login_of(cloud: CloudRef, data: Mapping[str, str], now: float) -> Login:
     return Login(hashlib.sha256(text.encode()).hexdigest(), entry, ca, now)
 
 
-def connection(login: Login, folder: Path) -> Connection:
-    """A client; nothing is sent yet. `folder` takes the certificate, which the library wants as a file."""
+def connection(login: Login, files: ExitStack) -> Connection:
+    """A client; nothing is sent yet. The library wants the certificate as a file, which goes when `files` is closed."""
     from openstack.connection import Connection
 
     more: dict[str, Any] = {"api_timeout": TIMEOUT, "app_name": "stackwright"}
     if login.ca:
-        with tempfile.NamedTemporaryFile("w", dir=folder, suffix=".crt", delete=False) as file:
-            file.write(login.ca)
+        file = files.enter_context(tempfile.NamedTemporaryFile("w", suffix=".crt"))  # noqa: SIM115 - `files` closes it
+        file.write(login.ca)
+        file.flush()
         more["cacert"] = file.name
     try:
         made = Connection(**{**login.entry, **more})

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -108,8 +110,8 @@ async def _work(
             typer.echo(f"Note: there is no ConfigMap {where}, so references of images are not the real ones.", err=True)
         for space in spaces:
             asked = await _request(cluster, space, manifests, delete)
-            asking = outside(cluster, space)
-            more, problems = await forecast(cluster, known, asked, time.time(), asking)
+            async with outside(cluster, space) as asking:
+                more, problems = await forecast(cluster, known, asked, time.time(), asking)
             found, stuck = found + more, stuck | problems
     return found, stuck
 
@@ -143,7 +145,8 @@ async def operator_settings(reader: Reader) -> Settings:
     return Settings(images(configmap), chart_digests())
 
 
-def outside(reader: Reader, namespace: str) -> Outside:
+@asynccontextmanager
+async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
     """What users of the cloud have, as its public endpoints tell the administrator; and clouds that servers are in."""
     from stackwright.adapters.openstack_clouds import OpenStackClouds
     from stackwright.adapters.openstack_contents import PublicContents
@@ -159,7 +162,11 @@ def outside(reader: Reader, namespace: str) -> Outside:
         except CliError as error:
             raise NotYet(str(error)) from None
 
-    return Outside(PublicContents(ask), OpenStackClouds(partial(reader.get, SECRET), lambda controller, key: None))
+    clouds = OpenStackClouds(partial(reader.get, SECRET), lambda controller, key: None)
+    try:
+        yield Outside(PublicContents(ask), clouds)
+    finally:
+        await clouds.close()
 
 
 async def forecast(
