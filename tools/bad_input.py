@@ -2,6 +2,9 @@
 
 Run it as root after `make cloud`:  .venv/bin/python tools/bad_input.py
 It ends with the cloud as it was. The cases about the machine stop the cluster and start it again.
+
+With titles of cases that are refused, only these are run, and the others stay in the page as they are. What
+`stackwright apply` refuses needs no cluster:  .venv/bin/python tools/bad_input.py 'Unknown release' 'Unknown kind'
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ import socket
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -25,6 +28,7 @@ from stackwright.local.config import LocalCluster
 
 ROOT = Path(__file__).resolve().parents[1]
 CLI = Path(sys.executable).with_name("stackwright")
+PAGE = ROOT / "docs/bad-input.md"
 FILE = Path("/tmp/FILE")  # noqa: S108 - shows as FILE in the page
 CLUSTER = LocalCluster.discover()
 INTRO = """\
@@ -49,47 +53,89 @@ def kubectl(*words: str | Path) -> str:
     return run(tools.binary("kubectl"), "--kubeconfig", CLUSTER.kubeconfig, *words)
 
 
+def without_none(spec: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in spec.items() if value is not None}
+
+
 def manifest(**spec: Any) -> dict[str, Any]:
+    """The example cloud with other fields; None takes one away."""
     body = copy.deepcopy(list(yaml.safe_load_all((ROOT / "examples/cloud.yaml").read_text()))[1])
-    body["spec"] |= spec
-    return dict(body)
+    return {**body, "spec": without_none(body["spec"] | spec)}
+
+
+def refused(**spec: Any) -> dict[str, Any]:
+    """A shorter one, for what is never applied."""
+    return manifest(**{"features": None, **spec})
 
 
 def keystone(**values: Any) -> dict[str, Any]:
     return manifest(services={"identity": {"keystone": {"values": values}}})
 
 
-def without(field: str) -> dict[str, Any]:
-    body = manifest()
-    del body["spec"][field]
-    return body
+def infrastructure(kind: str, **spec: Any) -> dict[str, Any]:
+    """An object that lives in an OpenStack; it names a Secret that is not there, so nothing comes of it."""
+    version = "v1alpha1" if kind == "OpenStackServer" else "v1beta1"
+    return {
+        "apiVersion": f"infrastructure.cluster.x-k8s.io/{version}",
+        "kind": kind,
+        "metadata": {"name": "web", "namespace": "openstack"},
+        "spec": {"identityRef": {"name": "nobodys", "cloudName": "stackwright"}, **spec},
+    }
 
 
-SEVERAL = manifest(replicas=3, size="huge", openstack_version="yoga", features={"nova": {}})
+def server(**spec: Any) -> dict[str, Any]:
+    ports = [{"network": {"filter": {"name": "demo"}}}]
+    usual = {"flavor": "m1.small", "image": {"filter": {"name": "guest"}}, "sshKeyName": "", "ports": ports}
+    return infrastructure("OpenStackServer", **without_none(usual | spec))
+
+
+SEVERAL = refused(replicas=3, size="huge", openstack_version="yoga", features={"telemetry": {}})
+SERVERS = server(flavor=None, replicas=2, image={"id": "guest", "filter": {"name": "guest"}}, ports=[])
 MISSING = {"value_from": {"secret_key_ref": {"name": "directory", "key": "password"}}}
 
 # title, what FILE holds, command
 FILES: list[tuple[str, Any, str]] = [
-    ("Unknown field", manifest(replicas=3), "stackwright apply -f FILE"),
-    ("Unknown field, past our command line", manifest(replicas=3), "kubectl apply --server-side -f FILE"),
-    ("Field that is not supported yet", manifest(features={"nova": {}}), "kubectl apply --server-side -f FILE"),
-    ("Wrong type", manifest(draft="perhaps"), "kubectl apply --server-side -f FILE"),
-    ("Unknown release", manifest(openstack_version="yoga"), "stackwright apply -f FILE"),
-    ("Required field missing", without("preset"), "stackwright apply -f FILE"),
+    ("Unknown field", refused(replicas=3), "stackwright apply -f FILE"),
+    ("Unknown field, past our command line", refused(replicas=3), "kubectl apply --server-side -f FILE"),
+    ("Field that is not supported yet", refused(features={"telemetry": {}}), "kubectl apply --server-side -f FILE"),
+    ("Wrong type", refused(draft="perhaps"), "kubectl apply --server-side -f FILE"),
+    ("Unknown release", refused(openstack_version="yoga"), "stackwright apply -f FILE"),
+    ("Required field missing", refused(preset=None), "stackwright apply -f FILE"),
     ("Several errors at once", SEVERAL, "stackwright apply -f FILE"),
-    ("Unknown service in overrides", manifest(services={"computer": {}}), "stackwright apply -f FILE"),
+    ("Unknown service in overrides", refused(services={"computer": {}}), "stackwright apply -f FILE"),
     (
         "Unknown chart in overrides",
-        manifest(services={"identity": {"keystne": {}}}),
+        refused(services={"identity": {"keystne": {}}}),
         "kubectl apply --server-side -f FILE",
     ),
-    ("Unknown kind", {**manifest(), "kind": "OpenStackDeploymnet"}, "stackwright apply -f FILE"),
+    ("Unknown kind", {**refused(), "kind": "OpenStackDeploymnet"}, "stackwright apply -f FILE"),
+    ("Server without a flavor", server(flavor=None), "stackwright apply -f FILE"),
+    ("Server without a flavor, past our command line", server(flavor=None), "kubectl apply --server-side -f FILE"),
+    ("Several errors of a server at once", SERVERS, "stackwright apply -f FILE"),
+    (
+        "Two spellings of one thing",
+        infrastructure(
+            "OpenStackCluster", disablePortSecurity=True, managedNetwork={"mtu": 1400, "enablePortSecurity": True}
+        ),
+        "stackwright apply -f FILE",
+    ),
+    (
+        "Field of a cluster that is not supported yet",
+        infrastructure("OpenStackCluster", apiServer={"managedLoadBalancer": {"enabled": True}}),
+        "stackwright apply -f FILE",
+    ),
     ("A key twice", "apiVersion: v1\nkind: Secret\nkind: Secret\n", "stackwright apply -f FILE"),
     ("Not YAML", "spec: [\n", "stackwright apply -f FILE"),
     ("File that is not there", None, "stackwright apply -f nothing.yaml"),
     ("Kubeconfig that is not there", None, "stackwright status --kubeconfig nothing"),
     ("Unknown service of logs", None, "stackwright logs nova"),
     ("Unknown role of the operator", None, "stackwright operator --controllers=all,none"),
+]
+
+# title, command, of a server that is there; FILE holds another one
+CHANGES = [
+    ("Server that is there and cannot change", "stackwright plan -f FILE"),
+    ("Server that is there and cannot change, past our command line", "kubectl apply --server-side -f FILE"),
 ]
 
 # title, the change, what the condition Ready must name, what must be so for it
@@ -147,15 +193,27 @@ def section(title: str, shown: str, out: str, given: Any = None) -> str:
         body = given if isinstance(given, str) else yaml.safe_dump(given.get("spec"), sort_keys=False)
         text += f"FILE{'' if isinstance(given, str) else ', its spec'}:\n\n```yaml\n{body.strip()}\n```\n\n"
     out = out.replace(str(ROOT) + "/", "").replace(str(FILE), "FILE").replace(str(CLI), "stackwright")
-    out = re.sub(r"/\S*/tools/\S*/", "", out)
+    out = re.sub(r"/\S*/tools/\S*/|[ ]+$", "", out, flags=re.MULTILINE)
     return text + f"```console\n$ {shown}\n{out}\n```\n"
 
 
-def files() -> Iterator[str]:
+def files(titles: list[str]) -> Iterator[str]:
     for title, given, shown in FILES:
+        if titles and title not in titles:
+            continue
         if given is not None:
             FILE.write_text(given if isinstance(given, str) else yaml.safe_dump(given))
         yield section(title, shown, command(shown), given)
+
+
+def changes() -> Iterator[str]:
+    FILE.write_text(yaml.safe_dump(server()))
+    kubectl("apply", "--server-side", "-f", FILE)
+    other = server(flavor="m1.large", image={"filter": {"name": "other"}}, recreatePolicy="Always")
+    FILE.write_text(yaml.safe_dump(other))
+    for title, shown in CHANGES:
+        yield section(title, shown, command(shown), other)
+    kubectl("delete", "openstackserver", "web", "-n", "openstack")
 
 
 def waits() -> Iterator[str]:
@@ -198,11 +256,22 @@ def machine() -> Iterator[str]:
     stackwright("up")
 
 
-def main() -> None:
-    parts = [INTRO, *files(), *waits(), *labels(), *machine()]
-    (ROOT / "docs/bad-input.md").write_text("".join(parts))
+def replaced(page: str, parts: Iterable[str]) -> str:
+    """The page with these sections in their places."""
+    intro, *old = re.split(r"(?m)^(?=\n## )", page)
+    known = {part.splitlines()[1].removeprefix("## "): part for part in (*old, *parts)}
+    first = [known.pop(title) for title, *_ in (*FILES, *CHANGES) if title in known]
+    return "".join([intro, *first, *known.values()])
+
+
+def main(titles: list[str]) -> None:
+    if titles:
+        changed = changes() if any(title in titles for title, _ in CHANGES) else ()
+        PAGE.write_text(replaced(PAGE.read_text(), (*files(titles), *changed)))
+    else:
+        PAGE.write_text("".join([INTRO, *files([]), *changes(), *waits(), *labels(), *machine()]))
     FILE.unlink(missing_ok=True)
 
 
 if __name__ == "__main__":
-    main()
+    main(sys.argv[1:])

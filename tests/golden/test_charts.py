@@ -13,6 +13,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from stackwright.api.registry import RESOURCES
+
 ROOT = Path(__file__).parents[2]
 CHARTS = sorted(path.parent for path in (ROOT / "charts").glob("*/Chart.yaml") if path.parent.name != "lib")
 CASES = sorted((ROOT / "tests/golden/charts").glob("*/*/values.yaml"))
@@ -187,6 +189,18 @@ def test_rights_are_listed_one_by_one(case: Path) -> None:
         for rule in item.get("rules", []) if item["kind"].endswith("Role") else []:
             assert "*" not in rule["apiGroups"] + rule["resources"] + rule["verbs"]
             assert not {"escalate", "bind", "impersonate"} & set(rule["verbs"])
+
+
+def test_cluster_api_may_manage_the_kinds_that_it_reads_and_no_others() -> None:
+    [role] = [
+        item
+        for item in objects(ROOT / "tests/golden/charts/stackwright/single/values.yaml")
+        if item["metadata"]["labels"].get("cluster.x-k8s.io/aggregate-to-manager") == "true"
+    ]
+    [rule] = role["rules"]
+    kinds = {(resource.KIND.group, resource.KIND.plural) for resource in RESOURCES if resource.KIND.contract}
+    assert {(group, name) for group in rule["apiGroups"] for name in rule["resources"]} == kinds
+    assert sorted(rule["verbs"]) == ["create", "delete", "get", "list", "patch", "update", "watch"]
 
 
 @each_case

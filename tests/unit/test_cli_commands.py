@@ -11,6 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stackwright.api.kinds import NODE
+from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import COMMANDS, app
 from stackwright.runtime.memory import MemoryCluster
@@ -20,6 +21,12 @@ apiVersion: lcm.mirantis.com/v1alpha1
 kind: OpenStackDeployment
 metadata: {name: cloud}
 spec: {openstack_version: epoxy, preset: core, size: single}
+"""
+MACHINE = """\
+apiVersion: infrastructure.cluster.x-k8s.io/v1beta1
+kind: OpenStackMachine
+metadata: {name: node}
+spec: {flavor: small, image: {filter: {name: guest}}, sshKeyName: key, ports: [{tags: [a]}]}
 """
 
 
@@ -96,3 +103,36 @@ def test_a_draft_changes_nothing(cluster: MemoryCluster) -> None:
     assert result.exit_code == 0
     assert "No changes." in result.stdout
     assert "spec.draft is true" in result.stdout
+
+
+@pytest.mark.parametrize(("command", "told"), [("plan", "changed"), ("apply", "applied")])
+def test_changes_that_the_api_would_refuse_are_told_all_at_once(
+    cluster: MemoryCluster, command: str, told: str
+) -> None:
+    assert called("apply", "-f", "-", stdin=MACHINE).exit_code == 0
+    cluster.writes.clear()
+    other = (
+        MACHINE.replace("small", "large").replace("name: guest", "name: other").replace(", ports: [{tags: [a]}]", "")
+    )
+    result = called(command, "-f", "-", stdin=f"{MANIFEST}---\n{other}")
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert sorted(result.stderr.splitlines()) == [
+        "-: document 2: spec.flavor: cannot change; make another object",
+        "-: document 2: spec.image: cannot change; make another object",
+        "-: document 2: spec.ports: cannot change; make another object",
+        f"Nothing was {told}.",
+    ]
+    assert not cluster.writes
+
+
+def test_what_others_wrote_and_another_spelling_are_no_changes(cluster: MemoryCluster) -> None:
+    assert called("apply", "-f", "-", stdin=MACHINE).exit_code == 0
+    kind = OpenStackMachine.KIND
+    live = cluster.peek(kind, ("openstack", "node")) or {}
+    cluster.put(kind, {**live, "spec": {**live["spec"], "providerID": "openstack://one/2", "instanceID": "2"}})
+    later = MACHINE.replace("v1beta1", "v1beta2").replace("flavor: small", "flavor: {filter: {name: small}}")
+    assert (
+        called("plan", "-f", "-", stdin=later.replace("sshKeyName", "recreatePolicy: Always, sshKeyName")).exit_code
+        == 2
+    )
+    assert called("apply", "-f", "-", stdin=later).exit_code == 0

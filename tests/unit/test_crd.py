@@ -161,3 +161,39 @@ def test_names_of_kinds_are_unique():
         assert len(set(found)) == len(found)
     short = [each for resource in RESOURCES for each in resource.KIND.short]
     assert len(set(short)) == len(short)
+
+
+def test_cluster_api_finds_by_a_label_which_versions_it_may_read():
+    labels = {resource.KIND.kind: crd(resource)["metadata"].get("labels") for resource in RESOURCES}
+    contract = {"cluster.x-k8s.io/v1beta2": "v1beta1_v1beta2"}
+    kinds = ("OpenStackCluster", "OpenStackMachine", "OpenStackMachineTemplate")
+    assert {kind: told for kind, told in labels.items() if told} == dict.fromkeys(kinds, contract)
+
+
+def test_the_shapes_are_those_of_the_contract_v1beta2_of_cluster_api():
+    schemas = {resource.KIND.kind: schema_of(resource) for resource in RESOURCES}
+
+    def kind_at(kind, path):
+        node = schemas[kind]
+        for part in path.split("."):
+            node = node["items"] if part == "[]" else node["properties"][part]
+        return node["type"]
+
+    expected = {
+        "OpenStackCluster": {
+            "spec.controlPlaneEndpoint.host": "string",
+            "spec.controlPlaneEndpoint.port": "integer",
+            "status.initialization.provisioned": "boolean",
+            "status.failureDomains": "array",  # a map in the contract v1beta1, which is why that is not promised
+            "status.failureDomains.[].name": "string",
+            "status.failureDomains.[].controlPlane": "boolean",
+        },
+        "OpenStackMachine": {
+            "spec.providerID": "string",
+            "status.initialization.provisioned": "boolean",
+            "status.addresses.[].type": "string",
+            "status.addresses.[].address": "string",
+        },
+        "OpenStackMachineTemplate": {"spec.template.spec": "object", "status.capacity": "object"},
+    }
+    assert {kind: {path: kind_at(kind, path) for path in paths} for kind, paths in expected.items()} == expected

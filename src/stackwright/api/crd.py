@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwright.api.meta import Resource
+from stackwright.api.meta import Kind, Resource
 from stackwright.api.rules import VALIDATIONS, validations
 
 Schema = dict[str, Any]
@@ -38,7 +38,7 @@ def crd(resource: type[Resource]) -> Schema:
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{kind.plural}.{kind.group}"},
+        "metadata": {"name": f"{kind.plural}.{kind.group}", **_labels(kind)},
         "spec": {
             "group": kind.group,
             "scope": "Namespaced" if kind.namespaced else "Cluster",
@@ -56,6 +56,12 @@ def crd(resource: type[Resource]) -> Schema:
             ],
         },
     }
+
+
+def _labels(kind: Kind) -> Schema:
+    """By which Cluster API finds the versions of a kind that it may read: those that fulfil a contract of its."""
+    versions = "_".join((kind.version, *kind.also))
+    return {"labels": {f"cluster.x-k8s.io/{kind.contract}": versions}} if kind.contract else {}
 
 
 def _column(column: Any) -> Schema:

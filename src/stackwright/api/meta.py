@@ -32,6 +32,7 @@ class Kind:
     """Which Kubernetes resource an object is; enough to address it in the API.
 
     `also` are further versions with the same schema. We read and write the one in `version`, which is stored.
+    `contract` is the version of Cluster API's provider contract that all versions fulfil, if its controllers read them.
     """
 
     group: str
@@ -43,6 +44,7 @@ class Kind:
     columns: tuple[Column, ...] = field(default=(), compare=False)
     categories: tuple[str, ...] = field(default=("stackwright",), compare=False)
     also: tuple[str, ...] = field(default=(), compare=False)
+    contract: str = field(default="", compare=False)
 
     @property
     def api_version(self) -> str:

@@ -29,7 +29,7 @@ from stackwright.api.openstackcluster_parts import (
 )
 from stackwright.api.openstackcluster_spelling import later_spelling
 from stackwright.api.openstackcluster_status import OpenStackClusterStatus
-from stackwright.api.openstackmachine import VERSIONS
+from stackwright.api.openstackmachine import CONTRACT, VERSIONS
 from stackwright.api.rules import Change, Rule
 
 FINALIZER = f"openstackcluster.{GROUP}"
@@ -136,7 +136,7 @@ class OpenStackCluster(InfraResource):
             Column("Endpoint", ".spec.controlPlaneEndpoint.host", priority=1),
             Column("Bastion IP", ".status.bastion.floatingIP"), MESSAGE, AGE,
         ),
-        categories=CATEGORIES,
+        categories=CATEGORIES, contract=CONTRACT,
     )  # fmt: skip
     CHANGES: ClassVar[tuple[Change, ...]] = WHOLE
     spec: OpenStackClusterSpec = Field(description="The cluster that is wanted.")

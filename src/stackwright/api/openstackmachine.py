@@ -23,6 +23,8 @@ from stackwright.api.rules import FIXED, Change, Raw, Rule, fixed, with_rules
 
 FINALIZER = f"openstackmachine.{GROUP}"
 VERSIONS = ("v1beta1", "v1beta2")
+# Cluster API 1.11 and newer. An older one fails on a cluster's failure domains: it wants a map, and they are a list.
+CONTRACT = "v1beta2"
 
 
 def flavor_of(raw: Raw) -> dict[str, Any] | None:
@@ -103,7 +105,7 @@ class OpenStackMachine(InfraResource):
             CLUSTER, Column("InstanceState", ".status.instanceState"), READY, Column("ProviderID", ".spec.providerID"),
             Column("Machine", '.metadata.ownerReferences[?(@.kind=="Machine")].name'), MESSAGE, AGE,
         ),
-        categories=CATEGORIES,
+        categories=CATEGORIES, contract=CONTRACT,
     )  # fmt: skip
     spec: OpenStackMachineSpec = Field(description="The machine that is wanted.")
     status: OpenStackMachineStatus = Field(default_factory=OpenStackMachineStatus, description="The machine as it is.")
@@ -152,7 +154,7 @@ class OpenStackMachineTemplate(InfraResource):
     DESCRIPTION = "What the machines of a group are like."
     KIND: ClassVar[Kind] = Kind(
         GROUP, VERSIONS[0], "OpenStackMachineTemplate", "openstackmachinetemplates", short=("osmt",),
-        also=VERSIONS[1:], columns=(CLUSTER, READY, MESSAGE, AGE), categories=CATEGORIES,
+        also=VERSIONS[1:], columns=(CLUSTER, READY, MESSAGE, AGE), categories=CATEGORIES, contract=CONTRACT,
     )  # fmt: skip
     spec: OpenStackMachineTemplateSpec = Field(description="The template.")
     status: OpenStackMachineTemplateStatus = Field(

@@ -32,20 +32,19 @@ def apply(
       stackwright apply -f cloud.yaml --wait --timeout 900
     """
     from stackwright.cli.cluster import connected, fail, run
-    from stackwright.cli.manifests import BadManifest, load
+    from stackwright.cli.manifests import BadManifest, check_changes, load
 
-    try:
-        manifests = load(file, namespace)
-    except BadManifest as error:
-        fail(f"{error}\nNothing was applied.")
-
-    async def work() -> None:
+    async def work(manifests: list[Manifest]) -> None:
         async with connected(kubeconfig) as cluster:
+            await check_changes(cluster, manifests)
             await apply_all(cluster, manifests)
             if wait:
                 await _wait(cluster, manifests, timeout)
 
-    run(work())
+    try:
+        run(work(load(file, namespace)))
+    except BadManifest as error:
+        fail(f"{error}\nNothing was applied.")
 
 
 async def apply_all(cluster: Cluster, manifests: list[Manifest]) -> None:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
-from stackwright.api.registry import BY_KIND, CLOUD_KINDS
+from stackwright.api.registry import BY_KIND, CLOUD_KINDS, SERVER_KINDS
+
+if TYPE_CHECKING:
+    from stackwright.core.ports import Reader
 
 # The field manager of a user: as `kubectl apply --server-side`, so that the two can take turns on one object.
 MANAGER = "kubectl"
@@ -26,8 +29,11 @@ class BadManifest(Exception):
 
 @dataclass(frozen=True)
 class Manifest:
+    """`where` it was found; its errors begin with that."""
+
     kind: Kind
     obj: Object
+    where: str = ""
 
     @property
     def name(self) -> str:
@@ -45,12 +51,36 @@ def load(path: Path, namespace: str) -> list[Manifest]:
         manifest, wrong = check(document, namespace)
         errors += [f"{where}{error}" for error in wrong]
         if manifest is not None:
-            found.append(manifest)
+            found.append(replace(manifest, where=where))
     if not documents:
         errors = [f"{path}: there is nothing in it"]
     if errors:
         raise BadManifest("\n".join(errors))
     return found
+
+
+async def check_changes(reader: Reader, manifests: list[Manifest]) -> None:
+    """Not every field may change of what is there. Raises BadManifest with each change that the API would refuse."""
+    kinds = {resource.KIND for resource in SERVER_KINDS}
+    if not (concerned := [each for each in manifests if each.kind in kinds]):
+        return
+    from stackwright.api.immutability import update_errors
+    from stackwright.core.objects import key_of
+    from stackwright.core.ports import Refused
+    from stackwright.runtime.memory import MemoryCluster
+
+    merged = MemoryCluster(reader)  # with the fields that others wrote, and defaults
+    errors: list[str] = []
+    for each in concerned:
+        before = await merged.get(each.kind, key_of(each.obj))
+        try:
+            after = await merged.apply(each.kind, each.obj, MANAGER)
+            wrong = update_errors(before, after) if before else []
+        except Refused as error:
+            wrong = [str(error)]
+        errors += [f"{each.where}{error}" for error in wrong]
+    if errors:
+        raise BadManifest("\n".join(errors))
 
 
 def _documents(path: Path) -> Iterator[Any]:

@@ -51,11 +51,15 @@ def plan(
 
       stackwright plan --delete cloud
     """
-    from stackwright.cli.cluster import run
+    from stackwright.cli.cluster import fail, run
+    from stackwright.cli.manifests import BadManifest, load
     from stackwright.cli.ui.steps import lines
 
-    manifests = _manifests(file, namespace)
-    found, stuck = run(_work(manifests, namespace, delete, kubeconfig))
+    try:
+        manifests = load(file, namespace) if file else []
+        found, stuck = run(_work(manifests, namespace, delete, kubeconfig))
+    except BadManifest as error:
+        fail(f"{error}\nNothing was changed.")
     if output is not Format.TABLE:
         from stackwright.cli.output import dumped
 
@@ -65,18 +69,6 @@ def plan(
         typer.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=sys.stdout.isatty()))))
     if any(entry.does != "wait" for entry in found):
         raise typer.Exit(EXIT_CHANGES)
-
-
-def _manifests(file: Path | None, namespace: str) -> list[Manifest]:
-    from stackwright.cli.cluster import fail
-    from stackwright.cli.manifests import BadManifest, load
-
-    if file is None:
-        return []
-    try:
-        return load(file, namespace)
-    except BadManifest as error:
-        fail(f"{error}\nNothing was changed.")
 
 
 def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[str]:
@@ -99,11 +91,13 @@ async def _work(
     import time
 
     from stackwright.cli.cluster import connected
+    from stackwright.cli.manifests import check_changes
 
     spaces = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} or {namespace})
     found: list[Entry] = []
     stuck: dict[str, str] = {}
     async with connected(kubeconfig) as cluster:
+        await check_changes(cluster, manifests)
         known = await operator_settings(cluster)
         if not known.images:
             where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
