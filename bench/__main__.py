@@ -20,7 +20,7 @@ from bench.table import table
 
 # In the order of the table. Those that are not quick, or that change a cluster, run only when they are named.
 QUICK = ("help", "reconcile", "queue", "restart5000", "rest", "memory", "unit")
-NAMED = ("up", "vm", "cold", "health", "boot", "batch", "storage")
+NAMED = ("up", "vm", "cold", "health", "boot", "batch", "storage", "servers")
 
 
 def module(name: str) -> ModuleType:
@@ -65,9 +65,11 @@ def arguments() -> tuple[list[str], Options, bool]:
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
     parser.add_argument("--n", type=int, help="how often to measure")
     parser.add_argument(
-        "--objects", type=int, help="queue, restart5000: how many objects; batch: machines; storage: volumes"
+        "--objects",
+        type=int,
+        help="queue, restart5000: how many objects; batch: machines; storage: volumes; servers: servers",
     )
-    parser.add_argument("--seconds", type=float, default=60.0, help="rest: how long to look")
+    parser.add_argument("--seconds", type=float, default=60.0, help="rest, servers: how long to look")
     parser.add_argument(
         "--again", action="store_true", help="up: also a second `up` that has nothing to do; vm: fill the caches first"
     )

@@ -39,7 +39,7 @@ def measure(options: Options) -> Iterator[Figure]:
     if not log.exists():
         raise BenchError(f"there is no {log}: no local cluster, or not yours to read; `stackwright up` makes one")
     client = api.of(cluster)
-    found = {name: _processes(client, *place) for name, place in PODS.items()}
+    found = {name: processes(client, *place) for name, place in PODS.items()}
     cpu = {name: _cpu(pids) for name, pids in found.items()}
     before, start, begin = _events(client), time.monotonic(), datetime.now(UTC)
     say(f"looking for {options.seconds:.0f} s")
@@ -59,13 +59,13 @@ def measure(options: Options) -> Iterator[Figure]:
         if not pids:
             raise BenchError(f"no process of the {name} was found; is it running?")
         goal = Goal(most=150) if name == "operator" else None
-        yield Figure(f"{name}: RSS", "MiB", [_memory(pids, "Rss")], goal)
-        yield Figure(f"{name}: PSS", "MiB", [_memory(pids, "Pss")])
+        yield Figure(f"{name}: RSS", "MiB", [memory(pids, "Rss")], goal)
+        yield Figure(f"{name}: PSS", "MiB", [memory(pids, "Pss")])
         yield Figure(f"{name}: CPU", "% of a core", [spent[name] / seconds * 100])
 
 
-def writes(log: Path, begin: datetime, end: datetime) -> Counter[str]:
-    """User → writes between two times. The log may have been turned meanwhile, so the one before is read too."""
+def writes(log: Path, begin: datetime, end: datetime, resource: str = "") -> Counter[str]:
+    """User → writes between two times, of a resource or of all. The log may have been turned: the one before counts."""
     found: Counter[str] = Counter()
     rotated = sorted((path for path in log.parent.glob("audit-*.log")), key=lambda path: path.stat().st_mtime)[-1:]
     for path in (*rotated, log):
@@ -76,6 +76,8 @@ def writes(log: Path, begin: datetime, end: datetime) -> Counter[str]:
                 continue
             at = datetime.fromisoformat(event["stageTimestamp"])
             if begin <= at <= end and event["verb"] in WRITES and event["stage"] == "ResponseComplete":
+                if resource not in ("", event["objectRef"]["resource"]):
+                    continue
                 found[event["user"]["username"]] += 1
     return found
 
@@ -103,7 +105,7 @@ def _events(client: api.Api) -> set[tuple[str, str]]:
     }
 
 
-def _processes(client: api.Api, namespace: str, selector: str) -> set[int]:
+def processes(client: api.Api, namespace: str, selector: str) -> set[int]:
     """Processes of all running pods with a label, without the pause containers."""
     listed: dict[str, Any] = client.get(f"/api/v1/namespaces/{namespace}/pods?labelSelector={selector}") or {}
     found: set[int] = set()
@@ -123,7 +125,7 @@ def _cpu(pids: set[int]) -> float:
     return total / TICKS
 
 
-def _memory(pids: set[int], field: str) -> float:
+def memory(pids: set[int], field: str) -> float:
     total = 0
     for pid in pids:
         for line in _read(pid, "smaps_rollup").splitlines():

@@ -138,7 +138,7 @@ def bare(given: argparse.Namespace) -> NoReturn:
     from stackwright.api.contracts import DatabaseAccount
     from stackwright.core.controller import Controller
     from stackwright.core.plan import Key, Object, Plan
-    from stackwright.core.ports import Reader
+    from stackwright.core.ports import NO_CLOUDS, Reader
     from stackwright.main import ports
     from stackwright.runtime import logs
     from stackwright.runtime.cache import CachedReader, Store, WriteThrough
@@ -169,7 +169,7 @@ def bare(given: argparse.Namespace) -> NoReturn:
     async def work() -> None:
         cluster = KubernetesCluster.from_file(given.kubeconfig)
         store = Store()
-        wired = ports(WriteThrough(store, cluster), given.kubeconfig)
+        wired = ports(WriteThrough(store, cluster), given.kubeconfig, NO_CLOUDS)
         controller = Controller("bare", "bare", kind, (), observe, decide)
         loop = Runtime((controller,), wired, CachedReader(store, cluster), store, KeyedQueue())
         await loop.load()

@@ -24,6 +24,7 @@ from stackwright.controllers.catalog import ROLES, controllers
 from stackwright.controllers.volume import Place
 from stackwright.core.clouds import Clouds
 from stackwright.core.objects import label
+from stackwright.core.plan import Key
 from stackwright.core.ports import Cluster, Directories, Ports, Refused, absent
 from stackwright.core.settings import Settings
 from stackwright.runtime import logs, metrics
@@ -70,6 +71,10 @@ def count_call(verb: str, kind: Kind) -> None:
     metrics.API_CALLS.labels(verb, kind.kind).inc()
 
 
+def count_openstack(method: str, code: str) -> None:
+    metrics.OPENSTACK_CALLS.labels(method, code).inc()
+
+
 def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds) -> Ports:
     from stackwright.adapters.helm import HelmCli
     from stackwright.adapters.mariadb import MariaDbSql
@@ -94,7 +99,11 @@ def runtime(cluster: Cluster, options: Options) -> Runtime:
     from stackwright.adapters.openstack_clouds import OpenStackClouds
 
     store, queue = Store(), _queue()
-    clouds = OpenStackClouds(partial(cluster.get, SECRET), lambda controller, key: queue.add((controller, key)))
+
+    def tell(controller: str, key: Key) -> None:
+        queue.add((controller, key))
+
+    clouds = OpenStackClouds(partial(cluster.get, SECRET), tell, count_openstack)
     chosen = controllers(settings(options.images), options.roles, clouds)
     wired = ports(WriteThrough(store, cluster), options.kubeconfig, clouds)
     return Runtime(chosen, wired, CachedReader(store, cluster), store, queue)
@@ -117,7 +126,7 @@ def provisioner(cluster: Cluster, place: Place, directories: Directories) -> Run
 
 
 def _queue() -> KeyedQueue[Item]:
-    return KeyedQueue(jitter=lambda: random.uniform(0.8, 1.2))  # noqa: S311 - spreads load
+    return KeyedQueue(jitter=lambda: random.uniform(1.0, 1.4))  # noqa: S311 - spreads load
 
 
 async def operate(options: Options) -> None:

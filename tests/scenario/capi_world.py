@@ -120,3 +120,26 @@ async def killed_everywhere(
         if fuse.count < number:
             return
     raise AssertionError("no end")
+
+
+async def unheard_everywhere(
+    start: Callable[[], Any], act: Callable[[Any], None], end: Any, *, kills: bool, patience: float = 20
+) -> None:
+    """The answer of each request after `act` is heard by nobody, and what it asks for done a little later."""
+    for number in range(1, 200):
+        world = await start()
+        await world.stop()
+        world.clouds.kills, world.clouds.deaf = kills, len(world.clouds.calls) + number
+        await world.start()
+        act(world)
+        try:
+            await world.settle(patience=patience)
+        except Crash:
+            await world.stop()
+            await world.settle(patience=patience)
+        last, world.clouds.deaf = len(world.clouds.calls) < world.clouds.deaf, 0
+        await end(world)
+        await world.stop()
+        if last:
+            return
+    raise AssertionError("no end")

@@ -71,7 +71,8 @@ async def test_each_claim_gets_an_address_of_its_own() -> None:
     assert status["floatingIPNetwork"]["id"] == world.external.id
     address = world.get(ADDRESS, "c-0") or {}
     assert (address["spec"]["prefix"], address["spec"]["claimRef"]) == (32, {"name": "c-0"})
-    assert address["metadata"]["ownerReferences"][0]["kind"] == "IPAddressClaim"
+    owners = {owner["kind"]: owner["controller"] for owner in address["metadata"]["ownerReferences"]}
+    assert owners == {"IPAddressClaim": True, "OpenStackFloatingIPPool": False}
 
 
 async def test_those_of_the_user_come_first_and_are_never_deleted() -> None:

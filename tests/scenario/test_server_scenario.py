@@ -2,79 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
-from world import NAMESPACE, World
+from faulty_clouds import TROUBLES
+from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
 
-from stackwright.api.openstackserver import OpenStackServer
-from stackwright.core.clouds import Denied, Thing, Trouble
-from stackwright.core.conditions import find
-from stackwright.core.plan import Object
+from stackwright.core.clouds import Trouble
 from stackwright.runtime.memory import Crash, Fuse
 
 pytestmark = pytest.mark.looptime
-KIND = OpenStackServer.KIND
-KEY = (NAMESPACE, "web")
-IDENTITY = {"type": "Secret", "name": "clouds", "cloudName": "mine"}
-SPEC: Object = {
-    "identityRef": IDENTITY,
-    "flavor": "small",
-    "image": {"filter": {"name": "debian"}},
-    "sshKeyName": "me",
-    "ports": [{"network": {"filter": {"name": "private"}}, "securityGroups": [{"filter": {"name": "web"}}]}],
-}
-VOLUMES = {
-    "rootVolume": {"sizeGiB": 10},
-    "additionalBlockDevices": [
-        {"name": "data", "sizeGiB": 5, "storage": {"type": "Volume"}},
-        {"name": "scratch", "sizeGiB": 1, "storage": {"type": "Local"}},
-    ],
-}
-OURS = ("server", "port", "trunk", "volume")
-
-
-class Servers(World):
-    """A world with an OpenStack that has what the specs here name."""
-
-    def __init__(self, **more: Any) -> None:
-        super().__init__(**more)
-        for what, name in (("image", "debian"), ("flavor", "small"), ("network", "private"), ("security-group", "web")):
-            self.clouds.put(what, name)
-
-    def server(self, name: str = "web", **spec: Any) -> None:
-        before = self.cluster.peek(KIND, (NAMESPACE, name)) or {"metadata": {"name": name, "namespace": NAMESPACE}}
-        self.cluster.put(KIND, {**before, "spec": {**SPEC, **spec}})
-
-    def get(self, name: str = "web") -> Object:
-        return self.cluster.peek(KIND, (NAMESPACE, name)) or {}
-
-    @property
-    def status(self) -> Object:
-        return dict(self.get().get("status") or {})
-
-    def told(self, type_: str = "Ready") -> tuple[str, str]:
-        entry = find(self.get(), type_) or {}
-        return str(entry.get("reason")), str(entry.get("message"))
-
-    def there(self) -> list[str]:
-        """What of ours is in the cloud, by kind and name."""
-        return sorted(f"{t.what} {t.name}" for t in self.clouds.all() if t.what in OURS)
-
-    def one(self, what: str) -> Thing:
-        (found,) = [thing for thing in self.clouds.all(what) if thing.mark]
-        return found
-
-    async def ready(self) -> None:
-        await self.settle(patience=20)
-        assert self.status["ready"], self.told()
-
-
-async def made(**spec: Any) -> Servers:
-    world = Servers()
-    world.server(**spec)
-    await world.ready()
-    return world
 
 
 async def test_a_server_is_made_of_what_its_names_mean_and_is_told_when_it_is_active() -> None:
@@ -89,8 +24,8 @@ async def test_a_server_is_made_of_what_its_names_mean_and_is_told_when_it_is_ac
 
 
 async def test_volumes_and_trunks_come_before_the_server_and_go_with_it() -> None:
-    world = await made(trunk=True, **VOLUMES)
-    assert world.there() == ["port web-0", "server web", "trunk web-0", "volume web-data", "volume web-root"]
+    world = await made(**WHOLE)
+    assert world.there() == ALL
     devices = world.one("server").facts["block_device_mapping_v2"]
     assert [(d["source_type"], d["boot_index"]) for d in devices] == [("volume", 0), ("volume", -1), ("blank", -1)]
     world.delete(KIND, "web")
@@ -110,7 +45,7 @@ async def test_at_rest_nothing_is_written() -> None:
 async def test_killed_at_every_write_it_converges_without_a_duplicate_or_an_orphan(after: bool) -> None:
     for number in range(1, 200):
         world = Servers()
-        world.server(trunk=True, **VOLUMES)
+        world.server(**WHOLE)
         fuse = Fuse(number, after)
         await world.start(fuse)
         try:
@@ -118,7 +53,7 @@ async def test_killed_at_every_write_it_converges_without_a_duplicate_or_an_orph
         except Crash:
             await world.stop()
             await world.ready()
-        assert world.there() == ["port web-0", "server web", "trunk web-0", "volume web-data", "volume web-root"]
+        assert world.there() == ALL
         await world.stop()
         if fuse.count < number:
             return
@@ -128,7 +63,7 @@ async def test_killed_at_every_write_it_converges_without_a_duplicate_or_an_orph
 @pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
 async def test_killed_at_every_write_of_the_deletion_nothing_stays(after: bool) -> None:
     for number in range(1, 200):
-        world = await made(trunk=True, **VOLUMES)
+        world = await made(**WHOLE)
         await world.stop()
         fuse = Fuse(number, after)
         await world.start(fuse)
@@ -160,7 +95,7 @@ async def test_deletion_needs_no_spec_nor_what_it_named() -> None:
 async def test_what_is_deleted_half_made_leaves_nothing() -> None:
     for seconds in (0.5, 1.5, 3, 6, 9, 12, 20):
         world = Servers()
-        world.server(trunk=True, **VOLUMES)
+        world.server(**WHOLE)
         await world.run(seconds)
         world.delete(KIND, "web")
         await world.settle()
@@ -219,56 +154,51 @@ async def test_what_somebody_changed_is_set_back() -> None:
     assert world.one("server").facts["metadata"]["a"] == "1"
 
 
-@pytest.mark.parametrize(
-    ("state", "reason"),
-    [
-        ("ERROR", "InstanceStateError"),
-        ("SHUTOFF", "InstanceNotRunning"),
-        ("REBOOT", "InstanceNotReady"),
-        ("UNKNOWN", "InstanceNotReady"),
-        ("BUILD", "InstanceBuilding"),
-        ("SOFT_DELETED", "BlockedInstanceNotFound"),
-        ("DELETED", "BlockedInstanceNotFound"),
-    ],
-)
+GONE = ("DELETED", "SOFT_DELETED")
+STATES = {
+    "ERROR": "InstanceStateError",
+    **dict.fromkeys(
+        ("SHUTOFF", "STOPPED", "PAUSED", "SUSPENDED", "SHELVED", "SHELVED_OFFLOADED"), "InstanceNotRunning"
+    ),
+    **dict.fromkeys(("REBOOT", "HARD_REBOOT", "RESCUE", "VERIFY_RESIZE", "UNKNOWN", "new"), "InstanceNotReady"),
+    **dict.fromkeys(("BUILD", ""), "InstanceBuilding"),
+    **dict.fromkeys(GONE, "BlockedInstanceNotFound"),
+}
+
+
+@pytest.mark.parametrize(("state", "reason"), STATES.items())
 async def test_each_state_of_nova_is_told_and_none_is_the_last_word(state: str, reason: str) -> None:
     world = await made()
     world.clouds.become(world.one("server"), state, fault="No valid host was found")
     await world.run(300)
-    assert world.told()[0] == reason
+    assert world.told()[0] == world.told("InstanceReady")[0] == reason
+    words = {"ERROR": "ERROR: No valid host was found", "BUILD": "is being built"}
+    words |= {"": "is being built", **dict.fromkeys(GONE, "recreatePolicy")}
+    assert words.get(state, state) in world.told()[1]
     assert not world.status["ready"]
+    assert world.status.get("instanceState", "") == ("DELETED" if state in GONE else state)
     world.clouds.become(world.one("server"), "ACTIVE")
     await world.run(300)
     assert world.status["ready"]
+    assert world.there() == ["port web-0", "server web"]
 
 
-TROUBLES = [
-    Trouble("AuthenticationFailed", "HTTP 401"),
-    Denied("Forbidden", "HTTP 403"),
-    Trouble("NotFound", "HTTP 404"),
-    Trouble("Conflict", "HTTP 409"),
-    Trouble("QuotaExceeded", "HTTP 403: quota", 30),
-    Trouble("RateLimited", "HTTP 429", 10),
-    Trouble("ServerError", "HTTP 500"),
-    Trouble("Unreachable", "timed out"),
-]
-
-
-@pytest.mark.parametrize("where", ["look", "find", "create port", "create server"])
+@pytest.mark.parametrize("where", ["look", "find", "create port", "create trunk", "create volume", "create server"])
 @pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
 async def test_each_wrong_answer_is_a_named_condition_and_no_hot_loop(where: str, trouble: Exception) -> None:
     world = Servers()
     world.clouds.fail[where] = trouble
-    world.server()
+    world.server(**WHOLE)
     await world.run(300)
     reason, message = world.told()
     assert reason == trouble.reason  # type: ignore[attr-defined]
     assert str(trouble) in message
     assert len(world.reconciles) < 60
+    assert world.clouds.asked < 90
     del world.clouds.fail[where]
     await world.run(90)
     assert world.status["ready"], world.told()
-    assert world.there() == ["port web-0", "server web"]
+    assert world.there() == ALL
 
 
 @pytest.mark.parametrize("what", ["create port", "create volume", "create server"])

@@ -15,6 +15,8 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from faulty_clouds import FaultyClouds
+
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, JOB, NODE, POD, SECRET, STATEFULSET
@@ -32,7 +34,6 @@ from stackwright.runtime.memory import (
     Crash,
     Fuse,
     MemoryBroker,
-    MemoryClouds,
     MemoryCluster,
     MemoryContents,
     MemoryHelm,
@@ -261,7 +262,7 @@ class World:
         self.entropy = SeededEntropy()
         self.reconciles: list[Item] = []
         self.contents = MemoryContents()
-        self.clouds = MemoryClouds(self.clock)
+        self.clouds = FaultyClouds(self.clock)
         self.ceph = True  # whether somebody hands over what is asked of a Ceph
         self._latency, self._workers = latency, workers
         self._runtime: Runtime | None = None

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import threading
+from base64 import b64encode
 from collections.abc import Callable
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 import yaml
 
-from stackwright.adapters import openstack_clouds, openstack_things
+from stackwright.adapters import openstack_clouds, openstack_line, openstack_login, openstack_things
 from stackwright.adapters.openstack_clouds import OpenStackClouds
 from stackwright.adapters.openstack_find import find
 from stackwright.adapters.openstack_login import login_of
-from stackwright.adapters.openstack_project import Snapshot
+from stackwright.adapters.openstack_project import LISTS, Snapshot, fetch
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import problem
 from stackwright.controllers.server.observe import KINDS
@@ -53,7 +56,8 @@ class Proxy:
 
 
 class Services:
-    def __init__(self, answer: Callable[[str, str, Any], Response]) -> None:
+    def __init__(self, answer: Callable[[str, str, Any], Response], project: str | None = None) -> None:
+        self.current_project_id = project
         self.compute = self.network = self.block_storage = self.image = Proxy(answer)
 
     @property
@@ -192,6 +196,7 @@ def test_who_is_told_when_to_come_back_does_so() -> None:
     found = problem(429, "Too many", "17")
     assert isinstance(found, Trouble)
     assert found.after == 17
+    assert [problem(429, "", after).after for after in ("", "soon", "100000")] == [10, 10, 300]  # type: ignore[union-attr]
 
 
 def test_a_question_is_filtered_by_the_api_or_here_page_by_page() -> None:
@@ -202,6 +207,51 @@ def test_a_question_is_filtered_by_the_api_or_here_page_by_page() -> None:
     services = Services(lambda method, path, params: Response(200, {"networks": [{"id": "n", "name": "x"}]}))
     find(services, question("network", name="x", tags=["a", "b"]))  # type: ignore[arg-type]
     assert services.asked[0][2] == {"limit": 1000, "name": "x", "tags": "a,b"}
+
+
+def test_lists_are_of_what_the_credentials_own_also_for_an_administrator() -> None:
+    """Neutron tells them what all projects have; Nova and Cinder do not, unless they are asked to."""
+    for project, filters in (("p", {"project_id": "p"}), (None, {})):
+        for what, (service, _, key, _) in LISTS.items():
+            services = Services(lambda method, path, params, key=key: Response(200, {key: []}), project)
+            fetch(services, what)  # type: ignore[arg-type]
+            assert services.asked[0][2] == {"limit": 1000, **(filters if service == "network" else {})}
+
+
+def asks(what: str, *owners: str, project: str | None = "mine", **where: Any) -> tuple[list[str], Any]:
+    """Whose things are found where these have one each, and what Neutron was asked for."""
+
+    def answer(method: str, path: str, params: Any) -> Response:
+        key = path.strip("/").replace("-", "_")
+        wanted = params.get("project_id")
+        found = [{"id": owner, "name": "x", "project_id": owner} for owner in owners if wanted in (None, owner)]
+        return Response(200, {key: found})
+
+    services = Services(answer, project)
+    found = [thing.id for thing in find(services, question(what, **where))]  # type: ignore[arg-type]
+    return found, services.asked[0][2].get("project_id")
+
+
+@pytest.mark.parametrize("what", ["security-group", "floating-ip", "port"])
+def test_what_is_not_shared_is_looked_for_in_the_own_project(what: str) -> None:
+    assert asks(what, "other", "mine", name="x") == (["mine"], "mine")
+    assert asks(what, "other", name="x") == ([], "mine")
+    assert asks(what, "other", "mine", name="x", project_id="other") == (["other"], "other")
+    assert asks(what, "other", id="other") == (["other"], None)
+    assert asks(what, "other", "mine", name="x", project=None) == (["other", "mine"], None)
+
+
+@pytest.mark.parametrize("what", ["network", "subnet", "router"])
+def test_networks_of_others_are_found_and_the_own_come_first(what: str) -> None:
+    assert asks(what, "other", "mine", name="x") == (["mine"], None)
+    assert asks(what, "other", name="x") == (["other"], None)
+    assert asks(what, "other", "third", name="x") == (["other", "third"], None)
+    assert asks(what, "other", "mine", name="x", project_id="other") == (["other"], "other")
+    assert asks(what, "other", "mine", name="x", project=None) == (["other", "mine"], None)
+
+
+def test_all_subnets_of_a_network_are_found_whosever_they_are() -> None:
+    assert asks("subnet", "other", "mine", network_id="n") == (["other", "mine"], None)
 
 
 @pytest.mark.parametrize(
@@ -285,16 +335,36 @@ class Lists:
 def lists(monkeypatch: pytest.MonkeyPatch) -> Lists:
     made = Lists()
     monkeypatch.setattr(openstack_clouds, "fetch", made)
-    monkeypatch.setattr(openstack_clouds, "connection", lambda login, files: object())
+    monkeypatch.setattr(openstack_line, "connection", lambda login, *_: Mock(login=login))
     return made
 
 
-def clouds(told: list[Any]) -> OpenStackClouds:
-    from base64 import b64encode
+class Time:
+    """All clocks of the port, which stand still."""
 
-    text = yaml.safe_dump({"clouds": {"mine": {"auth": AUTH}}})
+    def __init__(self) -> None:
+        self.now = 100_000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    time = monotonic
+
+
+@pytest.fixture
+def time(monkeypatch: pytest.MonkeyPatch) -> Time:
+    made = Time()
+    for module in (openstack_clouds, openstack_line, openstack_login):
+        monkeypatch.setattr(module, "time", made)
+    return made
+
+
+def clouds(told: list[Any], passwords: dict[str, str] | None = None) -> OpenStackClouds:
+    """passwords  by the name of the Secret, of others than `clouds`"""
 
     async def secrets(key: Any) -> Any:
+        auth = {**AUTH, "password": (passwords or {}).get(key[1], "pw-x")}
+        text = yaml.safe_dump({"clouds": {"mine": {"auth": auth}}})
         return {"data": {"clouds.yaml": b64encode(text.encode()).decode()}}
 
     return OpenStackClouds(secrets, lambda controller, key: told.append((controller, key)))
@@ -323,14 +393,11 @@ async def test_what_was_begun_by_a_predecessor_is_not_settled_at_once(lists: Lis
     await port_.close()
 
 
-async def test_what_a_predecessor_may_have_made_is_looked_for_once_all_is_settled(
-    lists: Lists, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(openstack_clouds, "SETTLE", 0.05)
+async def test_what_a_predecessor_may_have_made_is_looked_for_once_all_is_settled(lists: Lists, time: Time) -> None:
     port_ = clouds([])
     assert not (await port_.look(CLOUD, asker(1, waits=True))).settled
     before = len(lists.asked)
-    await asyncio.sleep(0.06)
+    time.now += openstack_clouds.SETTLE + 1
     assert (await port_.look(CLOUD, asker(1, waits=True))).settled
     assert {what for what, _ in lists.asked[before:]} == set(KINDS)
     await port_.close()
@@ -403,4 +470,150 @@ async def test_trouble_of_a_list_reaches_who_looks(lists: Lists) -> None:
     port_ = clouds([])
     with pytest.raises(Trouble, match="HTTP 500"):
         await port_.look(CLOUD, asker(1))
+    await port_.close()
+
+
+async def test_after_a_429_nobody_of_the_project_asks_for_anything(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    answers: list[Any] = []
+    monkeypatch.setattr(openstack_clouds, "find", lambda made, asked: answers.append(asked) or ())
+    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, data: answers.append(call) or ("1", {}))
+    port_ = clouds([], {"theirs": "pw-y"})
+    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    time.now += 2
+    lists.fail = problem(429, "Too many", "90")
+    with pytest.raises(Trouble):
+        await port_.look(CLOUD, asker(1, waits=True))
+    lists.fail = None
+    lists.asked.clear()
+    await port_.look(CLOUD, asker(2))  # for this one the picture is good enough
+    time.now += 60
+    told = await asyncio.gather(
+        port_.look(CLOUD, asker(2)),
+        port_.look(CLOUD, asker(3, waits=True)),
+        port_.find(CLOUD, question("image", name="a")),
+        port_.run(call("create", "port", "n")),
+        return_exceptions=True,
+    )
+    for error in told:
+        assert isinstance(error, Trouble)
+        assert (error.reason, str(error)) == ("RateLimited", "HTTP 429: Too many")
+        assert error.after and 30 <= error.after <= 36
+    await asyncio.sleep(0.01)
+    assert (lists.asked, answers) == ([], [])
+    assert (await port_.look(CloudRef(("ns", "theirs"), "mine"), asker(4))).things == (), "another project may ask"
+    time.now += 30
+    await port_.look(CLOUD, asker(2))
+    await port_.run(call("create", "port", "n"))
+    assert len(lists.asked) == 2 and len(answers) == 1
+    await port_.close()
+
+
+async def test_who_does_not_look_any_more_is_forgotten_with_all_that_is_about_him(lists: Lists, time: Time) -> None:
+    lists.things["server"] = [Thing("server", str(n), state="ACTIVE") for n in range(50)]
+    port_ = clouds([])
+    for number in range(50):
+        await port_.look(CLOUD, asker(number, waits=True, begun=False))
+    (project,) = port_._projects.values()
+    project.snapshot.write(port("old"), time.now)
+    project.snapshot.drop(("port", "old"), time.now)
+    port_._unsure[UID] = time.now + 8
+    for _ in range(65):
+        time.now += 60
+        await port_.look(CLOUD, asker(1))
+    assert list(project.askers) == [f"{UID}1"]
+    assert not project.snapshot.written
+    assert not project.snapshot._marked
+    assert not port_._unsure
+    await port_.close()
+
+
+async def test_who_was_forgotten_and_comes_back_is_told_nothing_that_is_not_settled(lists: Lists, time: Time) -> None:
+    port_ = clouds([])
+    await port_.look(CLOUD, asker(1, begun=False))
+    time.now += 2 * openstack_clouds.FORGET
+    await port_.look(CLOUD, asker(2))
+    lists.asked.clear()
+    look = await port_.look(CLOUD, asker(1, waits=True))
+    assert look.settled
+    assert {what for what, _ in lists.asked} >= {"port", "volume"}, "by lists of today"
+    await port_.close()
+
+
+async def test_credentials_that_changed_are_let_go(lists: Lists, time: Time) -> None:
+    passwords = {"clouds": "old"}
+    port_ = clouds([], passwords)
+    await port_.look(CLOUD, asker(1))
+    (old,) = port_._projects.values()
+    used = old.line._connection
+    passwords["clouds"] = "new"
+    for _ in range(65):
+        time.now += 60
+        await port_.look(CLOUD, asker(1))
+    (new,) = port_._projects.values()
+    assert new is not old
+    used.close.assert_called_once()  # type: ignore[union-attr]
+    assert old.line._threads._shutdown
+    await port_.close()
+
+
+async def test_questions_are_forgotten_too(lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openstack_clouds, "find", lambda made, asked: (Thing("image", "1"),))
+    port_ = clouds([])
+    for number in range(130):
+        time.now += 60
+        await port_.find(CLOUD, question("image", name=str(number)))
+    (project,) = port_._projects.values()
+    assert len(project.answers) <= 62
+    await port_.close()
+
+
+async def test_a_cloud_that_hangs_keeps_no_other_waiting(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = threading.Event()
+    monkeypatch.setattr(openstack_clouds, "find", lambda made, asked: free.wait(20) and ())
+    port_ = clouds([], {"theirs": "pw-y"})
+    hanging = [asyncio.create_task(port_.find(CLOUD, question("image", name=str(n)))) for n in range(30)]
+    await asyncio.sleep(0.05)
+    try:
+        async with asyncio.timeout(5):
+            await port_.look(CloudRef(("ns", "theirs"), "mine"), asker(1))
+    finally:
+        free.set()
+        await asyncio.gather(*hanging)
+        await port_.close()
+
+
+async def test_nobody_waits_behind_the_one_who_tries_a_service_that_hangs(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Or workers that all wait for one cloud would have no time for the others."""
+    free, tries = threading.Event(), 0
+
+    def hangs(made: Any, what: str, since: str = "") -> list[Thing]:
+        nonlocal tries
+        tries += 1
+        if tries > 1:
+            free.wait(20)
+        time.now += 30
+        raise Trouble("Unreachable", "timed out")
+
+    monkeypatch.setattr(openstack_clouds, "fetch", hangs)
+    port_ = clouds([])
+    first = await asyncio.gather(*(port_.look(CLOUD, asker(n)) for n in range(8)), return_exceptions=True)
+    assert {str(each) for each in first} == {"timed out"}
+    assert tries == 1, "who came meanwhile takes what it brought"
+    time.now += 10
+    one = asyncio.create_task(port_.look(CLOUD, asker(1)))
+    await asyncio.sleep(0.01)
+    try:
+        async with asyncio.timeout(5):
+            for number in range(2, 50):
+                with pytest.raises(Trouble, match="timed out"):
+                    await port_.look(CLOUD, asker(number))
+    finally:
+        free.set()
+    assert tries == 2
+    with pytest.raises(Trouble, match="timed out"):
+        await one
     await port_.close()

@@ -20,8 +20,8 @@ from stackwright.core.sensitive import cut
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
 NAMES = [
-    "catalog-entry", "cloud", "cluster", "control-plane", "glance-standalone", "identity", "keystone-only",
-    "memcached-only", "overrides", "server", "storage",
+    "catalog-entry", "cloud", "cluster", "control-plane", "floating-ip", "glance-standalone", "identity",
+    "keystone-only", "memcached-only", "overrides", "server", "storage",
 ]  # fmt: skip
 CONTRACTS = {contract.kind.kind: contract for contract in (DATABASE, MESSAGING, IDENTITY)}
 

@@ -1,8 +1,8 @@
 """core.clouds.Clouds over real OpenStacks, any number of them.
 
-All who use the same credentials share one connection, one picture of the project, and one look at a time. As long as
+All who use the same credentials share one line, one picture of the project, and one look at a time. As long as
 somebody waits for something, the picture is brought up to date every second by what changed, and whoever it concerns
-is told; nobody polls by itself. Requests run in a bounded number of threads.
+is told; nobody polls by itself. Who has not looked for an hour is forgotten, and so are credentials that nobody uses.
 """
 
 from __future__ import annotations
@@ -11,14 +11,15 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeVar
 
-from stackwright.adapters.openstack_find import find
-from stackwright.adapters.openstack_login import Login, Logins, Secrets, connection
+from stackwright.adapters.openstack_find import WHERE, find
+from stackwright.adapters.openstack_line import Line
+from stackwright.adapters.openstack_login import Count, Logins, Secrets
 from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, OVERLAP, SETTLE, Snapshot, fetch, stamp
 from stackwright.adapters.openstack_requests import ADD_INTERFACE, run
+from stackwright.adapters.openstack_send import PATHS
 from stackwright.core.clouds import Asker, CloudCall, CloudRef, Denied, Look, Question, Thing, Trouble
 from stackwright.core.plan import Key
 from stackwright.core.ports import secret_data
@@ -28,78 +29,113 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Tell = Callable[[str, Key], None]
-THREADS = 8
 ANSWER = 60.0  # seconds that an answer to a question holds
 WAITS = 60.0  # seconds that who waits is taken to wait, unless it says so again
+FORGET = 3600.0  # seconds; who is there looks every minute, unless it is paused
+SWEEP = 60.0  # seconds between two looks for what is to be forgotten
+
+
+@dataclass
+class Asking:
+    """known   it came before anything was begun for it, so this process knows of all that was; who comes back after he
+        was forgotten is taken for one of a predecessor, which is of no consequence once that one's requests are settled
+    looked  when it did last
+    waits   until when it is taken to wait
+    """
+
+    asker: Asker
+    known: bool
+    looked: float = 0.0
+    waits: float = 0.0
+
+
+@dataclass
+class Answer:
+    at: float = -FORGET
+    things: tuple[Thing, ...] = ()
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+    @property
+    def holds(self) -> bool:
+        """That there is none is asked again at once: somebody may be about to make it."""
+        return time.monotonic() - self.at < (ANSWER if self.things else 2.0)
 
 
 @dataclass
 class Project:
-    """connection  None until it is needed
-    askers      uid → who is told of changes; waiting  uid → until when it is taken to wait
-    inherited   uids of what was begun before this process; unsure  uid → until when a request may still be on its way
-    """
+    """used  when somebody last came;  askers  by uid"""
 
-    login: Login
-    connection: Connection | None = None
-    snapshot: Snapshot = field(default_factory=Snapshot)
-    answers: dict[Question, tuple[float, tuple[Thing, ...]]] = field(default_factory=dict)
-    askers: dict[str, Asker] = field(default_factory=dict)
-    waiting: dict[str, float] = field(default_factory=dict)
-    known: set[str] = field(default_factory=set)
-    unsure: dict[str, float] = field(default_factory=dict)
+    line: Line
+    snapshot: Snapshot
+    used: float = 0.0
+    answers: dict[Question, Answer] = field(default_factory=dict)
+    askers: dict[str, Asking] = field(default_factory=dict)
     locks: dict[str, asyncio.Lock] = field(default_factory=dict)
     watch: asyncio.Task[None] | None = None
 
+    def waiting(self) -> list[Asker]:
+        now = time.monotonic()
+        return [each.asker for each in self.askers.values() if each.waits > now]
+
+    def forget(self, before: float) -> None:
+        self.askers = {uid: each for uid, each in self.askers.items() if each.looked >= before}
+        self.answers = {asked: each for asked, each in self.answers.items() if each.at >= before}
+        self.snapshot.forget(before)
+
+    def close(self) -> None:
+        if self.watch:
+            self.watch.cancel()
+        self.line.close()
+
 
 class OpenStackClouds:
-    """tell  is called with the controller and key of whoever a change concerns"""
+    """tell   is called with the controller and key of whoever a change concerns
+    count  is called with method and status of each answer
+    """
 
-    def __init__(self, secrets: Secrets, tell: Tell) -> None:
-        self._secrets, self._tell = secrets, tell
+    def __init__(self, secrets: Secrets, tell: Tell, count: Count = lambda method, code: None) -> None:
+        self._secrets, self._tell, self._count = secrets, tell, count
         self._logins = Logins(secrets)
         self._projects: dict[str, Project] = {}
-        self._threads = ThreadPoolExecutor(THREADS, "openstack")
-        self._files = contextlib.ExitStack()
-        self._started = time.monotonic()
+        self._unsure: dict[str, float] = {}  # uid → until when a request may still be on its way
+        self._started = self._swept = time.monotonic()
 
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         project = await self._project(cloud)
-        if asker.uid not in project.askers and not asker.begun:
-            project.known.add(asker.uid)
-        project.askers[asker.uid] = asker
-        settled = self._settled(project, asker)
+        asking = project.askers.setdefault(asker.uid, Asking(asker, not asker.begun))
+        asking.asker, asking.looked = asker, time.monotonic()
+        settled = self._settled(asking)
         for what in asker.kinds:
             await self._refresh(cloud, project, what, asker.waits, settled if asker.waits else 0.0)
+        asking.waits = time.monotonic() + WAITS if asker.waits else 0.0
         if asker.waits:
-            project.waiting[asker.uid] = time.monotonic() + WAITS
             self._begin_watch(cloud, project)
-        else:
-            project.waiting.pop(asker.uid, None)
         unseen = frozenset(asker.kinds) - project.snapshot.taken.keys() - project.snapshot.absent
         began = min((project.snapshot.fresh.get(what, 0.0) for what in asker.kinds if what not in unseen), default=0.0)
         return Look(project.snapshot.of(asker), began >= settled, unseen)
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         project = await self._project(cloud)
-        async with project.locks.setdefault(str(asked), asyncio.Lock()):
-            at, answer = project.answers.get(asked, (-ANSWER, ()))
-            # That there is none is asked again at once: somebody may be about to make it.
-            if time.monotonic() - at < (ANSWER if answer else 2.0):
-                return answer
-            answer = await self._do(cloud, project, lambda made: find(made, asked))
-            project.answers[asked] = (time.monotonic(), answer)
-            return answer
+        answer = project.answers.setdefault(asked, Answer())
+        service = WHERE[asked.what][0]
+        if not answer.holds:
+            project.line.check(service)  # or all would wait for the one who tries
+            async with answer.lock:
+                if not answer.holds:
+                    answer.things = await self._do(cloud, project, service, lambda made: find(made, asked))
+                    answer.at = time.monotonic()
+        return answer.things
 
     async def run(self, call: CloudCall) -> str:
         project = await self._project(call.cloud)
         user_data = await self._user_data(call)
         what = "port" if ADD_INTERFACE in call.body else call.slot[0]
         try:
-            id_, told = await self._do(call.cloud, project, lambda made: run(made, call, user_data))
+            service = PATHS[call.slot[0]][0]
+            id_, told = await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
         except Trouble as error:
             if error.reason in ("Unreachable", "ServerError"):
-                project.unsure[call.uid] = time.monotonic() + SETTLE
+                self._unsure[call.uid] = time.monotonic() + SETTLE
             raise
         now = time.monotonic()
         if call.do == "delete":
@@ -119,16 +155,18 @@ class OpenStackClouds:
             raise Trouble("WaitingForUserData", f"Waiting for Secret {'/'.join(key)} with the key {name}")
         return data[name].encode()
 
-    def _settled(self, project: Project, asker: Asker) -> float:
+    def _settled(self, asking: Asking) -> float:
         """When what was asked for earlier has happened: lists that begin then tell what is not there."""
-        inherited = self._started + SETTLE if asker.uid not in project.known else 0.0
-        return max(inherited, project.unsure.get(asker.uid, 0.0))
+        inherited = 0.0 if asking.known else self._started + SETTLE
+        return max(inherited, self._unsure.get(asking.asker.uid, 0.0))
 
     async def _refresh(self, cloud: CloudRef, project: Project, what: str, waits: bool, settled: float = 0.0) -> None:
         """One list at a time of each kind; whoever comes meanwhile takes what it brings."""
         snapshot = project.snapshot
         if not snapshot.due(what, waits, time.monotonic(), settled):
             return
+        service = LISTS[what][0]
+        project.line.check(service)  # or all would wait for the one who tries
         async with project.locks.setdefault(what, asyncio.Lock()):
             began = time.monotonic()
             if not snapshot.due(what, waits, began, settled):
@@ -137,7 +175,7 @@ class OpenStackClouds:
             partly = what == "server" and taken is not None and began - taken < AGE[what][1]
             since = stamp(time.time() - (began - snapshot.fresh[what]) - OVERLAP) if partly else ""
             try:
-                found = await self._do(cloud, project, lambda made: fetch(made, what, since))
+                found = await self._do(cloud, project, service, lambda made: fetch(made, what, since))
             except (Trouble, Denied) as error:
                 if what in MISSING and error.reason in ("NotFound", "BlockedServiceMissing"):
                     snapshot.absent.add(what)
@@ -151,8 +189,8 @@ class OpenStackClouds:
         self._tell_of(project, changed)
 
     def _tell_of(self, project: Project, changed: set[tuple[str, str]]) -> None:
-        for asker in list(project.askers.values()) if changed else ():
-            if asker.uid in project.waiting and not changed.isdisjoint(asker.ids):
+        for asker in project.waiting() if changed else ():
+            if not changed.isdisjoint(asker.ids):
                 self._tell(asker.controller, asker.key)
 
     def _begin_watch(self, cloud: CloudRef, project: Project) -> None:
@@ -161,52 +199,41 @@ class OpenStackClouds:
 
     async def _watch(self, cloud: CloudRef, project: Project) -> None:
         """As long as somebody waits. What goes wrong here is told to those who look."""
-        while project.waiting:
-            await asyncio.sleep(AGE["server"][0])
-            now = time.monotonic()
-            project.waiting = {uid: until for uid, until in project.waiting.items() if until > now}
+        while waiting := project.waiting():
+            theirs = {what for asker in waiting for what, _ in asker.ids}
+            theirs |= {"server"} if any("server" in asker.kinds for asker in waiting) else set()
             with contextlib.suppress(Trouble, Denied):
-                waiting = [project.askers[uid] for uid in project.waiting]
-                theirs = {what for asker in waiting for what, _ in asker.ids}
-                theirs |= {"server"} if any("server" in asker.kinds for asker in waiting) else set()
                 for what in sorted(theirs & {"server", "volume"}):
                     await self._refresh(cloud, project, what, True)
+            await asyncio.sleep(AGE["server"][0])
 
     async def _project(self, cloud: CloudRef) -> Project:
+        now = time.monotonic()
+        if now - self._swept >= SWEEP:
+            self._sweep(now)
         login = await self._logins.get(cloud)
         if login.digest not in self._projects:
-            self._projects[login.digest] = Project(login, snapshot=Snapshot(time.monotonic()))
-        return self._projects[login.digest]
+            self._projects[login.digest] = Project(Line(login, self._count), Snapshot(now))
+        project = self._projects[login.digest]
+        project.used = now
+        return project
 
-    async def _do(self, cloud: CloudRef, project: Project, what: Callable[[Connection], T]) -> T:
-        """In a thread. Raises Trouble or Denied for whatever goes wrong."""
-        loop = asyncio.get_running_loop()
+    def _sweep(self, now: float) -> None:
+        self._swept = now
+        self._unsure = {uid: until for uid, until in self._unsure.items() if until > now}
+        for digest, project in list(self._projects.items()):
+            project.forget(now - FORGET)
+            if project.used < now - FORGET:
+                self._projects.pop(digest).close()
+
+    async def _do(self, cloud: CloudRef, project: Project, service: str, what: Callable[[Connection], T]) -> T:
         try:
-            return await loop.run_in_executor(self._threads, self._guarded, cloud, project, what)
+            return await project.line.do(service, what)
         except Trouble as error:
             if error.reason == "AuthenticationFailed":
                 self._logins.forget(cloud)
-                project.connection = None
             raise
-
-    def _guarded(self, cloud: CloudRef, project: Project, what: Callable[[Connection], T]) -> T:
-        from keystoneauth1 import exceptions
-        from openstack.exceptions import SDKException, ServiceDisabledException
-
-        try:
-            if project.connection is None:
-                project.connection = connection(project.login, self._files)
-            return what(project.connection)
-        except exceptions.Unauthorized as error:
-            raise Trouble("AuthenticationFailed", f"{cloud}: {error}") from None
-        except (exceptions.EndpointNotFound, ServiceDisabledException) as error:
-            raise Denied("ServiceMissing", f"{cloud}: {error}") from None
-        except (exceptions.ClientException, SDKException, OSError) as error:
-            raise Trouble("Unreachable", f"{cloud}: {' '.join(str(error).split())[:300]}") from None
 
     async def close(self) -> None:
         for project in self._projects.values():
-            if project.watch:
-                project.watch.cancel()
-        self._threads.shutdown(wait=False, cancel_futures=True)
-        self._files.close()
+            project.close()

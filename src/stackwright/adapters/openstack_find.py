@@ -1,4 +1,9 @@
-"""Questions for what is not ours: images, flavors, networks, groups, by the filters of their APIs."""
+"""Questions for what is not ours: images, flavors, networks, groups, by the filters of their APIs.
+
+Neutron shows an administrator what all projects have. What nobody uses of others is asked for in the project of the
+credentials only; of networks and what belongs to them, which may be shared, its own come before those of others. Who
+names a project or an id means just that.
+"""
 
 from __future__ import annotations
 
@@ -29,15 +34,28 @@ FACTS = (
     "external_gateway_info", "zoneState",
 )  # fmt: skip
 LIMIT = 1000
+NOT_SHARED = ("security-group", "floating-ip", "port")
 
 
 def find(connection: Connection, asked: Question) -> tuple[Thing, ...]:
     """Raises Trouble or Denied."""
     service, path, key, here = WHERE[asked.what]
     where = dict(asked.where)
+    mine = {} if "project_id" in where or "id" in where else own(connection, service)
     params = {name: _parameter(name, value) for name, value in where.items() if name not in here}
-    found = [thing(asked.what, raw) for raw in pages(connection, service, path, key, params)]
+    if asked.what in NOT_SHARED:
+        params |= mine
+    every = list(pages(connection, service, path, key, params))
+    if mine and "network_id" not in where:  # what is in one network is of whoever it is
+        every = [raw for raw in every if raw.get("project_id") == mine["project_id"]] or every
+    found = [thing(asked.what, raw) for raw in every]
     return tuple(each for each in found if all(_field(each, name) == where[name] for name in here if name in where))
+
+
+def own(connection: Connection, service: str) -> dict[str, str]:
+    """The filter for what is the credentials' own. Nova and Cinder need none; without a project there is none."""
+    project = connection.current_project_id if service == "network" else None
+    return {"project_id": project} if project else {}
 
 
 def thing(what: str, raw: Mapping[str, Any]) -> Thing:

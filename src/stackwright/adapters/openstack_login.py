@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 READ_AGAIN = 30.0
 Secrets = Callable[[Key], Awaitable[Object | None]]
+Count = Callable[[str, str], None]  # is told of each answer: method and status
 
 
 @dataclass
@@ -50,6 +51,7 @@ class Logins:
         if known and time.monotonic() - known.read < READ_AGAIN:
             return known
         login = login_of(cloud, secret_data(await self._secrets(cloud.secret)), time.monotonic())
+        self._known = {each: it for each, it in self._known.items() if login.read - it.read < READ_AGAIN}
         self._known[cloud] = login
         return login
 
@@ -75,7 +77,7 @@ def login_of(cloud: CloudRef, data: Mapping[str, str], now: float) -> Login:
     return Login(hashlib.sha256(text.encode()).hexdigest(), entry, ca, now)
 
 
-def connection(login: Login, files: ExitStack) -> Connection:
+def connection(login: Login, files: ExitStack, count: Count = lambda method, code: None) -> Connection:
     """A client; nothing is sent yet. The library wants the certificate as a file, which goes when `files` is closed."""
     from openstack.connection import Connection
 
@@ -88,7 +90,11 @@ def connection(login: Login, files: ExitStack) -> Connection:
     try:
         made = Connection(**{**login.entry, **more})
     except Exception as error:
+        files.close()
         raise Trouble("CredentialsInvalid", f"the cloud's entry cannot be used: {error}") from None
     # A cloud of one's own is not behind the proxy that leads to the internet.
     made.session.session.trust_env = False
+    made.session.session.hooks["response"].append(
+        lambda response, *_, **__: count(str(response.request.method), str(response.status_code))
+    )
     return made

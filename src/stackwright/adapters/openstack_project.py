@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters import openstack_things as things
-from stackwright.adapters.openstack_find import pages
+from stackwright.adapters.openstack_find import own, pages
 from stackwright.core.clouds import Asker, Thing
 
 if TYPE_CHECKING:
@@ -66,7 +66,10 @@ class Snapshot:
     def _pop(self, key: tuple[str, str]) -> None:
         thing = self.things.pop(key, None)
         if thing and thing.mark:
-            self._marked.get(thing.mark.split(":")[1], set()).discard(key)
+            uid = thing.mark.split(":")[1]
+            self._marked[uid].discard(key)
+            if not self._marked[uid]:
+                del self._marked[uid]
 
     def replace(self, what: str, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
         """A whole list; what changed."""
@@ -102,6 +105,10 @@ class Snapshot:
         self._pop(key)
         self.written[key] = now
 
+    def forget(self, before: float) -> None:
+        """Writes that no list can be older than."""
+        self.written = {key: when for key, when in self.written.items() if when >= before}
+
     def due(self, what: str, waits: bool, now: float, settled: float = 0.0) -> bool:
         """A process that has just begun asks for servers only, if nobody waits: one list for all that is well.
 
@@ -122,7 +129,7 @@ class Snapshot:
 def fetch(connection: Connection, what: str, since: str = "") -> list[Thing]:
     """A list from the cloud, whole or since a time. Raises Trouble or Denied."""
     service, path, key, thing = LISTS[what]
-    params = {"changes-since": since} if since else {}
+    params = {**own(connection, service), **({"changes-since": since} if since else {})}
     return [thing(raw) for raw in pages(connection, service, path, key, params)]
 
 

@@ -23,6 +23,7 @@ PATHS = {
     "security-group": ("network", "/security-groups"),
     "security-group-rule": ("network", "/security-group-rules"),
 }
+PAUSES = (10.0, 300.0)  # seconds to be quiet if the service names none, and at most
 QUOTA = ("quota", "limitexceeded", "limit exceeded", "maximum number of")
 
 
@@ -52,7 +53,7 @@ def text_of(response: Response) -> str:
 def problem(status: int, text: str, retry_after: str = "") -> Trouble | Denied:
     """What an answer that is no success means."""
     words = text.lower().replace(" ", "")
-    after = float(retry_after) if retry_after.isdigit() else None
+    after = min(float(retry_after), PAUSES[1]) if retry_after.isdigit() else None
     if status in (403, 409, 413) and any(word.replace(" ", "") in words for word in QUOTA):
         return Trouble("QuotaExceeded", f"HTTP {status}: {text}", after or 30.0)
     match status:
@@ -63,7 +64,7 @@ def problem(status: int, text: str, retry_after: str = "") -> Trouble | Denied:
         case 409:
             return Trouble("Conflict", f"HTTP 409: {text}")
         case 413 | 429:
-            return Trouble("RateLimited", f"HTTP {status}: {text}", after or 10.0)
+            return Trouble("RateLimited", f"HTTP {status}: {text}", after or PAUSES[0])
         case 403:
             return Denied("Forbidden", f"HTTP 403: {text}")
     if status >= 500 or status == 408:

@@ -95,8 +95,17 @@ def _ipv4(value: str) -> str:
     return value
 
 
+def _range(value: str) -> str:
+    try:
+        ipaddress.IPv4Network(value, strict=False)
+    except ValueError:
+        raise ValueError("must be a range of IPv4 addresses") from None
+    return value
+
+
 Uuid = Annotated[str, AfterValidator(_uuid), Field(json_schema_extra={"format": "uuid"})]
 Ipv4 = Annotated[str, AfterValidator(_ipv4), Field(json_schema_extra={"format": "ipv4"})]
+Ipv4Range = Annotated[str, Field(min_length=1), AfterValidator(_range)]
 
 
 @dataclass(frozen=True)

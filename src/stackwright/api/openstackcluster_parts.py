@@ -6,7 +6,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from stackwright.api.capi import Ipv4, Keyed, NonEmpty, Part
+from stackwright.api.capi import Ipv4, Ipv4Range, Keyed, NonEmpty, Part
 from stackwright.api.features import Unsupported, unsupported
 from stackwright.api.openstack_params import SubnetParam
 from stackwright.api.openstackmachine import MachineSpec
@@ -21,7 +21,7 @@ class AllocationPool(Part):
 
 
 class SubnetSpec(Part):
-    cidr: str = Field(min_length=1, description="Its range, e.g. 10.6.0.0/24.")
+    cidr: Ipv4Range = Field(description="Its range, e.g. 10.6.0.0/24.")
     dns_nameservers: list[str] = Field(default_factory=list, description="DNS servers that machines ask.")
     allocation_pools: list[AllocationPool] = Field(default_factory=list, description="Addresses to give; absent: all.")
 

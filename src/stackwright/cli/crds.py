@@ -19,6 +19,10 @@ def crds(
         Path | None, typer.Option("--dir", metavar="DIR", help="Write one file each, <plural>.<group>.yaml.")
     ] = None,
     output: Annotated[Data, typer.Option("--output", "-o", help="How to print.")] = Data.YAML,
+    ipam: Annotated[
+        bool,
+        typer.Option("--ipam", help="Those of claims for addresses instead, where Cluster API does not bring them."),
+    ] = False,
 ) -> None:
     """Print the CustomResourceDefinitions, or write them to a directory.
 
@@ -27,16 +31,23 @@ def crds(
       stackwright crds | kubectl apply --server-side -f -
 
       stackwright crds --dir charts/stackwright/crds
+
+      stackwright crds --ipam | kubectl apply -f -
     """
+    from stackwright.cli.cluster import fail
     from stackwright.cli.output import Format, as_yaml, dumped
 
     if directory is not None:
+        if ipam:
+            fail("--dir writes those of the chart, which --ipam is not about; use one of them", code=2)
         for path in write(directory):
             typer.echo(path)
-    elif output is Data.JSON:
-        typer.echo(dumped({"apiVersion": "v1", "kind": "List", "items": definitions()}, Format.JSON))
+        return
+    chosen = borrowed() if ipam else definitions()
+    if output is Data.JSON:
+        typer.echo(dumped({"apiVersion": "v1", "kind": "List", "items": chosen}, Format.JSON))
     else:
-        typer.echo("---\n".join(as_yaml(each) for each in definitions()), nl=False)
+        typer.echo("---\n".join(as_yaml(each) for each in chosen), nl=False)
 
 
 def definitions() -> list[dict[str, Any]]:
@@ -44,6 +55,15 @@ def definitions() -> list[dict[str, Any]]:
     from stackwright.api.registry import RESOURCES
 
     return [crd(resource) for resource in RESOURCES]
+
+
+def borrowed() -> list[dict[str, Any]]:
+    """Cluster API's own, by which a floating IP of a pool is claimed."""
+    import yaml
+
+    from stackwright.assets import require
+
+    return list(yaml.safe_load_all(require("charts/stackwright/files/ipam.yaml").read_text()))
 
 
 def files() -> dict[str, str]:

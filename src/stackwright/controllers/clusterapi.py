@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 from stackwright.api.meta import Kind
 from stackwright.core.plan import Key, Object
@@ -10,10 +11,13 @@ from stackwright.core.ports import NotServed, Reader
 
 
 async def get_if_served(reader: Reader, kind: Kind, key: Key) -> Object | None:
-    try:
-        return await reader.get(kind, key)
-    except NotServed:
-        return None
+    """In the newest version that is served."""
+    for version in (kind.version, *kind.also):
+        try:
+            return await reader.get(replace(kind, version=version), key)
+        except NotServed:
+            continue
+    return None
 
 
 async def list_if_served(

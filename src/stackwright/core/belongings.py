@@ -90,7 +90,7 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
         for slot in [slot for slot in lost if slot not in wanted]:
             del known[slot]
         lost = tuple(slot for slot in lost if slot in wanted)
-    if lost and not look.settled:
+    if lost and not look.certain:
         return Step(known, things=things, wait="Looking whether it is all there")
     twins = _twins(owner, record, look)
     if lost or twins:
@@ -101,7 +101,7 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
         if found := [t for t in look.marked(owner.uid, part.slot) if t.state not in GONE]:
             known[part.slot] = found[0].id
             things[part.slot] = found[0]
-        elif not look.settled:
+        elif not look.certain:
             return Step(known, things=things, wait="Looking whether it was made before")
         elif wait := part.after(things):
             return Step(known, things=things, wait=wait)
@@ -140,14 +140,14 @@ def removal(owner: Owner, record: Record, look: Look) -> Step:
         for t in look.things
         if t.state not in GONE and ((t.what, t.id) in names or marked_by(t, owner.uid))
     }
-    kept = {slot: id_ for slot, id_ in record.items() if (slot[0], id_) in left or not look.settled}
+    kept = {slot: id_ for slot, id_ in record.items() if (slot[0], id_) in left or not look.certain}
     for what in TAKEN_AWAY:
         if due := [thing for thing in left.values() if thing.what == what]:
             calls = (_remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
             return Step(
                 kept, tuple(call for call in calls if call is not None), wait=f"Waiting for {_named(due)} to go"
             )
-    return Step(kept, wait="" if look.settled else "Looking whether anything is left")
+    return Step(kept, wait="" if look.certain else "Looking whether anything is left")
 
 
 def _remove(owner: Owner, slot: Slot, thing: Thing) -> CloudCall | None:

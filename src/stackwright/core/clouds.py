@@ -8,6 +8,7 @@ Neutron's tags cannot, they are set by a second request.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -23,6 +24,11 @@ What = Literal[
 Slot = tuple[What, str]  # a thing of an object: what it is, and its name among those
 SERVER: Slot = ("server", "")
 PREFIX = "stackwright"
+# Of a refusal: the number of the request, the address of an object in our own memory, the time of day.
+_PASSING = re.compile(
+    r"\s*\(?(request-id:\s*)?\breq-[0-9a-f-]+\)?| at 0x[0-9a-f]+|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d]*Z?",
+    re.IGNORECASE,
+)
 
 
 def mark(uid: str, slot: Slot) -> str:
@@ -65,13 +71,18 @@ def marked_by(thing: Thing, uid: str) -> bool:
 class Look:
     """What an object has: the things of its record that are there, and all with its mark.
 
-    settled  nothing that was asked for earlier can still be on its way, so what is not here is not there
+    settled  nothing that was asked for earlier can still be on its way, so what was looked at and is not here is gone
     unseen   what was not looked at: whoever waits for nothing is told of servers often, and of the rest now and then
     """
 
     things: tuple[Thing, ...] = ()
     settled: bool = True
     unseen: frozenset[str] = frozenset()
+
+    @property
+    def certain(self) -> bool:
+        """What is not here is not there, of whatever kind."""
+        return self.settled and not self.unseen
 
     def get(self, slot: Slot, id_: str) -> Thing | None:
         return next((thing for thing in self.things if thing.what == slot[0] and thing.id == id_), None)
@@ -153,11 +164,16 @@ class CloudCall(Action):
         return f"{self.do} {what}{f' {shown}' if shown else ''}{f' {self.id}' if self.id else ''}"
 
 
+def _steady(text: str) -> str:
+    """Without what differs each time: a condition with other words is written, which has its object looked at again."""
+    return _PASSING.sub("", text)
+
+
 class Trouble(NotYet):
     """The cloud cannot do it now. `reason` is that of the condition; `after` seconds until it is worth a try."""
 
     def __init__(self, reason: str, text: str, after: float | None = None) -> None:
-        super().__init__(text)
+        super().__init__(_steady(text))
         self.reason, self.after = reason, after
 
 
@@ -165,7 +181,7 @@ class Denied(Refused):
     """The cloud will not do it until somebody changes something; `reason` is that of the condition."""
 
     def __init__(self, reason: str, text: str) -> None:
-        super().__init__(text)
+        super().__init__(_steady(text))
         self.reason = reason if reason.startswith("Blocked") else f"Blocked{reason}"
 
 

@@ -7,8 +7,9 @@ from stackwright.core.objects import label
 from stackwright.core.plan import Object
 
 CORE, IPAM = "cluster.x-k8s.io", "ipam.cluster.x-k8s.io"
-CLUSTER = Kind(CORE, "v1beta1", "Cluster", "clusters")
-MACHINE = Kind(CORE, "v1beta1", "Machine", "machines")
+# Of these we read what both versions spell alike; the older one goes, the newer one came with Cluster API 1.11.
+CLUSTER = Kind(CORE, "v1beta2", "Cluster", "clusters", also=("v1beta1",))
+MACHINE = Kind(CORE, "v1beta2", "Machine", "machines", also=("v1beta1",))
 CLAIM = Kind(IPAM, "v1beta1", "IPAddressClaim", "ipaddressclaims")
 ADDRESS = Kind(IPAM, "v1beta1", "IPAddress", "ipaddresses")
 NAME, CONTROL_PLANE = f"{CORE}/cluster-name", f"{CORE}/control-plane"  # labels

@@ -6,12 +6,13 @@ Neither the spec nor anything it names is needed, and nothing is ever made. Wher
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import replace
 from typing import Any
 
 from stackwright.api.meta import Kind
 from stackwright.core.belongings import Owner, Record, removal
-from stackwright.core.clouds import Slot
+from stackwright.core.clouds import Look, Slot
 from stackwright.core.conditions import Condition, summary, waiting
 from stackwright.core.objects import has_finalizer
 from stackwright.core.plan import Action, Finalizer, Plan, Warn
@@ -22,8 +23,12 @@ POLL = 15.0  # seconds between looks while something is waited for
 Written = Callable[[Mapping[Slot, Any]], Mapping[str, Any]]
 
 
-def leave(kind: Kind, seen: Seen, record: Record, written: Written) -> Plan:
-    """`written` is the record as the fields of the status that hold it."""
+def leave(
+    kind: Kind, seen: Seen, record: Record, written: Written, *, keeps: Collection[str] = (), out: str = ""
+) -> Plan:
+    """`written` is the record as the fields of the status that hold it, `keeps` are floating IPs that are the user's,
+    `out` what to set where the cloud cannot be asked, if it is no credentialsLostPolicy.
+    """
     if not has_finalizer(seen.obj):
         return Plan()
     policy = seen.spec.get("credentialsLostPolicy") or "Wait"
@@ -31,27 +36,39 @@ def leave(kind: Kind, seen: Seen, record: Record, written: Written) -> Plan:
     if policy == "Orphan" or (policy == "Detach" and lost):
         return _detached(kind, seen, record)
     if seen.trouble or seen.look is None or seen.cloud is None:
-        return going(_held(seen.trouble), _status(seen, written(record)))
-    found = removal(Owner(seen.cloud, seen.obj["metadata"]["uid"]), record, seen.look)
+        stage = _held(seen.trouble, out or _way_out(lost))
+        return going(stage, _status(seen, written(record)), requeue=seen.after or POLL)
+    found = removal(Owner(seen.cloud, seen.obj["metadata"]["uid"]), *_without(record, seen.look, keeps))
     if not found.whole:
         stage = waiting(DELETED, found.wait, "Deleting")
         return going(stage, _status(seen, written(found.record)), found.calls)
     return Plan((Finalizer(kind, seen.obj, False),))
 
 
-def going(stage: Condition, status: Mapping[str, Any], actions: tuple[Action, ...] = ()) -> Plan:
+def going(stage: Condition, status: Mapping[str, Any], actions: tuple[Action, ...] = (), requeue: float = POLL) -> Plan:
     """It is on its way, and this is how far."""
-    return Plan(actions, (*summary([stage]), stage), dict(status), POLL)
+    return Plan(actions, (*summary([stage]), stage), dict(status), requeue)
 
 
 def _status(seen: Seen, written: Mapping[str, Any]) -> dict[str, Any]:
     return {**({"ready": False} if "ready" in seen.status else {}), **written}
 
 
-def _held(trouble: Condition | None) -> Condition:
-    text = trouble.message if trouble else "spec.identityRef names no credentials"
-    out = "; or set spec.credentialsLostPolicy to Detach, which leaves in the cloud what is there"
-    return waiting(DELETED, f"{text}{out}", trouble.reason if trouble else "CredentialsMissing")
+def _without(record: Record, look: Look, keeps: Collection[str]) -> tuple[Record, Look]:
+    kept = {(thing.what, thing.id) for thing in look.things if thing.facts.get("floating_ip_address") in keeps}
+    things = tuple(thing for thing in look.things if (thing.what, thing.id) not in kept)
+    return {slot: id_ for slot, id_ in record.items() if (slot[0], id_) not in kept}, replace(look, things=things)
+
+
+def _way_out(lost: bool) -> str:
+    """Who has no credentials any more detaches; a cloud that only does not answer may be back soon."""
+    return f"spec.credentialsLostPolicy to {'Detach' if lost else 'Orphan'}"
+
+
+def _held(trouble: Condition | None, out: str) -> Condition:
+    told = trouble.message if trouble else "spec.identityRef names no credentials"
+    text = f"{told}; or set {out}, which leaves in the cloud what is there"
+    return waiting(DELETED, text, trouble.reason if trouble else "CredentialsMissing")
 
 
 def _detached(kind: Kind, seen: Seen, record: Record) -> Plan:

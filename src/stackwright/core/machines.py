@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from pydantic import ValidationError
+
 from stackwright.api.meta import OURS
 from stackwright.api.openstackserver import OpenStackServer, OpenStackServerSpec
 from stackwright.core.clusterapi import NAME
@@ -123,7 +125,10 @@ def _object(key: Key, owner: Object, spec: Mapping[str, Any], cluster: str, orig
 
 def made_of(spec: Mapping[str, Any]) -> str:
     """Without what can be changed, and what only says a default."""
-    parsed = OpenStackServerSpec.model_validate(spec)
+    try:
+        parsed = OpenStackServerSpec.model_validate(spec)
+    except ValidationError:
+        return digest(spec)  # the API server will not have it, and says why
     said = parsed.model_dump(by_alias=True, exclude_none=True, exclude_defaults=True)
     return digest({name: value for name, value in said.items() if name not in PASSED_ON})
 
@@ -139,4 +144,5 @@ def passed_on(
         return ()
     spec = {**have, **changed}
     obj = _object(key_of(server), owner, spec, label(server, NAME), annotation(server, MADE_OF))
+    obj["metadata"]["uid"] = server["metadata"]["uid"]  # this one: if it is gone by now, none is made
     return (Apply(SERVER, obj, "passed on"),)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
 
 from stackwright.core.clouds import CloudRef, Denied, Look, Trouble
 from stackwright.core.conditions import Condition, blocked, waiting
@@ -25,6 +25,7 @@ LOGIN = (
 class Seen:
     """cloud    None while nobody knows where to log in
     trouble  why the cloud could not be asked; there is no look then
+    after    seconds until it is worth asking again, where the cloud says so
     """
 
     obj: Object
@@ -35,6 +36,7 @@ class Seen:
     cloud: CloudRef | None = None
     trouble: Condition | None = None
     look: Look | None = None
+    after: float | None = None
 
     @property
     def status(self) -> Mapping[str, Any]:
@@ -50,11 +52,12 @@ class Seen:
         return not self.errors
 
 
-def told(error: Trouble | Denied) -> Condition:
-    """What a cloud answered instead, as a condition."""
+S = TypeVar("S", bound=Seen)
+
+
+def troubled(seen: S, error: Trouble | Denied) -> S:
+    """With what the cloud answered instead."""
     stage = AUTHENTICATION if error.reason in LOGIN else CLOUD
-    return (
-        waiting(stage, str(error), error.reason)
-        if isinstance(error, Trouble)
-        else blocked(stage, error.reason, str(error))
-    )
+    if isinstance(error, Trouble):
+        return replace(seen, trouble=waiting(stage, str(error), error.reason), after=error.after)
+    return replace(seen, trouble=blocked(stage, error.reason, str(error)))

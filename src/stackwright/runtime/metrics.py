@@ -17,6 +17,10 @@ RECONCILES = Counter(
     "stackwright_reconciles_total", "Reconciles by how they ended", ["kind", "outcome"], registry=REGISTRY
 )
 API_CALLS = Counter("stackwright_api_calls_total", "Calls to the Kubernetes API", ["verb", "kind"], registry=REGISTRY)
+OPENSTACK_CALLS = Counter(
+    "stackwright_openstack_calls_total", "Answers of OpenStacks in which objects have something", ["method", "code"],
+    registry=REGISTRY,
+)  # fmt: skip
 ACTIONS = Counter("stackwright_actions_total", "Executed actions", ["verb"], registry=REGISTRY)
 
 

@@ -30,7 +30,7 @@ class Queue(Protocol[T]):
 
 class KeyedQueue(Generic[T]):
     """first, longest  backoff in seconds of the first failure, and its limit
-    jitter          a function that returns a factor around 1, so that failures spread out
+    jitter          a function that returns a factor that spreads failures; 1 at least, where `after` is to be kept
     """
 
     def __init__(self, first: float = 0.5, longest: float = 60.0, jitter: Callable[[], float] = lambda: 1.0) -> None:

@@ -12,15 +12,16 @@ from typing import Any
 
 from stackwright.controllers.capicluster import endpoint, stages
 from stackwright.controllers.capicluster.bastion import bastion
-from stackwright.controllers.capicluster.correct import attached, corrections
 from stackwright.controllers.capicluster.leave import leave
-from stackwright.controllers.capicluster.objects import Wanted, parts, wanted
+from stackwright.controllers.capicluster.objects import Wanted, attached, named_addresses, parts, wanted
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, BASTION, SUBNET, record_of, written
 from stackwright.controllers.capicluster.stages import NETWORK_READY, ROUTER_READY, report, stage_of, stopped
 from stackwright.core.belongings import Owner, Record, Step, step
 from stackwright.core.clouds import Slot
 from stackwright.core.conditions import blocked, done, waiting
+from stackwright.core.corrections import corrections
+from stackwright.core.corrections import told as set_back
 from stackwright.core.leaving import POLL
 from stackwright.core.objects import has_finalizer, is_deleting
 from stackwright.core.plan import Finalizer, Plan
@@ -37,7 +38,7 @@ def decide(seen: Observed) -> Plan:
     if seen.errors:
         return report(seen, (blocked(NETWORK_READY, "InvalidSpec", "; ".join(seen.errors)),))
     if seen.trouble:
-        return report(seen, (seen.trouble,), requeue=POLL)
+        return report(seen, (seen.trouble,), requeue=seen.after or POLL)
     if not has_finalizer(seen.obj):
         stage = waiting(NETWORK_READY, "Names are being looked up", "Applying")
         return report(seen, (stage,), (Finalizer(KIND, seen.obj, True),), 0.0)
@@ -68,8 +69,10 @@ def _make(seen: Observed) -> Plan:
 
 def _released(seen: Observed, record: Record) -> list[Slot]:
     """An address of ours that the user wrote into the spec is his now: without our mark it outlives the cluster."""
-    given = {thing.id for thing in seen.found.addresses.values()} if seen.found else set()
-    return [slot for slot in (API, BASTION) if record.get(slot) in given]
+    assert seen.look is not None
+    things = {slot: seen.look.get(slot, record[slot]) for slot in (API, BASTION) if slot in record}
+    named = named_addresses(seen.spec)
+    return [slot for slot, thing in things.items() if thing and thing.facts.get("floating_ip_address") in named]
 
 
 def _progress(seen: Observed, want: Wanted, found: Step) -> Plan:
@@ -105,8 +108,8 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
     provisioned = bool(where) or bool((seen.status.get("initialization") or {}).get("provisioned"))
     actions = (
         *endpoint.noted(seen, where),
+        *set_back(seen.obj, tuple(corrections(owner, parts(want), found))),
         *before.actions,
-        *corrections(owner, want, found),
         *endpoint.lead(seen, owner, told),
     )
     return report(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stackwright.controllers.capicluster.bastion import gone
+from stackwright.controllers.capicluster.objects import named_addresses
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import record_of, written
 from stackwright.controllers.capicluster.stages import FIELDS
@@ -26,7 +27,7 @@ def leave(seen: Observed) -> Plan:
     if seen.bastion is not None:
         found = gone(seen, seen.bastion)
         return _held(seen, replace(found.condition, type=leaving.DELETED), found.actions)
-    return leaving.leave(KIND, seen, record_of(seen.status), written)
+    return leaving.leave(KIND, seen, record_of(seen.status), written, keeps=named_addresses(seen.spec))
 
 
 def _held(seen: Observed, stage: Condition, actions: tuple[Action, ...] = ()) -> Plan:

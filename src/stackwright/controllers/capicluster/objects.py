@@ -15,8 +15,8 @@ from typing import Any
 from stackwright.controllers.capicluster import rules
 from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, INTERFACE, NETWORK, ROUTER, SUBNET, group
-from stackwright.core.belongings import Part
-from stackwright.core.clouds import Slot
+from stackwright.core.belongings import Owner, Part, Step
+from stackwright.core.clouds import CloudCall, Slot
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Key
 
@@ -50,12 +50,14 @@ class Wanted:
 def wanted(seen: Observed) -> Wanted:
     assert seen.found is not None
     names = seen.found.names or {}
+    asked = (seen.spec.get("managedRouter") or {}).get("externalIPs")
+    made = [{"ip_address": each} for each in (seen.status.get("router") or {}).get("ips") or () if asked]
     return Wanted(
         key_of(seen.obj),
         seen.spec,
         str((names.get("externalNetwork") or {}).get("id") or ""),
         str((names.get("router") or {}).get("id") or ""),
-        seen.found.gateway,
+        seen.found.gateway or tuple(made),
         has_bastion(seen.spec) or seen.bastion is not None,
     )
 
@@ -67,6 +69,13 @@ def has_bastion(spec: Mapping[str, Any]) -> bool:
 def has_floating_ip(spec: Mapping[str, Any]) -> bool:
     """Whether the API has one."""
     return (spec.get("apiServer") or {}).get("enableFloatingIP") is not False
+
+
+def named_addresses(spec: Mapping[str, Any]) -> set[str]:
+    """Floating IPs that the user wrote down: they are his, whoever made them."""
+    return {
+        str(spec[part]["floatingIP"]) for part in ("apiServer", "bastion") if (spec.get(part) or {}).get("floatingIP")
+    }
 
 
 def api_port(spec: Mapping[str, Any]) -> int:
@@ -121,7 +130,7 @@ def _subnet_body(want: Wanted, ids: Ids) -> dict[str, Any]:
 
 
 def gateway_of(cidr: str) -> str:
-    return str(next(ipaddress.ip_network(cidr, strict=False).hosts()))
+    return str(next(iter(ipaddress.ip_network(cidr, strict=False).hosts())))
 
 
 def _router_body(want: Wanted) -> dict[str, Any]:
@@ -133,3 +142,12 @@ def _router_body(want: Wanted) -> dict[str, Any]:
 def _interface_body(want: Wanted, ids: Ids) -> dict[str, Any]:
     address = {"subnet_id": ids[SUBNET], "ip_address": gateway_of(want.spec["managedSubnets"][0]["cidr"])}
     return {**want.named("-router"), "network_id": ids[NETWORK], "fixed_ips": [address], "security_groups": []}
+
+
+def attached(owner: Owner, want: Wanted, found: Step) -> tuple[CloudCall, ...]:
+    """The port becomes an interface of the router by a request of its own. What was not looked at is taken for one."""
+    router = want.router or found.record.get(ROUTER)
+    port = found.things.get(INTERFACE)
+    if port is None or not router or port.facts.get("device_id", router) == router:
+        return ()
+    return (owner.call("update", ROUTER, id=router, body={"add_interface": port.id}, why="leads out of the subnet"),)

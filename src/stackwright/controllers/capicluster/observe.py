@@ -21,7 +21,7 @@ from stackwright.core.machines import SERVER
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.core.seen import Seen, told
+from stackwright.core.seen import Seen, troubled
 
 NAME = "capicluster"
 KIND = OpenStackCluster.KIND
@@ -73,7 +73,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
             seen = replace(seen, found=await answered(clouds, cloud, partial(resolve, spec, seen.status)))
         return replace(seen, look=await clouds.look(cloud, _asker(seen)))
     except (Trouble, Denied) as error:
-        return replace(seen, trouble=told(error))
+        return troubled(seen, error)
 
 
 async def _with_servers(seen: Observed, reader: Reader) -> Observed:

@@ -81,8 +81,9 @@ def facts(seen: Observed, found: Step) -> dict[str, Any]:
     things, told = found.things, dict(seen.found.names or {}) if seen.found else {}
     if NETWORK in things and SUBNET in things:
         told["network"] = named(things[NETWORK], subnets=[subnet(things[SUBNET])])
-    if ROUTER in things:
-        told["router"] = router(things[ROUTER])
+    if ROUTER in things:  # with the addresses that it had, if somebody took its way out
+        before = seen.status.get("router") or {}
+        told["router"] = {**(before if before.get("id") == things[ROUTER].id else {}), **router(things[ROUTER])}
     for name, field in GROUP_FIELDS.items():
         if group(name) in things:
             told[field] = {"id": things[group(name)].id, "name": things[group(name)].name}

@@ -35,7 +35,7 @@ def decide(seen: Observed) -> Plan:
         text = f"{CLAIM.kind} of {CLAIM.group} is not installed; it comes with Cluster API"
         return _report(seen, waiting(ADDRESSES, text, "KindMissing"))
     if seen.trouble:
-        return _report(seen, seen.trouble)
+        return _report(seen, seen.trouble, requeue=seen.after or POLL)
     if not has_finalizer(seen.obj):
         stage = waiting(ADDRESSES, "The network is being looked up", "Applying")
         return _report(seen, stage, (Finalizer(KIND, seen.obj, True),), 0.0)
@@ -66,7 +66,10 @@ def _serve(seen: Observed) -> Plan:
     due = dict(zip((key_of(claim) for claim in seen.waiting[: _room(seen)]), free, strict=False))
     short = min(len(seen.waiting), _room(seen)) - len(due)
     found = step(
-        owner, [part(slot, seen) for slot in _kept(seen, record, {*taken, *due.values()}, short)], record, seen.look
+        owner,
+        [part(slot, seen) for slot in _kept(seen, record, {*seen.taken, *due.values()}, short)],
+        record,
+        seen.look,
     )
     actions = (*_told(seen, due), *found.calls)
     left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
@@ -106,7 +109,8 @@ def _kept(seen: Observed, record: Mapping[Slot, str], used: set[str], short: int
     """Those that stay, and one more if somebody is short of one."""
     slots = list(record)
     if seen.spec.get("reclaimPolicy") == "Delete":
-        idle = {slot for address, slot in _ours(seen, record).items() if address not in used}
+        mine = {**_ours(seen, record), **dict.fromkeys(seen.spec.get("preAllocatedFloatingIPs") or ())}
+        idle = {slot for address, slot in mine.items() if slot and address not in used}
         slots = [slot for slot in slots if slot not in idle]
     return [*slots, unused(record)] if short > 0 else slots
 

@@ -20,7 +20,9 @@ def leave(seen: Observed) -> Plan:
         stage = waiting(leaving.DELETED, f"Waiting for {CLAIM.kind} {names} to go", "InUse")
         return leaving.going(stage, {name: seen.status[name] for name in FIELDS if name in seen.status}, stale)
     if seen.spec.get("reclaimPolicy") == "Delete" or not has_finalizer(seen.obj):
-        return leaving.leave(KIND, seen, record, lambda left: {"resources": listed(left)})
+        given = seen.spec.get("preAllocatedFloatingIPs") or ()
+        out = "spec.reclaimPolicy to Retain"
+        return leaving.leave(KIND, seen, record, lambda left: {"resources": listed(left)}, keeps=given, out=out)
     left = ", ".join(record.values())
     told = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: floating IPs {left}"),) if left else ()
     return Plan((*told, Finalizer(KIND, seen.obj, False)))

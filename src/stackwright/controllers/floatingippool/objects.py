@@ -37,11 +37,12 @@ def unused(record: Mapping[Slot, Any]) -> Slot:
 
 
 def ip_address(seen: Observed, claim: Object, address: str) -> Object:
-    """It goes with its claim."""
+    """It is taken away with its claim, and belongs to its pool too, as Cluster API's contract has it."""
     pool = {"apiGroup": GROUP, "kind": KIND.kind, "name": seen.obj["metadata"]["name"]}
     spec = {"address": address, "prefix": 32, "claimRef": {"name": claim["metadata"]["name"]}, "poolRef": pool}
     obj = owned(ADDRESS, key_of(claim), seen.obj, spec)
-    return {**obj, "metadata": {**obj["metadata"], "ownerReferences": [owner_reference(claim)]}}
+    owners = [owner_reference(claim), {**owner_reference(seen.obj), "controller": False}]
+    return {**obj, "metadata": {**obj["metadata"], "ownerReferences": owners}}
 
 
 def is_stale(seen: Observed, address: Object) -> bool:

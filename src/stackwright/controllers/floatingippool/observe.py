@@ -18,7 +18,7 @@ from stackwright.core.names import Answers, Resolver, named
 from stackwright.core.objects import has_finalizer, is_deleting
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.core.seen import Seen, told
+from stackwright.core.seen import Seen, troubled
 
 NAME = "floatingippool"
 KIND = OpenStackFloatingIPPool.KIND
@@ -74,7 +74,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
             seen = replace(seen, found=await answered(clouds, cloud, partial(_resolve, spec, seen.status)))
         return replace(seen, look=await clouds.look(cloud, _asker(seen)))
     except (Trouble, Denied) as error:
-        return replace(seen, trouble=told(error))
+        return troubled(seen, error)
 
 
 def _of_pool(objects: Any, pool: str) -> tuple[Object, ...]:

@@ -7,18 +7,18 @@ and made again where the spec says so; what somebody else changes is set back.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from stackwright.controllers.server.correct import corrections
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.observe import KIND, Observed
 from stackwright.controllers.server.pool import pooled
 from stackwright.controllers.server.record import record_of, written
 from stackwright.controllers.server.state import addresses, state_of
-from stackwright.core.belongings import Owner, Step, step
+from stackwright.core.belongings import Owner, Part, Step, step
 from stackwright.core.clouds import SERVER, Slot
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
+from stackwright.core.corrections import corrections, told
 from stackwright.core.leaving import POLL, leave
 from stackwright.core.machines import INSTANCE
 from stackwright.core.objects import has_finalizer, is_deleting, key_of
@@ -38,7 +38,7 @@ def decide(seen: Observed) -> Plan:
     if seen.errors:
         return _report(seen, blocked("Spec", "InvalidSpec", "; ".join(seen.errors)))
     if seen.trouble:
-        return _report(seen, seen.trouble, requeue=POLL)
+        return _report(seen, seen.trouble, requeue=seen.after or POLL)
     if not has_finalizer(seen.obj):
         stage = waiting(RESOLVED, "Names are being looked up", "Applying")
         return _report(seen, stage, actions=(Finalizer(KIND, seen.obj, True),), requeue=0.0)
@@ -71,11 +71,12 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     assert seen.cloud is not None
     assert seen.look is not None
     owner, before = Owner(seen.cloud, seen.obj["metadata"]["uid"]), record_of(seen.status)
-    found = step(owner, list(parts(key_of(seen.obj), seen.spec, resolved)), before, seen.look)
+    wanted = list(parts(key_of(seen.obj), seen.spec, resolved))
+    found = step(owner, wanted, before, seen.look)
     if found.lost:
         return _lost(seen, owner, found)
     if found.whole:
-        return _running(seen, owner, found, resolved)
+        return _running(seen, owner, wanted, found)
     if found.wait:
         reason = "VolumeError" if "error" in found.wait else "Waiting"
         return _progress(seen, waiting(RESOURCES, found.wait, reason), found.record, requeue=POLL)
@@ -84,18 +85,20 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
 
 
 def _progress(seen: Observed, stage: Condition, record: Mapping[Slot, Any], **more: Any) -> Plan:
-    return _report(seen, done(RESOLVED), stage, **more, ready=False, **written(record))
+    # Without a server, what is told was of another one.
+    none: dict[str, Any] = {} if record.get(SERVER) else {"instanceState": "", "addresses": []}
+    return _report(seen, done(RESOLVED), stage, **more, ready=False, **written(record), **none)
 
 
-def _running(seen: Observed, owner: Owner, found: Step, resolved: Mapping[str, Any]) -> Plan:
-    server, name = found.things[SERVER], seen.obj["metadata"]["name"]
+def _running(seen: Observed, owner: Owner, wanted: Sequence[Part], found: Step) -> Plan:
+    server = found.things[SERVER]
     state, pool = state_of(server), pooled(seen, owner, found)
-    calls = tuple(corrections(owner, name, seen.spec, resolved, found.things)) if state.status else ()
+    calls = tuple(corrections(owner, wanted, found)) if state.status else ()
     stages, actions = (state, *pool[:1]) if pool else (state,), pool[1] if pool else ()
     ready = all(stage.status for stage in stages)
     return _report(
         seen, done(RESOLVED), done(RESOURCES), *stages,
-        actions=(*actions, *calls),
+        actions=(*actions, *told(seen.obj, calls)),
         requeue=DRIFT if ready else POLL,
         ready=ready,
         instanceState=server.state,
@@ -126,6 +129,6 @@ def _told(seen: Observed, found: Step) -> Plan:
         f"Somebody else deleted {names}; set spec.recreatePolicy to Always to have it made anew, or delete this object"
     )
     if SERVER in found.lost:
-        told = (done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text))
-        return _report(seen, *told, requeue=DRIFT, ready=False, instanceState="DELETED", addresses=[])
+        stages = done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text)
+        return _report(seen, *stages, requeue=DRIFT, ready=False, instanceState="DELETED", addresses=[])
     return _report(seen, done(RESOLVED), blocked(RESOURCES, "ResourceNotFound", text), requeue=DRIFT, ready=False)

@@ -42,7 +42,7 @@ def parts(key: Key, spec: Mapping[str, Any], resolved: Mapping[str, Any]) -> Ite
     zone = spec.get("availabilityZone")
     for device in volumes(spec):
         body = volume_body(f"{key[1]}-{device['name']}", device, zone)
-        if device["name"] == ROOT:
+        if device["name"] == ROOT and spec.get("rootVolume"):  # without one, a device may have its name
             body["imageRef"] = resolved["imageID"]
         yield Part(("volume", device["name"]), lambda _, body=body: body)  # type: ignore[misc]
     user_data = spec.get("userDataRef")
@@ -131,10 +131,10 @@ def devices(spec: Mapping[str, Any], resolved: Mapping[str, Any], ids: Mapping[S
     """Nova's block device mapping; none at all where the server has just the disk of its image."""
     found: list[dict[str, Any]] = []
     made = {device["name"] for device in volumes(spec)}
-    if ROOT in made:
+    if spec.get("rootVolume"):
         found.append({**_volume(ids["volume", ROOT]), "boot_index": 0})
     extra = spec.get("additionalBlockDevices") or ()
-    if extra and ROOT not in made:
+    if extra and not spec.get("rootVolume"):
         image = {"source_type": "image", "uuid": resolved["imageID"], "destination_type": "local", "boot_index": 0}
         found.append({**image, "delete_on_termination": True})
     for device in extra:

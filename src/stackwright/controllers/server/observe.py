@@ -22,7 +22,7 @@ from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, is_paused
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.core.seen import Seen, told
+from stackwright.core.seen import Seen, troubled
 
 NAME = "server"
 KINDS: tuple[What, ...] = ("server", "port", "trunk", "volume")
@@ -71,7 +71,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         found = await answered(clouds, cloud, partial(resolve, key[1], spec, images))
         return replace(seen, look=look, resolved=found)
     except (Trouble, Denied) as error:
-        return replace(seen, trouble=told(error))
+        return troubled(seen, error)
 
 
 def _asker(seen: Observed) -> Asker:

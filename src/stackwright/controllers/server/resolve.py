@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -25,7 +25,7 @@ def resolve(name: str, spec: Mapping[str, Any], images: Mapping[str, str], answe
     image = _image(asks, spec["image"], images)
     flavor = _flavor(asks, spec)
     group = asks.one("server-group", spec.get("serverGroup"), "spec.serverGroup")
-    ports = [_port(asks, name, spec, index) for index in range(len(spec["ports"]))]
+    ports = [_port(asks, port_name, spec, index) for index, port_name in enumerate(_names(name, spec["ports"]))]
     if asks.missing or asks.problems or image is None or flavor is None or None in ports:
         return Resolved(None, tuple(asks.missing), tuple(asks.problems))
     value: dict[str, Any] = {"imageID": image, "flavorID": flavor, "ports": ports}
@@ -48,6 +48,17 @@ def _flavor(asks: Resolver, spec: Mapping[str, Any]) -> str | None:
     return found.id if found else None
 
 
+def _names(name: str, ports: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Each port has one of its own, by which it is known, also where two have one suffix."""
+    found: list[str] = []
+    for index, port in enumerate(ports):
+        wanted = f"{name}-{port.get('nameSuffix') or index}"
+        while wanted in found:
+            wanted = f"{wanted}-{index}"
+        found.append(wanted)
+    return found
+
+
 def _port(asks: Resolver, name: str, spec: Mapping[str, Any], index: int) -> dict[str, Any] | None:
     port, where = spec["ports"][index], f"spec.ports[{index}]"
     network = asks.one("network", port.get("network"), f"{where}.network")
@@ -67,11 +78,10 @@ def _port(asks: Resolver, name: str, spec: Mapping[str, Any], index: int) -> dic
         if not asks.missing and not asks.problems:
             asks.problems.append(f"{where}.network: neither the port nor the subnet of its first fixed IP names one")
         return None
-    suffix = str(port.get("nameSuffix") or index)
     tags = sorted({*(spec.get("tags") or ()), *(port.get("tags") or ())})
     trunk = spec.get("trunk", False) if port.get("trunk") is None else port["trunk"]
     resolved = {
-        "name": f"{name}-{suffix}", "networkID": network_id, "description": port.get("description"), "tags": tags,
+        "name": name, "networkID": network_id, "description": port.get("description"), "tags": tags,
         "trunk": bool(trunk), "fixedIPs": addresses, "securityGroups": groups,
         **{key: port.get(key) for key in PLAIN},
     }  # fmt: skip

@@ -1,0 +1,251 @@
+"""500 OpenStackServers at once, on Nova's fake driver: servers a minute, calls, lag to ready, memory, a restart.
+
+How: in the running local cloud, in a project of its own. Beside its hypervisors is a nova-compute with Nova's fake
+driver (bench/fakenova.py): Keystone, Nova, Neutron, Placement and their database are real, only the machines are not.
+  peer         --objects / 5 servers by openstacksdk as scripts do it: eight threads, each makes a port and a server
+               and asks for it once a second until it is ACTIVE
+  batch        --objects (500) OpenStackServers with a port each; how many a minute until the last is ready, all calls
+               of OpenStack by the operator's own count, and memory (RSS) of the operator before and after
+  lag          from the line of nova-compute that the machine is there, which is just before Nova calls it ACTIVE,
+               until a watch tells of status.ready; so it is never told too short
+  at rest      calls of OpenStack in --seconds (60) with nobody waiting
+  restart      the operator's pod is deleted; calls and writes until all servers were looked at, and 30 s more
+
+What would make it wrong: other work on the machine, as the cloud's own services do most of it; objects of other users,
+whose calls and writes are counted as well. Requests that got no answer are not counted.
+"""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+from bench.fakenova import fake_compute, kubectl, spawned, until
+from bench.figure import Figure, Goal
+from bench.options import BenchError, Options, say
+from bench.rest import OURS, PODS, memory, processes, writes
+from bench.tenancy import Ground, entrance, ground
+from stackwright.cli.output import as_yaml
+from stackwright.core.access import inside, with_cloud
+from stackwright.local import api, tools
+from stackwright.local.config import LocalCluster
+
+SPACE = "bench-servers"
+KIND = "openstackservers.infrastructure.cluster.x-k8s.io"
+PATH = f"/apis/infrastructure.cluster.x-k8s.io/v1alpha1/namespaces/{SPACE}/openstackservers"
+CALLS = re.compile(r"^stackwright_openstack_calls_total\{(.*)\} (\S+)$", re.MULTILINE)
+SEEN = re.compile(r'^stackwright_reconciles_total\{kind="OpenStackServer",outcome="\w+"\} (\S+)$', re.MULTILINE)
+LIMIT = 3000.0
+THREADS = 8
+AFTER = 30.0
+
+
+class Watch:
+    """Name of each object → when it was first told to be ready, and the id of its server."""
+
+    def __init__(self) -> None:
+        columns = '{.metadata.name} {.status.ready} {.status.instanceID}{"\\n"}'
+        command = [tools.binary("kubectl"), "--kubeconfig", LocalCluster.discover().kubeconfig, "get", KIND]
+        words = ["-n", SPACE, "--watch", "-o", f"jsonpath={columns}"]
+        self.ready: dict[str, tuple[float, str]] = {}
+        self._child = subprocess.Popen([*map(str, command), *words], stdout=subprocess.PIPE, text=True)
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        for line in self._child.stdout or ():
+            name, ready, id_ = [*line.split(), "", ""][:3]
+            if ready == "true":
+                self.ready.setdefault(name, (time.time(), id_))
+
+    def close(self) -> None:
+        self._child.kill()
+        self._child.wait()
+
+
+def measure(options: Options) -> Iterator[Figure]:
+    count = options.objects or 500
+    with ground() as made, fake_compute(made.client) as zone, namespace():
+        network = made.client.network
+        network.update_quota(made.client.current_project_id, port=-1, security_group=-1)
+        image = made.client.image.create_image(
+            f"{made.name}-raw", data=b"0" * 1024, disk_format="raw", container_format="bare"
+        )
+        by_hand, asked = peer(made, str(image.id), zone, max(8, count // 5))
+        _secret(made)
+        yield from _batch(made, str(image.id), zone, count, by_hand, asked)
+        yield from _rest(options.seconds)
+        yield from _restart(count)
+        start = time.monotonic()
+        kubectl("delete", KIND, "-n", SPACE, "--all", "--wait=false", limit=LIMIT)
+        until("deleted servers", lambda: not (api.of(LocalCluster.discover()).get(PATH) or {})["items"], LIMIT, 2)
+        yield Figure(f"{count} servers: deleted", "servers/min", [count / (time.monotonic() - start) * 60])
+
+
+def _batch(
+    made: Ground, image: str, zone: str, count: int, by_hand: list[float], asked: list[float]
+) -> Iterator[Figure]:
+    pids = processes(api.of(LocalCluster.discover()), *PODS["operator"])
+    before, size = calls(), memory(pids, "Rss")
+    watch = Watch()
+    try:
+        start = time.time()
+        with ThreadPoolExecutor(THREADS) as threads:
+            list(threads.map(lambda n: _apply(f"s{n:04}", made, image, zone), range(count)))
+        say(f"{count} objects after {time.time() - start:.0f} s")
+        told = 0
+        while len(watch.ready) < count:
+            time.sleep(1)
+            if time.time() - start > LIMIT:
+                raise BenchError(f"{len(watch.ready)} of {count} are ready after {LIMIT:.0f} s: {_causes()}")
+            if len(watch.ready) >= told + 50:
+                told = len(watch.ready)
+                say(f"{told} of {count} ready after {time.time() - start:.0f} s")
+    finally:
+        watch.close()
+    took = max(at for at, _ in watch.ready.values()) - start
+    spent = calls() - before
+    there = spawned()
+    lag = [max(0.0, at - there[id_]) for at, id_ in watch.ready.values() if id_ in there]
+    yield Figure(f"{count} servers: ready", "servers/min", [count / took * 60], None, "openstacksdk", by_hand)
+    yield Figure("OpenStack calls a server", "calls", [spent / count], Goal(most=3), "openstacksdk", asked)
+    yield Figure("ACTIVE → ready", "s", lag, note="goal: p95 ≤ 1 s")
+    grown = (memory(pids, "Rss") - size) * 1024 / count
+    yield Figure("operator: memory an object", "KiB", [grown], note="grown RSS, caches and all")
+
+
+def _rest(seconds: float) -> Iterator[Figure]:
+    time.sleep(5)
+    before = calls()
+    time.sleep(seconds)
+    yield Figure("at rest: OpenStack calls", "calls/min", [(calls() - before) / seconds * 60])
+
+
+def _restart(count: int) -> Iterator[Figure]:
+    say("a restart of the operator")
+    log = LocalCluster.discover().logs / "audit" / "audit.log"
+    namespace_, selector = PODS["operator"]
+    kubectl("delete", "pod", "-n", namespace_, "-l", selector)
+    begin = datetime.now(UTC)
+    start = time.monotonic()
+    until("all servers looked at", lambda: _quietly(reconciled) >= count, 300)
+    took = time.monotonic() - start
+    time.sleep(AFTER)
+    found = _calls()
+    lists = sum(n for labels, n in found.items() if 'method="GET"' in labels)
+    wrote = writes(log, begin, datetime.now(UTC), "openstackservers")[OURS]
+    yield Figure(f"restart with {count}: until all were looked at", "s", [took])
+    yield Figure(f"restart with {count}: writes", "writes", [wrote], Goal(most=0))
+    told = ", ".join(f"{labels} {n:.0f}" for labels, n in sorted(found.items()))
+    yield Figure(f"restart with {count}: lists of OpenStack", "lists", [lists], note=told)
+
+
+def peer(made: Ground, image: str, zone: str, count: int) -> tuple[list[float], list[float]]:
+    """Servers a minute and calls a server, of scripts; its servers go at once."""
+    asked = 0
+    lock = threading.Lock()
+
+    def one(n: int) -> None:
+        nonlocal asked
+        port = made.client.network.create_port(network_id=made.network, name=f"peer-{n}")
+        body = {"image_id": image, "flavor_id": made.flavor, "networks": [{"port": port.id}], "availability_zone": zone}
+        server = made.client.compute.create_server(name=f"peer-{n}", **body)
+        spent = 2
+        while (server := made.client.compute.get_server(server.id)).status == "BUILD":
+            spent += 1
+            time.sleep(1)
+        if server.status != "ACTIVE":
+            raise BenchError(f"a server of the peer is {server.status}: {server.fault}")
+        with lock:
+            asked += spent + 1
+
+    say(f"the peer: {count} servers by openstacksdk")
+    start = time.monotonic()
+    with ThreadPoolExecutor(THREADS) as threads:
+        list(threads.map(one, range(count)))
+    took = time.monotonic() - start
+    for server in list(made.client.compute.servers()):
+        made.client.compute.delete_server(server)
+    until("deleted servers of the peer", lambda: not list(made.client.compute.servers()), LIMIT)
+    for port in list(made.client.network.ports(network_id=made.network)):
+        if port.name.startswith("peer-"):
+            made.client.network.delete_port(port)
+    return [count / took * 60], [asked / count]
+
+
+@contextmanager
+def namespace() -> Iterator[None]:
+    try:
+        kubectl("create", "namespace", SPACE)
+        yield
+    finally:
+        kubectl("delete", KIND, "-n", SPACE, "--all", "--ignore-not-found", limit=LIMIT)
+        kubectl("delete", "namespace", SPACE, "--ignore-not-found")
+
+
+def _secret(made: Ground) -> None:
+    """The administrator's credentials, for the project."""
+    entry = inside(entrance(), "openstack")
+    entry["auth"]["project_name"] = made.name
+    data = {"clouds.yaml": as_yaml(with_cloud(None, "bench", entry))}
+    secret = {"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "clouds"}, "stringData": data}
+    kubectl("apply", "-n", SPACE, "-f", "-", stdin=as_yaml(secret))
+
+
+def _apply(name: str, made: Ground, image: str, zone: str) -> None:
+    spec = {
+        "identityRef": {"name": "clouds", "cloudName": "bench"},
+        "flavorID": made.flavor,
+        "image": {"id": image},
+        "sshKeyName": "",
+        "availabilityZone": zone,
+        "ports": [{"network": {"id": made.network}}],
+    }
+    body = {"apiVersion": f"{KIND.partition('.')[2]}/v1alpha1", "kind": "OpenStackServer"}
+    api.of(LocalCluster.discover()).apply(f"{PATH}/{name}", {**body, "metadata": {"name": name}, "spec": spec})
+
+
+def metrics() -> str:
+    """Of the operator; BenchError while it does not answer."""
+    client = api.of(LocalCluster.discover())
+    space, selector = PODS["operator"]
+    pods = (client.get(f"/api/v1/namespaces/{space}/pods?labelSelector={selector}") or {})["items"]
+    name = next((pod["metadata"]["name"] for pod in pods if "deletionTimestamp" not in pod["metadata"]), "")
+    status, text = client.request("GET", f"/api/v1/namespaces/{space}/pods/{name}:9090/proxy/metrics")
+    if status != 200:
+        raise BenchError(f"the operator's metrics answer {status}: {text}")
+    return str(text)
+
+
+def _calls() -> dict[str, float]:
+    return {labels: float(value) for labels, value in CALLS.findall(metrics())}
+
+
+def calls() -> float:
+    return sum(_calls().values())
+
+
+def reconciled() -> float:
+    return sum(float(value) for value in SEEN.findall(metrics()))
+
+
+def _quietly(read: Callable[[], float]) -> float:
+    try:
+        return read()
+    except BenchError:  # it is starting
+        return 0.0
+
+
+def _causes() -> str:
+    """What those say that are not ready."""
+    listed: list[Any] = (api.of(LocalCluster.discover()).get(PATH) or {})["items"]
+    told = {
+        c["message"] for each in listed for c in each.get("status", {}).get("conditions", ()) if c["status"] != "True"
+    }
+    return "; ".join(sorted(told)[:5])

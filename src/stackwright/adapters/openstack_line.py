@@ -1,0 +1,113 @@
+"""The line to one project: a connection, threads of its own, and when it is worth asking again.
+
+All who have something in the project ask through it. When OpenStack wants fewer requests, the whole line is quiet as
+long as it says. When a service lets somebody wait and never answers, or does not take the credentials, one at a time
+tries it again; to all others its last word is repeated at once. So a cloud that hangs holds up nobody else: neither
+those who ask other clouds, for the threads are its own, nor those who have to look at its objects.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import re
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, TypeVar
+
+from stackwright.adapters.openstack_login import Count, Login, connection
+from stackwright.adapters.openstack_send import problem
+from stackwright.core.clouds import Denied, Trouble
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+
+T = TypeVar("T")
+THREADS = 8
+SLOW = 10.0  # seconds; what fails sooner holds nobody up
+PAUSE = 5.0  # seconds before somebody tries again
+TRY = 60.0  # seconds that he has for it before the next one does
+SPREAD = (1.0, 1.2)  # those who were told to be quiet do not all come back in one moment
+QUERY = re.compile(r"\?[^\s)]*")  # of a URL; what was asked for differs each time, and a condition tells the cause
+
+
+class Line:
+    def __init__(self, login: Login, count: Count = lambda method, code: None) -> None:
+        self._login, self._count = login, count
+        self._connection: Connection | None = None
+        self._connecting = threading.Lock()
+        self._files = ExitStack()
+        self._threads = ThreadPoolExecutor(THREADS, "openstack")
+        self._turn = asyncio.Semaphore(THREADS)
+        self._quiet: tuple[float, Trouble] | None = None  # until when, and what OpenStack said
+        self._silent: dict[str, tuple[float, Trouble]] = {}  # the same of a service
+
+    def check(self, service: str) -> None:
+        """Raises the Trouble of the last who asked while there is no use in asking again."""
+        now = time.monotonic()
+        if self._quiet and now < self._quiet[0]:
+            until, error = self._quiet
+            raise Trouble(error.reason, str(error), (until - now) * random.uniform(*SPREAD))  # noqa: S311
+        if service in self._silent and now < self._silent[service][0]:
+            error = self._silent[service][1]
+            raise Trouble(error.reason, str(error))
+
+    async def do(self, service: str, what: Callable[[Connection], T]) -> T:
+        """In a thread. Raises Trouble or Denied for whatever goes wrong."""
+        async with self._turn:
+            self.check(service)
+            began = time.monotonic()
+            if service in self._silent:
+                self._silent[service] = (began + TRY, self._silent[service][1])
+            try:
+                answer = await asyncio.get_running_loop().run_in_executor(self._threads, self._guarded, what)
+            except (Trouble, Denied) as error:
+                self._note(service, began, error)
+                raise
+            self._silent.pop(service, None)
+            return answer
+
+    def _note(self, service: str, began: float, error: Trouble | Denied) -> None:
+        self._silent.pop(service, None)
+        now = time.monotonic()
+        if isinstance(error, Denied):
+            return
+        if error.reason == "RateLimited":
+            until = now + (error.after or PAUSE)
+            if self._quiet is None or until > self._quiet[0]:
+                self._quiet = until, error
+        hung = error.reason in ("Unreachable", "ServerError") and now - began > SLOW
+        if hung or error.reason == "AuthenticationFailed":
+            self._silent[service] = now + PAUSE, error
+
+    def _guarded(self, what: Callable[[Connection], T]) -> T:
+        from keystoneauth1 import exceptions
+        from openstack.exceptions import SDKException, ServiceDisabledException
+
+        try:
+            with self._connecting:
+                if self._connection is None:
+                    self._connection = connection(self._login, self._files, self._count)
+            return what(self._connection)
+        except exceptions.Unauthorized as error:
+            raise Trouble("AuthenticationFailed", self._told(error)) from None
+        except exceptions.TooManyRequests as error:  # by Keystone; services answer, and raise nothing
+            raise problem(429, self._told(error), str(error.retry_after or "")) from None
+        except (exceptions.EndpointNotFound, ServiceDisabledException) as error:
+            raise Denied("ServiceMissing", self._told(error)) from None
+        except (exceptions.ClientException, SDKException, OSError) as error:
+            raise Trouble("Unreachable", self._told(error)) from None
+
+    def _told(self, error: Exception) -> str:
+        """By which cloud: those who share a line may know it by names of their own."""
+        text = QUERY.sub("", " ".join(str(error).split()))
+        return f"{self._login.entry['auth'].get('auth_url', 'cloud')}: {text[:300]}"
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
+        if self._connection is not None:
+            self._connection.close()
+        self._files.close()

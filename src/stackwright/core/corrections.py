@@ -1,0 +1,70 @@
+"""What somebody else changed of our things, set back to what we made, and told by an Event. Pure.
+
+Only what was said when a thing was made is compared: what was left open is not ours. What others add to it stays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from stackwright.core.belongings import Owner, Part, Step
+from stackwright.core.clouds import CloudCall, Thing
+from stackwright.core.plan import Action, Object, Warn
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "server": ("name", "metadata", "tags"),
+    "port": ("name", "admin_state_up", "port_security_enabled", "security_groups", "allowed_address_pairs", "tags"),
+    "trunk": ("name", "tags"),
+    "volume": ("name",),
+    "network": ("name", "mtu", "port_security_enabled", "tags"),
+    "subnet": ("name", "gateway_ip", "dns_nameservers", "tags"),
+    "router": ("name", "external_gateway_info", "tags"),
+    "security-group": ("name", "tags"),
+    "floating-ip": ("tags",),
+}
+
+
+def corrections(owner: Owner, parts: Iterable[Part], found: Step) -> Iterator[CloudCall]:
+    """Of what was looked at; a part is made of the record, for not all of it was."""
+    for part in parts:
+        thing = found.things.get(part.slot)
+        if thing is None or part.slot[0] not in FIELDS:
+            continue
+        if changed := _differs(part.body(found.record), thing):
+            yield owner.call("update", part.slot, id=thing.id, body=changed, why="is not as it was made")
+
+
+def told(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
+    """The calls, and whoever the object is of hears of them."""
+    if not calls:
+        return ()
+    what = "; ".join(f"{' '.join(filter(None, call.slot))} ({', '.join(sorted(call.body))})" for call in calls)
+    return (*calls, Warn(obj, "SetBack", f"Set to what the spec says: {what}"))
+
+
+def _differs(wanted: Mapping[str, Any], thing: Thing) -> dict[str, Any]:
+    """The wanted values of those fields that both sides have, and that are not equal."""
+    have = {**thing.facts, **({"name": thing.name} if thing.name else {})}
+    return {
+        field: sorted({*have[field], *wanted[field]}) if field == "tags" else wanted[field]
+        for field in FIELDS[thing.what]
+        if field in wanted and field in have and not _same(field, wanted[field], have[field])
+    }
+
+
+def _same(field: str, wanted: Any, have: Any) -> bool:
+    match field:
+        case "tags":
+            return set(wanted) <= set(have)
+        case "security_groups":
+            return set(wanted) == set(have)
+        case "metadata":
+            return bool(wanted.items() <= have.items())
+        case "dns_nameservers":
+            return list(wanted) == list(have or ())
+        case "external_gateway_info":  # Neutron adds what address it has there
+            return bool(wanted["network_id"] == (have or {}).get("network_id"))
+        case "allowed_address_pairs":  # Neutron adds the port's own MAC address
+            return [pair["ip_address"] for pair in wanted] == [pair["ip_address"] for pair in have]
+    return bool(wanted == have)

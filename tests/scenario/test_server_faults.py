@@ -1,0 +1,322 @@
+"""OpenStackServers while all goes wrong: refusals, silence, lost credentials, lost records, a crash at any moment."""
+
+from __future__ import annotations
+
+import pytest
+from capi_world import killed_everywhere, unheard_everywhere
+from faulty_clouds import TROUBLES
+from server_world import ALL, IDENTITY, KIND, VOLUMES, WHOLE, Servers, made
+from world import NAMESPACE
+
+from stackwright.controllers.server.observe import IMAGE
+from stackwright.core.clouds import Denied, Trouble
+from stackwright.core.seen import LOGIN
+from stackwright.runtime.memory import Crash, openstack
+
+pytestmark = pytest.mark.looptime
+BLANK = {"identityRef": IDENTITY, "flavor": "gone", "image": {"filter": {"name": "gone"}}, "sshKeyName": "gone"}
+
+
+async def whole() -> Servers:
+    return await made(**WHOLE)
+
+
+async def gone(world: Servers) -> None:
+    """Neither here nor there."""
+    assert world.there() == []
+    assert not world.get()
+
+
+def left_behind(world: Servers) -> str:
+    (told,) = [message for _, reason, message, _ in world.cluster.events if reason == "LeftBehind"]
+    return told
+
+
+# What a server waits for.
+
+
+async def test_a_volume_that_cinder_cannot_make_is_told_and_looked_at_again() -> None:
+    world = Servers()
+    world.server(**VOLUMES)
+    while not world.clouds.all("volume"):
+        await world.run(0.1)
+    world.clouds.become(world.one("volume"), "error")
+    await world.run(120)
+    assert world.told() == world.told("ResourcesReady") == ("VolumeError", "Volume web-root is error")
+    assert world.there() == ["port web-0", "volume web-data", "volume web-root"]
+    world.clouds.become(world.clouds.all("volume")[0], "available")
+    await world.ready()
+
+
+async def test_an_image_object_that_is_not_ready_is_waited_for() -> None:
+    world = Servers()
+    world.server(image={"imageRef": {"name": "jammy"}})
+    await world.run(60)
+    assert world.told() == ("DependencyFailed", "spec.image.imageRef: Waiting for Image jammy")
+    assert world.there() == []
+    world.cluster.put(IMAGE, {"metadata": {"name": "jammy", "namespace": NAMESPACE}, "status": {"id": "made"}})
+    await world.run(60)
+    assert world.status["ready"], world.told()
+    assert world.one("server").facts["imageRef"] == "made"
+
+
+# Refusals.
+
+
+@pytest.mark.parametrize("trouble", TROUBLES, ids=lambda trouble: trouble.reason)
+async def test_each_wrong_answer_while_it_goes_is_told_and_makes_no_hot_loop(trouble: Trouble) -> None:
+    world = await whole()
+    world.delete(KIND, "web")
+    for where in ("look", "delete server", "delete trunk", "delete port"):
+        world.clouds.fail = {where: trouble}
+        await world.run(30)
+        before = world.clouds.asked
+        await world.run(270)
+        assert world.told()[0] == trouble.reason, where
+        assert str(trouble) in world.told()[1]
+        assert 2 < world.clouds.asked - before < 60, where
+    world.clouds.fail = {}
+    await world.settle()
+    await gone(world)
+
+
+@pytest.mark.parametrize("where", ["look", "find", "create port", "delete port"])
+@pytest.mark.parametrize("trouble", [TROUBLES[0], Trouble("Unreachable", "no way")], ids=lambda each: each.reason)
+async def test_a_refusal_that_is_said_in_other_words_each_time_is_told_once(where: str, trouble: Trouble) -> None:
+    """Each change of a status has the object looked at again: new words would be a hot loop."""
+    world = Servers()
+    world.clouds.wordy, world.clouds.fail[where] = True, trouble
+    world.server()
+    if where.startswith("delete"):
+        await world.ready()
+        world.delete(KIND, "web")
+    await world.run(30)
+    asked, writes = world.clouds.asked, len(world.cluster.writes)
+    await world.run(300)
+    assert world.told()[0] == trouble.reason
+    assert "Request-ID" not in world.told()[1]
+    assert 2 < world.clouds.asked - asked < 60
+    assert len(world.cluster.writes) == writes
+
+
+@pytest.mark.parametrize("seconds", [5, 40])
+async def test_a_slow_cloud_is_asked_as_little_as_a_fast_one(seconds: float) -> None:
+    world = Servers()
+    world.clouds.slow = seconds
+    world.server(**WHOLE)
+    await world.run(60 * seconds)
+    assert world.status["ready"], world.told()
+    assert world.clouds.asked < 60
+    asked = world.clouds.asked
+    await world.run(600)
+    assert world.clouds.asked - asked < 12
+    world.delete(KIND, "web")
+    await world.run(30 * seconds)
+    await gone(world)
+    assert len(world.clouds.calls) == 8
+
+
+async def test_what_takes_long_to_go_is_told_to_go_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openstack, "GO", 100.0)
+    world = await made(recreatePolicy="Always", **WHOLE)
+    world.clouds.remove("port", world.one("port").id)
+    await world.run(600)
+    assert world.status["ready"], world.told()
+    world.delete(KIND, "web")
+    await world.run(300)
+    await gone(world)
+    deleted = [call.id for call in world.clouds.calls if call.do == "delete"]
+    assert len(set(deleted)) == len(deleted)
+
+
+# Crashes, and requests of which nobody knows what became.
+
+
+@pytest.mark.parametrize("kills", [False, True], ids=["lost", "killed"])
+async def test_a_request_that_is_done_after_all_makes_nothing_twice(kills: bool) -> None:
+    async def start() -> Servers:
+        return Servers()
+
+    async def end(world: Servers) -> None:
+        await world.ready()
+        assert world.there() == ALL
+
+    await unheard_everywhere(start, lambda world: world.server(**WHOLE), end, kills=kills)
+
+
+@pytest.mark.parametrize("kills", [False, True], ids=["lost", "killed"])
+async def test_a_request_that_is_done_when_the_end_has_begun_leaves_nothing(kills: bool) -> None:
+    for number in range(1, 6):
+        world = Servers()
+        world.clouds.deaf, world.clouds.kills = number, kills
+        world.server(**WHOLE)
+        while len(world.clouds.calls) < number:
+            try:
+                await world.run(0.2)
+            except Crash:
+                await world.stop()
+        world.delete(KIND, "web")
+        await world.settle(patience=20)
+        await world.run(20)
+        await gone(world)
+        await world.stop()
+
+
+@pytest.mark.parametrize("kills", [False, True], ids=["lost", "killed"])
+async def test_a_request_to_go_that_is_done_after_all_leaves_nothing(kills: bool) -> None:
+    await unheard_everywhere(whole, lambda world: world.delete(KIND, "web"), gone, kills=kills)
+
+
+@pytest.mark.parametrize("what", ["server", "port", "volume"])
+@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
+async def test_killed_at_every_write_while_it_is_made_anew(what: str, after: bool) -> None:
+    async def start() -> Servers:
+        return await made(recreatePolicy="Always", **WHOLE)
+
+    def lose(world: Servers) -> None:
+        world.clouds.remove(what, world.clouds.all(what)[0].id)
+
+    async def end(world: Servers) -> None:
+        await world.run(90)
+        assert world.status["ready"], world.told()
+        assert world.there() == ALL
+
+    await killed_everywhere(start, lose, end, after=after, patience=61)
+
+
+# Who knows what belongs to it: first the record, then the marks.
+
+
+async def test_without_its_record_all_is_found_by_its_marks() -> None:
+    world = await whole()
+    await world.stop()
+    before = {thing.id for thing in world.clouds.all()}
+    world.cluster.put(KIND, {name: value for name, value in world.get().items() if name != "status"})
+    await world.ready()
+    assert {thing.id for thing in world.clouds.all()} == before
+    assert world.status["instanceID"] == world.one("server").id
+
+
+@pytest.mark.parametrize("marks", [True, False], ids=["marks", "record"])
+async def test_the_end_needs_one_of_both_and_nothing_that_the_spec_names(marks: bool) -> None:
+    world = await whole()
+    await world.stop()
+    for thing in world.clouds.all():
+        if thing.what in ("image", "flavor", "network", "security-group"):
+            world.clouds.remove(thing.what, thing.id)
+        elif not marks:
+            world.clouds.edit(thing, mark="")
+    obj = world.get()
+    kept = obj if not marks else {name: value for name, value in obj.items() if name != "status"}
+    world.cluster.put(KIND, {**kept, "spec": {**BLANK, "ports": [{}]}})
+    world.delete(KIND, "web")
+    await world.settle()
+    await gone(world)
+
+
+async def test_what_is_recorded_comes_before_what_is_marked() -> None:
+    world = await made()
+    recorded = world.status["instanceID"]
+    world.clouds.edit(world.one("server"), mark="")
+    twin = world.clouds.put("server", "web")
+    world.clouds.edit(twin, mark=world.clouds.calls[-1].uid and _mark(world))
+    await world.run(120)
+    assert [thing.id for thing in world.clouds.all("server")] == [recorded]
+    assert world.status["instanceID"] == recorded
+    assert world.status["ready"]
+
+
+def _mark(world: Servers) -> str:
+    from stackwright.core.clouds import SERVER, mark
+
+    return mark(world.get()["metadata"]["uid"], SERVER)
+
+
+# Credentials.
+
+
+async def test_other_credentials_may_be_named_and_are_used_from_then_on() -> None:
+    world = await made()
+    calls, server = len(world.clouds.calls), world.one("server")
+    world.clouds.locked = {"clouds"}
+    await world.run(120)
+    assert world.told()[0] == "CredentialsMissing"
+    assert world.told("OpenStackAuthenticationSucceeded")[0] == "CredentialsMissing"
+    world.change(identityRef={**IDENTITY, "name": "others"})
+    await world.run(60)
+    assert world.status["ready"], world.told()
+    assert len(world.clouds.calls) == calls
+    world.clouds.edit(server, name="theirs")
+    await world.run(120)
+    assert [call.cloud.secret[1] for call in world.clouds.calls[calls:]] == ["others"]
+
+
+@pytest.mark.parametrize("way", ["they are back", "others are named"])
+async def test_who_waits_for_credentials_goes_when_they_are_there(way: str) -> None:
+    world = await whole()
+    world.clouds.locked = {"clouds"}
+    world.delete(KIND, "web")
+    await world.run(300)
+    assert world.told()[0] == "CredentialsMissing"
+    assert "credentialsLostPolicy to Detach" in world.told()[1]
+    assert world.there() == ALL
+    if way == "they are back":
+        world.clouds.locked = set()
+    else:
+        world.change(identityRef={**IDENTITY, "name": "others"})
+    await world.settle()
+    await gone(world)
+
+
+@pytest.mark.parametrize("reason", LOGIN)
+async def test_who_may_detach_leaves_what_is_there_and_tells_it(reason: str) -> None:
+    world = await whole()
+    denied = reason.startswith("Blocked")
+    world.clouds.fail["look"] = Denied(reason, "no way") if denied else Trouble(reason, "no way")
+    world.delete(KIND, "web")
+    await world.run(60)
+    assert world.told()[0] == reason
+    world.change(credentialsLostPolicy="Detach")
+    await world.run(60)
+    assert not world.get()
+    assert world.there() == ALL
+    assert all(thing.id in left_behind(world) for thing in world.clouds.all() if thing.mark)
+
+
+async def test_a_cloud_that_does_not_answer_is_no_reason_to_detach() -> None:
+    world = await whole()
+    world.clouds.fail["look"] = Trouble("Unreachable", "timed out")
+    world.change(credentialsLostPolicy="Detach")
+    world.delete(KIND, "web")
+    await world.run(300)
+    assert world.told() == (
+        "Unreachable",
+        "timed out; or set spec.credentialsLostPolicy to Orphan, which leaves in the cloud what is there",
+    )
+    world.change(credentialsLostPolicy="Orphan")
+    await world.run(30)
+    assert not world.get()
+    assert world.there() == ALL
+
+
+async def test_an_orphan_asks_nobody() -> None:
+    world = await whole()
+    world.change(credentialsLostPolicy="Orphan")
+    await world.run(30)
+    asked = world.clouds.asked
+    world.delete(KIND, "web")
+    await world.settle()
+    assert not world.get()
+    assert (world.clouds.asked, world.there()) == (asked, ALL)
+    assert world.clouds.all("server")[0].id in left_behind(world)
+
+
+async def test_who_never_had_credentials_goes_at_once() -> None:
+    world = Servers()
+    world.clouds.locked = {"clouds"}
+    world.server()
+    await world.run(60)
+    assert world.told()[0] == "CredentialsMissing"
+    world.delete(KIND, "web")
+    await world.run(5)
+    assert not world.get()

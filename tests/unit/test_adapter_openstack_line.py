@@ -1,0 +1,191 @@
+"""The line to one project: whoever is told to be quiet is, and a cloud that hangs holds up nobody else."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from contextlib import ExitStack
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from keystoneauth1 import exceptions
+
+from stackwright.adapters import openstack_line
+from stackwright.adapters.openstack_line import PAUSE, SLOW, THREADS, TRY, Line
+from stackwright.adapters.openstack_login import Login, connection
+from stackwright.adapters.openstack_send import problem
+from stackwright.core.clouds import Denied, Trouble
+
+
+class Time:
+    def __init__(self) -> None:
+        self.now = 100_000.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+
+class Asked:
+    """What is done in a thread: it counts, takes its time, and then fails or does not."""
+
+    def __init__(self, time: Time) -> None:
+        self.times, self.takes, self.fail = 0, 0.0, None
+        self._time = time
+
+    def __call__(self, connection: Any) -> str:
+        self.times += 1
+        self._time.now += self.takes
+        if self.fail:
+            raise self.fail
+        return "done"
+
+
+@pytest.fixture
+def time(monkeypatch: pytest.MonkeyPatch) -> Time:
+    made = Time()
+    monkeypatch.setattr(openstack_line, "time", made)
+    monkeypatch.setattr(openstack_line, "connection", lambda *_: Mock())
+    return made
+
+
+@pytest.fixture
+async def line(time: Time):
+    made = Line(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def asked(time: Time) -> Asked:
+    return Asked(time)
+
+
+async def trouble(line: Line, asked: Asked, service: str = "compute") -> Trouble:
+    with pytest.raises(Trouble) as raised:
+        await line.do(service, asked)
+    return raised.value
+
+
+async def test_nobody_asks_before_the_time_that_openstack_names(time: Time, line: Line, asked: Asked) -> None:
+    asked.fail = problem(429, "Too many", "40")
+    first = await trouble(line, asked)
+    assert (first.reason, first.after) == ("RateLimited", 40)
+    asked.fail = None
+    time.now += 10
+    told = [await trouble(line, asked, service) for service in ("compute", "network", "network")]
+    assert {(each.reason, str(each)) for each in told} == {("RateLimited", "HTTP 429: Too many")}
+    assert all(each.after and 30 <= each.after <= 36 for each in told), "the seconds left, and some to spread"
+    assert len({each.after for each in told}) == 3, "not all at once"
+    assert asked.times == 1
+    time.now += 30
+    assert await line.do("network", asked) == "done"
+
+
+async def test_whoever_waits_for_his_turn_hears_it_too(time: Time, line: Line, asked: Asked) -> None:
+    asked.fail = problem(429, "Too many")
+    found = await asyncio.gather(*(line.do("compute", asked) for _ in range(50)), return_exceptions=True)
+    assert {each.reason for each in found if isinstance(each, Trouble)} == {"RateLimited"}
+    assert asked.times <= THREADS
+
+
+async def test_a_shorter_pause_does_not_end_a_longer_one(time: Time, line: Line) -> None:
+    long, short = Asked(time), Asked(time)
+    long.fail, short.fail = problem(429, "a", "100"), problem(429, "b", "1")
+    await asyncio.gather(line.do("compute", long), line.do("network", short), return_exceptions=True)
+    time.now += 50
+    assert (await trouble(line, short)).after
+    assert short.times == 1
+
+
+async def test_keystone_wants_fewer_requests_too(time: Time, line: Line, asked: Asked) -> None:
+    asked.fail = exceptions.TooManyRequests("slow down", retry_after=7)
+    found = await trouble(line, asked)
+    assert (found.reason, found.after) == ("RateLimited", 7)
+
+
+async def test_a_service_that_hangs_is_tried_by_one_at_a_time(time: Time, line: Line, asked: Asked) -> None:
+    asked.takes, asked.fail = 3 * SLOW, exceptions.ConnectTimeout("timed out")
+    assert (await trouble(line, asked)).reason == "Unreachable"
+    again = await trouble(line, asked)
+    assert (again.reason, again.after, asked.times) == ("Unreachable", None, 1)
+    other = Asked(time)
+    assert await line.do("network", other) == "done", "another service answers"
+
+    time.now += PAUSE
+    asked.fail, asked.takes = None, 0.0
+    trying, begun = asyncio.Event(), asyncio.get_running_loop()
+
+    def tries(connection: Any) -> str:
+        begun.call_soon_threadsafe(trying.set)
+        assert asyncio.run_coroutine_threadsafe(trouble(line, other), begun).result(5).reason == "Unreachable"
+        return asked(connection)
+
+    assert await asyncio.wait_for(line.do("compute", tries), 5) == "done"
+    assert other.times == 1
+    assert await line.do("compute", other) == "done", "as soon as it answers all ask again"
+
+
+async def test_who_tries_and_does_not_come_back_is_followed_by_the_next(time: Time, line: Line, asked: Asked) -> None:
+    asked.takes, asked.fail = 2 * SLOW, exceptions.ConnectTimeout("timed out")
+    await trouble(line, asked)
+    time.now += PAUSE
+    free = threading.Event()
+    hangs = asyncio.create_task(line.do("compute", lambda connection: free.wait(10)))
+    await asyncio.sleep(0)
+    asked.takes, asked.fail = 0.0, None
+    assert (await trouble(line, asked)).reason == "Unreachable"
+    time.now += TRY
+    assert await line.do("compute", asked) == "done"
+    free.set()
+    assert await hangs
+
+
+async def test_what_fails_soon_is_asked_again_at_once(time: Time, line: Line, asked: Asked) -> None:
+    asked.fail = exceptions.ConnectFailure("refused")
+    for _ in range(3):
+        await trouble(line, asked)
+    assert asked.times == 3
+
+
+async def test_credentials_that_are_not_taken_are_tried_now_and_then(time: Time, line: Line, asked: Asked) -> None:
+    """500 objects with a wrong password would lock its account."""
+    asked.fail = exceptions.Unauthorized("no")
+    for _ in range(5):
+        assert (await trouble(line, asked)).reason == "AuthenticationFailed"
+    assert asked.times == 1
+    time.now += PAUSE
+    asked.fail = None
+    assert await line.do("compute", asked) == "done"
+
+
+async def test_a_service_that_says_no_answers(time: Time, line: Line, asked: Asked) -> None:
+    asked.takes, asked.fail = 2 * SLOW, Denied("Forbidden", "no")
+    for _ in range(2):
+        with pytest.raises(Denied):
+            await line.do("compute", asked)
+
+
+async def test_two_failures_of_a_kind_read_the_same(time: Time, line: Line, asked: Asked) -> None:
+    """Else each would be written into the status, which is an event, which asks again."""
+    pool = "HTTPConnectionPool(host='nova', port=1): Max retries exceeded with url: /servers?changes-since="
+    cause = "(Caused by NewConnectionError('<urllib3.connection.HTTPConnection object at 0x7f3a{0}>: refused'))"
+    told = set()
+    for number in ("1", "2"):
+        asked.fail = exceptions.ConnectFailure(f"{pool}{number} {cause.format(number)}")
+        told.add(str(await trouble(line, asked, number)))
+        asked.fail = exceptions.Unauthorized("log in", request_id=f"req-{number}")
+        told.add(str(await trouble(line, asked, number)))
+    assert len(told) == 2
+    assert all(text.startswith("https://keystone/v3: ") for text in told), "by which cloud"
+
+
+def test_each_answer_is_counted_by_method_and_status(monkeypatch: pytest.MonkeyPatch) -> None:
+    counted: list[tuple[str, str]] = []
+    session = Mock(hooks={"response": []})
+    monkeypatch.setattr("openstack.connection.Connection", lambda **_: Mock(session=Mock(session=session)))
+    with ExitStack() as files:
+        connection(Login("d", {"auth": {}}, "", 0.0), files, lambda *what: counted.append(what))
+    (hook,) = session.hooks["response"]
+    hook(Mock(status_code=429, request=Mock(method="GET")), timeout=3)
+    assert counted == [("GET", "429")]
