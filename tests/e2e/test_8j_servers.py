@@ -1,8 +1,7 @@
-"""OpenStackServers in the real cloud: made of an example, watched, lost, changed by others, gone without a trace."""
+"""OpenStackServers in the real cloud: made of examples, deleted by others, refused, killed, gone without a trace."""
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -10,153 +9,143 @@ from typing import Any
 import pytest
 import yaml
 from full import FullCloud
-from harness import ROOT, eventually
+from harness import eventually
+from infra import Infra, example, namespace
 from storage import Storage
+from vms import Vm
 
-NAMESPACE = "demo"
-EXAMPLE = ROOT / "examples/server.yaml"
-KIND = "openstackserver"
-
-
-class Servers:
-    """As a user has them, by kubectl, and as the cloud has them."""
-
-    def __init__(self, cloud: FullCloud, storage: Storage) -> None:
-        self.cloud, self.sdk = cloud, storage.sdk
-        self._example: dict[str, Any] = yaml.safe_load(EXAMPLE.read_text())
-
-    def kubectl(self, *words: str, **more: Any) -> str:
-        return self.cloud.kubectl("-n", NAMESPACE, *words, **more)
-
-    def make(self, name: str = "web", **spec: Any) -> None:
-        """As the example, with these changes; without what is None."""
-        meta = {"name": name, "namespace": NAMESPACE}
-        wanted = {field: value for field, value in {**self._example["spec"], **spec}.items() if value is not None}
-        self.cloud.apply({**self._example, "metadata": meta, "spec": wanted})
-
-    def get(self, name: str = "web") -> dict[str, Any]:
-        return dict(json.loads(self.kubectl("get", KIND, name, "-o", "json")))
-
-    def status(self, name: str = "web") -> dict[str, Any]:
-        return dict(self.get(name).get("status") or {})
-
-    def ready(self, name: str = "web", limit: float = 240) -> float:
-        return eventually(lambda: self.status(name)["ready"] is True, limit=limit, pause=1)
-
-    def told(self, name: str = "web") -> str:
-        return next(str(c["reason"]) for c in self.status(name)["conditions"] if c["type"] == "Ready")
-
-    def gone(self, name: str = "web") -> None:
-        """With all that it recorded."""
-        status = self.status(name)
-        had = {entry["id"] for entries in (status.get("resources") or {}).values() for entry in entries}
-        had.add(status.get("instanceID"))
-        self.kubectl("delete", KIND, name, "--wait=true", limit=240)
-        eventually(lambda: not had & {id_ for _, id_ in self.there()}, limit=30, pause=1)
-
-    def only(self, things: set[tuple[str, str]]) -> None:
-        """Nothing else is there. Nova lists a server for a moment that it calls DELETED."""
-        eventually(lambda: self.there() == things, limit=30, pause=1)
-
-    def there(self) -> set[tuple[str, str]]:
-        """Everything that the project has."""
-        compute, net, blocks = self.sdk.compute, self.sdk.network, self.sdk.block_storage
-        found = {("server", each.id) for each in compute.servers()}
-        found |= {("port", each.id) for each in net.ports() if not each.device_owner.startswith("network:")}
-        found |= {("trunk", each.id) for each in net.trunks()} | {("ip", each.id) for each in net.ips()}
-        return found | {("volume", each.id) for each in blocks.volumes()}
+KIND, POOLS = "openstackservers", "openstackfloatingippools"
+CRDS = ("ipaddressclaims.ipam.cluster.x-k8s.io", "ipaddresses.ipam.cluster.x-k8s.io")
+BARE = {"trunk": False, "rootVolume": None, "additionalBlockDevices": None}
 
 
 @pytest.fixture(scope="module")
-def servers(storage_cloud: FullCloud, storage: Storage) -> Iterator[Servers]:
-    storage_cloud.kubectl("delete", "namespace", NAMESPACE, "--ignore-not-found", limit=300)  # of a run that was killed
-    storage_cloud.kubectl("create", "namespace", NAMESPACE)
-    secret = storage_cloud.stackwright("openrc", "--format", "secret")
-    storage_cloud.kubectl("apply", "-n", NAMESPACE, "-f", "-", stdin=secret)
-    made = Servers(storage_cloud, storage)
-    before = made.there()
-    yield made
-    made.kubectl("delete", KIND, "--all", limit=300)
-    made.only(before)
-    storage_cloud.kubectl("delete", "namespace", NAMESPACE, limit=120)
+def infra(storage_cloud: FullCloud, storage: Storage) -> Iterator[Infra]:
+    with namespace(storage_cloud, storage_cloud.stackwright("openrc", "--format", "secret")):
+        made = Infra(storage_cloud, storage.sdk)
+        before = made.there()
+        yield made
+        made.delete(KIND)
+        made.only(before)
 
 
-def test_the_example_becomes_a_server_with_port_trunk_and_disks(servers: Servers) -> None:
-    plan = servers.cloud.stackwright("plan", "--file", "examples/server.yaml", code=2)
+def server(name: str = "web", **spec: Any) -> dict[str, Any]:
+    """As the example, with these changes; without what is None."""
+    (made,) = example("server")
+    wanted = {field: value for field, value in {**made["spec"], **spec}.items() if value is not None}
+    return {**made, "metadata": {**made["metadata"], "name": name}, "spec": wanted}
+
+
+def gone(infra: Infra, name: str) -> None:
+    """With all that it recorded."""
+    status = infra.status(KIND, name)
+    had = {entry["id"] for entries in (status.get("resources") or {}).values() for entry in entries}
+    had.add(status.get("instanceID"))
+    infra.delete(KIND, name)
+    eventually(lambda: not had & {id_ for _, id_ in infra.there()}, limit=30, pause=1)
+
+
+def test_the_example_becomes_a_server_with_port_trunk_and_disks(infra: Infra) -> None:
+    plan = infra.cloud.stackwright("plan", "--file", "examples/server.yaml", code=2)
     assert "server web in cloud stackwright" in plan
-    servers.cloud.stackwright("apply", "--file", "examples/server.yaml")
-    print(f"ready after {servers.ready():.0f} s")
-    status = servers.status()
-    server = servers.sdk.compute.get_server(status["instanceID"])
-    assert (server.status, server.metadata["from"]) == ("ACTIVE", "example")
-    (port,) = servers.sdk.network.ports(device_id=server.id)
+    infra.cloud.stackwright("apply", "--file", "examples/server.yaml")
+    print(f"ready after {infra.ready(KIND, 'web'):.0f} s")
+    status = infra.status(KIND, "web")
+    made = infra.sdk.compute.get_server(status["instanceID"])
+    assert (made.status, made.metadata["from"]) == ("ACTIVE", "example")
+    (port,) = infra.sdk.network.ports(device_id=made.id)
     assert port.id == status["resources"]["ports"][0]["id"]
     assert "example" in port.tags
     assert {each["name"] for each in status["resources"]["volumes"]} == {"root", "data"}
-    assert len(server.attached_volumes) == 2
-    shown = servers.cloud.stackwright("servers", "-n", NAMESPACE)
+    assert len(made.attached_volumes) == 2
+    shown = infra.cloud.stackwright("servers", "-n", "demo")
     for part in ("✓ OpenStackServer demo/web", "ACTIVE", port.fixed_ips[0]["ip_address"], "trunk web-0", "volume root"):
         assert part in shown
 
 
-def test_what_somebody_changed_is_set_back(servers: Servers) -> None:
-    (port,) = servers.status()["resources"]["ports"]
-    servers.sdk.network.update_port(port["id"], name="renamed")
-    took = eventually(lambda: servers.sdk.network.get_port(port["id"]).name == "web-0", limit=300, pause=2)
-    print(f"a port's name is set back after {took:.0f} s")
-
-
-def test_a_server_that_somebody_deleted_is_told_and_made_anew_if_the_policy_says_so(servers: Servers) -> None:
-    servers.make()
-    servers.make("kept", recreatePolicy="Never", trunk=False, rootVolume=None, additionalBlockDevices=None)
-    servers.ready()
-    servers.ready("kept")
-    before, kept = servers.status()["instanceID"], servers.status("kept")["instanceID"]
+def test_a_server_that_somebody_deleted_is_told_and_made_anew_if_the_policy_says_so(infra: Infra) -> None:
+    infra.cloud.apply(server("kept", recreatePolicy="Never", **BARE))
+    infra.ready(KIND, "kept")
+    before, kept = infra.status(KIND, "web")["instanceID"], infra.status(KIND, "kept")["instanceID"]
     for each in (before, kept):
-        servers.sdk.compute.delete_server(each)
-    told = eventually(lambda: servers.told("kept") == "BlockedInstanceNotFound", limit=180, pause=1)
-    eventually(lambda: servers.status()["instanceID"] not in ("", before), limit=180, pause=1)
-    print(f"told after {told:.0f} s, made anew after {servers.ready():.0f} s more")
-    assert servers.status("kept")["ready"] is False
-    servers.gone("kept")
+        infra.sdk.compute.delete_server(each)
+    told = eventually(lambda: infra.told(KIND, "kept") == "BlockedInstanceNotFound", limit=180, pause=1)
+    eventually(lambda: infra.status(KIND, "web")["instanceID"] not in ("", before), limit=180, pause=1)
+    print(f"told after {told:.0f} s, made anew after {infra.ready(KIND, 'web'):.0f} s more")
+    assert infra.status(KIND, "kept")["ready"] is False
+    gone(infra, "kept")
 
 
-def test_credentials_that_are_refused_are_told_and_mended(servers: Servers) -> None:
-    servers.make("late", identityRef={"name": "other-clouds", "cloudName": "stackwright"}, rootVolume=None)
-    eventually(lambda: servers.told("late") == "CredentialsMissing", limit=60)
-    secret = yaml.safe_load(servers.cloud.stackwright("openrc", "--format", "secret"))
+def test_credentials_that_are_refused_are_told_and_mended(infra: Infra) -> None:
+    infra.cloud.apply(server("late", identityRef={"name": "other-clouds", "cloudName": "stackwright"}, **BARE))
+    eventually(lambda: infra.told(KIND, "late") == "CredentialsMissing", limit=60)
+    secret = yaml.safe_load(infra.cloud.stackwright("openrc", "--format", "secret"))
     secret["metadata"]["name"] = "other-clouds"
     right = secret["stringData"]["clouds.yaml"]
     clouds = yaml.safe_load(right)
     clouds["clouds"]["stackwright"]["auth"]["password"] = "not-it"
     secret["stringData"]["clouds.yaml"] = yaml.safe_dump(clouds)
-    servers.cloud.kubectl("apply", "-n", NAMESPACE, "-f", "-", stdin=yaml.safe_dump(secret))
-    eventually(lambda: servers.told("late") == "AuthenticationFailed", limit=90)
+    infra.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(secret))
+    eventually(lambda: infra.told(KIND, "late") == "AuthenticationFailed", limit=90)
     secret["stringData"]["clouds.yaml"] = right
-    servers.cloud.kubectl("apply", "-n", NAMESPACE, "-f", "-", stdin=yaml.safe_dump(secret))
-    servers.ready("late")
-    servers.gone("late")
+    infra.kubectl("apply", "-f", "-", stdin=yaml.safe_dump(secret))
+    infra.ready(KIND, "late")
+    gone(infra, "late")
 
 
-@pytest.mark.parametrize("seconds", [0, 2, 6, 12])
-def test_what_is_deleted_half_made_leaves_nothing(servers: Servers, seconds: int) -> None:
-    before = servers.there()
-    servers.make("brief")
+def test_a_server_gets_an_address_of_a_pool_and_gives_it_back(infra: Infra, storage: Storage) -> None:
+    before = infra.there()
+    infra.cloud.kubectl("apply", "-f", "-", stdin=infra.cloud.stackwright("crds", "--ipam"))
+    try:
+        infra.cloud.stackwright("apply", "--file", "examples/floating-ip.yaml")
+        infra.ready(KIND, "shop")
+        assert infra.told(KIND, "shop", "FloatingAddressFromPoolReady") == "Ready"
+        (address,) = infra.status(POOLS, "outside")["claimedIPs"]
+        (port,) = infra.sdk.network.ports(device_id=infra.status(KIND, "shop")["instanceID"])
+        (ip,) = infra.sdk.network.ips(floating_ip_address=address)
+        assert ip.port_id == port.id
+        _let_in(infra, port)
+        where = Vm(infra.status(KIND, "shop")["instanceID"], "", address)
+        eventually(lambda: storage.vms.ssh(where, "hostname"), limit=180, pause=1)
+        gone(infra, "shop")
+        eventually(lambda: infra.status(POOLS, "outside")["claimedIPs"] == [], limit=60, pause=1)
+        infra.only(before)  # whose address nobody claims any more is given back, as the example says
+        infra.delete(POOLS, "outside")
+    finally:
+        infra.delete(KIND, "--ignore-not-found", "shop")
+        infra.delete(POOLS, "--ignore-not-found", "outside")
+        infra.cloud.kubectl("delete", "crd", *CRDS)
+
+
+def _let_in(infra: Infra, port: Any) -> None:
+    """By the group of the virtual machine that `up` made."""
+    demo = infra.sdk.compute.find_server("demo", ignore_missing=False)
+    (other,) = infra.sdk.network.ports(device_id=demo.id)
+    infra.sdk.network.update_port(port, security_groups=other.security_group_ids)
+
+
+@pytest.mark.parametrize(
+    "seconds", [2, *(pytest.param(each, marks=pytest.mark.long) for each in (0, 1, 4, 6, 9, 12, 16))]
+)
+def test_what_is_deleted_half_made_leaves_nothing(infra: Infra, seconds: int) -> None:
+    before = infra.there()
+    infra.cloud.apply(server("brief"))
     time.sleep(seconds)
-    servers.gone("brief")
-    servers.only(before)
+    print(f"after {seconds} s: {sorted(what for what, _ in infra.there() - before)}")
+    gone(infra, "brief")
+    infra.only(before)
 
 
-def test_the_operator_that_is_killed_makes_nothing_twice(servers: Servers) -> None:
-    before = servers.there()
-    servers.make("killed")
+def test_the_operator_that_is_killed_makes_nothing_twice(infra: Infra) -> None:
+    before = infra.there()
+    infra.cloud.apply(server("killed"))
     for _ in range(3):
         time.sleep(1.5)
-        servers.cloud.kubectl("delete", "pod", "-n", "stackwright", "-l", "application=stackwright", "--force")
-    servers.ready("killed")
-    status = servers.status("killed")
-    made = servers.there() - before
+        infra.kill_operator()
+    infra.ready(KIND, "killed")
+    status = infra.status(KIND, "killed")
+    made = infra.there() - before
     assert sorted(what for what, _ in made) == ["port", "server", "trunk", "volume", "volume"]
     assert ("server", status["instanceID"]) in made
-    servers.gone("killed")
-    servers.only(before)
+    gone(infra, "killed")
+    infra.only(before)

@@ -10,7 +10,8 @@ import pytest
 from full import FullCloud
 from harness import eventually
 from infra import Infra, example, member, namespace
-from vms import Vm, Vms
+from storage import Storage
+from vms import Vm
 
 CLUSTERS, MACHINES, SERVERS = "openstackclusters", "openstackmachines", "openstackservers"
 BASTION = "shop-bastion"
@@ -19,8 +20,8 @@ KEEPS = ("server", "port", "ip", "group", "network", "subnet", "router")
 
 
 @pytest.fixture(scope="module")
-def infra(storage_cloud: FullCloud, vms: Vms) -> Iterator[Infra]:
-    with member(storage_cloud, vms) as (sdk, secret), namespace(storage_cloud, secret):
+def infra(storage_cloud: FullCloud, storage: Storage) -> Iterator[Infra]:
+    with member(storage_cloud, storage.vms) as (sdk, secret), namespace(storage_cloud, secret):
         made = Infra(storage_cloud, sdk)
         assert made.there() == set(), "a new project"
         yield made
@@ -44,17 +45,17 @@ def bastion_address(infra: Infra) -> str:
     return str(infra.status(CLUSTERS, "shop")["bastion"]["floatingIP"])
 
 
-def reached(infra: Infra, vms: Vms) -> None:
+def reached(infra: Infra, storage: Storage) -> None:
     """The bastion logs one in, at its floating IP."""
     where = Vm(infra.status(SERVERS, BASTION)["instanceID"], "", bastion_address(infra))
-    eventually(lambda: vms.ssh(where, "hostname"), limit=180, pause=1)
+    eventually(lambda: storage.vms.ssh(where, "hostname"), limit=180, pause=1)
 
 
 def bastion_ready(infra: Infra) -> float:
     return eventually(lambda: infra.told(CLUSTERS, "shop", "BastionReady") == "Ready", limit=240, pause=1)
 
 
-def test_the_example_becomes_a_cluster_with_bastion_and_machines(infra: Infra, vms: Vms) -> None:
+def test_the_example_becomes_a_cluster_with_bastion_and_machines(infra: Infra, storage: Storage) -> None:
     plan = infra.cloud.stackwright("plan", "--file", "examples/cluster.yaml", code=2)
     assert "network k8s-clusterapi-cluster-demo-shop" in plan
     infra.cloud.stackwright("apply", "--file", "examples/cluster.yaml")
@@ -63,7 +64,7 @@ def test_the_example_becomes_a_cluster_with_bastion_and_machines(infra: Infra, v
         f"its machines {max(infra.ready(MACHINES, name) for name in ('shop-control-plane', 'shop-worker')):.0f} s later"
     )
     print(f"its bastion {bastion_ready(infra):.0f} s later")
-    reached(infra, vms)
+    reached(infra, storage)
     status = infra.status(CLUSTERS, "shop")
     address = infra.sdk.network.get_ip(status["apiServerFloatingIP"]["id"])
     eventually(lambda: infra.sdk.network.get_ip(address.id).port_id, limit=30)
@@ -100,7 +101,7 @@ def test_a_machine_is_made_once_and_cannot_be_another(infra: Infra) -> None:
     assert "flavor" in said
 
 
-def test_a_changed_bastion_is_another_server_at_the_same_address(infra: Infra, vms: Vms) -> None:
+def test_a_changed_bastion_is_another_server_at_the_same_address(infra: Infra, storage: Storage) -> None:
     before, address = infra.status(SERVERS, BASTION)["instanceID"], bastion_address(infra)
     spec = example("cluster")[0]["spec"]["bastion"]["spec"]
     infra.patch(CLUSTERS, "shop", bastion={"spec": {**spec, "serverMetadata": [{"key": "for", "value": "visitors"}]}})
@@ -108,7 +109,7 @@ def test_a_changed_bastion_is_another_server_at_the_same_address(infra: Infra, v
     bastion_ready(infra)
     assert bastion_address(infra) == address
     assert before not in {server.id for server in infra.sdk.compute.servers()}
-    reached(infra, vms)
+    reached(infra, storage)
 
 
 def test_what_others_change_is_set_back_and_what_they_delete_is_told(infra: Infra) -> None:
