@@ -12,9 +12,11 @@ import contextlib
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from stackwright.adapters.openstack_find import WHERE, find
+from stackwright.adapters.openstack_flight import Flight
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_login import Count, Logins, Secrets
 from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, OVERLAP, SETTLE, Snapshot, fetch, stamp
@@ -53,7 +55,7 @@ class Asking:
 class Answer:
     at: float = -FORGET
     things: tuple[Thing, ...] = ()
-    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+    flight: Flight[None] = field(default_factory=Flight)
 
     @property
     def holds(self) -> bool:
@@ -70,7 +72,7 @@ class Project:
     used: float = 0.0
     answers: dict[Question, Answer] = field(default_factory=dict)
     askers: dict[str, Asking] = field(default_factory=dict)
-    locks: dict[str, asyncio.Lock] = field(default_factory=dict)
+    lists: dict[str, Flight[None]] = field(default_factory=dict)
     watch: asyncio.Task[None] | None = None
 
     def waiting(self) -> list[Asker]:
@@ -85,6 +87,8 @@ class Project:
     def close(self) -> None:
         if self.watch:
             self.watch.cancel()
+        for flight in (*self.lists.values(), *(answer.flight for answer in self.answers.values())):
+            flight.cancel()
         self.line.close()
 
 
@@ -117,14 +121,14 @@ class OpenStackClouds:
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         project = await self._project(cloud)
         answer = project.answers.setdefault(asked, Answer())
-        service = WHERE[asked.what][0]
         if not answer.holds:
-            project.line.check(service)  # or all would wait for the one who tries
-            async with answer.lock:
-                if not answer.holds:
-                    answer.things = await self._do(cloud, project, service, lambda made: find(made, asked))
-                    answer.at = time.monotonic()
+            project.line.check(WHERE[asked.what][0])  # or all would wait for the one who tries
+            await answer.flight.join(f"{cloud}: {asked}", partial(self._ask, cloud, project, asked, answer))
         return answer.things
+
+    async def _ask(self, cloud: CloudRef, project: Project, asked: Question, answer: Answer) -> None:
+        answer.things = await self._do(cloud, project, WHERE[asked.what][0], lambda made: find(made, asked))
+        answer.at = time.monotonic()
 
     async def run(self, call: CloudCall) -> str:
         project = await self._project(call.cloud)
@@ -161,31 +165,33 @@ class OpenStackClouds:
         return max(inherited, self._unsure.get(asking.asker.uid, 0.0))
 
     async def _refresh(self, cloud: CloudRef, project: Project, what: str, waits: bool, settled: float = 0.0) -> None:
-        """One list at a time of each kind; whoever comes meanwhile takes what it brings."""
+        """One list at a time of each kind; whoever comes meanwhile takes what it brings, if it began late enough."""
         snapshot = project.snapshot
-        if not snapshot.due(what, waits, time.monotonic(), settled):
-            return
-        service = LISTS[what][0]
-        project.line.check(service)  # or all would wait for the one who tries
-        async with project.locks.setdefault(what, asyncio.Lock()):
-            began = time.monotonic()
-            if not snapshot.due(what, waits, began, settled):
+        flight = project.lists.setdefault(what, Flight())
+        while snapshot.due(what, waits, time.monotonic(), settled):
+            project.line.check(LISTS[what][0])  # or all would wait for the one who tries
+            await flight.join(f"{cloud}: list of {what}s", partial(self._list, cloud, project, what))
+            if snapshot.fresh.get(what, 0.0) >= settled or settled > time.monotonic():
                 return
-            taken = snapshot.taken.get(what)
-            partly = what == "server" and taken is not None and began - taken < AGE[what][1]
-            since = stamp(time.time() - (began - snapshot.fresh[what]) - OVERLAP) if partly else ""
-            try:
-                found = await self._do(cloud, project, service, lambda made: fetch(made, what, since))
-            except (Trouble, Denied) as error:
-                if what in MISSING and error.reason in ("NotFound", "BlockedServiceMissing"):
-                    snapshot.absent.add(what)
-                    return
-                raise
-            if partly:
-                changed = snapshot.merge(found, began)
-                snapshot.fresh[what] = began
-            else:
-                changed = snapshot.replace(what, found, began)
+
+    async def _list(self, cloud: CloudRef, project: Project, what: str) -> None:
+        """Into the picture, all of it or what changed."""
+        snapshot, began = project.snapshot, time.monotonic()
+        taken = snapshot.taken.get(what)
+        partly = what == "server" and taken is not None and began - taken < AGE[what][1]
+        since = stamp(time.time() - (began - snapshot.fresh[what]) - OVERLAP) if partly else ""
+        try:
+            found = await self._do(cloud, project, LISTS[what][0], lambda made: fetch(made, what, since))
+        except (Trouble, Denied) as error:
+            if what in MISSING and error.reason in ("NotFound", "BlockedServiceMissing"):
+                snapshot.absent.add(what)
+                return
+            raise
+        if partly:
+            changed = snapshot.merge(found, began)
+            snapshot.fresh[what] = began
+        else:
+            changed = snapshot.replace(what, found, began)
         self._tell_of(project, changed)
 
     def _tell_of(self, project: Project, changed: set[tuple[str, str]]) -> None:

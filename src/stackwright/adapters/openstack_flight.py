@@ -1,0 +1,39 @@
+"""One request for all who want its answer, which nobody waits for longer than a moment.
+
+Whoever comes while it is on its way joins it. When it takes long, for a list may have many pages, it goes on, and they
+are told so at once: what they wait with are the operator's workers, of which there are few.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, Generic, TypeVar
+
+from stackwright.core.clouds import Trouble
+
+T = TypeVar("T")
+PATIENCE = 5.0  # seconds, from its beginning
+
+
+class Flight(Generic[T]):
+    def __init__(self) -> None:
+        self._task: asyncio.Task[T] | None = None
+        self._began = 0.0
+
+    async def join(self, what: str, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
+        """The answer; raises what `ask` raises, and Trouble that names `what` is asked for when it takes too long."""
+        if self._task is None or self._task.done():
+            self._began = time.monotonic()
+            self._task = asyncio.create_task(ask())
+            self._task.add_done_callback(lambda task: task.cancelled() or task.exception())  # if all have left
+        left = self._began + PATIENCE - time.monotonic()
+        done, _ = await asyncio.wait({self._task}, timeout=max(0.0, left))
+        if not done:
+            raise Trouble("Unreachable", f"{what}: no answer within {PATIENCE:.0f} s; it is still waited for")
+        return self._task.result()
+
+    def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()

@@ -1,0 +1,111 @@
+"""One request for all: nobody waits for it longer than a moment, and its answer is not lost."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from base64 import b64encode
+from unittest.mock import Mock
+
+import pytest
+
+from stackwright.adapters import openstack_clouds, openstack_flight, openstack_line
+from stackwright.adapters.openstack_flight import PATIENCE, Flight
+from stackwright.core.clouds import Asker, CloudRef, Thing, Trouble, question
+
+
+class Slow:
+    """Takes `seconds`, each time."""
+
+    def __init__(self, seconds: float, error: Exception | None = None) -> None:
+        self.seconds, self.error, self.begun, self.ended = seconds, error, 0, 0
+
+    async def __call__(self) -> int:
+        self.begun += 1
+        await asyncio.sleep(self.seconds)
+        self.ended += 1
+        if self.error:
+            raise self.error
+        return self.ended
+
+
+@pytest.fixture
+def simulated(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = type("Clock", (), {"monotonic": staticmethod(lambda: asyncio.get_running_loop().time())})
+    monkeypatch.setattr(openstack_flight, "time", clock)
+
+
+@pytest.mark.looptime
+@pytest.mark.usefixtures("simulated")
+async def test_all_who_come_meanwhile_share_one() -> None:
+    flight, ask = Flight[int](), Slow(1)
+    assert await asyncio.gather(*(flight.join("list", ask) for _ in range(5))) == [1] * 5
+    assert ask.begun == 1
+    assert await flight.join("list", ask) == 2, "who comes later asks again"
+
+
+@pytest.mark.looptime
+@pytest.mark.usefixtures("simulated")
+async def test_nobody_waits_long_for_one_that_takes_its_time_and_it_goes_on() -> None:
+    flight, ask = Flight[int](), Slow(20)
+    start = asyncio.get_running_loop().time()
+    for _ in range(3):
+        with pytest.raises(Trouble, match="list of servers: no answer within 5 s; it is still waited for") as told:
+            await flight.join("list of servers", ask)
+        assert told.value.reason == "Unreachable"
+    assert asyncio.get_running_loop().time() - start == pytest.approx(PATIENCE), "all together"
+    await asyncio.sleep(20)
+    assert (ask.begun, ask.ended) == (1, 1)
+
+
+@pytest.mark.looptime
+@pytest.mark.usefixtures("simulated")
+async def test_what_goes_wrong_is_told_to_all_and_to_nobody_when_all_have_left() -> None:
+    flight, ask = Flight[int](), Slow(1, Trouble("ServerError", "HTTP 500"))
+    told = await asyncio.gather(*(flight.join("list", ask) for _ in range(2)), return_exceptions=True)
+    assert [str(each) for each in told] == ["HTTP 500", "HTTP 500"]
+    late = Slow(9, Trouble("ServerError", "HTTP 500"))
+    with pytest.raises(Trouble, match="no answer"):
+        await flight.join("list", late)
+    await asyncio.sleep(9)
+    assert late.ended == 1
+
+
+class Late:
+    """A cloud whose answers take a tenth of a second."""
+
+    def __init__(self, answer: list[Thing]) -> None:
+        self.answer, self.asked, self.ended = answer, 0, 0
+
+    def __call__(self, *_: object) -> list[Thing]:
+        self.asked += 1
+        time.sleep(0.1)
+        self.ended += 1
+        return self.answer
+
+
+async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
+    fetch, find = Late([Thing("server", "1", state="ACTIVE")]), Late([Thing("image", "i")])
+    monkeypatch.setattr(openstack_clouds, "fetch", fetch)
+    monkeypatch.setattr(openstack_clouds, "find", find)
+    monkeypatch.setattr(openstack_line, "connection", lambda *_: Mock())
+    monkeypatch.setattr(openstack_flight, "PATIENCE", 0.02)
+
+    async def secrets(key: object) -> object:
+        text = "clouds: {mine: {auth: {auth_url: https://keystone/v3}}}"
+        return {"data": {"clouds.yaml": b64encode(text.encode()).decode()}}
+
+    cloud, image = CloudRef(("ns", "clouds"), "mine"), question("image", name="debian")
+    port = openstack_clouds.OpenStackClouds(secrets, lambda controller, key: None)  # type: ignore[arg-type]
+    asker = Asker("server", ("ns", "a"), "uid", ("server",), frozenset({("server", "1")}), begun=False)
+    for call in (lambda: port.look(cloud, asker), lambda: port.find(cloud, image)):
+        with pytest.raises(Trouble, match="no answer within"):
+            await call()
+    for _ in range(100):
+        if fetch.ended and find.ended:
+            break
+        await asyncio.to_thread(time.sleep, 0.1)
+    assert [thing.state for thing in (await port.look(cloud, asker)).things] == ["ACTIVE"]
+    assert [thing.id for thing in await port.find(cloud, image)] == ["i"]
+    assert (fetch.asked, find.asked) == (1, 1)
+    await port.close()
