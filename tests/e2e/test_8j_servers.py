@@ -99,7 +99,7 @@ def test_a_server_gets_an_address_of_a_pool_and_gives_it_back(infra: Infra, stor
     try:
         infra.cloud.stackwright("apply", "--file", "examples/floating-ip.yaml")
         infra.ready(KIND, "shop")
-        assert infra.told(KIND, "shop", "FloatingAddressFromPoolReady") == "Ready"
+        assert infra.told(KIND, "shop", "FloatingAddressFromPoolReady") == "Done"
         (address,) = infra.status(POOLS, "outside")["claimedIPs"]
         (port,) = infra.sdk.network.ports(device_id=infra.status(KIND, "shop")["instanceID"])
         (ip,) = infra.sdk.network.ips(floating_ip_address=address)

@@ -52,7 +52,7 @@ def reached(infra: Infra, storage: Storage) -> None:
 
 
 def bastion_ready(infra: Infra) -> float:
-    return eventually(lambda: infra.told(CLUSTERS, "shop", "BastionReady") == "Ready", limit=240, pause=1)
+    return eventually(lambda: infra.told(CLUSTERS, "shop", "BastionReady") == "Done", limit=240, pause=1)
 
 
 def test_the_example_becomes_a_cluster_with_bastion_and_machines(infra: Infra, storage: Storage) -> None:

@@ -385,6 +385,19 @@ async def test_500_that_are_well_cost_one_list(lists: Lists) -> None:
     await port_.close()
 
 
+async def test_other_credentials_in_the_same_secret_are_used_at_once(lists: Lists, time: Time) -> None:
+    """A namespace that is deleted and made anew may be of another project."""
+    passwords = {"clouds": "pw-1"}
+    port_ = clouds([], passwords)
+    lists.things["server"] = [Thing("server", "1")]
+    assert (await port_.look(CLOUD, asker(1))).things
+    passwords["clouds"] = "pw-2"
+    lists.things["server"] = []
+    time.now += 3
+    assert not (await port_.look(CLOUD, asker(1))).things
+    await port_.close()
+
+
 async def test_what_was_begun_by_a_predecessor_is_not_settled_at_once(lists: Lists) -> None:
     port_ = clouds([])
     assert not (await port_.look(CLOUD, asker(1, waits=True))).settled

@@ -25,7 +25,8 @@ from stackwright.core.ports import secret_data
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
-READ_AGAIN = 30.0
+# Seconds. With the credentials of before, what is made anew in between would be made in another project.
+READ_AGAIN = 2.0
 Secrets = Callable[[Key], Awaitable[Object | None]]
 Count = Callable[[str, str], None]  # is told of each answer: method and status
 
