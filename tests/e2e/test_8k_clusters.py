@@ -67,7 +67,7 @@ def test_the_example_becomes_a_cluster_with_bastion_and_machines(infra: Infra, s
     reached(infra, storage)
     status = infra.status(CLUSTERS, "shop")
     address = infra.sdk.network.get_ip(status["apiServerFloatingIP"]["id"])
-    eventually(lambda: infra.sdk.network.get_ip(address.id).port_id, limit=30)
+    eventually(lambda: bool(infra.sdk.network.get_ip(address.id).port_id), limit=30)
     port = infra.sdk.network.get_port(infra.sdk.network.get_ip(address.id).port_id)
     assert port.device_id == infra.status(MACHINES, "shop-control-plane")["instanceID"]
     shown = infra.cloud.stackwright("servers", "-n", "demo")
@@ -145,10 +145,11 @@ def test_what_others_change_is_set_back_and_what_they_delete_is_told(infra: Infr
     seen("subnet", lambda: net.get_subnet(subnet["id"]).dns_nameservers == ["8.8.8.8"])
     seen("group", lambda: net.get_security_group(group).name == status["workerSecurityGroup"]["name"])
     seen("rule", lambda: len(list(net.security_group_rules(security_group_id=group))) == rules)
-    seen("floating IP", lambda: net.get_ip(api).port_id)
+    seen("floating IP", lambda: bool(net.get_ip(api).port_id))
     seen("port", lambda: net.get_port(worker_port).name != "others")
 
 
+@pytest.mark.long
 def test_what_others_deleted_is_made_anew_if_the_policy_says_so(infra: Infra) -> None:
     status = infra.status(CLUSTERS, "shop")
     api = status["apiServerFloatingIP"]["id"]
