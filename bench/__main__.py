@@ -37,7 +37,9 @@ def main() -> int:
         say(f"{name}: {title(name)}")
         start = time.monotonic()
         try:
-            figures += [(name, figure) for figure in module(name).measure(options)]
+            for figure in module(name).measure(options):
+                figures.append((name, figure))
+                say(f"{figure.of}: {figure.median:.3g} {figure.unit}")
         except BenchError as error:
             failed.append(f"{name}: {error}")
         except Exception:

@@ -26,7 +26,14 @@ def obj(kind: str, name: str, reason: str = "", message: str = "", owner: str = 
 
 def test_a_cluster_has_its_bastion_and_machines_with_their_servers_and_what_they_have() -> None:
     label = {"cluster.x-k8s.io/cluster-name": "one"}
-    cluster = obj("OpenStackCluster", "one")
+    cluster = obj(
+        "OpenStackCluster", "one", controlPlaneEndpoint={"host": "172.24.4.7", "port": 6443},
+        apiServerFloatingIP={"id": "f1", "address": "172.24.4.7"},
+        resources=[
+            {"type": "network", "name": "cluster", "id": "n1"}, {"type": "floating-ip", "name": "api", "id": "f1"},
+            {"type": "security-group-rule", "name": "worker-1", "id": "r1"},
+        ],
+    )  # fmt: skip
     machine = obj("OpenStackMachine", "worker", "BlockedInstanceNotFound", "deleted by somebody else", labels=label)
     servers = [
         obj(
@@ -39,7 +46,9 @@ def test_a_cluster_has_its_bastion_and_machines_with_their_servers_and_what_they
     ]  # fmt: skip
     found = [line for tree in trees(NOW, [cluster], [machine], servers) for line in lines(tree)]
     assert found == [
-        "✓ OpenStackCluster demo/one",
+        "✓ OpenStackCluster demo/one  (172.24.4.7:6443)",
+        "├─ ✓ network cluster n1",
+        "├─ ✓ floating IP api 172.24.4.7 f1",
         "├─ ✓ OpenStackServer demo/one-bastion  (ACTIVE, s1, 10.0.0.5)",
         "│  ├─ ✓ port one-bastion-0 p1",
         "│  └─ ✓ volume root v1",

@@ -10,6 +10,7 @@ from stackwright.core.objects import belongs, label
 from stackwright.core.plan import Object
 
 CLUSTER = "cluster.x-k8s.io/cluster-name"
+NAMES = {"floating-ip": "floating IP", "security-group": "security group"}
 PARTS = (("port", "ports"), ("trunk", "trunks"), ("volume", "volumes"), ("floating IP", "floatingIPs"))
 
 
@@ -19,6 +20,23 @@ def trees(now: float, clusters: Iterable[Object], machines: Iterable[Object], se
     found = [joined.cluster(each) for each in clusters]
     found += [joined.machine(each) for each in joined.left(joined.machines)]
     return [*found, *(joined.server(each) for each in joined.left(joined.servers))]
+
+
+def shared(status: Object) -> tuple[Node, ...]:
+    """What a cluster made; rules go with their groups, and a floating IP says where it is."""
+    at = {
+        "api": (status.get("apiServerFloatingIP") or {}).get("address"),
+        "bastion": (status.get("bastion") or {}).get("floatingIP"),
+    }
+    made = [each for each in status.get("resources") or () if each["type"] != "security-group-rule"]
+    told = ((each, at.get(each["name"]) if each["type"] == "floating-ip" else None) for each in made)
+    return tuple(
+        Node(
+            READY,
+            " ".join(part for part in (NAMES.get(each["type"], each["type"]), each["name"], where, each["id"]) if part),
+        )
+        for each, where in told
+    )
 
 
 class _Joined:
@@ -39,14 +57,19 @@ class _Joined:
         return tuple(self.server(each) for each in self._place(e for e in self.servers if belongs(e, uid)))
 
     def cluster(self, obj: Object) -> Node:
-        """Its bastion first; machines name it by a label."""
+        """What its machines share, its bastion, and the machines, which name it by a label."""
         meta = obj["metadata"]
         mine = self._place(
             each
             for each in self.machines
             if label(each, CLUSTER) == meta["name"] and each["metadata"]["namespace"] == meta["namespace"]
         )
-        return node(self.world, obj, (*self._below(obj), *(self.machine(each) for each in mine)))
+        status = obj.get("status") or {}
+        endpoint = status.get("controlPlaneEndpoint") or {}
+        facts = (f"{endpoint['host']}:{endpoint['port']}",) if endpoint else ()
+        return node(
+            self.world, obj, (*shared(status), *self._below(obj), *(self.machine(each) for each in mine)), facts
+        )
 
     def machine(self, obj: Object) -> Node:
         return node(self.world, obj, self._below(obj))
