@@ -1,8 +1,8 @@
 """500 OpenStackServers at once, on Nova's fake driver: servers a minute, calls, lag to ready, memory, a restart.
 
 How: in the running local cloud, in a project of its own. Beside its hypervisors is a nova-compute with Nova's fake
-driver (bench/fakenova.py): Keystone, Nova, Neutron, Placement and their database are real, only the machines are not. Ports
-are in a network without DHCP.
+driver (bench/fakenova.py): Keystone, Nova, Neutron, Placement and their database are real, only the machines are not.
+Ports are in a network without DHCP.
   peer         --objects / 12 servers by openstacksdk as scripts do it: eight threads, each makes a port and a server
                and asks for it once a second until it is ACTIVE
   batch        --objects (500) OpenStackServers with a port each; how many a minute until the last is ready, all calls
