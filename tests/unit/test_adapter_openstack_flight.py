@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters import openstack_clouds, openstack_flight, openstack_line
+from stackwright.adapters import openstack_clouds, openstack_flight, openstack_line, openstack_project
 from stackwright.adapters.openstack_flight import PATIENCE, Flight
 from stackwright.core.clouds import Asker, CloudRef, Thing, Trouble, question
 
@@ -108,4 +108,15 @@ async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypa
     assert [thing.state for thing in (await port.look(cloud, asker)).things] == ["ACTIVE"]
     assert [thing.id for thing in await port.find(cloud, image)] == ["i"]
     assert (fetch.asked, find.asked) == (1, 1)
+    fetch.answer = [Thing("server", "1", state="SHUTOFF")]
+    always = {**openstack_project.AGE, "server": (0.0, 0.0)}
+    for module in (openstack_clouds, openstack_project):
+        monkeypatch.setattr(module, "AGE", always)
+    monkeypatch.setattr(openstack_clouds, "MOMENT", 0.02)
+    before = await port.look(cloud, asker)
+    assert [thing.state for thing in before.things] == ["ACTIVE"], "the last one will do"
+    while fetch.ended < 2:
+        await asyncio.to_thread(time.sleep, 0.01)
+    await asyncio.sleep(0.05)
+    assert [thing.state for thing in (await port.look(cloud, asker)).things] == ["SHUTOFF"]
     await port.close()

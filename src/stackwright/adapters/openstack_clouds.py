@@ -16,7 +16,7 @@ from functools import partial
 from typing import TYPE_CHECKING, TypeVar
 
 from stackwright.adapters.openstack_find import WHERE, find
-from stackwright.adapters.openstack_flight import Flight
+from stackwright.adapters.openstack_flight import Flight, Late
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_login import Count, Logins, Secrets
 from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, OVERLAP, SETTLE, Snapshot, fetch, stamp
@@ -34,6 +34,7 @@ Tell = Callable[[str, Key], None]
 ANSWER = 60.0  # seconds that an answer to a question holds
 WAITS = 60.0  # seconds that who waits is taken to wait, unless it says so again
 FORGET = 3600.0  # seconds; who is there looks every minute, unless it is paused
+MOMENT = 1.0  # seconds that are worth waiting for a newer list
 SWEEP = 60.0  # seconds between two looks for what is to be forgotten
 
 
@@ -165,12 +166,23 @@ class OpenStackClouds:
         return max(inherited, self._unsure.get(asking.asker.uid, 0.0))
 
     async def _refresh(self, cloud: CloudRef, project: Project, what: str, waits: bool, settled: float = 0.0) -> None:
-        """One list at a time of each kind; whoever comes meanwhile takes what it brings, if it began late enough."""
+        """One list at a time of each kind; whoever comes meanwhile takes what it brings, if it began late enough.
+
+        A slow cloud is not made slower by waiting for each of its lists: who may do with the last one goes on with it,
+        and hears of what changed as soon as it is known.
+        """
         snapshot = project.snapshot
         flight = project.lists.setdefault(what, Flight())
         while snapshot.due(what, waits, time.monotonic(), settled):
             project.line.check(LISTS[what][0])  # or all would wait for the one who tries
-            await flight.join(f"{cloud}: list of {what}s", partial(self._list, cloud, project, what))
+            enough = what in snapshot.taken and snapshot.fresh[what] >= settled
+            try:
+                ask = partial(self._list, cloud, project, what)
+                await flight.join(f"{cloud}: list of {what}s", ask, MOMENT if enough else None)
+            except Late:
+                if enough:
+                    return
+                raise
             if snapshot.fresh.get(what, 0.0) >= settled or settled > time.monotonic():
                 return
 

@@ -17,21 +17,26 @@ T = TypeVar("T")
 PATIENCE = 5.0  # seconds, from its beginning
 
 
+class Late(Trouble):
+    """It takes long, and is still on its way."""
+
+
 class Flight(Generic[T]):
     def __init__(self) -> None:
         self._task: asyncio.Task[T] | None = None
         self._began = 0.0
 
-    async def join(self, what: str, ask: Callable[[], Coroutine[Any, Any, T]]) -> T:
-        """The answer; raises what `ask` raises, and Trouble that names `what` is asked for when it takes too long."""
+    async def join(self, what: str, ask: Callable[[], Coroutine[Any, Any, T]], patience: float | None = None) -> T:
+        """The answer; raises what `ask` raises, and Late, which names `what` is asked for, when it takes too long."""
+        patience = PATIENCE if patience is None else patience
         if self._task is None or self._task.done():
             self._began = time.monotonic()
             self._task = asyncio.create_task(ask())
             self._task.add_done_callback(lambda task: task.cancelled() or task.exception())  # if all have left
-        left = self._began + PATIENCE - time.monotonic()
+        left = self._began + patience - time.monotonic()
         done, _ = await asyncio.wait({self._task}, timeout=max(0.0, left))
         if not done:
-            raise Trouble("Unreachable", f"{what}: no answer within {PATIENCE:.0f} s; it is still waited for")
+            raise Late("Unreachable", f"{what}: no answer within {patience:.0f} s; it is still waited for")
         return self._task.result()
 
     def cancel(self) -> None:
