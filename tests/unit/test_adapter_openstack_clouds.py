@@ -295,6 +295,15 @@ def test_a_list_that_began_before_a_write_does_not_undo_it() -> None:
     assert snapshot.things == {}
 
 
+def test_a_list_that_takes_long_is_asked_for_less_often() -> None:
+    snapshot = Snapshot(fresh={"server": 100.0}, taken={"server": 100.0})
+    assert snapshot.due("server", True, 101.0)
+    snapshot.took["server"] = 7.0
+    assert not snapshot.due("server", True, 120.0)
+    assert snapshot.due("server", True, 121.0)
+    assert snapshot.due("server", True, 101.0, settled=100.5), "who has to know gets to know"
+
+
 def test_what_lost_its_mark_is_nobodys_any_more() -> None:
     snapshot = Snapshot()
     snapshot.write(port("a"), now=1)

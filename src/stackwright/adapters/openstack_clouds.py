@@ -199,6 +199,7 @@ class OpenStackClouds:
                 snapshot.absent.add(what)
                 return
             raise
+        snapshot.took[what] = time.monotonic() - began
         if partly:
             changed = snapshot.merge(found, began)
             snapshot.fresh[what] = began

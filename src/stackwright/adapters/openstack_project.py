@@ -40,6 +40,7 @@ LISTS: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], Thing]]] 
 # Seconds that a list may be old for whoever waits, and for whoever does not.
 RARELY = (60.0, 180.0)
 AGE = {**dict.fromkeys(LISTS, RARELY), "server": (1.0, 50.0), "volume": (2.0, 180.0)}
+SHARE = 3  # a list that took so long is begun again after so many times that: a cloud that is slow has enough to do
 OVERLAP = 5.0  # clocks and transactions: what changed just before the last look is asked for again
 SETTLE = 8.0  # what a process asked for before it died, or before it gave up waiting, has happened by then
 MISSING = ("trunk", "volume")  # services and extensions that a cloud may not have
@@ -53,6 +54,7 @@ class Snapshot:
     things: dict[tuple[str, str], Thing] = field(default_factory=dict)
     taken: dict[str, float] = field(default_factory=dict)  # what → when its last whole list began
     fresh: dict[str, float] = field(default_factory=dict)  # what → when its last list of either kind began
+    took: dict[str, float] = field(default_factory=dict)  # what → seconds that its last list took
     written: dict[tuple[str, str], float] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
     _marked: dict[str, set[tuple[str, str]]] = field(default_factory=dict)  # uid → what has a mark of it
@@ -119,7 +121,8 @@ class Snapshot:
         if self.fresh.get(what, 0.0) < settled <= now:
             return True
         begin = self.begun if what != "server" and not waits else -1e9
-        return now - self.fresh.get(what, begin) >= AGE[what][0 if waits else 1]
+        age = max(AGE[what][0 if waits else 1], SHARE * self.took.get(what, 0.0))
+        return now - self.fresh.get(what, begin) >= age
 
     def of(self, asker: Asker) -> tuple[Thing, ...]:
         keys = asker.ids | self._marked.get(asker.uid, set())
