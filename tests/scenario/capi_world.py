@@ -12,11 +12,11 @@ from stackwright.api.meta import Kind
 from stackwright.api.openstackcluster import OpenStackCluster
 from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.api.openstackserver import OpenStackServer
-from stackwright.core.clouds import Thing
+from stackwright.core.clouds import CloudCall, Thing
 from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, CONTROL_PLANE, MACHINE, NAME
 from stackwright.core.conditions import find
 from stackwright.core.plan import Object
-from stackwright.runtime.memory import Crash, Fuse
+from stackwright.runtime.memory import Fuse
 
 SERVERS, MACHINES, CLUSTERS = OpenStackServer.KIND, OpenStackMachine.KIND, OpenStackCluster.KIND
 IDENTITY = {"type": "Secret", "name": "clouds", "cloudName": "mine"}
@@ -27,6 +27,20 @@ MANAGED: Object = {
     "managedSecurityGroups": {"allowAllInClusterTraffic": True},
 }
 BASTION: Object = {"enabled": True, "spec": PART}
+# What there is of such a cluster, and of one with a bastion.
+NETWORK = [
+    "floating-ip",
+    "network k8s-clusterapi-cluster-openstack-c",
+    "port k8s-clusterapi-cluster-openstack-c-router",
+    "router k8s-clusterapi-cluster-openstack-c",
+    "security-group k8s-clusterapi-cluster-openstack-c-secgroup-controlplane",
+    "security-group k8s-clusterapi-cluster-openstack-c-secgroup-worker",
+    "subnet k8s-clusterapi-cluster-openstack-c",
+]
+GUARDED = sorted([
+    *NETWORK, "floating-ip", "port c-bastion-0", "server c-bastion",
+    "security-group k8s-clusterapi-cluster-openstack-c-secgroup-bastion",
+])  # fmt: skip
 MADE = ("server", "port", "trunk", "volume", "network", "subnet", "router", "security-group", "floating-ip")
 
 
@@ -40,6 +54,12 @@ class Clusters(World):
         self.clouds.put("flavor", "small")
         self.external = self.clouds.put("network", "public", **{"router:external": True})
         self.foreign = {thing.id for thing in self.clouds.all()}
+
+    def again(self, now: float | None = None) -> Clusters:
+        other = super().again(now)
+        assert isinstance(other, Clusters)
+        other.foreign = set(self.foreign)
+        return other
 
     def foreigner(self, what: str, name: str = "", **facts: Any) -> Thing:
         """Something that is there and stays."""
@@ -100,46 +120,87 @@ def _said(world: Clusters, rule: Thing) -> str:
     return f"{facts['direction']} {facts['ethertype']} {facts.get('protocol') or 'any'} {ports} {remote}"
 
 
+class Moments(Fuse):
+    """The world before the first write and after each, which is all that stays of a process that is killed then.
+
+    After one write is before the next, so this is a crash before each as well.
+    """
+
+    def __init__(self, world: World) -> None:
+        super().__init__()
+        self.world, self.worlds = world, list[Any]()
+
+    async def write(self, what: Any) -> Any:
+        if not self.worlds:
+            self.worlds.append(self.world.again())
+        result = await super().write(what)
+        self.worlds.append(self.world.again())
+        return result
+
+
 async def killed_everywhere(
-    start: Callable[[], Any], act: Callable[[Any], None], end: Any, *, after: bool, patience: float = 20
+    start: Callable[[], Any], act: Callable[[Any], None], end: Any, *, seconds: float = 0
 ) -> None:
-    """A crash at each write that follows `act`, before or after it; `end` looks at what comes of it."""
-    for number in range(1, 400):
-        world = await start()
-        await world.stop()
-        fuse = Fuse(number, after)
-        await world.start(fuse)
-        act(world)
-        try:
-            await world.settle(patience=patience)
-        except Crash:
-            await world.stop()
-            await world.settle(patience=patience)
-        await end(world)
-        await world.stop()
-        if fuse.count < number:
-            return
-    raise AssertionError("no end")
+    """A crash at each write that follows `act`; `end` looks at what comes of it.
+
+    seconds  how long all of it takes, of who never settles
+    """
+    world = await start()
+    await world.stop()
+    moments = Moments(world)
+    await world.start(moments)
+    act(world)
+    await _on(world, seconds)
+    await world.stop()
+    assert len(moments.worlds) > 2
+    for each in moments.worlds:
+        await _on(each, seconds)
+        await end(each)
+        await each.stop()
 
 
 async def unheard_everywhere(
-    start: Callable[[], Any], act: Callable[[Any], None], end: Any, *, kills: bool, patience: float = 20
+    start: Callable[[], Any], act: Callable[[Any], None], end: Any, *, then: Any = None, seconds: float = 0
 ) -> None:
-    """The answer of each request after `act` is heard by nobody, and what it asks for done a little later."""
+    """A crash at each request that follows `act`, which is done a little later; `then` somebody does something more."""
+    world = await start()
+    await world.stop()
+    moments: list[tuple[Any, CloudCall]] = []
+    world.clouds.hears = lambda call: moments.append((world.again(), call))
+    await world.start()
+    act(world)
+    await _on(world, seconds)
+    await world.stop()
+    assert moments
+    for each, call in moments:
+        await each.start()
+        each.clouds.late(call)
+        if then:
+            then(each)
+        await _on(each, seconds)
+        await end(each)
+        await each.stop()
+
+
+async def lost_everywhere(
+    start: Callable[[], Any], act: Callable[[Any], None], end: Any, *, seconds: float = 0
+) -> None:
+    """No answer comes to each request that follows `act`, and it is done a little later."""
+    first = await start()
+    await first.stop()
     for number in range(1, 200):
-        world = await start()
-        await world.stop()
-        world.clouds.kills, world.clouds.deaf = kills, len(world.clouds.calls) + number
+        world = first.again()
+        world.clouds.lost = len(world.clouds.calls) + number
         await world.start()
         act(world)
-        try:
-            await world.settle(patience=patience)
-        except Crash:
-            await world.stop()
-            await world.settle(patience=patience)
-        last, world.clouds.deaf = len(world.clouds.calls) < world.clouds.deaf, 0
+        await _on(world, seconds)
+        last, world.clouds.lost = len(world.clouds.calls) < world.clouds.lost, 0
         await end(world)
         await world.stop()
         if last:
             return
     raise AssertionError("no end")
+
+
+async def _on(world: World, seconds: float) -> None:
+    await (world.run(seconds) if seconds else world.settle(patience=20))

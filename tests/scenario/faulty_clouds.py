@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+from collections import Counter
+from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import Any
 
 from stackwright.core.clouds import Asker, CloudCall, CloudRef, Denied, Look, Question, Thing, Trouble
 from stackwright.core.ports import Clock
-from stackwright.runtime.memory import Crash, MemoryClouds
+from stackwright.runtime.memory import MemoryClouds
 
 LATE, SETTLE = 5.0, 8.0  # seconds; after the latter the operator believes that what is not there does not come
 # What its answers mean that are no success: 401, 403, 404, 409, a quota, 413 or 429, 500, and none in time.
@@ -29,16 +31,28 @@ class FaultyClouds(MemoryClouds):
     """asked   how often anything was asked of it
     slow    seconds that each answer takes
     locked  Secrets whose credentials it does not know
-    deaf    which request nobody hears the answer of, 0 none: it is done LATE seconds later
-    kills   whether the operator dies of that, or gives up waiting
+    lost    of which request no answer comes, 0 none: it is done LATE seconds later
+    hears   is told of each request before it is done
     wordy   whether each refusal has other words than the one before
     """
 
     def __init__(self, clock: Clock) -> None:
         super().__init__(clock)
-        self.asked, self.slow, self.deaf, self.kills, self.wordy = 0, 0.0, 0, True, False
+        self.asked, self.slow, self.lost, self.wordy = 0, 0.0, 0, False
+        self.hears: Callable[[CloudCall], None] = lambda call: None
         self.locked: set[str] = set()
-        self._unsure = 0.0
+        self._unsure, self._made = 0.0, 0
+        self._ids = self._numbers()
+
+    def _numbers(self) -> Generator[str, None, None]:
+        while True:
+            self._made += 1
+            yield f"00000000-0000-4000-9000-{self._made:012d}"
+
+    def become_like(self, other: FaultyClouds) -> None:
+        """With the same things in it."""
+        self.things, self._due, self.calls = dict(other.things), dict(other._due), list(other.calls)
+        self._made = other._made
 
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         await self._answer(cloud)
@@ -51,14 +65,23 @@ class FaultyClouds(MemoryClouds):
 
     async def run(self, call: CloudCall) -> str:
         await self._answer(call.cloud)
-        if len(self.calls) + 1 != self.deaf:
+        self.hears(call)
+        if len(self.calls) + 1 != self.lost:
             return await super().run(call)
+        self.late(call)
+        raise Trouble("Unreachable", f"{call}: timed out")
+
+    def late(self, call: CloudCall) -> None:
+        """It was asked for, and is done after a while."""
         self.calls.append(call)
         self._unsure = self._clock.now() + SETTLE
         asyncio.get_running_loop().call_later(LATE, self._at_last, call)
-        if self.kills:
-            raise Crash(str(call))
-        raise Trouble("Unreachable", f"{call}: timed out")
+
+    @property
+    def made_twice(self) -> list[str]:
+        """Not rules: Neutron makes some by itself, and holds none twice."""
+        made = Counter((call.uid, *call.slot) for call in self.calls if call.do == "create")
+        return [f"{what} {name}" for (_, what, name), n in made.items() if n > 1 and what != "security-group-rule"]
 
     async def _answer(self, cloud: CloudRef) -> None:
         self.asked += 1

@@ -366,23 +366,21 @@ async def test_it_goes_with_its_server_and_tells_what_that_waits_for() -> None:
     assert {"server m", "port m-0"} <= set(world.there())
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-async def test_killed_at_every_write_there_is_one_server_in_the_end(after: bool) -> None:
+async def test_killed_at_every_write_there_is_one_server_in_the_end() -> None:
     async def end(world: Clusters) -> None:
         await world.ready(MACHINES, "m")
         assert [name for name in world.there() if "m" in name][-1:] == ["server m"]
         assert world.one("server").id == world.status(MACHINES, "m")["instanceID"]
 
-    await killed_everywhere(clusters, lambda world: world.machine(), end, after=after)
+    await killed_everywhere(clusters, lambda world: world.machine(), end)
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-async def test_killed_at_every_write_of_the_deletion_nothing_stays(after: bool) -> None:
+async def test_killed_at_every_write_of_the_deletion_nothing_stays() -> None:
     async def end(world: Clusters) -> None:
         assert not world.get(MACHINES, "m") and not world.get(SERVERS, "m")
         assert not any(name.startswith(("server", "port m")) for name in world.there())
 
-    await killed_everywhere(made, lambda world: world.delete(MACHINES, "m"), end, after=after)
+    await killed_everywhere(made, lambda world: world.delete(MACHINES, "m"), end)
 
 
 async def test_all_of_it_deleted_at_once_at_any_time_leaves_nothing() -> None:

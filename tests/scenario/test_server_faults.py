@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
-from capi_world import killed_everywhere, unheard_everywhere
+from capi_world import killed_everywhere, lost_everywhere, unheard_everywhere
 from faulty_clouds import TROUBLES
-from server_world import ALL, IDENTITY, KIND, VOLUMES, WHOLE, Servers, made
+from server_world import ALL, IDENTITY, KIND, WHOLE, Servers, made
 from world import NAMESPACE
 
 from stackwright.controllers.server.observe import IMAGE
-from stackwright.core.clouds import Denied, Trouble
+from stackwright.core.clouds import SERVER, Denied, Trouble, mark
 from stackwright.core.seen import LOGIN
-from stackwright.runtime.memory import Crash, openstack
+from stackwright.runtime.memory import openstack
 
 pytestmark = pytest.mark.looptime
+EVERYWHERE = pytest.mark.parametrize("everywhere", [lost_everywhere, unheard_everywhere], ids=["lost", "killed"])
 BLANK = {"identityRef": IDENTITY, "flavor": "gone", "image": {"filter": {"name": "gone"}}, "sshKeyName": "gone"}
 
 
@@ -37,14 +40,14 @@ def left_behind(world: Servers) -> str:
 
 async def test_a_volume_that_cinder_cannot_make_is_told_and_looked_at_again() -> None:
     world = Servers()
-    world.server(**VOLUMES)
+    world.server(rootVolume={"sizeGiB": 10})
     while not world.clouds.all("volume"):
-        await world.run(0.1)
+        await world.run(0.001)
     world.clouds.become(world.one("volume"), "error")
     await world.run(120)
     assert world.told() == world.told("ResourcesReady") == ("VolumeError", "Volume web-root is error")
-    assert world.there() == ["port web-0", "volume web-data", "volume web-root"]
-    world.clouds.become(world.clouds.all("volume")[0], "available")
+    assert world.there() == ["port web-0", "volume web-root"]
+    world.clouds.become(world.one("volume"), "available")
     await world.ready()
 
 
@@ -76,7 +79,7 @@ async def test_each_wrong_answer_while_it_goes_is_told_and_makes_no_hot_loop(tro
         assert str(trouble) in world.told()[1]
         assert 2 < world.clouds.asked - before < 60, where
     world.clouds.fail = {}
-    await world.settle()
+    await world.run(120)
     await gone(world)
 
 
@@ -84,7 +87,7 @@ async def test_each_wrong_answer_while_it_goes_is_told_and_makes_no_hot_loop(tro
 @pytest.mark.parametrize("trouble", [TROUBLES[0], Trouble("Unreachable", "no way")], ids=lambda each: each.reason)
 async def test_a_refusal_that_is_said_in_other_words_each_time_is_told_once(where: str, trouble: Trouble) -> None:
     """Each change of a status has the object looked at again: new words would be a hot loop."""
-    world = Servers()
+    world = Servers(latency=0.1)
     world.clouds.wordy, world.clouds.fail[where] = True, trouble
     world.server()
     if where.startswith("delete"):
@@ -132,44 +135,47 @@ async def test_what_takes_long_to_go_is_told_to_go_once(monkeypatch: pytest.Monk
 # Crashes, and requests of which nobody knows what became.
 
 
-@pytest.mark.parametrize("kills", [False, True], ids=["lost", "killed"])
-async def test_a_request_that_is_done_after_all_makes_nothing_twice(kills: bool) -> None:
-    async def start() -> Servers:
-        return Servers()
+async def blank() -> Servers:
+    return Servers()
 
+
+@EVERYWHERE
+async def test_a_request_that_is_done_after_all_makes_nothing_twice(everywhere: Any) -> None:
     async def end(world: Servers) -> None:
         await world.ready()
         assert world.there() == ALL
+        assert not world.clouds.made_twice
 
-    await unheard_everywhere(start, lambda world: world.server(**WHOLE), end, kills=kills)
+    await everywhere(blank, lambda world: world.server(**WHOLE), end)
 
 
-@pytest.mark.parametrize("kills", [False, True], ids=["lost", "killed"])
-async def test_a_request_that_is_done_when_the_end_has_begun_leaves_nothing(kills: bool) -> None:
+async def test_a_request_that_is_done_when_the_end_has_begun_leaves_nothing() -> None:
+    def leave(world: Servers) -> None:
+        world.delete(KIND, "web")
+
+    await unheard_everywhere(blank, lambda world: world.server(**WHOLE), gone, then=leave)
+
+
+async def test_an_answer_that_did_not_come_before_the_end_leaves_nothing() -> None:
     for number in range(1, 6):
         world = Servers()
-        world.clouds.deaf, world.clouds.kills = number, kills
+        world.clouds.lost = number
         world.server(**WHOLE)
         while len(world.clouds.calls) < number:
-            try:
-                await world.run(0.2)
-            except Crash:
-                await world.stop()
+            await world.run(0.2)
         world.delete(KIND, "web")
         await world.settle(patience=20)
-        await world.run(20)
         await gone(world)
         await world.stop()
 
 
-@pytest.mark.parametrize("kills", [False, True], ids=["lost", "killed"])
-async def test_a_request_to_go_that_is_done_after_all_leaves_nothing(kills: bool) -> None:
-    await unheard_everywhere(whole, lambda world: world.delete(KIND, "web"), gone, kills=kills)
+@EVERYWHERE
+async def test_a_request_to_go_that_is_done_after_all_leaves_nothing(everywhere: Any) -> None:
+    await everywhere(whole, lambda world: world.delete(KIND, "web"), gone)
 
 
 @pytest.mark.parametrize("what", ["server", "port", "volume"])
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-async def test_killed_at_every_write_while_it_is_made_anew(what: str, after: bool) -> None:
+async def test_killed_at_every_write_while_it_is_made_anew(what: str) -> None:
     async def start() -> Servers:
         return await made(recreatePolicy="Always", **WHOLE)
 
@@ -181,7 +187,7 @@ async def test_killed_at_every_write_while_it_is_made_anew(what: str, after: boo
         assert world.status["ready"], world.told()
         assert world.there() == ALL
 
-    await killed_everywhere(start, lose, end, after=after, patience=61)
+    await killed_everywhere(start, lose, end)
 
 
 # Who knows what belongs to it: first the record, then the marks.
@@ -218,18 +224,12 @@ async def test_what_is_recorded_comes_before_what_is_marked() -> None:
     world = await made()
     recorded = world.status["instanceID"]
     world.clouds.edit(world.one("server"), mark="")
-    twin = world.clouds.put("server", "web")
-    world.clouds.edit(twin, mark=world.clouds.calls[-1].uid and _mark(world))
+    world.clouds.edit(world.clouds.put("server", "web"), mark=mark(world.get()["metadata"]["uid"], SERVER))
     await world.run(120)
     assert [thing.id for thing in world.clouds.all("server")] == [recorded]
+    assert [call.do for call in world.clouds.calls] == ["create", "create", "delete"]
     assert world.status["instanceID"] == recorded
     assert world.status["ready"]
-
-
-def _mark(world: Servers) -> str:
-    from stackwright.core.clouds import SERVER, mark
-
-    return mark(world.get()["metadata"]["uid"], SERVER)
 
 
 # Credentials.

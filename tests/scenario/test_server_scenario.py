@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from capi_world import killed_everywhere
 from faulty_clouds import TROUBLES
 from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
 
 from stackwright.core.clouds import Trouble
-from stackwright.runtime.memory import Crash, Fuse
 
 pytestmark = pytest.mark.looptime
 
@@ -41,44 +41,26 @@ async def test_at_rest_nothing_is_written() -> None:
     assert (len(world.cluster.writes), len(world.clouds.calls)) == (writes, calls)
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-async def test_killed_at_every_write_it_converges_without_a_duplicate_or_an_orphan(after: bool) -> None:
-    for number in range(1, 200):
-        world = Servers()
-        world.server(**WHOLE)
-        fuse = Fuse(number, after)
-        await world.start(fuse)
-        try:
-            await world.settle(patience=20)
-        except Crash:
-            await world.stop()
-            await world.ready()
+async def test_killed_at_every_write_it_converges_without_a_duplicate_or_an_orphan() -> None:
+    async def start() -> Servers:
+        return Servers()
+
+    async def end(world: Servers) -> None:
+        await world.ready()
         assert world.there() == ALL
-        await world.stop()
-        if fuse.count < number:
-            return
-    raise AssertionError("no end")
+
+    await killed_everywhere(start, lambda world: world.server(**WHOLE), end)
 
 
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-async def test_killed_at_every_write_of_the_deletion_nothing_stays(after: bool) -> None:
-    for number in range(1, 200):
-        world = await made(**WHOLE)
-        await world.stop()
-        fuse = Fuse(number, after)
-        await world.start(fuse)
-        world.delete(KIND, "web")
-        try:
-            await world.settle(patience=20)
-        except Crash:
-            await world.stop()
-            await world.settle(patience=20)
+async def test_killed_at_every_write_of_the_deletion_nothing_stays() -> None:
+    async def start() -> Servers:
+        return await made(**WHOLE)
+
+    async def end(world: Servers) -> None:
         assert world.there() == []
         assert not world.get()
-        await world.stop()
-        if fuse.count < number:
-            return
-    raise AssertionError("no end")
+
+    await killed_everywhere(start, lambda world: world.delete(KIND, "web"), end)
 
 
 async def test_deletion_needs_no_spec_nor_what_it_named() -> None:

@@ -367,7 +367,7 @@ class World:
     def again(self, now: float | None = None) -> World:
         """A copy of the world as it is now, in which no operator runs; this one stays as it is."""
         now = self.clock.now() if now is None else now
-        other = World(nodes=0, latency=self._latency, workers=self._workers, now=now)
+        other = type(self)(nodes=0, latency=self._latency, workers=self._workers, now=now)
         for mine, theirs in ((self.cluster, other.cluster), (self.helm, other.helm)):
             for name in ("_objects", "_hidden", "_version", "_uids", "_charts"):
                 if hasattr(mine, name):
@@ -375,6 +375,8 @@ class World:
         other.sql.users, other.sql.databases = dict(self.sql.users), set(self.sql.databases)
         other.broker.users, other.broker.vhosts = dict(self.broker.users), set(self.broker.vhosts)
         other.identity.users, other.identity.catalog = dict(self.identity.users), dict(self.identity.catalog)
+        other.cluster.unserved = set(self.cluster.unserved)
+        other.clouds.become_like(self.clouds)
         other.entropy = SeededEntropy(1)
         other.kubelet.__dict__ |= {"broken": dict(self.kubelet.broken), "start": self.kubelet.start}
         return other

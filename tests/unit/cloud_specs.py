@@ -62,7 +62,7 @@ PORTS = st.one_of(HERE, HERE, HERE, HERE, HERE, OLDER_PORT, PORT)
 ZONE = st.sampled_from([{"name": "nova"}, {"from": "Name", "name": "nova"}, {"from": "Machine"}])
 VOLUME = some(type=st.just("fast"), availabilityZone=ZONE)
 STORAGE = st.just({"type": "Local"}) | some({"type": st.just("Volume")}, volume=VOLUME)
-DEVICE = some({"name": st.sampled_from(["root", "data", "logs"]), "sizeGiB": st.just(5), "storage": STORAGE})
+DEVICE = some({"name": st.sampled_from(["root", "data", "error-logs"]), "sizeGiB": st.just(5), "storage": STORAGE})
 HINT = st.sampled_from(
     [
         {"name": "different_host", "value": {"type": "String", "string": ID}},
@@ -143,9 +143,7 @@ SECURITY: Raws = some(
     allowAllInClusterTraffic=FLAG,
 )
 BASTION: Raws = some({"spec": MACHINE}, enabled=FLAG, availabilityZone=st.just("nova"), floatingIP=ADDRESS)
-API: Raws = some(
-    port=st.just(8443), fixedIP=st.just("10.6.0.5"), floatingIP=st.just("192.0.2.9"), enableFloatingIP=FLAG
-)
+API: Raws = some(port=st.just(8443), fixedIP=st.just("10.6.0.5"), floatingIP=ADDRESS, enableFloatingIP=FLAG)
 SUBNET: Raws = some(
     {"cidr": CIDR},
     dnsNameservers=st.just(["10.0.0.2"]),

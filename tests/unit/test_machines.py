@@ -77,6 +77,7 @@ def test_what_only_says_a_default_or_can_change_makes_no_other_server() -> None:
 
 def test_what_can_change_is_passed_on_and_nothing_else() -> None:
     server: Object = server_object(("ns", "m"), OWNER, spec(tags=["first"]), "c")
+    server["metadata"]["uid"] = "s"
     assert passed_on(server, OWNER, machine(sshKeyName="new"), PLACE.identity) == ()
     (apply,) = passed_on(server, OWNER, machine(credentialsLostPolicy="Detach", sshKeyName="new"), None)
     assert apply.obj["spec"] == {**server["spec"], "credentialsLostPolicy": "Detach"}

@@ -117,7 +117,7 @@ def _surplus(
     """What was a part once, what was made last first. It stays in the record until it is seen to be gone."""
     wanted = {part.slot for part in parts}
     due = [slot for slot in reversed(known) if slot not in wanted]
-    calls = (_remove(owner, slot, things[slot]) for slot in due if slot in things)
+    calls = (remove(owner, slot, things[slot]) for slot in due if slot in things)
     return tuple(call for call in calls if call is not None)
 
 
@@ -128,8 +128,8 @@ def _twins(owner: Owner, record: Record, look: Look) -> tuple[CloudCall, ...]:
     for thing in look.things:
         slot, id_ = wanted.get(thing.mark, (None, ""))
         if slot and id_ != thing.id and thing.state not in GONE:
-            calls.append(owner.call("delete", slot, id=thing.id, why="made twice"))
-    return tuple(calls)
+            calls.append(remove(owner, slot, thing, "made twice"))
+    return tuple(call for call in calls if call is not None)
 
 
 def removal(owner: Owner, record: Record, look: Look) -> Step:
@@ -143,18 +143,18 @@ def removal(owner: Owner, record: Record, look: Look) -> Step:
     kept = {slot: id_ for slot, id_ in record.items() if (slot[0], id_) in left or not look.certain}
     for what in TAKEN_AWAY:
         if due := [thing for thing in left.values() if thing.what == what]:
-            calls = (_remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
+            calls = (remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
             return Step(
                 kept, tuple(call for call in calls if call is not None), wait=f"Waiting for {_named(due)} to go"
             )
     return Step(kept, wait="" if look.certain else "Looking whether anything is left")
 
 
-def _remove(owner: Owner, slot: Slot, thing: Thing) -> CloudCall | None:
+def remove(owner: Owner, slot: Slot, thing: Thing, why: str = "") -> CloudCall | None:
     """None for what is on its way already."""
     if str(thing.facts.get("task_state") or thing.state).lower() in ("deleting", "soft-deleting"):
         return None
-    return owner.call("delete", slot, id=thing.id)
+    return owner.call("delete", slot, id=thing.id, why=why)
 
 
 def _named(things: list[Thing]) -> str:

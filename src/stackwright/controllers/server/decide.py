@@ -15,7 +15,7 @@ from stackwright.controllers.server.observe import KIND, Observed
 from stackwright.controllers.server.pool import pooled
 from stackwright.controllers.server.record import record_of, written
 from stackwright.controllers.server.state import addresses, state_of
-from stackwright.core.belongings import Owner, Part, Step, step
+from stackwright.core.belongings import Owner, Part, Step, remove, step
 from stackwright.core.clouds import SERVER, Slot
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
 from stackwright.core.corrections import corrections, told
@@ -78,7 +78,8 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     if found.whole:
         return _running(seen, owner, wanted, found)
     if found.wait:
-        reason = "VolumeError" if "error" in found.wait else "Waiting"
+        failed = any(each.what == "volume" and "error" in each.state for each in found.things.values())
+        reason = "VolumeError" if failed else "Waiting"
         return _progress(seen, waiting(RESOURCES, found.wait, reason), found.record, requeue=POLL)
     stage = waiting(RESOURCES, f"Making {found.calls[0].slot[0]} {found.calls[0].slot[1]}".rstrip(), "Applying")
     return _progress(seen, stage, found.record, actions=found.calls, requeue=0.0)
@@ -118,8 +119,9 @@ def _lost(seen: Observed, owner: Owner, found: Step) -> Plan:
     # The server first: it holds the others. Disks are of one server, ports keep their addresses for the next.
     due = [slot for slot in found.things if slot == SERVER] or [slot for slot in found.things if slot[0] == "volume"]
     if due:
-        calls = tuple(owner.call("delete", slot, id=found.record[slot], why="made anew") for slot in due)
-        return _progress(seen, making, found.record, actions=calls, requeue=POLL)
+        calls = (remove(owner, slot, found.things[slot], "made anew") for slot in due)
+        actions = tuple(call for call in calls if call is not None)
+        return _progress(seen, making, found.record, actions=actions, requeue=POLL)
     return _progress(seen, making, {slot: id_ for slot, id_ in left.items() if slot != SERVER}, requeue=0.0)
 
 

@@ -122,7 +122,7 @@ class MemoryCluster:
         wanted: Object = {"status": status} if status else {}
         _refuse_unknown(kind, wanted)
         merged, owners = ssa.apply(shape_of(kind), live, wanted, ssa.Owner(manager, "Apply", "status"))
-        return self._store(kind, live, _completed(kind, merged), owners)
+        return self._store(kind, live, _completed(kind, merged, live), owners)
 
     async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
         key = _key(kind, key)
@@ -138,7 +138,7 @@ class MemoryCluster:
                 **({"status": live["status"]} if "status" in live else {}),
             }
         _refuse_unknown(kind, new)
-        new = _completed(kind, new)
+        new = _completed(kind, new, live)
         return self._store(kind, live, new, ssa.update(shape_of(kind), live, new, ssa.Owner(PATCHER, "Update")))
 
     async def delete(self, kind: Kind, key: Key) -> None:
@@ -317,8 +317,8 @@ def _refuse_unknown(kind: Kind, obj: Object) -> None:
         raise Refused(f"apply {kind.kind} {name}: {lines}")
 
 
-def _completed(kind: Kind, obj: Object) -> Object:
-    """Defaults filled in, and refused when it is not valid, with all errors."""
+def _completed(kind: Kind, obj: Object, live: Object | None = None) -> Object:
+    """Defaults filled in, and refused when it is not valid, with all errors; what was wrong before may stay so."""
     schema = schema_of(kind)
     if schema is None:
         plain: Object = _folded(without_nulls(obj))
@@ -328,6 +328,8 @@ def _completed(kind: Kind, obj: Object) -> Object:
     where = f"apply {kind.kind} {'/'.join(key_of(kind, obj))}"
     if wrong := gaps(shape_of(kind), new):
         raise Refused(f"{where}: {'; '.join(wrong)}")
+    if live is not None and _spec(live) == _spec(new):
+        return new
     try:
         BY_KIND[kind.kind].model_validate({k: v for k, v in new.items() if k in ("metadata", "spec")})
     except ValidationError as error:

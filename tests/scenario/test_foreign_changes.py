@@ -1,0 +1,328 @@
+"""What somebody else deletes or changes in the cloud, a test for each kind of thing: told, and made or set back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from capi_world import BASTION, GUARDED, MACHINES, NETWORK, SERVERS, Clusters, killed_everywhere
+from pool_world import Pools, served
+from server_world import ALL, SPEC, WHOLE, made
+from world import World
+
+from stackwright.core.clouds import Thing
+from stackwright.core.clusterapi import CLAIM
+
+pytestmark = pytest.mark.looptime
+
+
+def set_back(world: World) -> list[str]:
+    return [message for _, reason, message, _ in world.cluster.events if reason == "SetBack"]
+
+
+async def put_right(world: Any, thing: Thing, facts: dict[str, Any], told: bool = True, by: str = "") -> None:
+    """Edit a thing; it becomes as it was by one request, of what has the id `by`, and what was added stays."""
+    before, calls = world.clouds.things[thing.what, thing.id], len(world.clouds.calls)
+    world.clouds.edit(thing, **facts)
+    await world.run(600)
+    after = world.clouds.things[thing.what, thing.id]
+    assert after.name == before.name
+    for field in facts:
+        if field == "tags":
+            assert set(after.facts["tags"]) == {*before.facts["tags"], *facts["tags"]}
+        else:
+            assert after.facts.get(field, before.name) == before.facts.get(field, before.name)
+    assert [(call.do, call.id) for call in world.clouds.calls[calls:]] == [("update", by or thing.id)]
+    if told:
+        (message,) = set_back(world)
+        assert f"{thing.what} " in f"{message} " and ", ".join(sorted(facts)) in message
+
+
+# Servers.
+
+RICH: dict[str, Any] = {
+    **WHOLE,
+    "tags": ["t"],
+    "serverMetadata": [{"key": "a", "value": "1"}],
+    "ports": [
+        {
+            **SPEC["ports"][0],
+            "adminStateUp": True,
+            "enablePortSecurity": True,
+            "allowedAddressPairs": [{"ipAddress": "10.0.0.9"}],
+        }
+    ],
+}
+
+
+@pytest.mark.parametrize(
+    ("what", "facts"),
+    [
+        ("server", {"name": "theirs"}),
+        ("server", {"metadata": {"a": "2"}}),
+        ("server", {"tags": ["theirs"]}),
+        ("port", {"name": "theirs"}),
+        ("port", {"admin_state_up": False}),
+        ("port", {"security_groups": ["theirs"], "port_security_enabled": False}),
+        ("port", {"allowed_address_pairs": []}),
+        ("port", {"tags": ["theirs"]}),
+        ("trunk", {"name": "theirs", "tags": []}),
+        ("volume", {"name": "theirs"}),
+    ],
+    ids=str,
+)
+async def test_what_somebody_changed_of_a_server_is_set_back(what: str, facts: dict[str, Any]) -> None:
+    world = await made(**RICH)
+    await put_right(world, next(t for t in world.clouds.all(what) if t.mark), facts)
+    assert world.status["ready"]
+
+
+async def test_what_the_spec_leaves_open_is_the_users() -> None:
+    world = await made(**{**WHOLE, "serverMetadata": [{"key": "a", "value": "1"}]})
+    calls = len(world.clouds.calls)
+    world.clouds.edit(world.one("port"), admin_state_up=False, dns_name="theirs")
+    world.clouds.edit(world.one("server"), metadata={"a": "1", "b": "2"}, description="theirs")
+    world.clouds.edit(world.one("trunk"), sub_ports=["theirs"])
+    await world.run(300)
+    assert (len(world.clouds.calls), set_back(world)) == (calls, [])
+
+
+@pytest.mark.parametrize(
+    ("what", "stage", "reason"),
+    [
+        ("server", "InstanceReady", "BlockedInstanceNotFound"),
+        ("port", "ResourcesReady", "BlockedResourceNotFound"),
+        ("trunk", "ResourcesReady", "BlockedResourceNotFound"),
+        ("volume", "ResourcesReady", "BlockedResourceNotFound"),
+    ],
+)
+async def test_what_somebody_deleted_of_a_server_is_told_and_made_anew_if_the_spec_says_so(
+    what: str, stage: str, reason: str
+) -> None:
+    world = await made(**WHOLE)
+    calls, lost = len(world.clouds.calls), next(t for t in world.clouds.all(what) if t.mark)
+    world.clouds.remove(what, lost.id)
+    await world.run(600)
+    assert world.told()[0] == world.told(stage)[0] == reason
+    found, out = world.told()[1].split("; set spec.recreatePolicy to Always to have it made anew")
+    assert out == ", or delete this object"
+    assert what in found.removeprefix("Somebody else deleted ").split(", ")[-1]
+    assert not world.status["ready"]
+    assert len(world.clouds.calls) == calls, "nothing is made, and nothing taken away"
+    world.change(recreatePolicy="Always")
+    await world.run(300)
+    assert world.status["ready"], world.told()
+    assert world.there() == ALL
+    assert lost.id not in str(world.status)
+
+
+async def test_an_address_from_a_pool_that_somebody_took_off_is_put_on_again() -> None:
+    world = await served()
+    (ip,) = world.clouds.all("floating-ip")
+    await put_right(world, ip, {"port_id": None}, told=False)
+    other = world.foreigner("port", "other")
+    await put_right(world, ip, {"port_id": other.id}, told=False)
+
+
+async def test_an_address_from_a_pool_that_somebody_deleted_is_told_of_both_and_another_one_can_be_claimed() -> None:
+    world = await served()
+    (ip,) = world.clouds.all("floating-ip")
+    world.clouds.remove("floating-ip", ip.id)
+    await world.run(300)
+    stage = world.told("FloatingAddressFromPoolReady", SERVERS, "web")
+    assert stage == world.told(kind=SERVERS, name="web")
+    assert stage == ("DependencyFailed", "There is no floating IP 192.0.2.1 in this cloud")
+    assert world.told_of()[0] == "BlockedResourceNotFound"
+    world.delete(CLAIM, world.names(CLAIM)[0])
+    await world.run(120)
+    assert world.told(kind=SERVERS, name="web")[0] == world.told_of()[0] == "Ready"
+    assert world.clouds.all("floating-ip")[0].facts["port_id"] == world.one("port", "web").id
+
+
+async def test_a_free_address_of_a_pool_that_somebody_deleted_is_given_to_nobody() -> None:
+    world: Pools = await served()
+    world.delete(SERVERS, "web")
+    await world.run(60)
+    (ip,) = world.clouds.all("floating-ip")
+    world.clouds.remove("floating-ip", ip.id)
+    world.claim("a")
+    await world.run(60)
+    assert list(world.served().values()) == world.ips() != []
+    assert ip.id not in {thing.id for thing in world.clouds.all()}
+    assert world.told_of()[0] == "Ready"
+
+
+# Clusters.
+
+
+async def cluster(**spec: Any) -> Clusters:
+    world = Clusters()
+    world.make(tags=["t"], managedNetwork={"mtu": 1400}, **spec)
+    await world.ready()
+    return world
+
+
+@pytest.mark.parametrize(
+    ("what", "facts"),
+    [
+        ("network", {"name": "theirs", "tags": []}),
+        ("network", {"mtu": 9000}),
+        ("subnet", {"name": "theirs", "tags": []}),
+        ("subnet", {"dns_nameservers": [], "gateway_ip": None}),
+        ("router", {"name": "theirs", "tags": []}),
+        ("port", {"name": "theirs", "tags": []}),
+        ("security-group", {"name": "theirs", "tags": []}),
+        ("floating-ip", {"tags": ["theirs"]}),
+    ],
+    ids=str,
+)
+async def test_what_somebody_changed_of_a_cluster_is_set_back(what: str, facts: dict[str, Any]) -> None:
+    world = await cluster()
+    before = world.status()
+    if facts.get("tags"):
+        facts = {"tags": []}
+    await put_right(world, next(t for t in world.clouds.all(what) if t.mark), facts)
+    assert world.told()[0] == "Ready"
+    told = world.status()
+    assert {**told, "conditions": [], "router": told["router"]} == {**before, "conditions": []}
+
+
+async def test_the_interface_of_a_router_that_somebody_took_off_is_put_on_again() -> None:
+    world = await cluster()
+    await put_right(world, world.one("port", "router"), {"device_id": ""}, told=False, by=world.one("router").id)
+
+
+async def test_a_router_whose_way_out_somebody_took_gets_it_back() -> None:
+    world = await cluster()
+    world.clouds.edit(world.one("router"), external_gateway_info=None)
+    await world.run(300)
+    assert world.one("router").facts["external_gateway_info"]["network_id"] == world.external.id
+    assert set_back(world) == ["Set to what the spec says: router cluster (external_gateway_info)"]
+
+
+async def test_with_the_addresses_that_the_spec_asked_for() -> None:
+    world = Clusters()
+    place = world.foreigner("subnet", "outside", network_id=world.external.id)
+    world.make(managedRouter={"externalIPs": [{"subnet": {"id": place.id}, "fixedIP": "198.51.100.9"}]})
+    await world.ready()
+    assert world.status()["router"]["ips"] == ["198.51.100.9"]
+    world.clouds.edit(world.one("router"), external_gateway_info=None)
+    world.clouds.edit(world.one("port", "router"), device_id="")
+    await world.run(120)
+    gateway = world.one("router").facts["external_gateway_info"]
+    assert gateway == {"network_id": world.external.id, "external_fixed_ips": [{"ip_address": "198.51.100.9"}]}
+    assert world.status()["router"]["ips"] == ["198.51.100.9"]
+
+
+LOST = [
+    ("network", "", "NetworkReady"),
+    ("subnet", "", "NetworkReady"),
+    ("router", "", "RouterReady"),
+    ("port", "router", "RouterReady"),
+    ("security-group", "worker", "SecurityGroupsReady"),
+    ("floating-ip", "", "APIEndpointReady"),
+]
+
+
+@pytest.mark.parametrize(("what", "name", "stage"), LOST, ids=lambda each: str(each))
+async def test_what_somebody_deleted_of_a_cluster_is_told_and_made_anew_if_the_spec_says_so(
+    what: str, name: str, stage: str
+) -> None:
+    world = await cluster()
+    lost, calls = world.one(what, name), len(world.clouds.calls)
+    taken = {"network": ("port", "subnet", "network"), "subnet": ("port", "subnet")}.get(what, (what,))
+    for each in taken:  # Neutron has it go from the inside outwards
+        world.clouds.remove(each, world.one(each, name).id)
+    await world.run(600)
+    assert world.told()[0] == "BlockedResourceNotFound"
+    assert f"Somebody else deleted {what}" in world.told(stage)[1] and "recreatePolicy" in world.told()[1]
+    assert not world.status()["ready"]
+    assert len(world.clouds.calls) == calls
+    world.make(tags=["t"], managedNetwork={"mtu": 1400}, recreatePolicy="Always")
+    await world.run(300)
+    assert world.told()[0] == "Ready"
+    assert world.there() == NETWORK
+    assert len(world.clouds.all("security-group-rule")) == 15
+    assert lost.id not in str(world.status())
+
+
+async def test_the_address_of_the_api_that_somebody_led_elsewhere_leads_back() -> None:
+    world = await cluster()
+    world.machine(control_plane=True)
+    await world.ready(MACHINES, "m")
+    (ip,) = world.clouds.all("floating-ip")
+    other = world.foreigner("port", "other", network_id=world.one("network").id)
+    for port in (None, other.id):
+        await put_right(world, ip, {"port_id": port}, told=False)
+
+
+async def test_the_address_of_the_bastion_that_somebody_led_elsewhere_leads_back() -> None:
+    world = await cluster(bastion=BASTION)
+    (ip,) = [ip for ip in world.clouds.all("floating-ip") if ip.facts["port_id"]]
+    await put_right(world, ip, {"port_id": None}, told=False)
+    assert world.told("BastionReady")[0] == "Done"
+
+
+@pytest.mark.parametrize("what", ["server", "port", "floating-ip"])
+async def test_what_somebody_deleted_of_the_bastion_is_told_of_the_cluster(what: str) -> None:
+    world = await cluster(bastion=BASTION)
+    wanted = {"server": world.one("server"), "port": world.one("port", "bastion")}
+    led = next(ip for ip in world.clouds.all("floating-ip") if ip.facts["port_id"])
+    world.clouds.remove(what, wanted.get(what, led).id)
+    await world.run(300)
+    reason = "BlockedInstanceNotFound" if what == "server" else "BlockedResourceNotFound"
+    assert world.told()[0] == world.told("BastionReady")[0] == reason
+    world.make(tags=["t"], managedNetwork={"mtu": 1400}, bastion=BASTION, recreatePolicy="Always")
+    await world.run(300)
+    assert world.told()[0] == "Ready"
+    assert world.there() == GUARDED
+
+
+async def test_the_object_of_the_bastion_that_somebody_deleted_is_made_again() -> None:
+    world = await cluster(bastion=BASTION)
+    before = world.one("server").id
+    world.delete(SERVERS, "c-bastion")
+    await world.run(120)
+    assert world.told()[0] == "Ready"
+    assert world.there() == GUARDED
+    assert world.one("server").id != before
+
+
+# Machines.
+
+
+async def test_the_server_of_a_machine_that_somebody_deleted_is_told_of_it_and_made_anew_if_it_says_so() -> None:
+    world = await cluster()
+    world.machine()
+    await world.ready(MACHINES, "m")
+    before = world.status(MACHINES, "m")["instanceID"]
+    world.clouds.remove("server", before)
+    await world.run(300)
+    for type_ in ("Ready", "InstanceReady"):
+        assert world.told(type_, MACHINES, "m")[0] == "BlockedInstanceNotFound"
+    status = world.status(MACHINES, "m")
+    assert (status["ready"], status["instanceState"], status["initialization"]) == (
+        False, "DELETED", {"provisioned": True},
+    )  # fmt: skip
+    assert not world.clouds.all("server")
+    world.machine(recreatePolicy="Always")
+    await world.run(300)
+    status = world.status(MACHINES, "m")
+    assert status["ready"]
+    assert status["instanceID"] == world.one("server").id != before
+    assert (world.get(MACHINES, "m") or {})["spec"]["providerID"].endswith(status["instanceID"])
+
+
+async def test_killed_at_every_write_while_the_object_of_its_server_is_made_again() -> None:
+    async def start() -> Clusters:
+        world = await cluster()
+        world.machine(recreatePolicy="Always")
+        await world.ready(MACHINES, "m")
+        return world
+
+    async def end(world: Clusters) -> None:
+        await world.ready(MACHINES, "m")
+        assert world.one("server").id == world.status(MACHINES, "m")["instanceID"]
+        assert sum(name.startswith("port m") for name in world.there()) == 1
+
+    await killed_everywhere(start, lambda world: world.delete(SERVERS, "m"), end)

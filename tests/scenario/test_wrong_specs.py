@@ -1,0 +1,111 @@
+"""Each rule of kinds that live in an OpenStack, where no API server refused: told in its words, and nothing is made.
+
+So it is with what was stored before the rule was made. Which words an API server has for it, and what may change of an
+object, the functional tests and those of the API show.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from capi_world import CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters
+from pool_world import POOLS
+from server_world import SPEC
+from world import NAMESPACE
+
+from stackwright.api.meta import Kind
+from stackwright.core.plan import Object
+from stackwright.runtime.memory.shape import schema_of, with_defaults
+
+pytestmark = pytest.mark.looptime
+ROOT = {"name": "root", "sizeGiB": 1, "storage": {"type": "Local"}}
+RULE = {"name": "ssh", "direction": "ingress"}
+GROUP = {"filter": {"name": "web"}}
+INSIDE = {"enableExternalNetwork": False, "apiServer": {"enableFloatingIP": False}}
+GOOD: dict[Kind, Object] = {
+    SERVERS: SPEC,
+    MACHINES: PART,
+    CLUSTERS: {"identityRef": IDENTITY},
+    POOLS: {"identityRef": IDENTITY},
+}
+ADDRESS = "spec.bastion.floatingIP: must be absent while there is no external network"
+FLOATING = (
+    "spec.apiServer.enableFloatingIP: must be false (disableAPIServerFloatingIP: true) while there is no external"
+)
+DEVICE = "spec.additionalBlockDevices: no device may have the name root beside a rootVolume"
+UNSECURED = "spec.ports[0].securityGroups: must be absent while port security is off"
+WRONG: list[tuple[Kind, Object, str]] = [
+    *(
+        case
+        for kind in (SERVERS, MACHINES)
+        for case in (
+            (kind, {"rootVolume": {"sizeGiB": 1}, "additionalBlockDevices": [ROOT]}, DEVICE),
+            (kind, {"ports": [{"enablePortSecurity": False, "securityGroups": [GROUP]}]}, UNSECURED),
+            (kind, {"image": {"id": "jammy"}}, "spec.image.id: must be a UUID, not 'jammy'"),
+            (kind, {"rootVolume": {"sizeGiB": 0}}, "spec.rootVolume.sizeGiB: "),
+            (kind, {"identityRef": {**IDENTITY, "type": "Vault"}}, "spec.identityRef.type: 'Vault' is not allowed"),
+        )
+    ),
+    (SERVERS, {"ports": []}, "spec.ports: "),
+    (SERVERS, {"identityRef": {**IDENTITY, "cloudName": ""}}, "spec.identityRef.cloudName: "),
+    (CLUSTERS, {**INSIDE, "bastion": {"spec": PART, "floatingIP": "198.51.100.1"}}, ADDRESS),
+    (CLUSTERS, {"enableExternalNetwork": False}, FLOATING),
+    (CLUSTERS, {"bastion": {"enabled": True}}, "spec.bastion.spec: is required while the bastion is enabled"),
+    (CLUSTERS, {"bastion": {"spec": PART, "floatingIP": "x"}}, "spec.bastion.floatingIP: must be an IPv4 address"),
+    (
+        CLUSTERS,
+        {"bastion": {"spec": {**PART, "rootVolume": {"sizeGiB": 1}, "additionalBlockDevices": [ROOT]}}},
+        DEVICE.replace("spec.", "spec.bastion.spec."),
+    ),
+    (CLUSTERS, {"managedSubnets": [{"cidr": "10.0.0.0/24"}, {"cidr": "10.0.1.0/24"}]}, "spec.managedSubnets: "),
+    (CLUSTERS, {"managedNetwork": {}}, "spec.managedNetwork: must not be empty"),
+    (CLUSTERS, {"apiServerLoadBalancer": {"enabled": True}}, "spec.apiServerLoadBalancer: is not supported"),
+    (
+        CLUSTERS,
+        {
+            "managedSecurityGroups": {
+                "workerNodesSecurityGroupRules": [{**RULE, "remoteGroupID": "a", "remoteIPPrefix": "::/0"}]
+            }
+        },
+        "at most one of remoteGroupID, remoteIPPrefix, remoteManagedGroups",
+    ),
+    (POOLS, {"preAllocatedFloatingIPs": ["x"]}, "spec.preAllocatedFloatingIPs[0]: must be an IPv4 address, not 'x'"),
+    (POOLS, {"reclaimPolicy": "Keep"}, "spec.reclaimPolicy: 'Keep' is not allowed; allowed: 'Retain' or 'Delete'"),
+]
+
+
+def smuggle(world: Clusters, kind: Kind, spec: Object) -> None:
+    """Past all that an API server refuses."""
+    world.write(kind, "a", GOOD[kind])
+    obj: Any = world.get(kind, "a")
+    obj["metadata"]["generation"] += 1
+    wrong = with_defaults(schema_of(kind), {**obj, "spec": spec})
+    world.cluster._put(kind, (NAMESPACE, "a"), wrong, "MODIFIED")
+
+
+@pytest.mark.parametrize(("kind", "wrong", "message"), WRONG, ids=lambda each: getattr(each, "kind", str(each)[:60]))
+async def test_what_is_wrong_is_told_makes_nothing_and_can_be_put_right_or_go(
+    kind: Kind, wrong: Object, message: str
+) -> None:
+    world = Clusters(core=True)
+    for what, name in (("network", "private"), ("security-group", "web")):
+        world.foreigner(what, name)
+    smuggle(world, kind, {**GOOD[kind], **wrong})
+    await world.run(60)
+    asked = world.clouds.asked
+    await world.run(300)
+    reason, text = world.told(kind=kind, name="a")
+    assert reason == "BlockedInvalidSpec"
+    assert message in text
+    assert (world.clouds.asked, world.clouds.calls) == (asked, [])
+    assert len(world.reconciles) < 60
+    world.write(kind, "a", GOOD[kind])
+    await world.run(60)
+    assert world.told(kind=kind, name="a")[0] != "BlockedInvalidSpec"
+    if "identityRef" not in wrong:  # or nobody can tell whether something is left
+        smuggle(world, kind, {**GOOD[kind], **wrong})
+    world.delete(kind, "a")
+    await world.run(120)
+    assert not world.get(kind, "a")
+    assert world.there() == []

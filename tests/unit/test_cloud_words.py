@@ -1,0 +1,50 @@
+"""What a cloud says becomes the message of a condition: without what differs each time it says the same."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+import yaml
+
+from stackwright.adapters.openstack_clouds import OpenStackClouds
+from stackwright.core.clouds import SERVER, CloudCall, CloudRef, Denied, Trouble
+
+ID = "5b6c1d0e-0000-4000-8000-000000000001"
+
+
+@pytest.mark.parametrize(
+    ("said", "told"),
+    [
+        ("No (HTTP 401) (Request-ID: req-5b6c1d0e-0000-4000-8000-000000000001)", "No (HTTP 401)"),
+        (f"Failed, see req-{ID}.", "Failed, see."),
+        ("(Caused by <HTTPSConnection object at 0x7f12ab34>: no way)", "(Caused by <HTTPSConnection object>: no way)"),
+        ("The token expired at 2026-01-02T03:04:05.678Z", "The token expired at "),
+        (f"port {ID} of prereq-1 is required-by 10.0.0.0/24", f"port {ID} of prereq-1 is required-by 10.0.0.0/24"),
+    ],
+)
+def test_what_differs_each_time_is_left_out(said: str, told: str) -> None:
+    assert (str(Trouble("Any", said)), str(Denied("Any", said))) == (told, told)
+
+
+async def test_user_data_that_is_not_there_is_waited_for() -> None:
+    text = yaml.safe_dump({"clouds": {"mine": {"auth": {"auth_url": "http://127.0.0.1:1/v3"}}}}).encode()
+    given: dict[str, Any] = {"clouds": {"clouds.yaml": text}}
+
+    async def secrets(key: tuple[str, str]) -> Any:
+        data = {name: base64.b64encode(value).decode() for name, value in given.get(key[1], {}).items()}
+        return {"metadata": {"name": key[1], "resourceVersion": "1", "uid": key[1]}, "data": data} if data else None
+
+    clouds = OpenStackClouds(secrets, lambda controller, key: None)
+    call = CloudCall(CloudRef(("ns", "clouds"), "mine"), "create", SERVER, ID, user_data=(("ns", "data"), "value"))
+    for data in ({}, {"other": b"x"}):
+        given["data"] = data
+        with pytest.raises(Trouble, match="Waiting for Secret ns/data with the key value") as raised:
+            await clouds.run(call)
+        assert raised.value.reason == "WaitingForUserData"
+    given["data"] = {"value": b"x"}
+    with pytest.raises(Trouble) as raised:
+        await clouds.run(call)
+    assert raised.value.reason != "WaitingForUserData"
+    await clouds.close()

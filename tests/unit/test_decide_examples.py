@@ -1,0 +1,182 @@
+"""What was wrong once with decisions about things in an OpenStack: found by properties, each told by itself."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from cloud_specs import ID
+from cloud_strategies import CLOUD, KEY, UID, thing, uuid
+
+from stackwright.api.openstackcluster import OpenStackCluster
+from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
+from stackwright.api.openstackmachine import OpenStackMachine
+from stackwright.api.openstackserver import OpenStackServer
+from stackwright.controllers.capicluster.objects import gateway_of
+from stackwright.controllers.floatingippool.decide import decide as decide_pool
+from stackwright.controllers.floatingippool.observe import Found
+from stackwright.controllers.floatingippool.observe import Observed as PoolSeen
+from stackwright.controllers.machine.decide import decide as decide_machine
+from stackwright.controllers.machine.observe import Observed as MachineSeen
+from stackwright.controllers.server.decide import decide
+from stackwright.controllers.server.objects import devices, parts
+from stackwright.controllers.server.observe import Observed
+from stackwright.controllers.server.resolve import resolve
+from stackwright.core.belongings import Owner, Part, removal, step
+from stackwright.core.clouds import SERVER, Look, Slot
+from stackwright.core.clusterapi import NAME
+from stackwright.core.objects import FINALIZER, owner_reference
+from stackwright.core.plan import Apply, Object
+
+PORT: Slot = ("port", "web-0")
+DISK: Slot = ("volume", "root")
+SPEC: Object = {
+    "identityRef": {"name": "clouds", "cloudName": "mine"},
+    "flavorID": "7",
+    "image": {"id": ID},
+    "sshKeyName": "",
+    "ports": [{"network": {"id": ID}}],
+}
+CLAIMED: Object = {
+    "ready": True,
+    "instanceState": "ACTIVE",
+    "addresses": [{"type": "InternalIP", "address": "10.0.0.5"}],
+}
+
+
+def an(model: Any, spec: Object, **more: Any) -> tuple[Object, Object]:
+    found, errors = model.parsed({"spec": spec})
+    assert not errors
+    meta = {"name": KEY[1], "namespace": KEY[0], "uid": UID, "finalizers": [FINALIZER], **more}
+    return {"apiVersion": model.KIND.api_version, "kind": model.KIND.kind, "metadata": meta, "spec": spec}, found
+
+
+def server(look: Look, volumes: tuple[str, ...] = (), **spec: Any) -> Observed:
+    """One that was well."""
+    obj, parsed = an(OpenStackServer, {**SPEC, **spec})
+    disks = {"volumes": [{"name": name, "id": uuid(5)} for name in volumes]}
+    status = {
+        **CLAIMED,
+        "instanceID": uuid(1),
+        "resources": {"ports": [{"name": "web-0", "id": uuid(2)}], **disks},
+        "resolved": resolve("web", parsed, {}, {}).value,
+    }
+    return Observed({**obj, "status": status}, 0.0, parsed, cloud=CLOUD, look=look)
+
+
+YOUNG = Look((thing(SERVER, uuid(1), "ACTIVE"),), unseen=frozenset({"port", "trunk", "volume"}))
+
+
+def test_a_server_is_well_also_while_its_ports_were_not_looked_at_yet() -> None:
+    plan = decide(server(YOUNG))
+    assert plan.status["ready"]
+    assert not plan.actions
+
+
+def test_what_was_not_looked_at_is_neither_missed_nor_made_nor_taken_to_be_gone() -> None:
+    look, owner = replace(YOUNG, things=()), Owner(CLOUD, UID)
+    wanted = [Part(PORT, lambda _: {}), Part(SERVER, lambda _: {})]
+    assert step(owner, wanted, {SERVER: uuid(1)}, look).lost == ()
+    assert step(owner, wanted, {}, look).calls == ()
+    assert step(owner, wanted, {}, look).wait
+    assert removal(owner, {PORT: uuid(2)}, look).record == {PORT: uuid(2)}
+    assert not removal(owner, {}, look).whole
+
+
+def test_the_disks_of_a_server_that_is_lost_are_looked_at_before_it_is_forgotten() -> None:
+    """They go before the next one is made; a start of the operator made it forget them."""
+    lost = server(replace(YOUNG, things=()), ("root",), rootVolume={"sizeGiB": 10}, recreatePolicy="Always")
+    plan = decide(lost)
+    assert plan.status["instanceID"] == uuid(1)
+    assert plan.status["resources"]["volumes"]
+
+
+def test_no_state_is_told_of_a_server_that_is_to_be_made_again() -> None:
+    """Its machine took the state for that of a server without an id, and told Kubernetes so."""
+    plan = decide(server(Look((thing(PORT, uuid(2)),)), recreatePolicy="Always"))
+    assert (plan.status["instanceID"], plan.status["instanceState"], plan.status["addresses"]) == ("", "", [])
+
+
+def test_a_volume_that_is_being_made_is_no_error_whatever_its_name() -> None:
+    device = {"name": "errors", "sizeGiB": 1, "storage": {"type": "Volume"}}
+    things = (thing(PORT, uuid(2)), thing(("volume", "errors"), uuid(5), "creating"))
+    seen = server(Look(things), ("errors",), additionalBlockDevices=[device])
+    seen.obj["status"]["instanceID"] = ""
+    assert {condition.reason for condition in decide(seen).conditions} == {"Done", "Waiting"}
+
+
+def test_a_further_disk_may_be_called_root_and_is_not_booted_from() -> None:
+    device = {"name": "root", "sizeGiB": 1, "storage": {"type": "Volume"}}
+    _, spec = an(OpenStackServer, {**SPEC, "additionalBlockDevices": [device]})
+    resolved = resolve("web", spec, {}, {}).value or {}
+    (disk,) = [part for part in parts(KEY, spec, resolved) if part.slot == DISK]
+    assert "imageRef" not in disk.body({})
+    assert [each["boot_index"] for each in devices(spec, resolved, {DISK: uuid(5)})] == [0, -1]
+
+
+@pytest.mark.parametrize(
+    ("suffixes", "names"),
+    [(("a", "a"), ["web-a", "web-a-1"]), (("1", None), ["web-1", "web-1-1"]), ((None, None), ["web-0", "web-1"])],
+)
+def test_each_port_has_a_name_of_its_own(suffixes: Any, names: list[str]) -> None:
+    ports = [{"network": {"id": ID}, **({"nameSuffix": suffix} if suffix else {})} for suffix in suffixes]
+    found = resolve("web", an(OpenStackServer, {**SPEC, "ports": ports})[1], {}, {})
+    assert [port["name"] for port in (found.value or {})["ports"]] == names
+
+
+def machine(spec: Object, **more: Any) -> MachineSeen:
+    obj, parsed = an(OpenStackMachine, spec, labels={NAME: "c"})
+    cluster = {
+        "metadata": {"name": "c"},
+        "spec": {"identityRef": SPEC["identityRef"]},
+        "status": {"ready": True, "network": {"id": ID}},
+    }
+    return MachineSeen(obj, parsed, named="c", cluster=cluster, **more)
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [{"flavor": {"filter": {"name": ""}}, "image": {"id": ID}}, {"flavor": "s", "image": {"filter": {"tags": []}}}],
+)
+def test_what_is_no_server_is_left_to_the_api_server_to_refuse(spec: Object) -> None:
+    """Which is told; what was raised instead, nobody saw."""
+    (apply,) = decide_machine(machine(spec)).actions
+    assert isinstance(apply, Apply)
+    assert OpenStackServer.parsed(apply.obj)[1]
+
+
+def test_what_is_passed_on_to_a_server_that_has_just_gone_makes_none() -> None:
+    seen = machine({"flavor": "s", "image": {"id": ID}, "credentialsLostPolicy": "Detach"})
+    seen.obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    meta = {"name": KEY[1], "namespace": KEY[0], "uid": "its", "ownerReferences": [owner_reference(seen.obj)]}
+    apply, _ = decide_machine(replace(seen, server={"metadata": meta, "spec": SPEC})).actions
+    assert isinstance(apply, Apply)
+    assert apply.obj["metadata"]["uid"] == "its"
+
+
+@pytest.mark.parametrize(
+    ("cidr", "right"), [("10.6.0.0", True), ("10.6.0.0/40", False), ("a", False), ("fd::/64", False)]
+)
+def test_a_range_of_addresses_is_one(cidr: str, right: bool) -> None:
+    errors = OpenStackCluster.parsed(
+        {"spec": {"identityRef": SPEC["identityRef"], "managedSubnets": [{"cidr": cidr}]}}
+    )[1]
+    assert errors == (
+        [] if right else [f"spec.managedSubnets[0].cidr: must be a range of IPv4 addresses, not '{cidr}'"]
+    )
+
+
+def test_the_gateway_of_the_smallest_range() -> None:
+    assert gateway_of("10.6.0.0/32") == "10.6.0.0"
+
+
+def test_a_floating_ip_that_another_pool_has_given_away_stays() -> None:
+    spec = {"identityRef": SPEC["identityRef"], "reclaimPolicy": "Delete"}
+    obj, parsed = an(OpenStackFloatingIPPool, spec)
+    address: Slot = ("floating-ip", "0")
+    look = Look((thing(address, uuid(3), floating_ip_address="192.0.2.1"),))
+    obj["status"] = {"resources": [{"type": "floating-ip", "name": "0", "id": uuid(3)}]}
+    seen = PoolSeen(obj, 0.0, parsed, cloud=CLOUD, look=look, claims=(), found=Found({"id": ID}, {}))
+    assert [action.target for action in decide_pool(seen).actions] == [f"delete floating-ip 0 {uuid(3)}"]
+    assert decide_pool(replace(seen, taken=frozenset({"192.0.2.1"}))).actions == ()

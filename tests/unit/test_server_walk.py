@@ -1,0 +1,190 @@
+"""Whatever others do to a server, and whenever: it is whole again once they leave it alone, or says what was lost."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import replace
+from typing import Any, cast
+
+from hypothesis import given
+from hypothesis import strategies as st
+from server_objects import ID
+
+from stackwright.controllers.server.decide import decide
+from stackwright.controllers.server.observe import KIND, observe
+from stackwright.core.clouds import Asker, CloudCall, CloudRef, Denied, Look, Thing, Trouble, fill
+from stackwright.core.conditions import READY, Condition
+from stackwright.core.empties import without_empties
+from stackwright.core.objects import FINALIZER
+from stackwright.core.plan import Finalizer, Object
+from stackwright.core.ports import Reader
+from stackwright.runtime.memory import FrozenClock, MemoryClouds
+from stackwright.runtime.report import after_failure
+
+UID = "5b6c1d0e-0000-4000-8000-000000000001"
+MAKING = ("create port", "create trunk", "create volume", "create server", "delete server")
+OURS = ("server", "port", "trunk", "volume")
+WHOLE = [
+    "port web-0", "port web-1", "server web", "trunk web-0", "trunk web-1", "volume web-data", "volume web-root",
+]  # fmt: skip
+
+
+class Clouds(MemoryClouds):
+    """young   the process has just begun: who waits for nothing is told of servers only
+    hidden  what is there and not listed yet
+    """
+
+    young = False
+    hidden = ""
+
+    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
+        self.young = self.young and not asker.waits
+        found = await super().look(cloud, asker)
+        unseen = frozenset(asker.kinds) - {"server"} if self.young else frozenset[str]()
+        seen = tuple(thing for thing in found.things if thing.what not in unseen and thing.id != self.hidden)
+        return replace(found, things=seen, unseen=unseen, settled=not self.hidden)
+
+
+class Walk:
+    """A server, its cloud, and whoever reconciles it."""
+
+    def __init__(self, policy: str) -> None:
+        self.clock = FrozenClock()
+        self.clouds = Clouds(self.clock)
+        network = self.clouds.put("network", "private")
+        spec = {
+            "identityRef": {"name": "clouds", "cloudName": "mine"},
+            "flavorID": "7",
+            "image": {"id": ID},
+            "sshKeyName": "",
+            "ports": [{"network": {"id": network.id}}, {"network": {"filter": {"name": "private"}}}],
+            "trunk": True,
+            "rootVolume": {"sizeGiB": 10},
+            "additionalBlockDevices": [{"name": "data", "sizeGiB": 5, "storage": {"type": "Volume"}}],
+            "recreatePolicy": policy,
+        }
+        meta: Object = {"name": "web", "namespace": "ns", "uid": UID, "generation": 1, "finalizers": []}
+        self.obj: Object | None = {"apiVersion": KIND.api_version, "kind": KIND.kind, "metadata": meta, "spec": spec}
+        self.told: tuple[Condition, ...] = ()
+        self.disks: dict[str, frozenset[str]] = {}  # server → its volumes, of all that ever were
+
+    async def get(self, kind: Any, key: Any) -> Object | None:
+        return self.obj if kind == KIND else None
+
+    async def reconcile(self, *, dies: bool = False) -> None:
+        """dies: before it can write down what it did"""
+        if (seen := await observe(self.clouds, cast(Reader, self), ("ns", "web"), self.clock.now())) is None:
+            return
+        assert self.obj is not None
+        plan, made = decide(seen), {}
+        try:
+            for action in plan.actions:
+                if isinstance(action, CloudCall):
+                    made[action.slot] = await self.clouds.run(action)
+                elif isinstance(action, Finalizer) and action.present:
+                    self.obj["metadata"]["finalizers"] = [FINALIZER]
+                elif isinstance(action, Finalizer):
+                    self.obj = None
+                    return
+        except (Trouble, Denied) as error:
+            plan = after_failure(plan, self.obj, error)
+        for server in self.clouds.all("server"):
+            devices = server.facts["block_device_mapping_v2"]
+            self.disks[server.id] = frozenset(each["uuid"] for each in devices)
+        if not dies and plan.conditions:
+            self.obj = {**self.obj, "status": without_empties(fill(plan.status, made))}
+            self.told = plan.conditions
+
+    async def run(self, times: int) -> None:
+        for _ in range(times):
+            self.clock.forward(3)
+            await self.reconcile()
+
+    def ours(self) -> list[Thing]:
+        return [thing for thing in self.clouds.all() if thing.what in OURS]
+
+    def there(self) -> list[str]:
+        return sorted(f"{thing.what} {thing.name}" for thing in self.ours())
+
+    async def act(self, act: str, number: int) -> None:
+        """What somebody else does, or what goes wrong."""
+        found = self.ours()
+        thing = found[number % len(found)] if found else None
+        match act:
+            case "remove" if thing:
+                self.clouds.remove(thing.what, thing.id)
+            case "leave":  # the server, without its disks
+                for server in self.clouds.all("server"):
+                    self.clouds.become(server, server.state, block_device_mapping_v2=[])
+                    self.clouds.remove("server", server.id)
+            case "double" if thing and thing.what in ("port", "volume"):  # by a request that seemed to fail
+                twin = replace(thing, id=f"{thing.id}-{number}", facts={**thing.facts, "device_id": ""})
+                self.clouds.things[twin.what, twin.id] = twin
+            case "change":
+                for thing in self.clouds.all("server"):
+                    self.clouds.become(thing, ("ERROR", "SHUTOFF", "UNKNOWN")[number % 3])
+            case "lose":  # the answer of a request that succeeds
+                self.clouds.lose.add(MAKING[number % len(MAKING)])
+            case "refuse":
+                self.clouds.fail[MAKING[number % len(MAKING)]] = Trouble("Conflict", "HTTP 409")
+            case "hide" if thing:
+                self.clouds.hidden = thing.id
+            case "calm":
+                self.calm()
+            case "die":
+                await self.reconcile(dies=True)
+                self.clouds.young = True
+
+    def calm(self) -> None:
+        self.clouds.hidden, self.clouds.young = "", False
+        self.clouds.fail.clear()
+        self.clouds.lose.clear()
+        for thing in self.clouds.all("server"):
+            if thing.state not in ("ACTIVE", "BUILD") and not thing.facts.get("task_state"):
+                self.clouds.become(thing, "ACTIVE")  # somebody starts it
+
+
+ACTS = st.sampled_from(["die", "remove", "leave", "double", "change", "lose", "refuse", "hide", "calm"])
+TIMES = st.sampled_from([0, 1, 1, 2, 3, 5, 8, 13])
+STEPS = st.lists(st.tuples(TIMES, ACTS, st.integers(0, 9)), min_size=1, max_size=8)
+
+
+async def walked(policy: str, steps: list[tuple[int, str, int]]) -> Walk:
+    walk = Walk(policy)
+    for times, act, number in steps:
+        await walk.run(times)
+        await walk.act(act, number)
+    walk.calm()
+    return walk
+
+
+async def gone(walk: Walk) -> None:
+    assert walk.obj is not None
+    walk.obj["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    before = len(walk.clouds.calls)
+    await walk.run(10)
+    assert {call.do for call in walk.clouds.calls[before:]} <= {"delete"}
+    assert walk.there() == []
+    assert walk.obj is None
+
+
+@given(st.sampled_from(["Always", "Never"]), STEPS)
+async def test_it_is_whole_in_the_end_or_says_what_was_lost(policy: str, steps: list[tuple[int, str, int]]) -> None:
+    walk = await walked(policy, steps)
+    await walk.run(15)
+    walk.calm()
+    await walk.run(15)
+    ready = next(condition for condition in walk.told if condition.type == READY)
+    if ready.status:
+        assert walk.there() == WHOLE
+    else:
+        assert policy == "Never"
+        assert ready.reason in ("BlockedInstanceNotFound", "BlockedResourceNotFound"), ready.message
+    assert len(set(walk.there())) == len(walk.there())
+    assert not any(one & other for one, other in itertools.combinations(walk.disks.values(), 2))
+    await gone(walk)
+
+
+@given(st.sampled_from(["Always", "Never"]), STEPS)
+async def test_it_goes_without_a_rest_in_the_middle_of_anything(policy: str, steps: list[tuple[int, str, int]]) -> None:
+    await gone(await walked(policy, steps))
