@@ -473,6 +473,19 @@ async def test_a_router_with_a_new_interface_changes_the_picture_of_the_port(
     await port_.close()
 
 
+async def test_tags_that_were_set_back_are_not_set_back_again(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Neutron answers with the tags and no port, Nova with nothing."""
+    lists.things["port"] = [Thing("port", "p", "web-0", facts={"tags": ["theirs"], "device_id": "s"})]
+    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, data: ("p", {}))
+    port_ = clouds([])
+    asks = Asker("server", ("ns", "c"), UID, ("port",), frozenset({("port", "p")}), waits=True, begun=False)
+    await port_.look(CLOUD, asks)
+    await port_.run(CloudCall(CLOUD, "update", ("port", "0"), UID, id="p", body={"tags": ["ours", "theirs"]}))
+    (found,) = (await port_.look(CLOUD, asks)).things
+    assert found.facts == {"tags": ["ours", "theirs"], "device_id": "s"}
+    await port_.close()
+
+
 async def test_a_cloud_without_volumes_is_a_cloud(lists: Lists) -> None:
     def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
         if what == "volume":

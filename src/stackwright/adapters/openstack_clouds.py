@@ -149,6 +149,8 @@ class OpenStackClouds:
             project.snapshot.drop((what, id_), now)
         elif told and what in LISTS:
             project.snapshot.write(LISTS[what][3](told), now)
+        elif call.do == "update":
+            project.snapshot.changed((what, id_), call.body, now)
         return id_
 
     async def _user_data(self, call: CloudCall) -> bytes | None:

@@ -98,6 +98,12 @@ class Snapshot:
         self._put(thing)
         self.written[thing.what, thing.id] = now
 
+    def changed(self, key: tuple[str, str], fields: Mapping[str, Any], now: float) -> None:
+        """It was told to have other fields, and answered without saying what it is like now."""
+        if thing := self.things.get(key):
+            known = {name: value for name, value in fields.items() if name in thing.facts}
+            self.write(replace(thing, facts={**thing.facts, **known}), now)
+
     def leaving(self, key: tuple[str, str], now: float) -> None:
         """It was told to go, which is not to be asked for again."""
         if thing := self.things.get(key):
