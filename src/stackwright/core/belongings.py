@@ -90,6 +90,9 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
         for slot in [slot for slot in lost if slot not in wanted]:
             del known[slot]
         lost = tuple(slot for slot in lost if slot in wanted)
+    for part in parts:  # what has a mark and no record is taken over: it may be made of what is lost
+        if part.slot not in known and (found := [t for t in look.marked(owner.uid, part.slot) if t.state not in GONE]):
+            known[part.slot], things[part.slot] = found[0].id, found[0]
     if lost and not look.certain:
         return Step(known, things=things, wait="Looking whether it is all there")
     twins = _twins(owner, record, look)
@@ -98,16 +101,12 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
     for part in parts:
         if part.slot in known:
             continue
-        if found := [t for t in look.marked(owner.uid, part.slot) if t.state not in GONE]:
-            known[part.slot] = found[0].id
-            things[part.slot] = found[0]
-        elif not look.certain:
+        if not look.certain:
             return Step(known, things=things, wait="Looking whether it was made before")
-        elif wait := part.after(things):
+        if wait := part.after(things):
             return Step(known, things=things, wait=wait)
-        else:
-            call = owner.call("create", part.slot, body=part.body(known), user_data=part.user_data)
-            return Step({**known, part.slot: Made(part.slot)}, (call,), things=things)
+        call = owner.call("create", part.slot, body=part.body(known), user_data=part.user_data)
+        return Step({**known, part.slot: Made(part.slot)}, (call,), things=things)
     return Step(known, _surplus(owner, parts, known, things), things=things)
 
 

@@ -130,7 +130,8 @@ def _told(seen: Observed, found: Step) -> Plan:
     text = (
         f"Somebody else deleted {names}; set spec.recreatePolicy to Always to have it made anew, or delete this object"
     )
+    there = {"ready": False, **written(found.record)}
     if SERVER in found.lost:
         stages = done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text)
-        return _report(seen, *stages, requeue=DRIFT, ready=False, instanceState="DELETED", addresses=[])
-    return _report(seen, done(RESOLVED), blocked(RESOURCES, "ResourceNotFound", text), requeue=DRIFT, ready=False)
+        return _report(seen, *stages, requeue=DRIFT, instanceState="DELETED", addresses=[], **there)
+    return _report(seen, done(RESOLVED), blocked(RESOURCES, "ResourceNotFound", text), requeue=DRIFT, **there)
