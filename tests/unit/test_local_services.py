@@ -3,9 +3,10 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.local import cgroups, leftovers, manifests, waiting
+from stackwright.local import cgroups, leftovers, manifests, services, waiting
 from stackwright.local.api import deployment_unready, node_unready
 from stackwright.local.commands import LocalError
+from stackwright.local.config import LocalCluster
 from stackwright.local.dns_query import is_answer, question
 from stackwright.local.doctor import pod_complaint
 from stackwright.local.services import Service
@@ -26,6 +27,16 @@ def test_a_changed_configuration_makes_another_service() -> None:
     one = Service("kubelet", ("kubelet",), "g", inputs="a")
     other = Service("kubelet", ("kubelet",), "g", inputs="b")
     assert one.spec() != other.spec()
+
+
+def test_a_supervisor_that_does_not_listen_yet_is_told_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = iter([False, False, True])
+    monkeypatch.setattr(services, "succeeds", lambda argv: next(answers))
+    monkeypatch.setattr(services, "_is_same", lambda cluster, service: True)
+    monkeypatch.setattr(services, "_unlaunched", lambda cluster, name: None)
+    monkeypatch.setattr(cgroups, "ensure", lambda place: None)
+    assert services.ensure(LocalCluster.discover(), Service("etcd", ("etcd",), "g")) == []
+    assert next(answers, None) is None
 
 
 def test_a_wait_that_fails_names_its_cause_and_shows_the_log(tmp_path: Path) -> None:

@@ -85,8 +85,8 @@ def ensure(cluster: LocalCluster, *wanted: Service) -> list[str]:
         run(["s6-svscanctl", "-an", cluster.services])
     for service in wanted:
         place = folder(cluster, service.name)
-        wait_for(f"the supervisor of {service.name}", partial(_supervised, place), limit=10)
-        run(["s6-svc", "-u", place])  # someone may have stopped it by hand
+        # Someone may have stopped it by hand; and a supervisor that is starting listens, and for a moment not.
+        wait_for(f"the supervisor of {service.name}", partial(_told_up, place), limit=10)
         log = log_file(cluster, service.name)
         wait_for(service.name, partial(_unlaunched, cluster, service.name), limit=30, log=log)
     return [service.name for service in changed]
@@ -108,6 +108,10 @@ def _is_same(cluster: LocalCluster, service: Service) -> bool:
 
 def _supervised(place: Path) -> str | None:
     return None if succeeds(["s6-svok", place]) else "s6-supervise has not started"
+
+
+def _told_up(place: Path) -> str | None:
+    return None if succeeds(["s6-svc", "-u", place]) else "s6-supervise does not listen yet"
 
 
 def _unlaunched(cluster: LocalCluster, name: str) -> str | None:
