@@ -43,7 +43,7 @@ SPACE = "bench-servers"
 KIND = "openstackservers.infrastructure.cluster.x-k8s.io"
 PATH = f"/apis/infrastructure.cluster.x-k8s.io/v1alpha1/namespaces/{SPACE}/openstackservers"
 CALLS = re.compile(r"^stackwright_openstack_calls_total\{(.*)\} (\S+)$", re.MULTILINE)
-SEEN = re.compile(r'^stackwright_reconciles_total\{kind="OpenStackServer",outcome="\w+"\} (\S+)$', re.MULTILINE)
+SEEN = re.compile(r'^stackwright_reconciles_total\{kind="server",outcome="\w+"\} (\S+)$', re.MULTILINE)
 LIMIT = 3000.0
 THREADS = 8
 AFTER = 30.0

@@ -20,9 +20,19 @@ from stackwright.adapters.openstack_flight import Flight, Late
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_login import Count, Logins, Secrets
 from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, OVERLAP, SETTLE, Snapshot, fetch, stamp
-from stackwright.adapters.openstack_requests import ADD_INTERFACE, run
+from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import PATHS
-from stackwright.core.clouds import Asker, CloudCall, CloudRef, Denied, Look, Question, Thing, Trouble
+from stackwright.core.clouds import (
+    ADD_INTERFACE,
+    Asker,
+    CloudCall,
+    CloudRef,
+    Denied,
+    Look,
+    Question,
+    Thing,
+    Trouble,
+)
 from stackwright.core.plan import Key
 from stackwright.core.ports import secret_data
 
@@ -117,7 +127,7 @@ class OpenStackClouds:
             self._begin_watch(cloud, project)
         unseen = frozenset(asker.kinds) - project.snapshot.taken.keys() - project.snapshot.absent
         began = min((project.snapshot.fresh.get(what, 0.0) for what in asker.kinds if what not in unseen), default=0.0)
-        return Look(project.snapshot.of(asker), began >= settled, unseen)
+        return Look(project.snapshot.of(asker), began >= settled, unseen, project.line.place)
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         project = await self._project(cloud)
@@ -226,7 +236,9 @@ class OpenStackClouds:
             with contextlib.suppress(Trouble, Denied):
                 for what in sorted(theirs & {"server", "volume"}):
                     await self._refresh(cloud, project, what, True)
-            await asyncio.sleep(AGE["server"][0])
+            snapshot = project.snapshot
+            left = snapshot.fresh.get("server", 0.0) + snapshot.age("server", True) - time.monotonic()
+            await asyncio.sleep(left if left > 0 else AGE["server"][0])
 
     async def _project(self, cloud: CloudRef) -> Project:
         now = time.monotonic()

@@ -37,6 +37,8 @@ QUERY = re.compile(r"\?[^\s)]*")  # of a URL; what was asked for differs each ti
 class Line:
     def __init__(self, login: Login, count: Count = lambda method, code: None) -> None:
         self._login, self._count = login, count
+        self.place = ""
+        """As Look has it."""
         self._connection: Connection | None = None
         self._connecting = threading.Lock()
         self._files = ExitStack()
@@ -91,7 +93,11 @@ class Line:
             with self._connecting:
                 if self._connection is None:
                     self._connection = connection(self._login, self._files, self._count)
-            return what(self._connection)
+            answer = what(self._connection)
+            if not self.place:
+                region = self._login.entry.get("region_name")
+                self.place = f"{self._connection.current_project_id}{f'@{region}' if region else ''}"
+            return answer
         except exceptions.Unauthorized as error:
             raise Trouble("AuthenticationFailed", self._told(error)) from None
         except exceptions.TooManyRequests as error:  # by Keystone; services answer, and raise nothing

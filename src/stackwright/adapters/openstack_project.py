@@ -18,15 +18,17 @@ from stackwright.core.clouds import Asker, Thing
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
+_NETWORK = ("admin_state_up", "mtu", "port_security_enabled", "subnets", "tags")
+_ROUTER = ("admin_state_up", "external_gateway_info", "tags")
 _SUBNET = ("network_id", "cidr", "gateway_ip", "dns_nameservers", "tags")
 LISTS: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], Thing]]] = {
     "server": ("compute", "/servers/detail", "servers", things.server),
     "port": ("network", "/ports", "ports", things.port),
     "trunk": ("network", "/trunks", "trunks", things.plain("trunk", "port_id", "sub_ports", "tags")),
     "volume": ("block_storage", "/volumes/detail", "volumes", things.volume),
-    "network": ("network", "/networks", "networks", things.plain("network", "mtu", "subnets", "tags")),
+    "network": ("network", "/networks", "networks", things.plain("network", *_NETWORK)),
     "subnet": ("network", "/subnets", "subnets", things.plain("subnet", *_SUBNET)),
-    "router": ("network", "/routers", "routers", things.plain("router", "external_gateway_info", "tags")),
+    "router": ("network", "/routers", "routers", things.plain("router", *_ROUTER)),
     "security-group": ("network", "/security-groups", "security_groups", things.plain("security-group", "tags")),
     "security-group-rule": (
         "network", "/security-group-rules", "security_group_rules",
@@ -40,7 +42,7 @@ LISTS: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], Thing]]] 
 # Seconds that a list may be old for whoever waits, and for whoever does not.
 RARELY = (60.0, 180.0)
 AGE = {**dict.fromkeys(LISTS, RARELY), "server": (1.0, 50.0), "volume": (2.0, 180.0)}
-SHARE = 3  # a list that took so long is begun again after so many times that: a cloud that is slow has enough to do
+SHARE = 3  # a list that takes longer is begun again after so many times that: a cloud that is slow has enough to do
 OVERLAP = 5.0  # clocks and transactions: what changed just before the last look is asked for again
 SETTLE = 8.0  # what a process asked for before it died, or before it gave up waiting, has happened by then
 MISSING = ("trunk", "volume")  # services and extensions that a cloud may not have
@@ -127,11 +129,18 @@ class Snapshot:
         if self.fresh.get(what, 0.0) < settled <= now:
             return True
         begin = self.begun if what != "server" and not waits else -1e9
-        age = max(AGE[what][0 if waits else 1], SHARE * self.took.get(what, 0.0))
-        return now - self.fresh.get(what, begin) >= age
+        return now - self.fresh.get(what, begin) >= self.age(what, waits)
+
+    def age(self, what: str, waits: bool) -> float:
+        """Seconds from the beginning of a list to that of the next."""
+        age, took = AGE[what][0 if waits else 1], self.took.get(what, 0.0)
+        return age if took <= age else SHARE * took
 
     def of(self, asker: Asker) -> tuple[Thing, ...]:
+        """What it has, and whose ever rules are in its security groups."""
         keys = asker.ids | self._marked.get(asker.uid, set())
+        if groups := {id_ for what, id_ in keys if what == "security-group"}:
+            keys |= {key for key, thing in self.things.items() if thing.facts.get("security_group_id") in groups}
         return tuple(self.things[key] for key in sorted(keys) if key in self.things)
 
 

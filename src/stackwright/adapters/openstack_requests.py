@@ -10,6 +10,7 @@ import base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
+from stackwright.adapters.openstack_attach import REQUESTS, attach, one
 from stackwright.adapters.openstack_send import send
 from stackwright.adapters.openstack_things import METADATA
 from stackwright.core.clouds import CloudCall, Trouble, mark
@@ -18,7 +19,6 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
 
 TAGGED = ("port", "trunk", "floating-ip", "network", "subnet", "router", "security-group")
-ADD_INTERFACE = "add_interface"  # in the place of a field of a router: the id of a port
 # Distributed and highly available routers have their own words for it.
 INTERFACES = (
     "network:router_interface", "network:router_interface_distributed", "network:ha_router_replicated_interface",
@@ -80,8 +80,8 @@ def _told(what: str, body: Mapping[str, Any]) -> dict[str, Any]:
 
 def _update(connection: Connection, call: CloudCall) -> Mapping[str, Any]:
     what, body = call.slot[0], dict(call.body)
-    if ADD_INTERFACE in body:
-        return _add_interface(connection, call.id, body[ADD_INTERFACE])
+    if added := next((name for name in REQUESTS if name in body), ""):
+        return attach(connection, call.id, added, body[added])
     if "tags" in body:
         tags = body.pop("tags")
         keep = [mark(call.uid, call.slot)] if what == "server" else []
@@ -91,20 +91,6 @@ def _update(connection: Connection, call: CloudCall) -> Mapping[str, Any]:
     if not body:
         return {}
     return dict(send(connection, what, "PUT", f"/{call.id}", json={_key(what): body}).json()[_key(what)])
-
-
-def _add_interface(connection: Connection, router: str, port: str) -> Mapping[str, Any]:
-    """The port as it is then. That it is an interface of this router already is fine."""
-    try:
-        send(connection, "router", "PUT", f"/{router}/add_router_interface", json={"port_id": port})
-    except Trouble as error:
-        if error.reason != "Conflict" or _port(connection, port).get("device_id") != router:
-            raise
-    return _port(connection, port)
-
-
-def _port(connection: Connection, port: str) -> dict[str, Any]:
-    return dict(send(connection, "port", "GET", f"/{port}").json()["port"])
 
 
 def _delete(connection: Connection, call: CloudCall) -> None:
@@ -122,7 +108,7 @@ def _delete(connection: Connection, call: CloudCall) -> None:
 
 def _remove_interface(connection: Connection, port: str, error: Trouble) -> None:
     """Neutron lets go of such a port by its router only, whosever that is, and the port goes with it."""
-    found = _port(connection, port)
+    found = one(connection, "port", port)
     if found.get("device_owner") not in INTERFACES:
         raise error
     send(connection, "router", "PUT", f"/{found['device_id']}/remove_router_interface", json={"port_id": port})

@@ -10,6 +10,7 @@ from stackwright.core.clouds import PREFIX, Thing
 
 MARK = re.compile(rf"{PREFIX}:[0-9a-f-]{{36}}:[0-9a-f]{{8}}")
 METADATA = "stackwright.dev/mark"  # of a volume
+_VOLUMES = "os-extended-volumes:volumes_attached"
 Raw = Mapping[str, Any]
 
 
@@ -27,13 +28,14 @@ def server(raw: Raw) -> Thing:
         "addresses": raw.get("addresses") or {},
         "metadata": raw.get("metadata") or {},
         "tags": tags,
+        **({"volumes": sorted(each["id"] for each in raw[_VOLUMES])} if _VOLUMES in raw else {}),
     }
     return Thing("server", raw["id"], raw.get("name") or "", raw.get("status") or "", mark, facts)
 
 
 _PORT = (
     "network_id", "device_id", "admin_state_up", "port_security_enabled", "security_groups", "allowed_address_pairs",
-    "fixed_ips", "tags", "trunk_details",
+    "fixed_ips", "mac_address", "tags", "trunk_details",
 )  # fmt: skip
 
 

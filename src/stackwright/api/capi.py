@@ -135,6 +135,12 @@ class InfraStatus(Status):
     model_config = ConfigDict(extra="allow", alias_generator=wire_name)
 
 
+class OwnerStatus(InfraStatus):
+    """Of what has things in an OpenStack."""
+
+    project: str = Field("", description="Where its things are: id of the project, @region.")
+
+
 class InfraResource(Resource):
     """A kind of this group. CHANGES are those that need the status, or more of the object than its spec."""
 

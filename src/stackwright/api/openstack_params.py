@@ -27,13 +27,13 @@ class ImageFilter(NameFilter):
 
 class ImageParam(OneOf):
     id: Uuid | None = Field(None, description="Its id.")
-    filter: ImageFilter | None = Field(None, description="What finds it.")
+    filter: ImageFilter | None = Field(None, description="Finds it.")
     image_ref: NamedRef | None = Field(None, description="An Image object in the same namespace.")
 
 
 class FlavorParam(OneOf):
     id: str | None = Field(None, min_length=1, description="Id of the flavor, of any form.")
-    filter: NameFilter | None = Field(None, description="What finds it.")
+    filter: NameFilter | None = Field(None, description="Finds it.")
 
 
 def _flavor(value: Any) -> Any:
@@ -49,7 +49,7 @@ Flavor = Annotated[FlavorParam, BeforeValidator(_flavor), WithJsonSchema({KEEP: 
 
 class ServerGroupParam(OneOf):
     id: Uuid | None = Field(None, description="Its id.")
-    filter: NameFilter | None = Field(None, description="What finds it.")
+    filter: NameFilter | None = Field(None, description="Finds it.")
 
 
 class NeutronFilter(NonEmpty):
@@ -72,19 +72,19 @@ class SubnetFilter(NeutronFilter):
 
 class NetworkParam(OneOf):
     id: Uuid | None = Field(None, description="Its id.")
-    filter: NeutronFilter | None = Field(None, description="What finds it.")
+    filter: NeutronFilter | None = Field(None, description="Finds it.")
 
 
 class SubnetParam(OneOf):
     id: Uuid | None = Field(None, description="Its id.")
-    filter: SubnetFilter | None = Field(None, description="What finds it.")
+    filter: SubnetFilter | None = Field(None, description="Finds it.")
 
 
 class RouterParam(OneOf):
     id: Uuid | None = Field(None, description="Its id.")
-    filter: NeutronFilter | None = Field(None, description="What finds it.")
+    filter: NeutronFilter | None = Field(None, description="Finds it.")
 
 
 class SecurityGroupParam(OneOf):
     id: Uuid | None = Field(None, description="Its id.")
-    filter: NeutronFilter | None = Field(None, description="What finds it.")
+    filter: NeutronFilter | None = Field(None, description="Finds it.")

@@ -18,7 +18,7 @@ LENGTH = 255
 
 class FixedIP(Part):
     subnet: SubnetParam | None = Field(None, description="Subnet of the port's network.")
-    ip_address: str | None = Field(None, description="The address; absent: any of the subnet.")
+    ip_address: str | None = Field(None, description="Absent: any of the subnet.")
 
 
 class AddressPair(Part):

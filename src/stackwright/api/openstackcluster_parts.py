@@ -27,7 +27,7 @@ class SubnetSpec(Part):
 
 
 class ExternalRouterIP(Part):
-    fixed_ip: str | None = Field(None, description="The address; absent: any of the subnet.")
+    fixed_ip: str | None = Field(None, description="Absent: any of the subnet.")
     subnet: SubnetParam = Field(description="Subnet of the external network.")
 
 

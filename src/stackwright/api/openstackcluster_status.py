@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from stackwright.api.capi import InfraStatus, Part
+from stackwright.api.capi import OwnerStatus, Part
 from stackwright.api.openstackcluster_parts import Endpoint
 from stackwright.api.openstackmachine import Initialization
 
@@ -52,7 +52,7 @@ class ApiAddress(Part):
     address: str = Field(description="The address.")
 
 
-class OpenStackClusterStatus(InfraStatus):
+class OpenStackClusterStatus(OwnerStatus):
     ready: bool = Field(False, description="Whether machines can be made.")
     initialization: Initialization | None = Field(None, description="How far it came.")
     network: NetworkStatus | None = Field(None, description="Network of the machines.")

@@ -6,7 +6,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from stackwright.api.capi import AGE, CATEGORIES, GROUP, MESSAGE, READY, InfraResource, InfraStatus, Ipv4, Part
+from stackwright.api.capi import AGE, CATEGORIES, GROUP, MESSAGE, READY, InfraResource, Ipv4, OwnerStatus, Part
 from stackwright.api.meta import Column, Kind
 from stackwright.api.openstack_identity import IdentityReference
 from stackwright.api.openstack_params import NetworkParam
@@ -29,7 +29,7 @@ class OpenStackFloatingIPPoolSpec(Part):
     )
 
 
-class OpenStackFloatingIPPoolStatus(InfraStatus):
+class OpenStackFloatingIPPoolStatus(OwnerStatus):
     claimed_ips: list[str] = Field(default_factory=list, description="Floating IPs in use.")
     available_ips: list[str] = Field(default_factory=list, description="Floating IPs that are free.")
     failed_ips: list[str] = Field(default_factory=list, description="Floating IPs that could not be had.")

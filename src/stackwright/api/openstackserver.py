@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from stackwright.api.capi import AGE, CATEGORIES, GROUP, MESSAGE, READY, InfraResource, InfraStatus, Part
+from stackwright.api.capi import AGE, CATEGORIES, GROUP, MESSAGE, READY, InfraResource, OwnerStatus, Part
 from stackwright.api.meta import Column, Kind
 from stackwright.api.openstack_identity import IdentityReference
 from stackwright.api.openstack_machine_parts import SERVER_CHANGES, Address, LocalRef, ServerFields, unset
@@ -86,14 +86,13 @@ class ServerResources(Part):
     floating_ips: list[FloatingIPRecord] = Field(default_factory=list, description="Floating IPs.")
 
 
-class OpenStackServerStatus(InfraStatus):
+class OpenStackServerStatus(OwnerStatus):
     ready: bool = Field(False, description="Whether the server is ACTIVE and has all that it should.")
     instance_id: str | None = Field(None, description="Id in Nova.")
     instance_state: str | None = Field(None, description="Nova's word for how it is.")
     addresses: list[Address] = Field(default_factory=list, description="Its addresses.")
     resolved: ResolvedServer | None = Field(None, description="What the names in the spec meant when it was made.")
     resources: ServerResources | None = Field(None, description="What was made beside the server.")
-    digest: str = Field("", description="Digest of what was made.")
 
 
 class OpenStackServer(InfraResource):

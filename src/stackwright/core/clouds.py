@@ -24,6 +24,8 @@ What = Literal[
 Slot = tuple[What, str]  # a thing of an object: what it is, and its name among those
 SERVER: Slot = ("server", "")
 PREFIX = "stackwright"
+# In the place of a field of a router or a server: what it gets, by a request of its own. The value is an id.
+ADD_INTERFACE, ADD_PORT, ADD_VOLUME = "add_interface", "add_port", "add_volume"
 # Of a refusal: the number of the request, the address of an object in our own memory, the time of day.
 _PASSING = re.compile(
     r"\s*\(?(request-id:\s*)?\breq-[0-9a-f-]+\)?| at 0x[0-9a-f]+|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d]*Z?",
@@ -73,11 +75,13 @@ class Look:
 
     settled  nothing that was asked for earlier can still be on its way, so what was looked at and is not here is gone
     unseen   what was not looked at: whoever waits for nothing is told of servers often, and of the rest now and then
+    place    id of the project, and @ the region where the credentials name one; empty while no cloud has answered
     """
 
     things: tuple[Thing, ...] = ()
     settled: bool = True
     unseen: frozenset[str] = frozenset()
+    place: str = ""
 
     @property
     def certain(self) -> bool:

@@ -1,6 +1,7 @@
 """What somebody else changed of our things, set back to what we made, and told by an Event. Pure.
 
-Only what was said when a thing was made is compared: what was left open is not ours. What others add to it stays.
+Only what was said when a thing was made is compared: what was left open is not ours. What others add to it stays, but
+for rules of a security group: they are what lets somebody in.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from stackwright.core.belongings import Owner, Part, Step
-from stackwright.core.clouds import CloudCall, Thing
+from stackwright.core.clouds import CloudCall, Look, Thing, marked_by
 from stackwright.core.plan import Action, Object, Warn
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -17,9 +18,9 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
     "port": ("name", "admin_state_up", "port_security_enabled", "security_groups", "allowed_address_pairs", "tags"),
     "trunk": ("name", "tags"),
     "volume": ("name",),
-    "network": ("name", "mtu", "port_security_enabled", "tags"),
+    "network": ("name", "admin_state_up", "mtu", "port_security_enabled", "tags"),
     "subnet": ("name", "gateway_ip", "dns_nameservers", "tags"),
-    "router": ("name", "external_gateway_info", "tags"),
+    "router": ("name", "admin_state_up", "external_gateway_info", "tags"),
     "security-group": ("name", "tags"),
     "floating-ip": ("tags",),
 }
@@ -35,11 +36,23 @@ def corrections(owner: Owner, parts: Iterable[Part], found: Step) -> Iterator[Cl
             yield owner.call("update", part.slot, id=thing.id, body=changed, why="is not as it was made")
 
 
+def strangers(owner: Owner, found: Step, look: Look) -> Iterator[CloudCall]:
+    """Rules that somebody else put into our security groups go."""
+    groups = {thing.id for thing in found.things.values() if thing.what == "security-group"}
+    ours = {id_ for (what, _), id_ in found.record.items() if what == "security-group-rule"}
+    for thing in look.things:
+        if thing.facts.get("security_group_id") not in groups or thing.id in ours or marked_by(thing, owner.uid):
+            continue
+        yield owner.call("delete", ("security-group-rule", thing.id), id=thing.id, why="is not of the spec")
+
+
 def told(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
     """The calls, and whoever the object is of hears of them."""
     if not calls:
         return ()
-    what = "; ".join(f"{' '.join(filter(None, call.slot))} ({', '.join(sorted(call.body))})" for call in calls)
+    what = "; ".join(
+        f"{' '.join(filter(None, call.slot))} ({', '.join(sorted(call.body)) or 'removed'})" for call in calls
+    )
     return (*calls, Warn(obj, "SetBack", f"Set to what the spec says: {what}"))
 
 

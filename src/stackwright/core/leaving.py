@@ -51,7 +51,8 @@ def going(stage: Condition, status: Mapping[str, Any], actions: tuple[Action, ..
 
 
 def _status(seen: Seen, written: Mapping[str, Any]) -> dict[str, Any]:
-    return {**({"ready": False} if "ready" in seen.status else {}), **written}
+    kept = {"project": seen.status["project"]} if seen.status.get("project") else {}
+    return {**kept, **({"ready": False} if "ready" in seen.status else {}), **written}
 
 
 def _without(record: Record, look: Look, keeps: Collection[str]) -> tuple[Record, Look]:

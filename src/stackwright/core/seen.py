@@ -18,6 +18,7 @@ LOGIN = (
     "CredentialsInvalid",
     "IdentityNotFound",
     "BlockedIdentityAccessDenied",
+    "BlockedOtherProject",
 )
 
 
@@ -53,6 +54,24 @@ class Seen:
 
 
 S = TypeVar("S", bound=Seen)
+
+
+def looked(seen: S, look: Look, record: Mapping[Any, Any]) -> S:
+    """With what was seen; with trouble instead, where the credentials lead elsewhere than to what is recorded.
+
+    There all of it would seem to be deleted, and would be made a second time, or be left behind.
+    """
+    was = seen.status.get("project")
+    if record and was and look.place and look.place != was:
+        text = f"spec.identityRef leads to project {look.place}, and what was made is in project {was}"
+        return troubled(seen, Denied("OtherProject", f"{text}: name credentials for that one"))
+    return replace(seen, look=look)
+
+
+def project(seen: Seen, record: Mapping[Any, Any]) -> str:
+    """For the status: where things are, or will be."""
+    was = str(seen.status.get("project") or "")
+    return was if record and was else (seen.look.place if seen.look else "") or was
 
 
 def troubled(seen: S, error: Trouble | Denied) -> S:

@@ -20,7 +20,7 @@ from stackwright.controllers.capicluster.stages import NETWORK_READY, ROUTER_REA
 from stackwright.core.belongings import Owner, Record, Step, step
 from stackwright.core.clouds import Slot
 from stackwright.core.conditions import blocked, done, waiting
-from stackwright.core.corrections import corrections
+from stackwright.core.corrections import corrections, strangers
 from stackwright.core.corrections import told as set_back
 from stackwright.core.leaving import POLL
 from stackwright.core.objects import has_finalizer, is_deleting
@@ -99,6 +99,7 @@ def _lost(seen: Observed, found: Step) -> Plan:
 
 
 def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
+    assert seen.look is not None
     told = {**stages.FIELDS, **seen.status, **stages.facts(seen, found)}
     if attach := attached(owner, want, found):
         stage = waiting(ROUTER_READY, "The router gets its interface", "Applying")
@@ -108,7 +109,7 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
     provisioned = bool(where) or bool((seen.status.get("initialization") or {}).get("provisioned"))
     actions = (
         *endpoint.noted(seen, where),
-        *set_back(seen.obj, tuple(corrections(owner, parts(want), found))),
+        *set_back(seen.obj, (*corrections(owner, parts(want), found), *strangers(owner, found, seen.look))),
         *before.actions,
         *endpoint.lead(seen, owner, told),
     )
@@ -128,5 +129,5 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
 
 def _given(told: Mapping[str, Any]) -> dict[str, Any]:
     """Those fields of the status that tell what there is."""
-    ours = ("ready", "initialization", "controlPlaneEndpoint", "bastion", "resources")
+    ours = ("ready", "initialization", "controlPlaneEndpoint", "bastion", "resources", "project")
     return {name: told[name] for name in stages.FIELDS if name not in ours}

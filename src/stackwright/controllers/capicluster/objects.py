@@ -16,7 +16,7 @@ from stackwright.controllers.capicluster import rules
 from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, INTERFACE, NETWORK, ROUTER, SUBNET, group
 from stackwright.core.belongings import Owner, Part, Step
-from stackwright.core.clouds import CloudCall, Slot
+from stackwright.core.clouds import ADD_INTERFACE, CloudCall, Slot
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Key
 
@@ -112,7 +112,8 @@ def _network(want: Wanted) -> Iterator[Part]:
 def _network_body(want: Wanted) -> dict[str, Any]:
     managed = want.spec.get("managedNetwork") or {}
     fields = {"mtu": managed.get("mtu"), "port_security_enabled": managed.get("enablePortSecurity")}
-    return {**want.named(), **{name: value for name, value in fields.items() if value is not None}}
+    given = {name: value for name, value in fields.items() if value is not None}
+    return {**want.named(), "admin_state_up": True, **given}
 
 
 def _subnet_body(want: Wanted, ids: Ids) -> dict[str, Any]:
@@ -136,7 +137,7 @@ def gateway_of(cidr: str) -> str:
 def _router_body(want: Wanted) -> dict[str, Any]:
     outside = {"network_id": want.external}
     addresses = {"external_fixed_ips": [dict(each) for each in want.gateway]} if want.gateway else {}
-    return {**want.named(), "external_gateway_info": {**outside, **addresses}}
+    return {**want.named(), "admin_state_up": True, "external_gateway_info": {**outside, **addresses}}
 
 
 def _interface_body(want: Wanted, ids: Ids) -> dict[str, Any]:
@@ -150,4 +151,4 @@ def attached(owner: Owner, want: Wanted, found: Step) -> tuple[CloudCall, ...]:
     port = found.things.get(INTERFACE)
     if port is None or not router or port.facts.get("device_id", router) == router:
         return ()
-    return (owner.call("update", ROUTER, id=router, body={"add_interface": port.id}, why="leads out of the subnet"),)
+    return (owner.call("update", ROUTER, id=router, body={ADD_INTERFACE: port.id}, why="leads out of the subnet"),)

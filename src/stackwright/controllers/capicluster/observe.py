@@ -21,7 +21,7 @@ from stackwright.core.machines import SERVER
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.core.seen import Seen, troubled
+from stackwright.core.seen import Seen, looked, troubled
 
 NAME = "capicluster"
 KIND = OpenStackCluster.KIND
@@ -71,7 +71,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         seen = replace(seen, cloud=cloud)
         if not is_deleting(obj):
             seen = replace(seen, found=await answered(clouds, cloud, partial(resolve, spec, seen.status)))
-        return replace(seen, look=await clouds.look(cloud, _asker(seen)))
+        return looked(seen, await clouds.look(cloud, _asker(seen)), record_of(seen.status))
     except (Trouble, Denied) as error:
         return troubled(seen, error)
 

@@ -6,14 +6,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.controllers.capicluster.observe import Observed
-from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, NETWORK, ROUTER, SUBNET, group
+from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, NETWORK, ROUTER, SUBNET, group, record_of
 from stackwright.controllers.capicluster.resolve import router, subnet
 from stackwright.core.belongings import Step
 from stackwright.core.clouds import Slot
 from stackwright.core.conditions import Condition, copied, done, find, summary, waiting
 from stackwright.core.names import named
 from stackwright.core.plan import Action, Plan
-from stackwright.core.seen import AUTHENTICATION
+from stackwright.core.seen import AUTHENTICATION, project
 
 NETWORK_READY, ROUTER_READY, GROUPS_READY = "NetworkReady", "RouterReady", "SecurityGroupsReady"
 ENDPOINT_READY, BASTION_READY = "APIEndpointReady", "BastionReady"
@@ -42,6 +42,7 @@ FIELDS: Mapping[str, Any] = {
     "apiServerFloatingIP": {},
     "controlPlaneEndpoint": {},
     "resources": [],
+    "project": "",
 }
 
 
@@ -68,6 +69,7 @@ def report(
     now = {stage.type: stage for stage in told}
     stages = (*ahead, *(now.get(type_) or _before(seen, type_) for type_ in STAGES))
     kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
+    kept["project"] = project(seen, record_of(seen.status))
     return Plan(actions, (*summary(stages), *stages), {**kept, **status}, requeue)
 
 

@@ -18,7 +18,7 @@ from stackwright.core.clusterapi import ADDRESS, CLAIM
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
 from stackwright.core.objects import has_finalizer, is_deleting, key_of
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Plan, SetStatus
-from stackwright.core.seen import AUTHENTICATION
+from stackwright.core.seen import AUTHENTICATION, project
 
 ADDRESSES = "AddressesReady"
 POLL = 10.0  # seconds; nobody tells us of claims
@@ -51,6 +51,7 @@ def _report(
     """Fields of the status that are not given stay as they were."""
     kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
     ahead = (done(AUTHENTICATION),) if seen.look and stage.type != AUTHENTICATION else ()
+    kept["project"] = project(seen, unlisted(seen.status.get("resources")))
     return Plan(actions, (*summary([*ahead, stage]), *ahead, stage), {**kept, **status}, requeue)
 
 

@@ -16,6 +16,7 @@ from stackwright.core.plan import Object
 GROUP = KIND.group
 FIELDS: Mapping[str, Any] = {
     "claimedIPs": [], "availableIPs": [], "failedIPs": [], "floatingIPNetwork": {}, "resources": [],
+    "project": "",
 }  # fmt: skip
 
 

@@ -18,7 +18,7 @@ from stackwright.core.names import Answers, Resolver, named
 from stackwright.core.objects import has_finalizer, is_deleting
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.core.seen import Seen, troubled
+from stackwright.core.seen import Seen, looked, troubled
 
 NAME = "floatingippool"
 KIND = OpenStackFloatingIPPool.KIND
@@ -72,7 +72,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         seen = replace(seen, cloud=cloud)
         if not is_deleting(obj):
             seen = replace(seen, found=await answered(clouds, cloud, partial(_resolve, spec, seen.status)))
-        return replace(seen, look=await clouds.look(cloud, _asker(seen)))
+        return looked(seen, await clouds.look(cloud, _asker(seen)), unlisted(seen.status.get("resources")))
     except (Trouble, Denied) as error:
         return troubled(seen, error)
 

@@ -14,7 +14,7 @@ from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.observe import KIND, Observed
 from stackwright.controllers.server.pool import pooled
 from stackwright.controllers.server.record import record_of, written
-from stackwright.controllers.server.state import addresses, state_of
+from stackwright.controllers.server.state import addresses, detached, state_of
 from stackwright.core.belongings import Owner, Part, Step, remove, step
 from stackwright.core.clouds import SERVER, Slot
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
@@ -23,7 +23,7 @@ from stackwright.core.leaving import POLL, leave
 from stackwright.core.machines import INSTANCE
 from stackwright.core.objects import has_finalizer, is_deleting, key_of
 from stackwright.core.plan import Action, Finalizer, Plan
-from stackwright.core.seen import AUTHENTICATION
+from stackwright.core.seen import AUTHENTICATION, project
 
 RESOLVED, RESOURCES = "Resolved", "ResourcesReady"
 FIELDS = {"ready": False, "instanceID": "", "instanceState": "", "addresses": [], "resolved": {}, "resources": {}}
@@ -53,6 +53,7 @@ def _report(
     kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
     login = () if any(stage.type == AUTHENTICATION for stage in stages) or not seen.look else (done(AUTHENTICATION),)
     told = (*login, *stages)
+    kept["project"] = project(seen, record_of(seen.status))
     return Plan(actions, (*summary(told), *told), {**kept, **status}, requeue)
 
 
@@ -93,6 +94,8 @@ def _progress(seen: Observed, stage: Condition, record: Mapping[Slot, Any], **mo
 
 def _running(seen: Observed, owner: Owner, wanted: Sequence[Part], found: Step) -> Plan:
     server = found.things[SERVER]
+    if gone := detached(found.things):
+        return _attached(seen, owner, found, gone)
     state, pool = state_of(server), pooled(seen, owner, found)
     calls = tuple(corrections(owner, wanted, found)) if state.status else ()
     stages, actions = (state, *pool[:1]) if pool else (state,), pool[1] if pool else ()
@@ -106,6 +109,15 @@ def _running(seen: Observed, owner: Owner, wanted: Sequence[Part], found: Step) 
         addresses=addresses(server),
         **written(found.record),
     )  # fmt: skip
+
+
+def _attached(seen: Observed, owner: Owner, found: Step, gone: Mapping[Slot, Mapping[str, str]]) -> Plan:
+    """Again, one at a time."""
+    names = ", ".join(f"{what} {name}" for what, name in gone)
+    stage = waiting(RESOURCES, f"Somebody else detached {names}; it is attached again", "Detached")
+    body = next(iter(gone.values()))
+    call = owner.call("update", SERVER, id=found.things[SERVER].id, body=body, why="was detached")
+    return _progress(seen, stage, found.record, actions=(call,), requeue=POLL)
 
 
 def _lost(seen: Observed, owner: Owner, found: Step) -> Plan:

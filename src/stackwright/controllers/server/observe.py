@@ -22,7 +22,7 @@ from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, is_paused
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.core.seen import Seen, troubled
+from stackwright.core.seen import Seen, looked, troubled
 
 NAME = "server"
 KINDS: tuple[What, ...] = ("server", "port", "trunk", "volume")
@@ -65,11 +65,12 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         if spec.get("floatingIPPoolRef") and not is_deleting(obj):
             seen = replace(seen, pool=await _pool(clouds, cloud, reader, obj))
         look = await clouds.look(cloud, _asker(seen))
-        if seen.status.get("resolved") or is_deleting(obj):
-            return replace(seen, look=look)
+        seen = looked(seen, look, record_of(seen.status))
+        if seen.trouble or seen.status.get("resolved") or is_deleting(obj):
+            return seen
         images = await _images(spec, key[0], reader)
         found = await answered(clouds, cloud, partial(resolve, key[1], spec, images))
-        return replace(seen, look=look, resolved=found)
+        return replace(seen, resolved=found)
     except (Trouble, Denied) as error:
         return troubled(seen, error)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from stackwright.core.clouds import Thing
+from stackwright.core.clouds import ADD_PORT, ADD_VOLUME, SERVER, Slot, Thing
 from stackwright.core.conditions import Condition, done, waiting
 from stackwright.core.machines import INSTANCE
 
@@ -27,6 +28,32 @@ def state_of(server: Thing) -> Condition:
         case state if state in STOPPED:
             return waiting(INSTANCE, f"The server is {state}{doing}; somebody has to start it", "InstanceNotRunning")
     return waiting(INSTANCE, f"The server is {server.state}{doing}", "InstanceNotReady")
+
+
+def detached(things: Mapping[Slot, Thing]) -> dict[Slot, dict[str, str]]:
+    """What a running server lost → the body of the request that gives it back.
+
+    What Nova says of the server is as new as its state; ports are looked at now and then, and are asked too, for
+    Nova may forget the addresses of a server for a while.
+    """
+    server = things[SERVER]
+    if server.state != "ACTIVE" or server.facts.get("task_state"):
+        return {}
+    networks = (server.facts.get("addresses") or {}).values()
+    macs = {str(entry.get("OS-EXT-IPS-MAC:mac_addr")) for entries in networks for entry in entries}
+    lost: dict[Slot, dict[str, str]] = {}
+    for slot, thing in things.items():
+        if thing.what == "volume" and thing.id not in server.facts.get("volumes", (thing.id,)):
+            lost[slot] = {ADD_VOLUME: thing.id}
+        if thing.what == "port" and thing.facts.get("device_id") != server.id and _has_address(thing, macs):
+            lost[slot] = {ADD_PORT: thing.id}
+    return lost
+
+
+def _has_address(port: Thing, others: set[str]) -> bool:
+    """One that Nova would list, by its MAC address, and does not."""
+    mac = port.facts.get("mac_address")
+    return bool(port.facts.get("fixed_ips") and mac and mac not in others)
 
 
 def addresses(server: Thing) -> list[dict[str, str]]:

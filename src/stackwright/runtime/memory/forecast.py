@@ -11,7 +11,21 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
-from stackwright.core.clouds import Asker, CloudCall, CloudRef, Clouds, Denied, Look, Question, Thing, Trouble, mark
+from stackwright.core.clouds import (
+    ADD_INTERFACE,
+    ADD_PORT,
+    ADD_VOLUME,
+    Asker,
+    CloudCall,
+    CloudRef,
+    Clouds,
+    Denied,
+    Look,
+    Question,
+    Thing,
+    Trouble,
+    mark,
+)
 from stackwright.core.digest import digest
 
 WELL: Mapping[str, str] = {"server": "ACTIVE", "volume": "available"}
@@ -25,10 +39,12 @@ class ForecastClouds:
     def __init__(self, asked: Clouds | None = None) -> None:
         self._asked = asked
         self._things: dict[tuple[str, str], Thing | None] = {}  # as changed here; None is gone
+        self._seen: dict[tuple[str, str], Thing] = {}  # as it was looked at
         self.unheard: dict[CloudRef, str] = {}  # clouds that could not be asked, and why
 
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         found = {(thing.what, thing.id): thing for thing in await self._real(cloud, asker)}
+        self._seen.update(found)
         own = f":{asker.uid}:"
         for key, thing in self._things.items():
             if thing is None:
@@ -70,8 +86,10 @@ class ForecastClouds:
             return made
         if call.do == "delete":
             self._things[what, call.id] = None
-        elif port := call.body.get("add_interface"):
+        elif port := call.body.get(ADD_INTERFACE):
             self._change(("port", port), device_id=call.id)
+        elif ADD_PORT in call.body or ADD_VOLUME in call.body:
+            self._attach((what, call.id), call.body)
         else:
             self._change((what, call.id), **call.body)
         return call.id
@@ -81,8 +99,22 @@ class ForecastClouds:
         names = chain([f"({text})"], (f"({text} {number})" for number in count(2)))
         return next(id_ for id_ in (_id(what, each, uid) for each in names) if (what, id_) not in self._things)
 
+    def _now(self, key: tuple[str, str]) -> Thing | None:
+        return self._things[key] if key in self._things else self._seen.get(key)
+
+    def _attach(self, server: tuple[str, str], body: Mapping[str, Any]) -> None:
+        """As Nova would tell it then."""
+        thing = self._now(server)
+        if thing is None:
+            return
+        if volume := body.get(ADD_VOLUME):
+            self._change(server, volumes=[*thing.facts["volumes"], volume])
+        elif port := self._now(("port", body[ADD_PORT])):
+            entry = {"addr": "(its address)", "OS-EXT-IPS-MAC:mac_addr": port.facts.get("mac_address")}
+            self._change(server, addresses={**thing.facts["addresses"], port.name: [entry]})
+
     def _change(self, key: tuple[str, str], **facts: Any) -> None:
-        if thing := self._things.get(key):
+        if thing := self._now(key):
             self._things[key] = replace(thing, facts={**thing.facts, **facts})
 
 

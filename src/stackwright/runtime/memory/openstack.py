@@ -12,7 +12,20 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
-from stackwright.core.clouds import Asker, CloudCall, CloudRef, Denied, Look, Question, Thing, Trouble, mark
+from stackwright.core.clouds import (
+    ADD_INTERFACE,
+    ADD_PORT,
+    ADD_VOLUME,
+    Asker,
+    CloudCall,
+    CloudRef,
+    Denied,
+    Look,
+    Question,
+    Thing,
+    Trouble,
+    mark,
+)
 from stackwright.core.plan import Key
 from stackwright.core.ports import Clock
 from stackwright.runtime.memory import neutron
@@ -31,6 +44,7 @@ class MemoryClouds:
         self.fail: dict[str, Exception] = {}
         self.lose: set[str] = set()
         self.settled = True
+        self.place = "project"
         self._clock = clock
         self._ids = (f"00000000-0000-4000-9000-{number:012d}" for number in itertools.count(1))
         self._due: dict[tuple[str, str], tuple[float, str]] = {}  # when it is in which state; "" is gone
@@ -62,8 +76,11 @@ class MemoryClouds:
         self.looks += 1
         self._pass()
         own = f":{asker.uid}:"
-        found = (t for key, t in self.things.items() if key in asker.ids or own in t.mark)
-        return Look(tuple(found), self.settled)
+        found = {key: t for key, t in self.things.items() if key in asker.ids or own in t.mark}
+        rules = {
+            key: t for key, t in self.things.items() if ("security-group", t.facts.get("security_group_id")) in found
+        }
+        return Look(tuple({**found, **rules}.values()), self.settled, place=self.place)
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         self._may("find")
@@ -106,6 +123,10 @@ class MemoryClouds:
                 raise Denied("Rejected", f"port {port['port']} is in use")
         made = next(self._ids)
         facts = {**body, **neutron.facts(self.things, what, body)}
+        if what == "port":
+            facts["mac_address"] = f"fa:16:3e:{made[-6:-4]}:{made[-4:-2]}:{made[-2:]}"
+        if what == "server":
+            facts["volumes"] = [each["uuid"] for each in body.get("block_device_mapping_v2") or () if "uuid" in each]
         self.things[what, made] = Thing(what, made, str(body.get("name") or ""), "", mark(call.uid, call.slot), facts)
         if what in ("server", "volume"):
             self.become(self.things[what, made], "BUILD" if what == "server" else "creating")
@@ -117,11 +138,18 @@ class MemoryClouds:
         return made
 
     def _update(self, thing: Thing, body: Mapping[str, Any]) -> None:
-        if port := body.get("add_interface"):
+        if port := body.get(ADD_INTERFACE):
             held = self.things["port", port]
             if held.facts.get("device_id") not in (None, "", thing.id):
                 raise Trouble("Conflict", f"port {port} is in use")
             self.become(held, "ACTIVE", device_id=thing.id, device_owner=neutron.INTERFACE)
+            return
+        if port := body.get(ADD_PORT):
+            self.become(self.things["port", port], "ACTIVE", device_id=thing.id)
+            self.become(thing, thing.state, addresses=self._addresses(thing.id))
+            return
+        if volume := body.get(ADD_VOLUME):
+            self.become(thing, thing.state, volumes=[*thing.facts["volumes"], volume])
             return
         if (port := body.get("port_id")) and (wrong := neutron.unroutable(self.things, port)):
             raise Trouble("NotFound", wrong)
@@ -144,7 +172,8 @@ class MemoryClouds:
                 continue
             del self._due[key]
             if state:
-                self.become(self.things[key], state, **_network(self.things[key]))
+                found = {"addresses": self._addresses(key[1])} if key[0] == "server" else {}
+                self.become(self.things[key], state, **found)
             else:
                 self._gone(key)
 
@@ -162,16 +191,28 @@ class MemoryClouds:
             elif other.what == "floating-ip" and other.facts.get("port_id") == key[1]:
                 self.become(other, "", port_id=None)
 
+    def detach(self, server: Thing, other: Thing) -> None:
+        """A port or a volume, by somebody else."""
+        if other.what == "port":
+            self.become(other, "DOWN", device_id="")
+            self.become(server, server.state, addresses=self._addresses(server.id))
+        else:
+            left = [id_ for id_ in server.facts["volumes"] if id_ != other.id]
+            self.become(server, server.state, volumes=left)
+
+    def _addresses(self, server: str) -> dict[str, Any]:
+        """One a port, of whatever network."""
+        ports = (thing for thing in self.things.values() if thing.facts.get("device_id") == server)
+        fixed = {"version": 4, "OS-EXT-IPS:type": "fixed"}
+        found = [
+            {"addr": f"10.0.0.{5 + n}", "OS-EXT-IPS-MAC:mac_addr": port.facts.get("mac_address"), **fixed}
+            for n, port in enumerate(ports)
+        ]
+        return {"net": found}
+
     def _may(self, name: str) -> None:
         if name in self.fail:
             raise self.fail[name]
-
-
-def _network(thing: Thing) -> Mapping[str, Any]:
-    if thing.what != "server":
-        return {}
-    address = {"addr": "10.0.0.5", "version": 4, "OS-EXT-IPS:type": "fixed"}
-    return {"addresses": {"net": [address]}}
 
 
 def _has(thing: Thing, name: str, value: Any) -> bool:

@@ -1,0 +1,63 @@
+"""What is attached to what: ports to routers, ports and volumes to servers. Each answer is the thing as it is then.
+
+These are requests of their own, and not fields of a thing. That something is attached already is fine: the request
+may have been carried out after the process that sent it died.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from stackwright.adapters.openstack_send import send
+from stackwright.core.clouds import ADD_INTERFACE, ADD_PORT, ADD_VOLUME, Denied, Trouble
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+
+
+def attach(connection: Connection, id_: str, what: str, other: str) -> Mapping[str, Any]:
+    """`what` is one of REQUESTS, `id_` a router or server, `other` what it gets; the port, or the server."""
+    return REQUESTS[what](connection, id_, other)
+
+
+def _interface(connection: Connection, router: str, port: str) -> Mapping[str, Any]:
+    try:
+        send(connection, "router", "PUT", f"/{router}/add_router_interface", json={"port_id": port})
+    except Trouble as error:
+        if error.reason != "Conflict" or one(connection, "port", port).get("device_id") != router:
+            raise
+    return one(connection, "port", port)
+
+
+def _port(connection: Connection, server: str, port: str) -> Mapping[str, Any]:
+    try:
+        send(connection, "server", "POST", f"/{server}/os-interface", json={"interfaceAttachment": {"port_id": port}})
+    except (Trouble, Denied):
+        if one(connection, "port", port).get("device_id") != server:
+            raise
+    return one(connection, "server", server)
+
+
+def _volume(connection: Connection, server: str, volume: str) -> Mapping[str, Any]:
+    body = {"volumeAttachment": {"volumeId": volume}}
+    try:
+        send(connection, "server", "POST", f"/{server}/os-volume_attachments", json=body)
+    except (Trouble, Denied):
+        found = one(connection, "server", server)
+        if volume not in {each["id"] for each in found["os-extended-volumes:volumes_attached"]}:
+            raise
+        return found
+    return one(connection, "server", server)
+
+
+def one(connection: Connection, what: str, id_: str) -> dict[str, Any]:
+    """It, as its API has it."""
+    return dict(send(connection, what, "GET", f"/{id_}").json()[what])
+
+
+REQUESTS: Mapping[str, Callable[[Connection, str, str], Mapping[str, Any]]] = {
+    ADD_INTERFACE: _interface,
+    ADD_PORT: _port,
+    ADD_VOLUME: _volume,
+}
