@@ -76,6 +76,25 @@ def test_a_server_that_somebody_deleted_is_told_and_made_anew_if_the_policy_says
     gone(infra, "kept")
 
 
+@pytest.mark.long
+def test_what_somebody_detached_is_attached_again(infra: Infra) -> None:
+    infra.cloud.apply(server("loose", trunk=False, rootVolume=None))
+    infra.ready(KIND, "loose")
+    status, compute = infra.status(KIND, "loose"), infra.sdk.compute
+    id_, (volume,), (port,) = (status["instanceID"], status["resources"]["volumes"], status["resources"]["ports"])
+    compute.delete_volume_attachment(id_, volume["id"])
+    compute.delete_server_interface(port["id"], server=id_)
+
+    def whole() -> bool:
+        volumes = {each.volume_id for each in compute.volume_attachments(id_)}
+        return (volumes, {each.port_id for each in compute.server_interfaces(id_)}) == ({volume["id"]}, {port["id"]})
+
+    eventually(lambda: not whole(), limit=30, pause=0.5)
+    took = eventually(whole, limit=300, pause=1)
+    print(f"attached again after {took:.0f} s, ready {infra.ready(KIND, 'loose'):.0f} s later")
+    gone(infra, "loose")
+
+
 def test_credentials_that_are_refused_are_told_and_mended(infra: Infra) -> None:
     infra.cloud.apply(server("late", identityRef={"name": "other-clouds", "cloudName": "stackwright"}, **BARE))
     eventually(lambda: infra.told(KIND, "late") == "CredentialsMissing", limit=60)

@@ -123,13 +123,16 @@ def test_what_others_change_is_set_back_and_what_they_delete_is_told(infra: Infr
     name, router_name = status["network"]["name"], status["router"]["name"]
     rules = len(list(net.security_group_rules(security_group_id=group)))
 
-    net.update_network(status["network"]["id"], name="others")
+    net.update_network(status["network"]["id"], name="others", is_admin_state_up=False)
     net.update_router(status["router"]["id"], name="others")
     net.update_subnet(subnet["id"], dns_nameservers=["192.0.2.1"])
     net.update_security_group(group, name="others")
     net.update_port(worker_port, name="others")
     net.update_ip(api, port_id=None)
     net.delete_security_group_rule(next(net.security_group_rules(security_group_id=group, direction="ingress")).id)
+    added = net.create_security_group_rule(
+        security_group_id=group, direction="ingress", ether_type="IPv4", protocol="icmp"
+    ).id
     compute.delete_server(machine)
 
     start = time.monotonic()
@@ -141,9 +144,11 @@ def test_what_others_change_is_set_back_and_what_they_delete_is_told(infra: Infr
     seen("deleted machine", lambda: infra.told(MACHINES, "shop-worker") == "BlockedInstanceNotFound")
     assert infra.status(MACHINES, "shop-worker")["ready"] is False
     seen("network", lambda: net.get_network(status["network"]["id"]).name == name)
+    seen("network that is up", lambda: net.get_network(status["network"]["id"]).is_admin_state_up)
     seen("router", lambda: net.get_router(status["router"]["id"]).name == router_name)
     seen("subnet", lambda: net.get_subnet(subnet["id"]).dns_nameservers == ["8.8.8.8"])
     seen("group", lambda: net.get_security_group(group).name == status["workerSecurityGroup"]["name"])
+    seen("added rule", lambda: net.find_security_group_rule(added) is None)
     seen("rule", lambda: len(list(net.security_group_rules(security_group_id=group))) == rules)
     seen("floating IP", lambda: bool(net.get_ip(api).port_id))
     seen("port", lambda: net.get_port(worker_port).name != "others")

@@ -10,7 +10,7 @@ from pool_world import Pools, served
 from server_world import ALL, SPEC, WHOLE, made
 from world import World
 
-from stackwright.core.clouds import Thing
+from stackwright.core.clouds import Denied, Thing
 from stackwright.core.clusterapi import CLAIM
 
 pytestmark = pytest.mark.looptime
@@ -74,6 +74,57 @@ RICH: dict[str, Any] = {
 async def test_what_somebody_changed_of_a_server_is_set_back(what: str, facts: dict[str, Any]) -> None:
     world = await made(**RICH)
     await put_right(world, next(t for t in world.clouds.all(what) if t.mark), facts)
+    assert world.status["ready"]
+
+
+ADDRESSED = {**WHOLE, "ports": [{**SPEC["ports"][0], "fixedIPs": [{"ipAddress": "10.0.0.5"}]}]}
+
+
+@pytest.mark.parametrize("what", ["port", "volume"])
+async def test_what_somebody_detached_from_a_running_server_is_attached_again(what: str) -> None:
+    world = await made(**ADDRESSED)
+    server, calls = world.one("server"), len(world.clouds.calls)
+    other = next(t for t in world.clouds.all(what) if t.mark)
+    world.clouds.detach(server, other)
+    await world.run(300)
+    (call,) = world.clouds.calls[calls:]
+    assert (call.do, call.id, call.body) == ("update", server.id, {f"add_{what}": other.id})
+    assert set_back(world) == [f"Set to what the spec says: server (add_{what})"]
+    assert world.status["ready"], world.told()
+    assert world.status["addresses"][0]["address"] == "10.0.0.5"
+
+
+async def test_what_cannot_be_attached_again_is_told_without_a_hot_loop() -> None:
+    world = await made(**ADDRESSED)
+    volume = next(t for t in world.clouds.all("volume") if t.mark)
+    world.clouds.fail["update server"] = Denied("Rejected", "HTTP 400: volume is attached elsewhere")
+    world.clouds.detach(world.one("server"), volume)
+    looks = world.clouds.looks
+    await world.run(600)
+    assert "volume is attached elsewhere" in world.told()[1]
+    assert world.clouds.looks - looks < 60
+
+
+@pytest.mark.parametrize(
+    "facts",
+    [{"state": "SHUTOFF"}, {"state": "ACTIVE", "task_state": "migrating"}],
+    ids=str,
+)
+async def test_nothing_is_attached_to_a_server_that_does_not_run(facts: dict[str, str]) -> None:
+    world = await made(**ADDRESSED)
+    server, calls = world.one("server"), len(world.clouds.calls)
+    world.clouds.detach(server, next(t for t in world.clouds.all("volume") if t.mark))
+    world.clouds.become(world.clouds.things["server", server.id], **facts)
+    await world.run(300)
+    assert len(world.clouds.calls) == calls
+
+
+async def test_a_server_whose_addresses_nova_forgot_keeps_its_port() -> None:
+    world = await made(**ADDRESSED)
+    calls = len(world.clouds.calls)
+    world.clouds.edit(world.one("server"), addresses={})
+    await world.run(300)
+    assert len(world.clouds.calls) == calls
     assert world.status["ready"]
 
 
@@ -167,9 +218,11 @@ async def cluster(**spec: Any) -> Clusters:
     [
         ("network", {"name": "theirs", "tags": []}),
         ("network", {"mtu": 9000}),
+        ("network", {"admin_state_up": False}),
         ("subnet", {"name": "theirs", "tags": []}),
         ("subnet", {"dns_nameservers": [], "gateway_ip": None}),
         ("router", {"name": "theirs", "tags": []}),
+        ("router", {"admin_state_up": False}),
         ("port", {"name": "theirs", "tags": []}),
         ("security-group", {"name": "theirs", "tags": []}),
         ("floating-ip", {"tags": ["theirs"]}),
@@ -185,6 +238,19 @@ async def test_what_somebody_changed_of_a_cluster_is_set_back(what: str, facts: 
     assert world.told()[0] == "Ready"
     told = world.status()
     assert {**told, "conditions": [], "router": told["router"]} == {**before, "conditions": []}
+
+
+async def test_a_rule_that_somebody_added_to_a_security_group_of_the_cluster_goes_and_all_others_stay() -> None:
+    world = await cluster()
+    ours, theirs = world.one("security-group", "worker"), world.foreigner("security-group", "theirs")
+    wanted = {thing.id for thing in world.clouds.all("security-group-rule")}
+    let = {"direction": "ingress", "ethertype": "IPv4"}
+    kept = world.foreigner("security-group-rule", security_group_id=theirs.id, **let)
+    rule = world.clouds.put("security-group-rule", "", security_group_id=ours.id, **let)
+    await world.run(300)
+    assert {thing.id for thing in world.clouds.all("security-group-rule")} == {*wanted, kept.id}
+    assert set_back(world) == [f"Set to what the spec says: security-group-rule {rule.id} (removed)"]
+    assert world.told()[0] == "Ready"
 
 
 async def test_the_interface_of_a_router_that_somebody_took_off_is_put_on_again() -> None:

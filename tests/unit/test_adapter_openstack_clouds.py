@@ -20,8 +20,9 @@ from stackwright.adapters.openstack_login import login_of
 from stackwright.adapters.openstack_project import LISTS, Snapshot, fetch
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import problem
+from stackwright.adapters.openstack_turns import AT_ONCE
 from stackwright.controllers.server.observe import KINDS
-from stackwright.core.clouds import Asker, CloudCall, CloudRef, Thing, Trouble, mark, question
+from stackwright.core.clouds import SERVER, Asker, CloudCall, CloudRef, Denied, Thing, Trouble, mark, question
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -144,6 +145,42 @@ def test_an_interface_that_the_router_has_already_is_fine_and_that_of_another_on
         run(routers({**INTERFACE, "device_id": "other"}, PUT="add_router"), call(**ATTACH), None)  # type: ignore[arg-type]
 
 
+VOLUMES = "os-extended-volumes:volumes_attached"
+
+
+def server(port: str = "", volumes: tuple[str, ...] = ("v",), refuse: int = 0) -> Services:
+    """Nova with a server, and a port that is attached to the server with the id `port`; it may refuse to attach."""
+
+    def answer(method: str, path: str, body: Any) -> Response:
+        if method == "POST" and refuse:
+            return Response(refuse, {"badRequest": {"message": "in use"}})
+        found = {"id": "s", "name": "web", "status": "ACTIVE", VOLUMES: [{"id": id_} for id_ in volumes]}
+        return Response(200, {"server": found, "port": {"id": "p", "device_id": port}})
+
+    return Services(answer)
+
+
+@pytest.mark.parametrize(
+    ("body", "path", "wanted"),
+    [
+        ({"add_port": "p"}, "/servers/s/os-interface", {"interfaceAttachment": {"port_id": "p"}}),
+        ({"add_volume": "v"}, "/servers/s/os-volume_attachments", {"volumeAttachment": {"volumeId": "v"}}),
+    ],
+)
+def test_a_server_gets_a_port_or_a_volume_and_is_told_as_it_is_then(
+    body: dict[str, str], path: str, wanted: dict[str, Any]
+) -> None:
+    services, attach = server("s"), call("update", "server", id="s", body=body)
+    id_, told = run(services, attach, None)  # type: ignore[arg-type]
+    assert (id_, openstack_things.server(told).facts["volumes"]) == ("s", ["v"])
+    assert services.asked == [("POST", path, wanted), ("GET", "/servers/s", None)]
+    for status in (400, 409):
+        told = run(server("s", refuse=status), attach, None)[1]  # type: ignore[arg-type]
+        assert told["id"] == "s", "it was attached by a request before"
+        with pytest.raises(Trouble if status == 409 else Denied, match="in use"):
+            run(server("other", (), refuse=status), attach, None)  # type: ignore[arg-type]
+
+
 def test_a_port_that_is_an_interface_goes_by_its_router_whosever_that_is() -> None:
     services = routers({**INTERFACE, "device_id": "theirs"}, DELETE="ports")
     run(services, call("delete", "port", id="p"), None)  # type: ignore[arg-type]
@@ -164,6 +201,25 @@ def test_a_rule_that_the_group_has_already_is_taken_for_the_one_that_is_wanted()
     assert run(Services(answer), call("create", "security-group-rule", body=wanted), None)[0] == "old"  # type: ignore[arg-type]
     with pytest.raises(Trouble, match="already exists"):
         run(Services(answer), call("create", "security-group-rule", body={**wanted, "protocol": "tcp"}), None)  # type: ignore[arg-type]
+
+
+def test_what_is_in_a_security_group_of_ours_is_seen_whosever_it_is() -> None:
+    group = Thing("security-group", "g", mark=mark(UID, ("security-group", "worker")))
+    rules = [Thing("security-group-rule", id_, facts={"security_group_id": id_[0]}) for id_ in ("g1", "other")]
+    snapshot = Snapshot()
+    for thing in (group, *rules):
+        snapshot.write(thing, 1.0)
+    asker = Asker("c", ("ns", "c"), UID, ("security-group", "security-group-rule"))
+    assert [thing.id for thing in snapshot.of(asker)] == ["g", "g1"]
+
+
+@pytest.mark.parametrize(("took", "age"), [(0.0, 1.0), (1.0, 1.0), (1.5, 4.5), (7.0, 21.0)])
+def test_a_list_that_takes_no_longer_than_its_age_is_asked_for_as_often_as_that(took: float, age: float) -> None:
+    snapshot = Snapshot(taken={"server": 0.0}, fresh={"server": 100.0}, took={"server": took})
+    assert snapshot.age("server", True) == age
+    assert not snapshot.due("server", True, 100.0 + age - 0.1)
+    assert snapshot.due("server", True, 100.0 + age)
+    assert snapshot.age("server", False) == 50.0
 
 
 def test_a_zone_has_a_name_and_no_id() -> None:
@@ -444,6 +500,43 @@ async def test_whoever_waits_is_told_of_what_changed_and_nobody_else(
             break
     assert set(told) == {("server", ("ns", "1"))}
     assert ("server", True) in lists.asked, "by what changed, not as a whole"
+    await port_.close()
+
+
+async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Any] = []
+    port_ = clouds(told)
+    bodies = {n: {"id": str(n), "status": "BUILD"} for n in range(AT_ONCE + 1)}
+    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, _: (call.body["id"], bodies[int(call.body["id"])]))
+
+    async def make(n: int) -> str:
+        return await port_.run(CloudCall(CLOUD, "create", SERVER, f"{UID}{n}", body=bodies[n]))
+
+    for n in bodies:
+        await port_.look(CLOUD, asker(n, waits=True, begun=False))
+    assert [await make(n) for n in range(AT_ONCE)] == [str(n) for n in range(AT_ONCE)]
+    with pytest.raises(Trouble, match="wait for its turn"):
+        await make(AT_ONCE)
+    lists.things["server"] = [Thing("server", str(n), state="ACTIVE" if n == 7 else "BUILD") for n in range(AT_ONCE)]
+    told.clear()
+    time.now += 2
+    await port_.look(CLOUD, asker(1, waits=True))
+    assert ("server", ("ns", str(AT_ONCE))) in told
+    assert await make(AT_ONCE) == str(AT_ONCE)
+    await port_.close()
+
+
+async def test_a_request_for_a_server_that_fails_gives_its_turn_on(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    port_ = clouds([])
+    monkeypatch.setattr(openstack_clouds, "run", Mock(side_effect=Denied("Rejected", "no")))
+    for n in range(AT_ONCE + 1):
+        await port_.look(CLOUD, asker(n, waits=True, begun=False))
+        with pytest.raises(Denied, match="no"):
+            await port_.run(CloudCall(CLOUD, "create", SERVER, f"{UID}{n}"))
     await port_.close()
 
 

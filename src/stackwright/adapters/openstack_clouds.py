@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, TypeVar
@@ -22,6 +22,7 @@ from stackwright.adapters.openstack_login import Count, Logins, Secrets
 from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, OVERLAP, SETTLE, Snapshot, fetch, stamp
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import PATHS
+from stackwright.adapters.openstack_turns import Turns, Who
 from stackwright.core.clouds import (
     ADD_INTERFACE,
     Asker,
@@ -84,6 +85,7 @@ class Project:
     answers: dict[Question, Answer] = field(default_factory=dict)
     askers: dict[str, Asking] = field(default_factory=dict)
     lists: dict[str, Flight[None]] = field(default_factory=dict)
+    turns: Turns = field(default_factory=Turns)
     watch: asyncio.Task[None] | None = None
 
     def waiting(self) -> list[Asker]:
@@ -145,14 +147,22 @@ class OpenStackClouds:
         project = await self._project(call.cloud)
         user_data = await self._user_data(call)
         what = "port" if ADD_INTERFACE in call.body else call.slot[0]
+        builds = call.do == "create" and what == "server" and call.uid in project.askers
+        if builds:
+            asker = project.askers[call.uid].asker
+            project.turns.take(call.uid, (asker.controller, asker.key), time.monotonic())
         try:
             service = PATHS[call.slot[0]][0]
             id_, told = await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
-        except Trouble as error:
+        except (Trouble, Denied) as error:
             if error.reason in ("Unreachable", "ServerError"):
                 self._unsure[call.uid] = time.monotonic() + SETTLE
+            if builds:
+                self._tell_all(project.turns.failed(call.uid))
             raise
         now = time.monotonic()
+        if builds:
+            project.turns.begun(call.uid, id_)
         if call.do == "delete":
             project.snapshot.leaving((what, id_), now)
         if call.do == "delete" and what not in ("server", "volume"):  # those take their time to go
@@ -220,9 +230,16 @@ class OpenStackClouds:
         self._tell_of(project, changed)
 
     def _tell_of(self, project: Project, changed: set[tuple[str, str]]) -> None:
-        for asker in project.waiting() if changed else ():
-            if not changed.isdisjoint(asker.ids):
-                self._tell(asker.controller, asker.key)
+        """Those whom it concerns, and whose turn it is thereby."""
+        waiting = project.waiting() if changed else ()
+        self._tell_all((asker.controller, asker.key) for asker in waiting if not changed.isdisjoint(asker.ids))
+        now = project.snapshot.things
+        built = {key[1] for key in changed if key[0] == "server" and (key not in now or now[key].state != "BUILD")}
+        self._tell_all(project.turns.ended(built))
+
+    def _tell_all(self, whom: Iterable[Who]) -> None:
+        for controller, key in whom:
+            self._tell(controller, key)
 
     def _begin_watch(self, cloud: CloudRef, project: Project) -> None:
         if project.watch is None or project.watch.done():

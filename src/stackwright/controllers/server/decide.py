@@ -117,7 +117,7 @@ def _attached(seen: Observed, owner: Owner, found: Step, gone: Mapping[Slot, Map
     stage = waiting(RESOURCES, f"Somebody else detached {names}; it is attached again", "Detached")
     body = next(iter(gone.values()))
     call = owner.call("update", SERVER, id=found.things[SERVER].id, body=body, why="was detached")
-    return _progress(seen, stage, found.record, actions=(call,), requeue=POLL)
+    return _progress(seen, stage, found.record, actions=told(seen.obj, (call,)), requeue=POLL)
 
 
 def _lost(seen: Observed, owner: Owner, found: Step) -> Plan:

@@ -1,0 +1,139 @@
+"""Credentials that lead to another project than that of the things: told; nothing is made there nor left behind here."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from capi_world import CLUSTERS, SERVERS, Clusters
+from pool_world import POOLS, pools
+from server_world import made
+from world import NAMESPACE, World
+
+from stackwright.api.meta import Kind
+from stackwright.core.clouds import Thing
+from stackwright.core.clusterapi import CLAIM
+from stackwright.core.conditions import find
+from stackwright.core.plan import Object
+
+pytestmark = pytest.mark.looptime
+SAID = "spec.identityRef leads to project other, and what was made is in project project: name credentials for that one"
+
+
+async def server() -> World:
+    return await made(trunk=True, recreatePolicy="Always")
+
+
+async def cluster() -> World:
+    world = Clusters()
+    world.make(recreatePolicy="Always")
+    await world.ready()
+    return world
+
+
+async def pool() -> World:
+    world = await pools(reclaimPolicy="Delete")
+    world.claim("a")
+    await world.run(60)
+    return world
+
+
+EACH: list[tuple[Kind, str, Callable[[], Awaitable[World]]]] = [
+    (SERVERS, "web", server), (CLUSTERS, "c", cluster), (POOLS, "p", pool),
+]  # fmt: skip
+each = pytest.mark.parametrize(("kind", "name", "start"), EACH, ids=lambda it: getattr(it, "__name__", ""))
+
+
+def there_is(world: World, kind: Kind, name: str) -> Object | None:
+    return world.cluster.peek(kind, (NAMESPACE, name))
+
+
+def status(world: World, kind: Kind, name: str) -> Object:
+    return dict((there_is(world, kind, name) or {}).get("status") or {})
+
+
+def told(world: World, kind: Kind, name: str) -> tuple[str, str]:
+    entry = find(there_is(world, kind, name)) or {}
+    return str(entry.get("reason")), str(entry.get("message"))
+
+
+def lead_away(world: World) -> dict[tuple[str, str], Thing]:
+    """To a project that has what the specs name, and nothing of ours. What there is in the first."""
+    there = world.clouds.things
+    ours = {id_ for (_, id_), thing in there.items() if thing.mark}
+    world.clouds.things = {
+        key: t for key, t in there.items() if key[1] not in ours and t.facts.get("security_group_id") not in ours
+    }
+    world.clouds.place = "other"
+    return there
+
+
+def lead_back(world: World, there: dict[tuple[str, str], Thing]) -> None:
+    world.clouds.things, world.clouds.place = there, "project"
+
+
+def delete(world: World, kind: Kind, name: str) -> None:
+    if kind == POOLS:  # nobody has an address of it any more
+        world.delete(CLAIM, "a")
+    world.delete(kind, name)
+
+
+@each
+async def test_it_is_told_and_nothing_is_made_there(kind: Kind, name: str, start: Any) -> None:
+    world = await start()
+    before, calls = status(world, kind, name), len(world.clouds.calls)
+    assert before["project"] == "project"
+    there = lead_away(world)
+    await world.run(600)
+    assert told(world, kind, name) == ("BlockedOtherProject", SAID)
+    assert len(world.clouds.calls) == calls
+    lead_back(world, there)
+    await world.run(120)
+    assert told(world, kind, name)[0] == "Ready"
+    assert {**status(world, kind, name), "conditions": []} == {**before, "conditions": []}
+    assert len(world.clouds.calls) == calls
+
+
+@each
+async def test_it_does_not_go_before_its_things_can_be_seen(kind: Kind, name: str, start: Any) -> None:
+    world = await start()
+    ours = {key for key, thing in world.clouds.things.items() if thing.mark}
+    there = lead_away(world)
+    delete(world, kind, name)
+    await world.run(600)
+    reason, message = told(world, kind, name)
+    assert reason == "BlockedOtherProject"
+    assert message.startswith(SAID)
+    assert "leaves in the cloud what is there" in message
+    assert status(world, kind, name)["project"] == "project"
+    lead_back(world, there)
+    await world.run(300)
+    assert there_is(world, kind, name) is None
+    assert not ours & world.clouds.things.keys()
+
+
+@each
+async def test_or_its_things_are_left_behind_if_it_is_told_to(kind: Kind, name: str, start: Any) -> None:
+    world = await start()
+    ours = {key for key, thing in world.clouds.things.items() if thing.mark}
+    there = lead_away(world)
+    delete(world, kind, name)
+    await world.run(60)
+    way_out = {"reclaimPolicy": "Retain"} if kind == POOLS else {"credentialsLostPolicy": "Detach"}
+    obj = there_is(world, kind, name)
+    assert obj is not None
+    world.cluster.put(kind, {**obj, "spec": {**obj["spec"], **way_out}})
+    await world.run(60)
+    assert there_is(world, kind, name) is None
+    assert ours <= there.keys()
+    assert any(reason == "LeftBehind" for _, reason, _, _ in world.cluster.events)
+
+
+async def test_before_anything_is_made_the_project_may_change() -> None:
+    world = await made()
+    server = there_is(world, SERVERS, "web") or {}
+    lead_away(world)
+    world.cluster.put(SERVERS, {**server, "metadata": {"name": "new", "namespace": NAMESPACE}, "status": {}})
+    await world.run(120)
+    assert status(world, SERVERS, "new")["project"] == "other"

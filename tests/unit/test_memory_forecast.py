@@ -1,0 +1,43 @@
+"""An OpenStack as it would be: what the real one has is changed in the forecast only."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from stackwright.core.clouds import Asker, CloudCall, CloudRef, Look, Slot, Thing
+from stackwright.runtime.memory.forecast import ForecastClouds
+
+CLOUD = CloudRef(("ns", "clouds"), "mine")
+IDS = frozenset({("server", "s"), ("port", "p"), ("volume", "v")})
+ASKER = Asker("server", ("ns", "web"), "uid", ("server", "port", "volume"), IDS)
+SERVER = Thing("server", "s", "web", "ACTIVE", facts={"volumes": [], "addresses": {}, "metadata": {"a": "2"}})
+PORT = Thing("port", "p", "web-0", facts={"mac_address": "fa:16:3e:00:00:01"})
+
+
+class Real:
+    """One that may be looked at and not be changed."""
+
+    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
+        return Look((SERVER, PORT))
+
+
+async def after(what: Slot, id_: str, **body: Any) -> dict[str, Thing]:
+    clouds = ForecastClouds(Real())  # type: ignore[arg-type]
+    await clouds.look(CLOUD, ASKER)
+    await clouds.run(CloudCall(CLOUD, "update", what, "uid", id=id_, body=body))
+    return {thing.id: thing for thing in (await clouds.look(CLOUD, ASKER)).things}
+
+
+def test_what_is_there_is_as_it_was_told_to_be() -> None:
+    found = asyncio.run(after(("server", ""), "s", metadata={"a": "1"}))
+    assert found["s"].facts == {**SERVER.facts, "metadata": {"a": "1"}}
+    assert found["p"] == PORT
+
+
+def test_what_is_attached_to_a_server_is_there_then() -> None:
+    found = asyncio.run(after(("server", ""), "s", add_volume="v"))
+    assert found["s"].facts["volumes"] == ["v"]
+    found = asyncio.run(after(("server", ""), "s", add_port="p"))
+    ((entry,),) = found["s"].facts["addresses"].values()
+    assert entry["OS-EXT-IPS-MAC:mac_addr"] == PORT.facts["mac_address"]
