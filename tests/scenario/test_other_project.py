@@ -1,4 +1,4 @@
-"""Credentials that lead to another project than that of the things: told; nothing is made there nor left behind here."""
+"""Credentials that lead to another project than that of the things: told; none is made there, none left behind here."""
 
 from __future__ import annotations
 
