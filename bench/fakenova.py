@@ -1,8 +1,10 @@
-"""A nova-compute with Nova's own fake driver, beside those of the running cloud: room for hundreds of servers.
+"""Nova-computes with Nova's own fake driver, beside those of the running cloud: room for hundreds of servers.
 
-It is a pod with the image, the configuration and the credentials of the cloud's nova-compute; only the driver, and so
-the hypervisor, is fake. Neutron binds ports only where it knows of a living agent, so it is told of one by a row in
-its database, copied from a real agent's. Nothing of the cloud's own nodes is touched, and all of it goes at the end.
+They are a pod with the image, the configuration and the credentials of the cloud's nova-compute; only the driver, and
+so the hypervisor, is fake. There are some of them, for each claims room for one server at a time; what they look at now
+and then, and takes longer with each server, they leave. Neutron binds ports only where it knows of a living agent, so
+it is told of them by rows in its database, copied from a real agent's. Nothing of the cloud's own nodes is touched, and
+all of it goes at the end.
 """
 
 from __future__ import annotations
@@ -18,20 +20,22 @@ from bench.options import BenchError, say
 from stackwright.local import tools
 from stackwright.local.config import LocalCluster
 
-HOST = "bench-fake"
+POD = "bench-fake"
+HOSTS = tuple(f"{POD}-{number}" for number in range(4))
 NAMESPACE = "openstack"
 LIMIT = 240.0
-CONFIG = f"[DEFAULT]\nhost = {HOST}\ncompute_driver = fake.FakeDriver\n"
+NEVER = ("update_resources_interval", "sync_power_state_interval", "heal_instance_info_cache_interval")
+CONFIG = "[DEFAULT]\ncompute_driver = fake.FakeDriver\n" + "".join(f"{name} = -1\n" for name in NEVER)
 COLUMNS = (
     "agent_type, `binary`, topic, availability_zone, admin_state_up, created_at, started_at, configurations, `load`,"
     " resource_versions"
 )
 AGENT = (
     f"INSERT INTO neutron.agents (id, host, heartbeat_timestamp, {COLUMNS})"
-    f" SELECT UUID(), '{HOST}', '2099-01-01', {COLUMNS}"
+    f" SELECT UUID(), '%s', '2099-01-01', {COLUMNS}"
     " FROM neutron.agents WHERE agent_type = 'Open vSwitch agent' LIMIT 1"
 )
-FORGET = f"DELETE FROM neutron.agents WHERE host = '{HOST}'"
+FORGET = "DELETE FROM neutron.agents WHERE host = '%s'"
 FILES = ("--config-file", "/etc/nova/nova.conf", "--config-dir", "/etc/nova/nova.conf.d")
 
 
@@ -45,19 +49,20 @@ def kubectl(*words: str, stdin: str = "", limit: float = LIMIT) -> str:
 
 
 @contextmanager
-def fake_compute(client: Any) -> Iterator[str]:
-    """The availability zone in which servers get onto it. `client` is of openstacksdk, the administrator's."""
+def fake_computes(client: Any) -> Iterator[list[str]]:
+    """The availability zones by which servers get onto them. `client` is of openstacksdk, the administrator's."""
     _remove(client)
     try:
-        say("starting a nova-compute with the fake driver")
+        say(f"starting {len(HOSTS)} nova-computes with the fake driver")
         kubectl(
             "apply", "-n", NAMESPACE, "-f", "-", stdin=json.dumps({"kind": "List", "apiVersion": "v1", "items": _pod()})
         )
-        _sql(AGENT)
-        until("the fake nova-compute", lambda: any(each.state == "up" for each in _services(client)))
+        for host in HOSTS:
+            _sql(AGENT % host)
+        until("the nova-computes", lambda: sum(each.state == "up" for each in _services(client)) == len(HOSTS))
         discover = ("nova-manage", *FILES, "cell_v2", "discover_hosts", "--by-service")
         kubectl("exec", "-n", NAMESPACE, "nova-conductor-0", "-c", "nova-conductor", "--", *discover)
-        yield f"nova:{HOST}"
+        yield [f"nova:{host}" for host in HOSTS]
     finally:
         _remove(client)
 
@@ -65,7 +70,7 @@ def fake_compute(client: Any) -> Iterator[str]:
 def spawned() -> dict[str, float]:
     """Id of a server → when its machine was there, just before Nova called it ACTIVE; seconds since the epoch."""
     found = {}
-    for line in kubectl("logs", "-n", NAMESPACE, HOST, "--timestamps").splitlines():
+    for line in kubectl("logs", "-n", NAMESPACE, POD, "--timestamps", "--all-containers", "--tail=-1").splitlines():
         if "seconds to spawn the instance" in line:
             found[line.split("[instance: ")[1][:36]] = seconds(line.split()[0])
     return found
@@ -93,32 +98,37 @@ def _pod() -> list[Any]:
     kept = ("tmp", "etc", "bin", "snippets", "ceph")
     volumes = [each for each in template["volumes"] if each["name"] in kept]
     mounts = [each for each in real["volumeMounts"] if each["name"] in kept and "ssh" not in each["mountPath"]]
-    volumes += [{"name": "fake", "configMap": {"name": HOST}}, {"name": "state", "emptyDir": {}}]
-    mounts += [{"name": "fake", "mountPath": "/etc/nova/fake.d"}, {"name": "state", "mountPath": "/var/lib/nova"}]
-    container = {
-        "name": "nova-compute",
-        "image": real["image"],
-        "command": ["nova-compute", *FILES, "--config-dir", "/etc/nova/fake.d"],
-        "volumeMounts": mounts,
-        "securityContext": {"runAsUser": 0},  # credentials are readable by root only, as on a node
-    }
-    meta = {"name": HOST, "namespace": NAMESPACE}
-    pod = {"containers": [container], "volumes": volumes, "restartPolicy": "Never", "enableServiceLinks": False}
+    volumes += [{"name": "fake", "configMap": {"name": POD}}, {"name": "state", "emptyDir": {}}]
+    mounts += [{"name": "fake", "mountPath": "/etc/nova/fake"}]
+    containers = [
+        {
+            "name": host,
+            "image": real["image"],
+            "command": ["nova-compute", *FILES, "--config-file", f"/etc/nova/fake/{host}.conf"],
+            "volumeMounts": [*mounts, {"name": "state", "mountPath": "/var/lib/nova", "subPath": host}],
+            "securityContext": {"runAsUser": 0},  # credentials are readable by root only, as on a node
+        }
+        for host in HOSTS
+    ]
+    meta = {"name": POD, "namespace": NAMESPACE}
+    pod = {"containers": containers, "volumes": volumes, "restartPolicy": "Never", "enableServiceLinks": False}
+    config = {f"{host}.conf": f"{CONFIG}host = {host}\n" for host in HOSTS}
     return [
-        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": {"fake.conf": CONFIG}},
+        {"apiVersion": "v1", "kind": "ConfigMap", "metadata": meta, "data": config},
         {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": {**pod, "automountServiceAccountToken": False}},
     ]
 
 
 def _services(client: Any) -> list[Any]:
-    return [each for each in client.compute.services(binary="nova-compute") if each.host == HOST]
+    return [each for each in client.compute.services(binary="nova-compute") if each.host in HOSTS]
 
 
 def _remove(client: Any) -> None:
-    kubectl("delete", "-n", NAMESPACE, f"pod/{HOST}", f"configmap/{HOST}", "--ignore-not-found", "--grace-period=5")
+    kubectl("delete", "-n", NAMESPACE, f"pod/{POD}", f"configmap/{POD}", "--ignore-not-found", "--grace-period=5")
     for service in _services(client):
         client.compute.delete_service(service)
-    _sql(FORGET)
+    for host in HOSTS:
+        _sql(FORGET % host)
 
 
 def _sql(statement: str) -> None:

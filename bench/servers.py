@@ -1,6 +1,6 @@
 """500 OpenStackServers at once, on Nova's fake driver: servers a minute, calls, lag to ready, memory, a restart.
 
-How: in the running local cloud, in a project of its own. Beside its hypervisors is a nova-compute with Nova's fake
+How: in the running local cloud, in a project of its own. Beside its hypervisors are nova-computes with Nova's fake
 driver (bench/fakenova.py): Keystone, Nova, Neutron, Placement and their database are real, only the machines are not.
 Ports are in a network without DHCP.
   peer         --objects / 12 servers by openstacksdk as scripts do it: eight threads, each makes a port and a server
@@ -30,7 +30,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from bench.fakenova import fake_compute, kubectl, spawned, until
+from bench.fakenova import fake_computes, kubectl, spawned, until
 from bench.figure import Figure, Goal
 from bench.options import BenchError, Options, say
 from bench.rest import OURS, PODS, memory, processes, writes
@@ -74,16 +74,16 @@ class Watch:
 
 def measure(options: Options) -> Iterator[Figure]:
     count = options.objects or 500
-    with ground() as made, fake_compute(made.client) as zone, namespace(made):
+    with ground() as made, fake_computes(made.client) as zones, namespace(made):
         network = made.client.network
         network.update_quota(made.client.current_project_id, port=-1, security_group=-1)
         made = replace(made, network=quiet_network(made))
         image = made.client.image.create_image(
             f"{made.name}-raw", data=b"0" * 1024, disk_format="raw", container_format="bare"
         )
-        by_hand, asked = peer(made, str(image.id), zone, max(8, count // 12))
+        by_hand, asked = peer(made, str(image.id), zones, max(8, count // 12))
         _secret(made)
-        yield from _batch(made, str(image.id), zone, count, by_hand, asked)
+        yield from _batch(made, str(image.id), zones, count, by_hand, asked)
         yield from _rest(options.seconds)
         yield from _restart(count)
         start = time.monotonic()
@@ -102,7 +102,7 @@ def quiet_network(made: Ground) -> str:
 
 
 def _batch(
-    made: Ground, image: str, zone: str, count: int, by_hand: list[float], asked: list[float]
+    made: Ground, image: str, zones: list[str], count: int, by_hand: list[float], asked: list[float]
 ) -> Iterator[Figure]:
     pids = processes(api.of(LocalCluster.discover()), *PODS["operator"])
     before, asked_before, size = calls(), lists(), memory(pids, "Rss")
@@ -110,7 +110,7 @@ def _batch(
     try:
         start = time.time()
         with ThreadPoolExecutor(THREADS) as threads:
-            list(threads.map(lambda n: _apply(f"s{n:04}", made, image, zone), range(count)))
+            list(threads.map(lambda n: _apply(f"s{n:04}", made, image, zones[n % len(zones)]), range(count)))
         say(f"{count} objects after {time.time() - start:.0f} s")
         told = 0
         while len(watch.ready) < count:
@@ -162,7 +162,7 @@ def _restart(count: int) -> Iterator[Figure]:
     yield Figure(f"restart with {count}: lists of OpenStack", "lists", [listed], note=told)
 
 
-def peer(made: Ground, image: str, zone: str, count: int) -> tuple[list[float], list[float]]:
+def peer(made: Ground, image: str, zones: list[str], count: int) -> tuple[list[float], list[float]]:
     """Servers a minute and calls a server, of scripts; its servers go at once."""
     asked = 0
     lock = threading.Lock()
@@ -170,8 +170,9 @@ def peer(made: Ground, image: str, zone: str, count: int) -> tuple[list[float], 
     def one(n: int) -> None:
         nonlocal asked
         port = made.client.network.create_port(network_id=made.network, name=f"peer-{n}")
-        body = {"image_id": image, "flavor_id": made.flavor, "networks": [{"port": port.id}], "availability_zone": zone}
-        server = made.client.compute.create_server(name=f"peer-{n}", **body)
+        body = {"image_id": image, "flavor_id": made.flavor, "networks": [{"port": port.id}]}
+        zone = zones[n % len(zones)]
+        server = made.client.compute.create_server(name=f"peer-{n}", availability_zone=zone, **body)
         spent = 2
         while (server := made.client.compute.get_server(server.id)).status == "BUILD":
             spent += 1
