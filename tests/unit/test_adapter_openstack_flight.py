@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from base64 import b64encode
+from dataclasses import replace
 from unittest.mock import Mock
 
 import pytest
@@ -97,7 +98,9 @@ async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypa
 
     cloud, image = CloudRef(("ns", "clouds"), "mine"), question("image", name="debian")
     port = openstack_clouds.OpenStackClouds(secrets, lambda controller, key: None)  # type: ignore[arg-type]
-    asker = Asker("server", ("ns", "a"), "uid", ("server",), frozenset({("server", "1")}), begun=False)
+    asker = Asker("server", ("ns", "a"), "uid", ("server",), frozenset({("server", "1")}), waits=True, begun=False)
+    idle = replace(asker, waits=False)
+    assert (await port.look(cloud, idle)).unseen == {"server"}, "who waits for nothing is not troubled"
     for call in (lambda: port.look(cloud, asker), lambda: port.find(cloud, image)):
         with pytest.raises(Trouble, match="no answer within"):
             await call()
@@ -105,7 +108,7 @@ async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypa
         if fetch.ended and find.ended:
             break
         await asyncio.to_thread(time.sleep, 0.1)
-    assert [thing.state for thing in (await port.look(cloud, asker)).things] == ["ACTIVE"]
+    assert [thing.state for thing in (await port.look(cloud, idle)).things] == ["ACTIVE"]
     assert [thing.id for thing in await port.find(cloud, image)] == ["i"]
     assert (fetch.asked, find.asked) == (1, 1)
     fetch.answer = [Thing("server", "1", state="SHUTOFF")]
@@ -114,10 +117,10 @@ async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypa
         monkeypatch.setattr(module, "AGE", always)
     monkeypatch.setattr(openstack_project, "SHARE", 0)
     monkeypatch.setattr(openstack_clouds, "MOMENT", 0.02)
-    before = await port.look(cloud, asker)
+    before = await port.look(cloud, idle)
     assert [thing.state for thing in before.things] == ["ACTIVE"], "the last one will do"
     for _ in range(100):
-        if [thing.state for thing in (await port.look(cloud, asker)).things] == ["SHUTOFF"]:
+        if [thing.state for thing in (await port.look(cloud, idle)).things] == ["SHUTOFF"]:
             break
         await asyncio.to_thread(time.sleep, 0.05)
     else:

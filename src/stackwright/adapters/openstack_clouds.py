@@ -19,7 +19,7 @@ from stackwright.adapters.openstack_find import WHERE, find
 from stackwright.adapters.openstack_flight import Flight, Late
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_login import Count, Logins, Secrets
-from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, OVERLAP, SETTLE, Snapshot, fetch, stamp
+from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, OVERLAP, SETTLE, WHOLE, Snapshot, fetch, stamp
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import PATHS
 from stackwright.adapters.openstack_turns import Turns, Who
@@ -191,7 +191,7 @@ class OpenStackClouds:
         """One list at a time of each kind; whoever comes meanwhile takes what it brings, if it began late enough.
 
         A slow cloud is not made slower by waiting for each of its lists: who may do with the last one goes on with it,
-        and hears of what changed as soon as it is known.
+        and hears of what changed as soon as it is known. Who waits for nothing can do without any.
         """
         snapshot = project.snapshot
         flight = project.lists.setdefault(what, Flight())
@@ -202,7 +202,7 @@ class OpenStackClouds:
                 ask = partial(self._list, cloud, project, what)
                 await flight.join(f"{cloud}: list of {what}s", ask, MOMENT if enough else None)
             except Late:
-                if enough:
+                if enough or not waits:
                     return
                 raise
             if snapshot.fresh.get(what, 0.0) >= settled or settled > time.monotonic():
@@ -212,7 +212,7 @@ class OpenStackClouds:
         """Into the picture, all of it or what changed."""
         snapshot, began = project.snapshot, time.monotonic()
         taken = snapshot.taken.get(what)
-        partly = what == "server" and taken is not None and began - taken < AGE[what][1]
+        partly = what == "server" and taken is not None and began - taken < WHOLE
         since = stamp(time.time() - (began - snapshot.fresh[what]) - OVERLAP) if partly else ""
         try:
             found = await self._do(cloud, project, LISTS[what][0], lambda made: fetch(made, what, since))
@@ -221,12 +221,13 @@ class OpenStackClouds:
                 snapshot.absent.add(what)
                 return
             raise
-        snapshot.took[what] = time.monotonic() - began
         if partly:
             changed = snapshot.merge(found, began)
             snapshot.fresh[what] = began
         else:
             changed = snapshot.replace(what, found, began)
+        if partly or what != "server":  # a whole list of servers says nothing of how long the next one takes
+            snapshot.took[what] = time.monotonic() - began
         self._tell_of(project, changed)
 
     def _tell_of(self, project: Project, changed: set[tuple[str, str]]) -> None:

@@ -42,6 +42,7 @@ LISTS: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], Thing]]] 
 # Seconds that a list may be old for whoever waits, and for whoever does not.
 RARELY = (60.0, 180.0)
 AGE = {**dict.fromkeys(LISTS, RARELY), "server": (1.0, 50.0), "volume": (2.0, 180.0)}
+WHOLE = 180.0  # seconds that lists of what changed suffice for, servers that are gone among them
 SHARE = 3  # a list that takes longer is begun again after so many times that: a cloud that is slow has enough to do
 OVERLAP = 5.0  # clocks and transactions: what changed just before the last look is asked for again
 SETTLE = 8.0  # what a process asked for before it died, or before it gave up waiting, has happened by then

@@ -71,6 +71,8 @@ def _resolve(seen: Observed) -> Plan:
 def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     assert seen.cloud is not None
     assert seen.look is not None
+    if SERVER[0] in seen.look.unseen:
+        return Plan(requeue=POLL)  # it waits for nothing, and the list is still on its way
     owner, before = Owner(seen.cloud, seen.obj["metadata"]["uid"]), record_of(seen.status)
     wanted = list(parts(key_of(seen.obj), seen.spec, resolved))
     found = step(owner, wanted, before, seen.look)
