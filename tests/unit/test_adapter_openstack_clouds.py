@@ -13,7 +13,7 @@ from unittest.mock import Mock
 import pytest
 import yaml
 
-from stackwright.adapters import openstack_clouds, openstack_line, openstack_login, openstack_things
+from stackwright.adapters import openstack_clouds, openstack_line, openstack_login, openstack_project, openstack_things
 from stackwright.adapters.openstack_clouds import OpenStackClouds
 from stackwright.adapters.openstack_find import find
 from stackwright.adapters.openstack_login import login_of
@@ -358,6 +358,33 @@ def test_a_list_that_takes_long_is_asked_for_less_often() -> None:
     assert not snapshot.due("server", True, 120.0)
     assert snapshot.due("server", True, 121.0)
     assert snapshot.due("server", True, 101.0, settled=100.5), "who has to know gets to know"
+
+
+def test_a_whole_list_does_not_undo_what_was_told_while_it_was_on_its_way() -> None:
+    """It may take half a minute, and lists of what changed go on beside it."""
+    before, now = Thing("server", "1", state="BUILD"), Thing("server", "1", state="ACTIVE")
+    snapshot = Snapshot()
+    snapshot.replace("server", [before, Thing("server", "2")], began=1)
+    assert snapshot.update("server", [now, Thing("server", "new")], began=20) == {("server", "1"), ("server", "new")}
+    assert snapshot.replace("server", [before], began=10) == {("server", "2")}
+    assert snapshot.things == {("server", "1"): now, ("server", "new"): Thing("server", "new")}
+    assert (snapshot.taken["server"], snapshot.fresh["server"]) == (10, 20)
+    assert snapshot.ago("server", 30) == 10 + openstack_project.OVERLAP
+    assert snapshot.replace("server", [now], began=40) == {("server", "new")}
+
+
+async def test_the_whole_list_is_fetched_now_and_then_and_nobody_waits_for_it(lists: Lists, time: Time) -> None:
+    port_ = clouds([])
+    lists.things["server"] = [Thing("server", "1", state="BUILD")]
+    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    for _ in range(3):
+        time.now += openstack_project.WHOLE / 2
+        await port_.look(CLOUD, asker(1, waits=True))
+        await asyncio.sleep(0.05)
+    assert [partly for what, partly in lists.asked if what == "server"] in (
+        [False, True, True, False, True], [False, True, False, True, True],
+    )  # fmt: skip
+    await port_.close()
 
 
 def test_what_lost_its_mark_is_nobodys_any_more() -> None:

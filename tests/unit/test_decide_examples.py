@@ -27,7 +27,7 @@ from stackwright.core.belongings import Owner, Part, removal, step
 from stackwright.core.clouds import SERVER, Look, Slot
 from stackwright.core.clusterapi import NAME
 from stackwright.core.objects import FINALIZER, owner_reference
-from stackwright.core.plan import Apply, Object
+from stackwright.core.plan import Apply, Object, Plan
 
 PORT: Slot = ("port", "web-0")
 DISK: Slot = ("volume", "root")
@@ -72,6 +72,13 @@ def test_a_server_is_well_also_while_its_ports_were_not_looked_at_yet() -> None:
     plan = decide(server(YOUNG))
     assert plan.status["ready"]
     assert not plan.actions
+
+
+def test_nothing_is_told_of_a_server_while_the_list_of_them_is_on_its_way() -> None:
+    """At a start with hundreds of them it takes a while, and nothing shall be written for what is well."""
+    plan = decide(server(Look(unseen=frozenset({"server", "port", "trunk", "volume"}))))
+    assert plan == Plan(requeue=plan.requeue)
+    assert plan.requeue
 
 
 def test_what_was_not_looked_at_is_neither_missed_nor_made_nor_taken_to_be_gone() -> None:

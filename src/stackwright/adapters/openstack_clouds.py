@@ -19,7 +19,7 @@ from stackwright.adapters.openstack_find import WHERE, find
 from stackwright.adapters.openstack_flight import Flight, Late
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_login import Count, Logins, Secrets
-from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, OVERLAP, SETTLE, WHOLE, Snapshot, fetch, stamp
+from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, SETTLE, WHOLE, Snapshot, fetch, stamp
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import PATHS
 from stackwright.adapters.openstack_turns import Turns, Who
@@ -85,6 +85,7 @@ class Project:
     answers: dict[Question, Answer] = field(default_factory=dict)
     askers: dict[str, Asking] = field(default_factory=dict)
     lists: dict[str, Flight[None]] = field(default_factory=dict)
+    whole: Flight[None] = field(default_factory=Flight)
     turns: Turns = field(default_factory=Turns)
     watch: asyncio.Task[None] | None = None
 
@@ -100,7 +101,7 @@ class Project:
     def close(self) -> None:
         if self.watch:
             self.watch.cancel()
-        for flight in (*self.lists.values(), *(answer.flight for answer in self.answers.values())):
+        for flight in (self.whole, *self.lists.values(), *(answer.flight for answer in self.answers.values())):
             flight.cancel()
         self.line.close()
 
@@ -197,9 +198,11 @@ class OpenStackClouds:
         flight = project.lists.setdefault(what, Flight())
         while snapshot.due(what, waits, time.monotonic(), settled):
             project.line.check(LISTS[what][0])  # or all would wait for the one who tries
+            if snapshot.ago(what, time.monotonic()) and time.monotonic() - snapshot.taken[what] >= WHOLE:
+                project.whole.begin(partial(self._list, cloud, project, what, None))
             enough = what in snapshot.taken and snapshot.fresh[what] >= settled
             try:
-                ask = partial(self._list, cloud, project, what)
+                ask = partial(self._list, cloud, project, what, snapshot.ago(what, time.monotonic()))
                 await flight.join(f"{cloud}: list of {what}s", ask, MOMENT if enough else None)
             except Late:
                 if enough or not waits:
@@ -208,12 +211,10 @@ class OpenStackClouds:
             if snapshot.fresh.get(what, 0.0) >= settled or settled > time.monotonic():
                 return
 
-    async def _list(self, cloud: CloudRef, project: Project, what: str) -> None:
-        """Into the picture, all of it or what changed."""
+    async def _list(self, cloud: CloudRef, project: Project, what: str, ago: float | None) -> None:
+        """Into the picture: all of it, or what changed since so many seconds ago."""
         snapshot, began = project.snapshot, time.monotonic()
-        taken = snapshot.taken.get(what)
-        partly = what == "server" and taken is not None and began - taken < WHOLE
-        since = stamp(time.time() - (began - snapshot.fresh[what]) - OVERLAP) if partly else ""
+        since = "" if ago is None else stamp(time.time() - ago)
         try:
             found = await self._do(cloud, project, LISTS[what][0], lambda made: fetch(made, what, since))
         except (Trouble, Denied) as error:
@@ -221,12 +222,8 @@ class OpenStackClouds:
                 snapshot.absent.add(what)
                 return
             raise
-        if partly:
-            changed = snapshot.merge(found, began)
-            snapshot.fresh[what] = began
-        else:
-            changed = snapshot.replace(what, found, began)
-        if partly or what != "server":  # a whole list of servers says nothing of how long the next one takes
+        changed = (snapshot.update if since else snapshot.replace)(what, found, began)
+        if since or what != "server":  # a whole list of servers says nothing of how long the next one takes
             snapshot.took[what] = time.monotonic() - began
         self._tell_of(project, changed)
 

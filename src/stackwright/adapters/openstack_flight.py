@@ -29,15 +29,20 @@ class Flight(Generic[T]):
     async def join(self, what: str, ask: Callable[[], Coroutine[Any, Any, T]], patience: float | None = None) -> T:
         """The answer; raises what `ask` raises, and Late, which names `what` is asked for, when it takes too long."""
         patience = PATIENCE if patience is None else patience
+        task = self.begin(ask)
+        left = self._began + patience - time.monotonic()
+        done, _ = await asyncio.wait({task}, timeout=max(0.0, left))
+        if not done:
+            raise Late("Unreachable", f"{what}: no answer within {patience:.0f} s; it is still waited for")
+        return task.result()
+
+    def begin(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T]:
+        """Unless it is on its way."""
         if self._task is None or self._task.done():
             self._began = time.monotonic()
             self._task = asyncio.create_task(ask())
             self._task.add_done_callback(lambda task: task.cancelled() or task.exception())  # if all have left
-        left = self._began + patience - time.monotonic()
-        done, _ = await asyncio.wait({self._task}, timeout=max(0.0, left))
-        if not done:
-            raise Late("Unreachable", f"{what}: no answer within {patience:.0f} s; it is still waited for")
-        return self._task.result()
+        return self._task
 
     def cancel(self) -> None:
         if self._task is not None:

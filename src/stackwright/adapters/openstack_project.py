@@ -84,7 +84,15 @@ class Snapshot:
         for key in changed:
             self._pop(key)
         changed |= self.merge(listed.values(), began)
-        self.taken[what] = self.fresh[what] = began
+        self.taken[what] = began
+        self.fresh[what] = max(began, self.fresh.get(what, began))
+        return changed
+
+    def update(self, what: str, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
+        """A list of what changed, beside which a whole one may be on its way; what changed."""
+        changed = self.merge(found, began)
+        self.written.update(dict.fromkeys(changed, began))
+        self.fresh[what] = began
         return changed
 
     def merge(self, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
@@ -136,6 +144,10 @@ class Snapshot:
         """Seconds from the beginning of a list to that of the next."""
         age, took = AGE[what][0 if waits else 1], self.took.get(what, 0.0)
         return age if took <= age else SHARE * took
+
+    def ago(self, what: str, now: float) -> float | None:
+        """Seconds: what changed since then is unknown. None where only a whole list tells."""
+        return now - self.fresh[what] + OVERLAP if what == "server" and what in self.taken else None
 
     def of(self, asker: Asker) -> tuple[Thing, ...]:
         """What it has, and whose ever rules are in its security groups."""
