@@ -1,7 +1,8 @@
 """What a project has, as it was a moment ago: lists that all share who have something in it.
 
-Servers, ports and volumes are listed as a whole now and then, and servers every second by what changed as long as
-somebody waits for one. Our own writes are put in at once, and a list that began before them does not undo them.
+Ports and volumes are listed as a whole now and then. Of servers, which take Nova long to tell, it is mostly what
+changed: every second as long as somebody waits for one, else once a minute. Our own writes are put in at once, and a
+list that began before them does not undo them.
 """
 
 from __future__ import annotations
