@@ -148,9 +148,9 @@ def _restart(count: int) -> Iterator[Figure]:
     say("a restart of the operator")
     log = LocalCluster.discover().logs / "audit" / "audit.log"
     namespace_, selector = PODS["operator"]
-    kubectl("delete", "pod", "-n", namespace_, "-l", selector)
     begin = datetime.now(UTC)
     start = time.monotonic()
+    kubectl("delete", "pod", "-n", namespace_, "-l", selector, "--wait=false")
     until("all servers looked at", lambda: _quietly(reconciled) >= count, 300)
     took = time.monotonic() - start
     time.sleep(AFTER)
