@@ -213,8 +213,8 @@ def test_what_is_in_a_security_group_of_ours_is_seen_whosever_it_is() -> None:
     assert [thing.id for thing in snapshot.of(asker)] == ["g", "g1"]
 
 
-@pytest.mark.parametrize(("took", "age"), [(0.0, 1.0), (1.0, 1.0), (1.5, 4.5), (7.0, 21.0)])
-def test_a_list_that_takes_no_longer_than_its_age_is_asked_for_as_often_as_that(took: float, age: float) -> None:
+@pytest.mark.parametrize(("took", "age"), [(0.0, 1.0), (1.0, 1.0), (1.5, 1.5), (7.0, 7.0)])
+def test_what_changed_of_servers_is_asked_for_as_often_as_it_is_told(took: float, age: float) -> None:
     snapshot = Snapshot(taken={"server": 0.0}, fresh={"server": 100.0}, took={"server": took})
     assert snapshot.age("server", True) == age
     assert not snapshot.due("server", True, 100.0 + age - 0.1)
@@ -352,12 +352,12 @@ def test_a_list_that_began_before_a_write_does_not_undo_it() -> None:
 
 
 def test_a_list_that_takes_long_is_asked_for_less_often() -> None:
-    snapshot = Snapshot(fresh={"server": 100.0}, taken={"server": 100.0})
-    assert snapshot.due("server", True, 101.0)
-    snapshot.took["server"] = 7.0
-    assert not snapshot.due("server", True, 120.0)
-    assert snapshot.due("server", True, 121.0)
-    assert snapshot.due("server", True, 101.0, settled=100.5), "who has to know gets to know"
+    snapshot = Snapshot(fresh={"volume": 100.0}, taken={"volume": 100.0})
+    assert snapshot.due("volume", True, 102.0)
+    snapshot.took["volume"] = 7.0
+    assert not snapshot.due("volume", True, 120.0)
+    assert snapshot.due("volume", True, 121.0)
+    assert snapshot.due("volume", True, 102.0, settled=100.5), "who has to know gets to know"
 
 
 def test_a_whole_list_does_not_undo_what_was_told_while_it_was_on_its_way() -> None:

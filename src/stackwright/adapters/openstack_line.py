@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
 
 T = TypeVar("T")
-THREADS = 8
+THREADS = 4  # a small cloud has two processes of an API: what queues there holds up the lists that all wait for
 SLOW = 10.0  # seconds; what fails sooner holds nobody up
 PAUSE = 5.0  # seconds before somebody tries again
 TRY = 60.0  # seconds that he has for it before the next one does
@@ -42,7 +42,7 @@ class Line:
         self._connection: Connection | None = None
         self._connecting = threading.Lock()
         self._files = ExitStack()
-        self._threads = ThreadPoolExecutor(2 * THREADS, "openstack")
+        self._threads = ThreadPoolExecutor(4 * THREADS, "openstack")
         self._turn = asyncio.Semaphore(THREADS)
         self._quiet: tuple[float, Trouble] | None = None  # until when, and what OpenStack said
         self._silent: dict[str, tuple[float, Trouble]] = {}  # the same of a service
