@@ -1,4 +1,4 @@
-"""Whoever hears from a cloud when it is worth asking again looks again then."""
+"""What a controller sees: when to look again, and that what it has is where its credentials lead."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ from stackwright.controllers.floatingippool.decide import decide as decide_pool
 from stackwright.controllers.floatingippool.observe import Observed as Pool
 from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.observe import Observed as Server
-from stackwright.core.clouds import Trouble
+from stackwright.core.clouds import Look, Trouble
 from stackwright.core.objects import FINALIZER
-from stackwright.core.seen import troubled
+from stackwright.core.seen import Seen, looked, project, troubled
 
 
 @pytest.mark.parametrize("leaves", [False, True])
@@ -29,3 +29,25 @@ def test_who_is_told_when_to_come_back_looks_again_then(observed: Any, decide: A
     seen = observed(obj, 0.0, {"reclaimPolicy": "Delete"})
     assert decide(troubled(seen, Trouble("RateLimited", "HTTP 429", 120.0))).requeue == 120
     assert decide(troubled(seen, Trouble("Unreachable", "timed out"))).requeue == (15 if leaves else poll)
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "told"),
+    [
+        ("a", "a", False),
+        ("a", "b", True),
+        ("a@one", "a@two", True),
+        ("a@one", "b@one", True),
+        ("a@one", "a", False),
+        ("a", "a@one", False),
+        ("", "a", False),
+        ("a", "", False),
+    ],
+)
+def test_credentials_that_lead_elsewhere_are_trouble(was: str, now: str, told: bool) -> None:
+    seen = Seen({"metadata": {}, "status": {"project": was}}, 0.0, {})
+    for record, wanted in (({("port", "a"): "1"}, told), ({}, False)):
+        found = looked(seen, Look(place=now), record)
+        assert (found.trouble is not None) == wanted
+        assert (found.look is None) == wanted
+    assert project(seen, {("port", "a"): "1"}) == was

@@ -61,11 +61,17 @@ def looked(seen: S, look: Look, record: Mapping[Any, Any]) -> S:
 
     There all of it would seem to be deleted, and would be made a second time, or be left behind.
     """
-    was = seen.status.get("project")
-    if record and was and look.place and look.place != was:
+    was = str(seen.status.get("project") or "")
+    if record and was and look.place and _elsewhere(was, look.place):
         text = f"spec.identityRef leads to project {look.place}, and what was made is in project {was}"
         return troubled(seen, Denied("OtherProject", f"{text}: name credentials for that one"))
     return replace(seen, look=look)
+
+
+def _elsewhere(one: str, other: str) -> bool:
+    """Credentials need not name the region."""
+    (project, _, region), (same, _, there) = one.partition("@"), other.partition("@")
+    return project != same or bool(region and there and region != there)
 
 
 def project(seen: Seen, record: Mapping[Any, Any]) -> str:
