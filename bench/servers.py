@@ -105,7 +105,7 @@ def _batch(
     made: Ground, image: str, zones: list[str], count: int, by_hand: list[float], asked: list[float]
 ) -> Iterator[Figure]:
     pids = processes(api.of(LocalCluster.discover()), *PODS["operator"])
-    before, asked_before, size = calls(), lists(), memory(pids, "Rss")
+    before, size = calls(), memory(pids, "Rss")
     watch = Watch()
     try:
         start = time.time()
@@ -123,7 +123,8 @@ def _batch(
     finally:
         watch.close()
     took = max(at for at, _ in watch.ready.values()) - start
-    spent, asked_for = calls() - before, lists() - asked_before
+    now = calls()
+    spent, asked_for = sum(now.values()) - sum(before.values()), lists(now) - lists(before)
     there = spawned()
     lag = [max(0.0, at - there[id_]) for at, id_ in watch.ready.values() if id_ in there]
     yield Figure(f"{count} servers: ready", "servers/min", [count / took * 60], None, "openstacksdk", by_hand)
@@ -139,9 +140,9 @@ def _batch(
 
 def _rest(seconds: float) -> Iterator[Figure]:
     time.sleep(5)
-    before = calls()
+    before = sum(calls().values())
     time.sleep(seconds)
-    yield Figure("at rest: OpenStack calls", "calls/min", [(calls() - before) / seconds * 60])
+    yield Figure("at rest: OpenStack calls", "calls/min", [(sum(calls().values()) - before) / seconds * 60])
 
 
 def _restart(count: int) -> Iterator[Figure]:
@@ -154,12 +155,12 @@ def _restart(count: int) -> Iterator[Figure]:
     until("all servers looked at", lambda: _quietly(reconciled) >= count, 300)
     took = time.monotonic() - start
     time.sleep(AFTER)
-    found, listed = _calls(), lists()
+    found = calls()
     wrote = writes(log, begin, datetime.now(UTC), "openstackservers")[OURS]
     yield Figure(f"restart with {count}: until all were looked at", "s", [took])
     yield Figure(f"restart with {count}: writes", "writes", [wrote], Goal(most=0))
     told = ", ".join(f"{labels} {n:.0f}" for labels, n in sorted(found.items()))
-    yield Figure(f"restart with {count}: lists of OpenStack", "lists", [listed], note=told)
+    yield Figure(f"restart with {count}: lists of OpenStack", "lists", [lists(found)], note=told)
 
 
 def peer(made: Ground, image: str, zones: list[str], count: int) -> tuple[list[float], list[float]]:
@@ -242,16 +243,13 @@ def metrics() -> str:
     return str(text)
 
 
-def _calls() -> dict[str, float]:
+def calls() -> dict[str, float]:
+    """By method and status."""
     return {labels: float(value) for labels, value in CALLS.findall(metrics())}
 
 
-def calls() -> float:
-    return sum(_calls().values())
-
-
-def lists() -> float:
-    return sum(n for labels, n in _calls().items() if 'method="GET"' in labels)
+def lists(found: dict[str, float]) -> float:
+    return sum(n for labels, n in found.items() if 'method="GET"' in labels)
 
 
 def reconciled() -> float:

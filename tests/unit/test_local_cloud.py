@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from stackwright.local import waiting
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
 from stackwright.local.steps import charts, cloud
@@ -31,9 +32,22 @@ class Kubectl:
         return ""
 
 
+class Clock:
+    """A second passes with each pause."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, _: float) -> None:
+        self.now += 1.0
+
+
 @pytest.fixture(autouse=True)
-def no_pause(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(cloud, "PAUSE", 0.0)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(waiting, "time", Clock())
 
 
 def applied(monkeypatch: pytest.MonkeyPatch, kubectl: Kubectl) -> list[str]:
@@ -44,8 +58,10 @@ def applied(monkeypatch: pytest.MonkeyPatch, kubectl: Kubectl) -> list[str]:
 
 
 def test_a_webhook_that_cannot_be_asked_yet_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    kubectl = Kubectl(NOBODY, NOBODY)
-    assert applied(monkeypatch, kubectl) == ["waiting for the operator, which checks what is applied"] * 2
+    other = 'failed calling webhook "validate": connection refused'
+    kubectl = Kubectl(NOBODY, NOBODY, other)
+    said = "waiting for the operator, which checks what is applied: "
+    assert applied(monkeypatch, kubectl) == [said + NOBODY, said + other], "each cause once, after a moment"
     assert kubectl.applied == 1
 
 

@@ -198,11 +198,13 @@ class OpenStackClouds:
         flight = project.lists.setdefault(what, Flight())
         while snapshot.due(what, waits, time.monotonic(), settled):
             project.line.check(LISTS[what][0])  # or all would wait for the one who tries
-            if snapshot.ago(what, time.monotonic()) and time.monotonic() - snapshot.taken[what] >= WHOLE:
+            now = time.monotonic()
+            ago = snapshot.ago(what, now)
+            if ago is not None and now - snapshot.taken[what] >= WHOLE:
                 project.whole.begin(partial(self._list, cloud, project, what, None))
             enough = what in snapshot.taken and snapshot.fresh[what] >= settled
             try:
-                ask = partial(self._list, cloud, project, what, snapshot.ago(what, time.monotonic()))
+                ask = partial(self._list, cloud, project, what, ago)
                 await flight.join(f"{cloud}: list of {what}s", ask, MOMENT if enough else None)
             except Late:
                 if enough or not waits:

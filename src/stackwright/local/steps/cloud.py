@@ -11,12 +11,12 @@ from stackwright.core.conditions import find, is_ready
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.steps import charts
 from stackwright.local.steps.context import Context
+from stackwright.local.waiting import wait_for
 
 TITLE = "Cloud"
 LIMIT = 900.0
 BLOCKED_LIMIT = 150.0  # a release that failed is tried again after a minute
 WEBHOOK_LIMIT = 120.0
-PAUSE = 0.5
 
 
 def clouds(ctx: Context) -> list[dict[str, Any]]:
@@ -67,20 +67,20 @@ def run(ctx: Context, report: Report) -> None:
             raise LocalError(
                 f"The cloud was not ready after {LIMIT:.0f} s: {'; '.join(missing)}. See `stackwright status`."
             )
-        time.sleep(PAUSE)
+        time.sleep(0.5)
 
 
 def _apply(ctx: Context, report: Report) -> None:
     """After a reboot the operator's pod is known as ready before it is: the API cannot ask its webhook for a while."""
     manifest = str(ctx.manifest or assets.require("examples/cloud.yaml"))
-    start = time.monotonic()
-    while True:
+
+    def unchecked() -> str | None:
         try:
             charts.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--filename", manifest)
         except LocalError as error:
-            if "failed calling webhook" not in str(error) or time.monotonic() - start > WEBHOOK_LIMIT:
+            if "failed calling webhook" not in str(error):
                 raise
-            report("waiting for the operator, which checks what is applied")
-            time.sleep(PAUSE)
-        else:
-            return
+            return str(error).splitlines()[-1]
+        return None
+
+    wait_for("the operator, which checks what is applied", unchecked, limit=WEBHOOK_LIMIT, report=report)
