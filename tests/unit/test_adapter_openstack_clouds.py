@@ -20,7 +20,7 @@ from stackwright.adapters.openstack_login import login_of
 from stackwright.adapters.openstack_project import LISTS, Snapshot, fetch
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import problem
-from stackwright.adapters.openstack_turns import AT_ONCE
+from stackwright.adapters.openstack_turns import SERVERS
 from stackwright.controllers.server.observe import KINDS
 from stackwright.core.clouds import SERVER, Asker, CloudCall, CloudRef, Denied, Thing, Trouble, mark, question
 
@@ -534,8 +534,8 @@ async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     told: list[Any] = []
-    port_ = clouds(told)
-    bodies = {n: {"id": str(n), "status": "BUILD"} for n in range(AT_ONCE + 1)}
+    port_, least = clouds(told), SERVERS[0]
+    bodies = {n: {"id": str(n), "status": "BUILD"} for n in range(least + 1)}
     monkeypatch.setattr(openstack_clouds, "run", lambda made, call, _: (call.body["id"], bodies[int(call.body["id"])]))
 
     async def make(n: int) -> str:
@@ -543,15 +543,43 @@ async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(
 
     for n in bodies:
         await port_.look(CLOUD, asker(n, waits=True, begun=False))
-    assert [await make(n) for n in range(AT_ONCE)] == [str(n) for n in range(AT_ONCE)]
-    with pytest.raises(Trouble, match="wait for its turn"):
-        await make(AT_ONCE)
-    lists.things["server"] = [Thing("server", str(n), state="ACTIVE" if n == 7 else "BUILD") for n in range(AT_ONCE)]
+    assert [await make(n) for n in range(least)] == [str(n) for n in range(least)]
+    with pytest.raises(Trouble, match="waits for its turn"):
+        await make(least)
+    lists.things["server"] = [Thing("server", str(n), state="ACTIVE" if n == 1 else "BUILD") for n in range(least)]
     told.clear()
     time.now += 2
     await port_.look(CLOUD, asker(1, waits=True))
-    assert ("server", ("ns", str(AT_ONCE))) in told
-    assert await make(AT_ONCE) == str(AT_ONCE)
+    assert ("server", ("ns", str(least))) in told
+    assert await make(least) == str(least)
+    await port_.close()
+
+
+async def test_who_has_to_wait_for_a_request_holds_no_worker_and_is_told_when_it_may_begin(
+    lists: Lists, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    told: list[Any] = []
+    port_, done = clouds(told), threading.Event()
+    made = {"id": "s", "status": "BUILD"}
+    monkeypatch.setattr(openstack_clouds, "run", lambda _, call, data: (done.wait(5) and call.uid, made))
+    calls = [CloudCall(CLOUD, "create", SERVER, f"{UID}{n}") for n in range(2)]
+    for n in range(2):
+        await port_.look(CLOUD, asker(n, waits=True, begun=False))
+    first = asyncio.create_task(port_.run(calls[0]))
+    try:
+        await asyncio.sleep(0)
+        with pytest.raises(Trouble, match=r"Requests to create server.* waits for its turn") as raised:
+            await asyncio.wait_for(port_.run(calls[1]), 2)
+        assert raised.value.reason == "WaitingForTurn"
+        delete = CloudCall(CLOUD, "delete", SERVER, f"{UID}1", id="other")
+        other = asyncio.create_task(port_.run(delete))
+        await asyncio.sleep(0)
+        assert not other.done(), "another kind of request has turns of its own"
+    finally:
+        told.clear()
+        done.set()
+    await asyncio.gather(first, other)
+    assert told == [("server", ("ns", "1"))]
     await port_.close()
 
 
@@ -560,7 +588,7 @@ async def test_a_request_for_a_server_that_fails_gives_its_turn_on(
 ) -> None:
     port_ = clouds([])
     monkeypatch.setattr(openstack_clouds, "run", Mock(side_effect=Denied("Rejected", "no")))
-    for n in range(AT_ONCE + 1):
+    for n in range(SERVERS[0] + 1):
         await port_.look(CLOUD, asker(n, waits=True, begun=False))
         with pytest.raises(Denied, match="no"):
             await port_.run(CloudCall(CLOUD, "create", SERVER, f"{UID}{n}"))
@@ -648,7 +676,7 @@ async def test_after_a_429_nobody_of_the_project_asks_for_anything(
         port_.look(CLOUD, asker(2)),
         port_.look(CLOUD, asker(3, waits=True)),
         port_.find(CLOUD, question("image", name="a")),
-        port_.run(call("create", "port", "n")),
+        port_.run(CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1")),
         return_exceptions=True,
     )
     for error in told:
@@ -660,7 +688,7 @@ async def test_after_a_429_nobody_of_the_project_asks_for_anything(
     assert (await port_.look(CloudRef(("ns", "theirs"), "mine"), asker(4))).things == (), "another project may ask"
     time.now += 30
     await port_.look(CLOUD, asker(2))
-    await port_.run(call("create", "port", "n"))
+    await port_.run(CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1"))
     assert len(lists.asked) == 2 and len(answers) == 1
     await port_.close()
 

@@ -1,11 +1,16 @@
-"""Servers are built in turn: so many at a time, and nobody is forgotten."""
+"""Requests and servers in turn: as many at a time as are done about as quickly as few, and nobody is forgotten."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from stackwright.adapters.openstack_turns import AFTER, AT_ONCE, LONG, Turns, Who
-from stackwright.core.clouds import Trouble
+from stackwright.adapters.openstack_turns import AFTER, HELD, LONG, SERVERS, Order, Turns, Who
+from stackwright.core.clouds import SERVER, CloudCall, CloudRef, Slot, Trouble
+
+LEAST, MOST = 4, 20
+CLOUD = CloudRef(("ns", "clouds"), "mine")
 
 
 def who(number: int) -> Who:
@@ -13,72 +18,144 @@ def who(number: int) -> Who:
 
 
 def take(turns: Turns, number: int, now: float = 0.0) -> bool:
-    """Whether its server is being built."""
+    """Whether it is its turn."""
     try:
         turns.take(f"uid{number}", who(number), now)
     except Trouble as error:
         assert (error.reason, error.after) == ("WaitingForTurn", AFTER)
         return False
-    turns.begun(f"uid{number}", f"id{number}")
     return True
 
 
 @pytest.fixture
 def turns() -> Turns:
     """All turns are taken."""
-    made = Turns()
-    assert all(take(made, number) for number in range(AT_ONCE))
+    made = Turns("Servers are built", LEAST, MOST)
+    assert all(take(made, number) for number in range(LEAST))
     return made
 
 
-def test_one_more_than_are_built_at_once_waits_and_is_told_when_one_has_ended(turns: Turns) -> None:
+def test_one_more_than_there_are_turns_waits_and_is_told_when_one_has_ended(turns: Turns) -> None:
     assert not take(turns, 100)
     assert not take(turns, 101)
-    assert turns.ended({"id7"}) == [who(100)]
-    assert take(turns, 100)
-    assert not take(turns, 102)
-    assert turns.ended({"id8", "id9"}) == [who(101), who(102)]
+    assert turns.end("uid1", 1.0, well=False) == [who(100)]
+    assert take(turns, 100, 1.0)
+    assert not take(turns, 102, 1.0)
+    assert turns.end("uid2", 2.0, well=False) == [who(101)]
 
 
-def test_what_ends_and_was_never_asked_for_here_gives_nobody_a_turn(turns: Turns) -> None:
+def test_a_turn_is_kept_for_a_while_for_whom_it_was_given_to(turns: Turns) -> None:
     assert not take(turns, 100)
-    assert turns.ended({"somebody's"}) == []
+    assert turns.end("uid1", 1.0, well=False) == [who(100)]
+    assert not take(turns, 101, 1.0), "somebody else's"
+    assert take(turns, 101, 1.0 + HELD), "who does not come loses it"
+    assert not take(turns, 100, 1.0 + HELD)
+
+
+def test_what_ends_and_had_no_turn_gives_nobody_one(turns: Turns) -> None:
+    assert not take(turns, 100)
+    assert turns.end("somebody's", 1.0) == []
     assert not take(turns, 100)
 
 
-def test_a_request_that_failed_gives_its_turn_on(turns: Turns) -> None:
-    assert not take(turns, 100)
-    assert turns.failed("uid3") == [who(100)]
-    assert take(turns, 100)
-
-
-def test_who_has_a_turn_may_ask_again_after_a_request_that_seemed_to_fail(turns: Turns) -> None:
+def test_who_has_a_turn_may_come_again(turns: Turns) -> None:
     assert take(turns, 3)
-
-
-def test_who_was_told_and_came_too_late_queues_again(turns: Turns) -> None:
     assert not take(turns, 100)
-    assert turns.ended({"id7"}) == [who(100)]
-    assert take(turns, 101), "it came in between"
-    assert not take(turns, 100)
-    assert turns.ended({"id8"}) == [who(100)]
 
 
-def test_what_is_built_for_ever_holds_up_nobody(turns: Turns) -> None:
+def test_what_goes_on_for_ever_holds_up_nobody(turns: Turns) -> None:
     assert not take(turns, 100, LONG - 1)
     assert take(turns, 100, LONG)
 
 
+def served(turns: Turns, seconds: Any, count: int) -> None:
+    """So many, each of which takes `seconds(how many there are at a time)`; all come at once."""
+    now, number, going = 0.0, 0, []
+    while number < count or going:
+        while number < count and take(turns, number, now):
+            going.append((now + seconds(len(going) + 1), number))
+            number += 1
+        going.sort()
+        now, ended = going.pop(0)
+        turns.end(f"uid{ended}", now)
+
+
+def test_as_long_as_each_is_quick_more_are_done_at_a_time() -> None:
+    turns = Turns("", LEAST, MOST)
+    served(turns, lambda there: 3.0, 100)
+    assert turns.at_once == MOST
+
+
+def test_what_takes_longer_the_more_there_are_is_done_by_few_at_a_time() -> None:
+    turns = Turns("", LEAST, 100)
+    served(turns, lambda there: 3.0 if there <= 6 else there, 300)
+    assert LEAST <= turns.at_once <= 10
+
+
+def test_what_has_become_slow_for_good_is_no_reason_for_few() -> None:
+    turns = Turns("", LEAST, MOST)
+    served(turns, lambda there: 1.0, 50)
+    served(turns, lambda there: 10.0, 60)
+    assert turns.at_once < MOST
+    served(turns, lambda there: 10.0, 400)
+    assert turns.at_once == MOST
+
+
+def test_what_fails_says_nothing_of_how_many_are_done_well(turns: Turns) -> None:
+    for number in range(LEAST):
+        turns.end(f"uid{number}", 0.1, well=False)
+    assert turns.at_once == LEAST
+
+
 def test_everybody_gets_a_turn_whoever_ends_first() -> None:
-    turns, built, queued = Turns(), [], set(range(500))
-    building = {number for number in sorted(queued) if take(turns, number)}
-    queued -= building
-    while building:
-        done = building.pop()
-        built.append(done)
-        for _, (_, name) in turns.ended({f"id{done}"}):
+    turns, done = Turns("", LEAST, MOST), []
+    going = [number for number in range(500) if take(turns, number)]
+    while going:
+        done.append(going.pop())
+        for _, (_, name) in turns.end(f"uid{done[-1]}", 0.0):
             assert take(turns, int(name))
-            building.add(int(name))
-            queued.discard(int(name))
-        assert len(building) == min(AT_ONCE, 500 - len(built))
-    assert sorted(built) == list(range(500))
+            going.append(int(name))
+        assert len(going) == min(turns.at_once, 500 - len(done))
+    assert sorted(done) == list(range(500))
+
+
+def call(number: int, slot: Slot = SERVER) -> CloudCall:
+    return CloudCall(CLOUD, "create", slot, f"uid{number}")
+
+
+def begin(order: Order, number: int, slot: Slot = SERVER) -> bool:
+    try:
+        order.begin(call(number, slot), who(number), 0.0)
+    except Trouble:
+        return False
+    return True
+
+
+def test_a_server_keeps_its_turn_until_it_is_built() -> None:
+    order = Order()
+    for number in range(SERVERS[0]):
+        assert begin(order, number)
+        assert order.end(call(number), f"id{number}", 0.0) == []
+    assert not begin(order, 100)
+    assert begin(order, 100, ("port", "p")), "only servers are built after the request"
+    assert order.built({"somebody's": True}, 1.0) == []
+    assert order.built({"id2": False}, 1.0) == [who(100)]
+    assert order.built({"id2": False}, 1.0) == []
+    assert begin(order, 100)
+
+
+def test_a_server_whose_request_failed_gives_its_turn_on() -> None:
+    order = Order()
+    for number in range(SERVERS[0]):
+        assert begin(order, number)
+        order.end(call(number), f"id{number}" if number else "", 0.0)
+    assert begin(order, 100)
+    assert not begin(order, 101)
+
+
+def test_who_waits_only_for_the_request_keeps_the_turn_to_have_a_server_built() -> None:
+    order = Order()
+    assert begin(order, 0)
+    assert not begin(order, 1), "one request at a time"
+    assert order.end(call(0), "id0", 0.0) == [who(1)]
+    assert begin(order, 1)

@@ -10,10 +10,10 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack_find import WHERE, find
 from stackwright.adapters.openstack_flight import Flight, Late
@@ -22,7 +22,7 @@ from stackwright.adapters.openstack_login import Count, Logins, Secrets
 from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, SETTLE, WHOLE, Snapshot, fetch, stamp
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import PATHS
-from stackwright.adapters.openstack_turns import Turns, Who
+from stackwright.adapters.openstack_turns import Order, Who
 from stackwright.core.clouds import (
     ADD_INTERFACE,
     Asker,
@@ -86,7 +86,7 @@ class Project:
     askers: dict[str, Asking] = field(default_factory=dict)
     lists: dict[str, Flight[None]] = field(default_factory=dict)
     whole: Flight[None] = field(default_factory=Flight)
-    turns: Turns = field(default_factory=Turns)
+    order: Order = field(default_factory=Order)
     watch: asyncio.Task[None] | None = None
 
     def waiting(self) -> list[Asker]:
@@ -148,22 +148,13 @@ class OpenStackClouds:
         project = await self._project(call.cloud)
         user_data = await self._user_data(call)
         what = "port" if ADD_INTERFACE in call.body else call.slot[0]
-        builds = call.do == "create" and what == "server" and call.uid in project.askers
-        if builds:
-            asker = project.askers[call.uid].asker
-            project.turns.take(call.uid, (asker.controller, asker.key), time.monotonic())
+        asker, id_ = project.askers[call.uid].asker, ""
+        project.order.begin(call, (asker.controller, asker.key), time.monotonic())
         try:
-            service = PATHS[call.slot[0]][0]
-            id_, told = await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
-        except (Trouble, Denied) as error:
-            if error.reason in ("Unreachable", "ServerError"):
-                self._unsure[call.uid] = time.monotonic() + SETTLE
-            if builds:
-                self._tell_all(project.turns.failed(call.uid))
-            raise
+            id_, told = await self._ask_for(call, project, user_data)
+        finally:
+            self._tell_all(project.order.end(call, id_, time.monotonic()))
         now = time.monotonic()
-        if builds:
-            project.turns.begun(call.uid, id_)
         if call.do == "delete":
             project.snapshot.leaving((what, id_), now)
         if call.do == "delete" and what not in ("server", "volume"):  # those take their time to go
@@ -173,6 +164,17 @@ class OpenStackClouds:
         elif call.do == "update":
             project.snapshot.changed((what, id_), call.body, now)
         return id_
+
+    async def _ask_for(
+        self, call: CloudCall, project: Project, user_data: bytes | None
+    ) -> tuple[str, Mapping[str, Any] | None]:
+        service = PATHS[call.slot[0]][0]
+        try:
+            return await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
+        except (Trouble, Denied) as error:
+            if error.reason in ("Unreachable", "ServerError"):
+                self._unsure[call.uid] = time.monotonic() + SETTLE
+            raise
 
     async def _user_data(self, call: CloudCall) -> bytes | None:
         if call.user_data is None:
@@ -218,7 +220,7 @@ class OpenStackClouds:
         snapshot, began = project.snapshot, time.monotonic()
         since = "" if ago is None else stamp(time.time() - ago)
         try:
-            found = await self._do(cloud, project, LISTS[what][0], lambda made: fetch(made, what, since), queues=False)
+            found = await self._do(cloud, project, LISTS[what][0], lambda made: fetch(made, what, since))
         except (Trouble, Denied) as error:
             if what in MISSING and error.reason in ("NotFound", "BlockedServiceMissing"):
                 snapshot.absent.add(what)
@@ -234,8 +236,9 @@ class OpenStackClouds:
         waiting = project.waiting() if changed else ()
         self._tell_all((asker.controller, asker.key) for asker in waiting if not changed.isdisjoint(asker.ids))
         now = project.snapshot.things
-        built = {key[1] for key in changed if key[0] == "server" and (key not in now or now[key].state != "BUILD")}
-        self._tell_all(project.turns.ended(built))
+        states = {id_: now[what, id_].state if (what, id_) in now else "" for what, id_ in changed if what == "server"}
+        built = {id_: state == "ACTIVE" for id_, state in states.items() if state != "BUILD"}
+        self._tell_all(project.order.built(built, time.monotonic()))
 
     def _tell_all(self, whom: Iterable[Who]) -> None:
         for controller, key in whom:
@@ -276,11 +279,9 @@ class OpenStackClouds:
             if project.used < now - FORGET:
                 self._projects.pop(digest).close()
 
-    async def _do(
-        self, cloud: CloudRef, project: Project, service: str, what: Callable[[Connection], T], *, queues: bool = True
-    ) -> T:
+    async def _do(self, cloud: CloudRef, project: Project, service: str, what: Callable[[Connection], T]) -> T:
         try:
-            return await project.line.do(service, what, queues=queues)
+            return await project.line.do(service, what)
         except Trouble as error:
             if error.reason == "AuthenticationFailed":
                 self._logins.forget(cloud)

@@ -1,56 +1,111 @@
-"""Whose turn it is to have a server built: so many of a project at a time.
+"""Whose turn it is: so many of a project at a time, as many as OpenStack does about as quickly as few.
 
-Nova takes any number of requests and builds them all at once, each the slower for the others: in a small cloud 500 of
-them hold up the very messages that would finish those that have begun. In turn they are ready sooner, and the first of
-them long before. Only what this process asked for is counted.
+OpenStack takes any number of requests and works on all at once, each the slower for the others: in a small cloud 500
+servers hold up the very messages that would finish those that have begun, and what asks how they are. How many it does
+well is seen from how long each takes: one that is about as quick as the quickest lately lets more begin, one that is
+much slower lets fewer. Who has to wait is told when it is his turn, and holds no worker of the operator until then.
+Only what this process asked for is counted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Mapping
+from dataclasses import dataclass
 
-from stackwright.core.clouds import Trouble
+from stackwright.core.clouds import SERVER, CloudCall, Trouble
 from stackwright.core.plan import Key
 
-AT_ONCE = 40
-LONG = 300.0  # seconds; what is still being built then holds up nobody any more
+REQUESTS = 1, 3  # of a kind: at a time at first, and at best; each holds a worker of the operator
+SERVERS = 4, 100  # the same of those that are being built
+LONG = 300.0  # seconds; what has not ended by then holds up nobody any more
+HELD = 10.0  # seconds that a turn is kept for whom it was given to
 AFTER = 60.0  # seconds; whose turn it is gets told, this is for what nobody hears of
+SLOW = 2.0  # times as long as the quickest
+OLD = 1.01  # the quickest counts so many times as long after each: a cloud may have become slower for good
+MORE, FEWER = 0.5, 0.95  # a quick one raises the limit by so much, a slow one multiplies it
 Who = tuple[str, Key]  # controller and key
 
 
-class Turns:
-    """Times are those of a monotonic clock."""
+@dataclass(frozen=True)
+class _Turn:
+    until: float
+    began: float | None = None
+    """None until he for whom it is kept has come."""
 
-    def __init__(self) -> None:
-        self._building: dict[str, tuple[float, str]] = {}  # uid → when it was asked for, and the server's id
+
+class Turns:
+    """Times are those of a monotonic clock; who has a turn goes by its uid."""
+
+    def __init__(self, what: str, least: int, most: int) -> None:
+        """`what` is done in turn, in the words of a condition; `least` at a time at first, and `most` at best."""
+        self._what, self._least, self._most = what, least, most
+        self._limit, self._quickest = float(least), LONG
+        self._turns: dict[str, _Turn] = {}
         self._queue: dict[str, Who] = {}  # by uid, in their order
 
+    @property
+    def at_once(self) -> int:
+        return int(self._limit)
+
     def take(self, uid: str, who: Who, now: float) -> None:
-        """Raises Trouble if it is not this one's turn; it is among those of `ended` when it is."""
-        self._building = {each: it for each, it in self._building.items() if now - it[0] < LONG}
-        if len(self._building) >= AT_ONCE and uid not in self._building:
+        """Raises Trouble if it is not this one's turn; it is among those that are given one when it is."""
+        self._turns = {each: turn for each, turn in self._turns.items() if now < turn.until}
+        if uid not in self._turns and len(self._turns) >= self.at_once:
             self._queue.setdefault(uid, who)
-            text = f"{AT_ONCE} servers of the project are being built; this one has to wait for its turn"
+            text = f"{self._what}: as many of the project as OpenStack does well at a time; this one waits for its turn"
             raise Trouble("WaitingForTurn", text, AFTER)
         self._queue.pop(uid, None)
-        self._building[uid] = now, ""
+        self._turns[uid] = _Turn(now + LONG, now)
 
-    def begun(self, uid: str, id_: str) -> None:
-        if uid in self._building:
-            self._building[uid] = self._building[uid][0], id_
+    def end(self, uid: str, now: float, *, well: bool = True) -> list[Who]:
+        """Whose turn it is thereby. How long it took says something only if it went `well`."""
+        turn = self._turns.pop(uid, None)
+        if well and turn and turn.began is not None:
+            self._learn(now - turn.began)
+        return self._give(now)
 
-    def failed(self, uid: str) -> list[Who]:
-        """Nothing is being built; whose turn it is."""
-        self._building.pop(uid, None)
-        return self._next()
+    def _learn(self, took: float) -> None:
+        self._quickest = min(self._quickest * OLD, took)
+        wanted = self._limit + MORE if took <= SLOW * self._quickest else self._limit * FEWER
+        self._limit = min(float(self._most), max(float(self._least), wanted))
 
-    def ended(self, ids: Collection[str]) -> list[Who]:
-        """These are not being built any more, well or not; whose turn it is."""
-        before = len(self._building)
-        self._building = {uid: it for uid, it in self._building.items() if it[1] not in ids}
-        return self._next() if len(self._building) < before else []
+    def _give(self, now: float) -> list[Who]:
+        due = list(self._queue)[: max(0, self.at_once - len(self._turns))]
+        self._turns.update(dict.fromkeys(due, _Turn(now + HELD)))
+        return [self._queue.pop(uid) for uid in due]
 
-    def _next(self) -> list[Who]:
-        """Who does not come in spite of that has to queue again."""
-        turn = list(self._queue)[: max(0, AT_ONCE - len(self._building))]
-        return [self._queue.pop(uid) for uid in turn]
+
+class Order:
+    """Of all that is asked for in a project: requests of a kind in turn, and servers, which are built long after."""
+
+    def __init__(self) -> None:
+        self._requests: dict[tuple[str, str], Turns] = {}  # by what is done, and to what
+        self._building = Turns("Servers are built", *SERVERS)
+        self._built_for: dict[str, str] = {}  # a server's id → uid
+
+    def begin(self, call: CloudCall, who: Who, now: float) -> None:
+        """Raises Trouble if it is not its turn. Who waits only for the request keeps his turn to have it built."""
+        if _builds(call):
+            self._building.take(call.uid, who, now)
+        kind = call.do, call.slot[0]
+        if kind not in self._requests:
+            self._requests[kind] = Turns(f"Requests to {' '.join(kind)}", *REQUESTS)
+        self._requests[kind].take(call.uid, who, now)
+
+    def end(self, call: CloudCall, id_: str, now: float) -> list[Who]:
+        """The request has ended, well if it brought an id; whose turn it is."""
+        told = self._requests[call.do, call.slot[0]].end(call.uid, now, well=bool(id_))
+        if _builds(call) and id_:
+            self._built_for[id_] = call.uid
+        elif _builds(call):
+            told += self._building.end(call.uid, now, well=False)
+        return told
+
+    def built(self, servers: Mapping[str, bool], now: float) -> list[Who]:
+        """Id of a server that is not being built any more → whether it went well; whose turn it is."""
+        ended = [(self._built_for.pop(id_), well) for id_, well in servers.items() if id_ in self._built_for]
+        return [who for uid, well in ended for who in self._building.end(uid, now, well=well)]
+
+
+def _builds(call: CloudCall) -> bool:
+    return call.do == "create" and call.slot == SERVER

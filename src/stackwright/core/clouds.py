@@ -199,7 +199,7 @@ class Clouds(Protocol):
         """What is found; an answer may be a minute old."""
 
     async def run(self, call: CloudCall) -> str:
-        """Do it; the id of what was made or changed. What is to be deleted and is not there is fine."""
+        """Do it, for one who looked; the id of what was made or changed. What is to be deleted may be gone."""
 
 
 def fill(value: Any, made: Mapping[Slot, str]) -> Any:
