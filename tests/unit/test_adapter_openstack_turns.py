@@ -7,9 +7,10 @@ from typing import Any
 import pytest
 
 from stackwright.adapters.openstack_turns import AFTER, HELD, LONG, SERVERS, Order, Turns, Who
-from stackwright.core.clouds import SERVER, CloudCall, CloudRef, Slot, Trouble
+from stackwright.core.clouds import SERVER, Asker, CloudCall, CloudRef, Do, Slot, Trouble
 
 LEAST, MOST = 4, 20
+PORT: Slot = ("port", "p")
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 
 
@@ -50,6 +51,12 @@ def test_a_turn_is_kept_for_a_while_for_whom_it_was_given_to(turns: Turns) -> No
     assert not take(turns, 101, 1.0), "somebody else's"
     assert take(turns, 101, 1.0 + HELD), "who does not come loses it"
     assert not take(turns, 100, 1.0 + HELD)
+
+
+def test_a_turn_that_nobody_came_for_is_given_on_with_the_next(turns: Turns) -> None:
+    assert not any(take(turns, number) for number in (100, 101, 102))
+    assert turns.end("uid1", 1.0, well=False) == [who(100)]
+    assert turns.end("uid2", 1.0 + HELD, well=False) == [who(101), who(102)]
 
 
 def test_what_ends_and_had_no_turn_gives_nobody_one(turns: Turns) -> None:
@@ -119,43 +126,70 @@ def test_everybody_gets_a_turn_whoever_ends_first() -> None:
     assert sorted(done) == list(range(500))
 
 
-def call(number: int, slot: Slot = SERVER) -> CloudCall:
-    return CloudCall(CLOUD, "create", slot, f"uid{number}")
+def call(number: int, slot: Slot = SERVER, do: Do = "create") -> CloudCall:
+    return CloudCall(CLOUD, do, slot, f"uid{number}")
 
 
-def begin(order: Order, number: int, slot: Slot = SERVER) -> bool:
+def asker(number: int) -> Asker:
+    return Asker(*who(number), f"uid{number}", ("server", "port"))
+
+
+def begin(order: Order, number: int, slot: Slot = SERVER, now: float = 0.0) -> bool:
     try:
-        order.begin(call(number, slot), who(number), 0.0)
+        order.begin(call(number, slot), asker(number), now)
     except Trouble:
         return False
     return True
 
 
-def test_a_server_keeps_its_turn_until_it_is_built() -> None:
-    order = Order()
+def end(order: Order, number: int, id_: str, slot: Slot = SERVER, do: Do = "create", now: float = 0.0) -> list[Who]:
+    return order.end(call(number, slot, do), asker(number), id_, now)
+
+
+@pytest.fixture
+def order() -> Order:
+    """All servers of a turn are being built."""
+    made = Order()
     for number in range(SERVERS[0]):
-        assert begin(order, number)
-        assert order.end(call(number), f"id{number}", 0.0) == []
-    assert not begin(order, 100)
-    assert begin(order, 100, ("port", "p")), "only servers are built after the request"
+        assert begin(made, number, PORT)
+        assert end(made, number, f"port{number}", PORT) == []
+        assert begin(made, number)
+        assert end(made, number, f"id{number}") == []
+    return made
+
+
+def test_a_server_has_its_turn_from_its_first_port_until_it_is_built(order: Order) -> None:
+    assert not begin(order, 100, PORT)
     assert order.built({"somebody's": True}, 1.0) == []
     assert order.built({"id2": False}, 1.0) == [who(100)]
     assert order.built({"id2": False}, 1.0) == []
-    assert begin(order, 100)
+    assert begin(order, 100, PORT)
 
 
-def test_a_server_whose_request_failed_gives_its_turn_on() -> None:
+def test_who_makes_no_server_waits_for_none(order: Order) -> None:
+    network = Asker("capicluster", ("ns", "c"), "uid100", ("network",))
+    order.begin(call(100, ("network", "")), network, 0.0)
+
+
+@pytest.mark.parametrize("slot", [PORT, SERVER])
+def test_a_server_of_which_a_request_failed_gives_its_turn_on(slot: Slot) -> None:
     order = Order()
     for number in range(SERVERS[0]):
-        assert begin(order, number)
-        order.end(call(number), f"id{number}" if number else "", 0.0)
-    assert begin(order, 100)
-    assert not begin(order, 101)
+        assert begin(order, number, slot)
+        end(order, number, f"id{number}" if number else "", slot)
+    assert begin(order, 100, slot)
+    assert not begin(order, 101, slot)
 
 
-def test_who_waits_only_for_the_request_keeps_the_turn_to_have_a_server_built() -> None:
+def test_a_server_that_is_to_go_gives_its_turn_on(order: Order) -> None:
+    assert not begin(order, 100, PORT)
+    order.begin(call(1, SERVER, "delete"), asker(1), 0.0)
+    assert end(order, 1, "id1", SERVER, "delete") == [who(100)]
+
+
+def test_who_waits_only_for_the_request_keeps_the_turn_to_have_a_server_made() -> None:
     order = Order()
     assert begin(order, 0)
     assert not begin(order, 1), "one request at a time"
-    assert order.end(call(0), "id0", 0.0) == [who(1)]
+    assert end(order, 0, "id0") == [who(1)]
     assert begin(order, 1)

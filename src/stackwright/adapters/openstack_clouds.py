@@ -149,11 +149,11 @@ class OpenStackClouds:
         user_data = await self._user_data(call)
         what = "port" if ADD_INTERFACE in call.body else call.slot[0]
         asker, id_ = project.askers[call.uid].asker, ""
-        project.order.begin(call, (asker.controller, asker.key), time.monotonic())
+        project.order.begin(call, asker, time.monotonic())
         try:
             id_, told = await self._ask_for(call, project, user_data)
         finally:
-            self._tell_all(project.order.end(call, id_, time.monotonic()))
+            self._tell_all(project.order.end(call, asker, id_, time.monotonic()))
         now = time.monotonic()
         if call.do == "delete":
             project.snapshot.leaving((what, id_), now)

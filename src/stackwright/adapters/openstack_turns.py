@@ -12,11 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stackwright.core.clouds import SERVER, CloudCall, Trouble
+from stackwright.core.clouds import SERVER, Asker, CloudCall, Trouble
 from stackwright.core.plan import Key
 
 REQUESTS = 1, 3  # of a kind: at a time at first, and at best; each holds a worker of the operator
-SERVERS = 4, 100  # the same of those that are being built
+SERVERS = 4, 100  # the same of those that are being made
 LONG = 300.0  # seconds; what has not ended by then holds up nobody any more
 HELD = 10.0  # seconds that a turn is kept for whom it was given to
 AFTER = 60.0  # seconds; whose turn it is gets told, this is for what nobody hears of
@@ -49,20 +49,25 @@ class Turns:
 
     def take(self, uid: str, who: Who, now: float) -> None:
         """Raises Trouble if it is not this one's turn; it is among those that are given one when it is."""
-        self._turns = {each: turn for each, turn in self._turns.items() if now < turn.until}
+        self._expire(now)
         if uid not in self._turns and len(self._turns) >= self.at_once:
             self._queue.setdefault(uid, who)
             text = f"{self._what}: as many of the project as OpenStack does well at a time; this one waits for its turn"
             raise Trouble("WaitingForTurn", text, AFTER)
         self._queue.pop(uid, None)
-        self._turns[uid] = _Turn(now + LONG, now)
+        had = self._turns.get(uid)
+        self._turns[uid] = _Turn(now + LONG, had.began if had and had.began is not None else now)
 
     def end(self, uid: str, now: float, *, well: bool = True) -> list[Who]:
         """Whose turn it is thereby. How long it took says something only if it went `well`."""
+        self._expire(now)
         turn = self._turns.pop(uid, None)
         if well and turn and turn.began is not None:
             self._learn(now - turn.began)
         return self._give(now)
+
+    def _expire(self, now: float) -> None:
+        self._turns = {each: turn for each, turn in self._turns.items() if now < turn.until}
 
     def _learn(self, took: float) -> None:
         self._quickest = min(self._quickest * OLD, took)
@@ -76,36 +81,41 @@ class Turns:
 
 
 class Order:
-    """Of all that is asked for in a project: requests of a kind in turn, and servers, which are built long after."""
+    """Of all that is asked for in a project: requests of a kind in turn, and servers with all that they have.
+
+    A server has its turn from its first port or volume on until it is built: ports of those whose turn is far off
+    would hold up what has begun.
+    """
 
     def __init__(self) -> None:
         self._requests: dict[tuple[str, str], Turns] = {}  # by what is done, and to what
-        self._building = Turns("Servers are built", *SERVERS)
-        self._built_for: dict[str, str] = {}  # a server's id → uid
+        self._servers = Turns("Servers are made", *SERVERS)
+        self._made_for: dict[str, str] = {}  # a server's id → uid
 
-    def begin(self, call: CloudCall, who: Who, now: float) -> None:
-        """Raises Trouble if it is not its turn. Who waits only for the request keeps his turn to have it built."""
-        if _builds(call):
-            self._building.take(call.uid, who, now)
+    def begin(self, call: CloudCall, asker: Asker, now: float) -> None:
+        """Raises Trouble if it is not its turn. Who waits only for the request keeps his turn to have a server."""
+        who = asker.controller, asker.key
+        if _makes(call, asker):
+            self._servers.take(call.uid, who, now)
         kind = call.do, call.slot[0]
         if kind not in self._requests:
             self._requests[kind] = Turns(f"Requests to {' '.join(kind)}", *REQUESTS)
         self._requests[kind].take(call.uid, who, now)
 
-    def end(self, call: CloudCall, id_: str, now: float) -> list[Who]:
+    def end(self, call: CloudCall, asker: Asker, id_: str, now: float) -> list[Who]:
         """The request has ended, well if it brought an id; whose turn it is."""
         told = self._requests[call.do, call.slot[0]].end(call.uid, now, well=bool(id_))
-        if _builds(call) and id_:
-            self._built_for[id_] = call.uid
-        elif _builds(call):
-            told += self._building.end(call.uid, now, well=False)
+        if call.do == "create" and call.slot == SERVER and id_:
+            self._made_for[id_] = call.uid
+        elif call.do == "delete" or (_makes(call, asker) and not id_):
+            told += self._servers.end(call.uid, now, well=False)
         return told
 
     def built(self, servers: Mapping[str, bool], now: float) -> list[Who]:
         """Id of a server that is not being built any more → whether it went well; whose turn it is."""
-        ended = [(self._built_for.pop(id_), well) for id_, well in servers.items() if id_ in self._built_for]
-        return [who for uid, well in ended for who in self._building.end(uid, now, well=well)]
+        ended = [(self._made_for.pop(id_), well) for id_, well in servers.items() if id_ in self._made_for]
+        return [who for uid, well in ended for who in self._servers.end(uid, now, well=well)]
 
 
-def _builds(call: CloudCall) -> bool:
-    return call.do == "create" and call.slot == SERVER
+def _makes(call: CloudCall, asker: Asker) -> bool:
+    return call.do == "create" and SERVER[0] in asker.kinds

@@ -17,6 +17,7 @@ from stackwright.core.digest import digest
 from stackwright.core.plan import Action, Key
 from stackwright.core.ports import NotYet, Refused
 
+Do = Literal["create", "update", "delete"]
 What = Literal[
     "server", "port", "trunk", "volume", "floating-ip",
     "network", "subnet", "router", "security-group", "security-group-rule",
@@ -153,7 +154,7 @@ class CloudCall(Action):
 
     verb = "openstack"
     cloud: CloudRef
-    do: Literal["create", "update", "delete"]
+    do: Do
     slot: Slot
     uid: str
     id: str = ""
