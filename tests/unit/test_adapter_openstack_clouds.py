@@ -20,7 +20,7 @@ from stackwright.adapters.openstack_login import login_of
 from stackwright.adapters.openstack_project import LISTS, Snapshot, fetch
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import problem
-from stackwright.adapters.openstack_turns import SERVERS
+from stackwright.adapters.openstack_turns import REQUESTS, SERVERS
 from stackwright.controllers.server.observe import KINDS
 from stackwright.core.clouds import SERVER, Asker, CloudCall, CloudRef, Denied, Thing, Trouble, mark, question
 
@@ -562,14 +562,15 @@ async def test_who_has_to_wait_for_a_request_holds_no_worker_and_is_told_when_it
     port_, done = clouds(told), threading.Event()
     made = {"id": "s", "status": "BUILD"}
     monkeypatch.setattr(openstack_clouds, "run", lambda _, call, data: (done.wait(5) and call.uid, made))
-    calls = [CloudCall(CLOUD, "create", SERVER, f"{UID}{n}") for n in range(2)]
-    for n in range(2):
+    least = REQUESTS[0]
+    calls = [CloudCall(CLOUD, "create", SERVER, f"{UID}{n}") for n in range(least + 1)]
+    for n in range(least + 1):
         await port_.look(CLOUD, asker(n, waits=True, begun=False))
-    first = asyncio.create_task(port_.run(calls[0]))
+    first = [asyncio.create_task(port_.run(each)) for each in calls[:least]]
     try:
         await asyncio.sleep(0)
         with pytest.raises(Trouble, match=r"Requests to create server.* waits for its turn") as raised:
-            await asyncio.wait_for(port_.run(calls[1]), 2)
+            await asyncio.wait_for(port_.run(calls[least]), 2)
         assert raised.value.reason == "WaitingForTurn"
         delete = CloudCall(CLOUD, "delete", SERVER, f"{UID}1", id="other")
         other = asyncio.create_task(port_.run(delete))
@@ -578,8 +579,8 @@ async def test_who_has_to_wait_for_a_request_holds_no_worker_and_is_told_when_it
     finally:
         told.clear()
         done.set()
-    await asyncio.gather(first, other)
-    assert told == [("server", ("ns", "1"))]
+    await asyncio.gather(*first, other)
+    assert told == [("server", ("ns", str(least)))]
     await port_.close()
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.openstack_turns import AFTER, HELD, LONG, SERVERS, Order, Turns, Who
+from stackwright.adapters.openstack_turns import AFTER, HELD, LONG, REQUESTS, SERVERS, Order, Turns, Who
 from stackwright.core.clouds import SERVER, Asker, CloudCall, CloudRef, Do, Slot, Trouble
 
 LEAST, MOST = 4, 20
@@ -188,8 +188,8 @@ def test_a_server_that_is_to_go_gives_its_turn_on(order: Order) -> None:
 
 
 def test_who_waits_only_for_the_request_keeps_the_turn_to_have_a_server_made() -> None:
-    order = Order()
-    assert begin(order, 0)
-    assert not begin(order, 1), "one request at a time"
-    assert end(order, 0, "id0") == [who(1)]
-    assert begin(order, 1)
+    order, least = Order(), REQUESTS[0]
+    assert all(begin(order, number) for number in range(least))
+    assert not begin(order, least), "so many requests at a time"
+    assert end(order, 0, "id0") == [who(least)]
+    assert begin(order, least)
