@@ -596,6 +596,20 @@ async def test_a_request_for_a_server_that_fails_gives_its_turn_on(
     await port_.close()
 
 
+async def test_who_waits_for_user_data_holds_up_nobody(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
+    port_ = clouds([])
+    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, _: (call.uid, {}))
+    for n in range(SERVERS[0] + 1):
+        await port_.look(CLOUD, asker(n, waits=True, begun=False))
+    for n in range(SERVERS[0]):
+        await port_.run(CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{n}"))
+        with pytest.raises(Trouble, match="Waiting for Secret ns/none with the key value"):
+            data = (("ns", "none"), "value")
+            await port_.run(CloudCall(CLOUD, "create", SERVER, f"{UID}{n}", user_data=data))
+    assert await port_.run(CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{SERVERS[0]}"))
+    await port_.close()
+
+
 async def test_whoever_waits_for_no_server_has_none_listed_for_him(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -146,12 +146,11 @@ class OpenStackClouds:
 
     async def run(self, call: CloudCall) -> str:
         project = await self._project(call.cloud)
-        user_data = await self._user_data(call)
         what = "port" if ADD_INTERFACE in call.body else call.slot[0]
         asker, id_ = project.askers[call.uid].asker, ""
         project.order.begin(call, asker, time.monotonic())
         try:
-            id_, told = await self._ask_for(call, project, user_data)
+            id_, told = await self._ask_for(call, project)
         finally:
             self._tell_all(project.order.end(call, asker, id_, time.monotonic()))
         now = time.monotonic()
@@ -165,10 +164,8 @@ class OpenStackClouds:
             project.snapshot.changed((what, id_), call.body, now)
         return id_
 
-    async def _ask_for(
-        self, call: CloudCall, project: Project, user_data: bytes | None
-    ) -> tuple[str, Mapping[str, Any] | None]:
-        service = PATHS[call.slot[0]][0]
+    async def _ask_for(self, call: CloudCall, project: Project) -> tuple[str, Mapping[str, Any] | None]:
+        user_data, service = await self._user_data(call), PATHS[call.slot[0]][0]
         try:
             return await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
         except (Trouble, Denied) as error:
