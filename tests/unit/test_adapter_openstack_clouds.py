@@ -222,6 +222,14 @@ def test_what_changed_of_servers_is_asked_for_as_often_as_it_is_told(took: float
     assert snapshot.age("server", False) == 50.0
 
 
+@pytest.mark.parametrize(("took", "age"), [(0.0, 60.0), (3.0, 60.0), (8.5, 170.0)])
+def test_a_list_takes_a_small_part_of_the_time_of_its_service(took: float, age: float) -> None:
+    snapshot = Snapshot(taken={"port": 0.0}, fresh={"port": 100.0}, took={"port": took})
+    assert snapshot.age("port", True) == age
+    assert not snapshot.due("port", True, 100.0 + age - 0.1)
+    assert snapshot.due("port", True, 100.0 + age)
+
+
 def test_a_zone_has_a_name_and_no_id() -> None:
     services = Services(lambda method, path, body: Response(200, {"availabilityZoneInfo": [{"zoneName": "nova"}]}))
     assert [(t.id, t.name) for t in find(services, question("availability-zone"))] == [("nova", "nova")]  # type: ignore[arg-type]
