@@ -39,7 +39,7 @@ def main() -> int:
         try:
             for figure in module(name).measure(options):
                 figures.append((name, figure))
-                say(f"{figure.of}: {figure.median:.3g} {figure.unit}")
+                say(str(figure))
         except BenchError as error:
             failed.append(f"{name}: {error}")
         except Exception:

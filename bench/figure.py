@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+RATES = ("/s", "servers/min")
+
 
 @dataclass(frozen=True)
 class Goal:
@@ -45,15 +47,25 @@ class Figure:
     @property
     def p95(self) -> float | None:
         """What all but the worst twentieth keep within; of rates the worst are the lowest."""
-        return percentile(self.samples, 0.05 if self.unit.endswith("/s") else 0.95) if len(self.samples) > 1 else None
+        return percentile(self.samples, 0.05 if self._rate else 0.95) if len(self.samples) > 1 else None
 
     @property
     def ratio(self) -> float | None:
-        """How many times ours the peer's median is; of rates (…/s), the other way round."""
+        """How many times ours the peer's median is; of rates, the other way round."""
         if not self.peers or not self.median:
             return None
         other = statistics.median(self.peers)
-        return self.median / other if self.unit.endswith("/s") else other / self.median
+        return self.median / other if self._rate else other / self.median
+
+    @property
+    def _rate(self) -> bool:
+        """The more the better."""
+        return self.unit.endswith(RATES)
+
+    def __str__(self) -> str:
+        p95 = "" if self.p95 is None else f", p95 {self.p95:.3g}"
+        peer = f", {self.peer} {statistics.median(self.peers):.3g}" if self.peers else ""
+        return f"{self.of}: {self.median:.3g} {self.unit}{p95}{peer}"
 
     @property
     def met(self) -> bool | None:
