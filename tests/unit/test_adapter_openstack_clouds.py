@@ -230,6 +230,13 @@ def test_a_list_takes_a_small_part_of_the_time_of_its_service(took: float, age: 
     assert snapshot.due("port", True, 100.0 + age)
 
 
+@pytest.mark.parametrize(("took", "age"), [(1.0, 180.0), (14.0, 280.0)])
+def test_a_whole_list_of_servers_takes_a_small_part_of_novas_time(took: float, age: float) -> None:
+    snapshot = Snapshot(taken={"server": 100.0}, took_whole=took)
+    assert not snapshot.due_whole("server", 100.0 + age - 0.1)
+    assert snapshot.due_whole("server", 100.0 + age)
+
+
 def test_a_zone_has_a_name_and_no_id() -> None:
     services = Services(lambda method, path, body: Response(200, {"availabilityZoneInfo": [{"zoneName": "nova"}]}))
     assert [(t.id, t.name) for t in find(services, question("availability-zone"))] == [("nova", "nova")]  # type: ignore[arg-type]

@@ -19,7 +19,7 @@ from stackwright.adapters.openstack_find import WHERE, find
 from stackwright.adapters.openstack_flight import Flight, Late
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_login import Count, Logins, Secrets
-from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, SETTLE, WHOLE, Snapshot, fetch, stamp
+from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, SETTLE, Snapshot, fetch, stamp
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import PATHS
 from stackwright.adapters.openstack_turns import Order, Who
@@ -199,7 +199,7 @@ class OpenStackClouds:
             project.line.check(LISTS[what][0])  # or all would wait for the one who tries
             now = time.monotonic()
             ago = snapshot.ago(what, now)
-            if ago is not None and now - snapshot.taken[what] >= WHOLE:
+            if ago is not None and snapshot.due_whole(what, now):
                 project.whole.begin(partial(self._list, cloud, project, what, None))
             enough = what in snapshot.taken and snapshot.fresh[what] >= settled
             try:
@@ -224,8 +224,11 @@ class OpenStackClouds:
                 return
             raise
         changed = (snapshot.update if since else snapshot.replace)(what, found, began)
-        if since or what != "server":  # a whole list of servers says nothing of how long the next one takes
-            snapshot.took[what] = time.monotonic() - began
+        took = time.monotonic() - began
+        if since or what != "server":
+            snapshot.took[what] = took
+        else:
+            snapshot.took_whole = took
         self._tell_of(project, changed)
 
     def _tell_of(self, project: Project, changed: set[tuple[str, str]]) -> None:

@@ -43,11 +43,11 @@ LISTS: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], Thing]]] 
 # Seconds that a list may be old for whoever waits, and for whoever does not.
 RARELY = (60.0, 180.0)
 AGE = {**dict.fromkeys(LISTS, RARELY), "server": (1.0, 50.0), "volume": (2.0, 180.0)}
-# Seconds that lists of what changed suffice for, which tell what is gone as well. A whole one makes Nova ask Neutron
-# for the groups of all ports: with 400 servers in a small cloud it took 14 s.
-WHOLE = 900.0
-# A list is begun again after so many times as long as it took, for others want the service, too. Not so what changed
-# of servers: it is little, and takes long only because it queues behind what else Nova is asked.
+# Seconds that lists of what changed suffice for: they tell what is gone, and not what somebody detached or tagged.
+WHOLE = 180.0
+# A list is begun again after so many times as long as it took, for others want the service, too: a whole one makes Nova
+# ask Neutron for the groups of all ports. Not so what changed of servers: it is little, and takes long only because it
+# queues behind what else Nova is asked.
 SHARE = {**dict.fromkeys(LISTS, 20.0), "server": 1.0, "volume": 3.0}
 OVERLAP = 5.0  # clocks and transactions: what changed just before the last look is asked for again
 SETTLE = 8.0  # what a process asked for before it died, or before it gave up waiting, has happened by then
@@ -62,7 +62,8 @@ class Snapshot:
     things: dict[tuple[str, str], Thing] = field(default_factory=dict)
     taken: dict[str, float] = field(default_factory=dict)  # what → when its last whole list began
     fresh: dict[str, float] = field(default_factory=dict)  # what → when its last list of either kind began
-    took: dict[str, float] = field(default_factory=dict)  # what → seconds that its last list took
+    took: dict[str, float] = field(default_factory=dict)  # what → seconds that its last list took, of servers in part
+    took_whole: float = 0.0  # seconds, of servers
     written: dict[tuple[str, str], float] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
     _marked: dict[str, set[tuple[str, str]]] = field(default_factory=dict)  # uid → what has a mark of it
@@ -152,6 +153,10 @@ class Snapshot:
     def ago(self, what: str, now: float) -> float | None:
         """Seconds: what changed since then is unknown. None where only a whole list tells."""
         return now - self.fresh[what] + OVERLAP if what == "server" and what in self.taken else None
+
+    def due_whole(self, what: str, now: float) -> bool:
+        """Besides lists of what changed."""
+        return now - self.taken[what] >= max(WHOLE, SHARE["port"] * self.took_whole)
 
     def of(self, asker: Asker) -> tuple[Thing, ...]:
         """What it has, and whose ever rules are in its security groups."""
