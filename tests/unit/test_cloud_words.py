@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from stackwright.adapters.openstack_clouds import OpenStackClouds
-from stackwright.core.clouds import SERVER, CloudCall, CloudRef, Denied, Trouble
+from stackwright.core.clouds import SERVER, Asker, CloudCall, CloudRef, Denied, Trouble
 
 ID = "5b6c1d0e-0000-4000-8000-000000000001"
 
@@ -38,6 +38,7 @@ async def test_user_data_that_is_not_there_is_waited_for() -> None:
 
     clouds = OpenStackClouds(secrets, lambda controller, key: None)
     call = CloudCall(CloudRef(("ns", "clouds"), "mine"), "create", SERVER, ID, user_data=(("ns", "data"), "value"))
+    await clouds.look(call.cloud, Asker("server", ("ns", "s"), ID, ()))
     for data in ({}, {"other": b"x"}):
         given["data"] = data
         with pytest.raises(Trouble, match="Waiting for Secret ns/data with the key value") as raised:
