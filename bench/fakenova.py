@@ -47,13 +47,13 @@ FILES = ("--config-file", "/etc/nova/nova.conf", "--config-dir", "/etc/nova/nova
 
 def kubectl(*words: str, stdin: str = "", limit: float = LIMIT) -> str:
     """Raises BenchError with what it said when it fails."""
-    done = subprocess.run(_command(*words), input=stdin, capture_output=True, text=True, timeout=limit)
+    done = subprocess.run(command(*words), input=stdin, capture_output=True, text=True, timeout=limit)
     if done.returncode:
         raise BenchError(f"kubectl {' '.join(words)}: {done.stderr.strip()[-500:]}")
     return done.stdout
 
 
-def _command(*words: str) -> list[str]:
+def command(*words: str) -> list[str]:
     return [str(each) for each in (tools.binary("kubectl"), "--kubeconfig", LocalCluster.discover().kubeconfig, *words)]
 
 
@@ -86,7 +86,7 @@ class Actives:
         self.since: dict[str, float] = {}
         self._before = time.time()
         words = ("exec", "-i", "-n", NAMESPACE, "mariadb-server-0", "-c", "mariadb", "--", *SQL, "-N", "--unbuffered")
-        self._child = subprocess.Popen(_command(*words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        self._child = subprocess.Popen(command(*words), stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
         threading.Thread(target=self._ask, daemon=True).start()
         threading.Thread(target=self._read, daemon=True).start()
 

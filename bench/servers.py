@@ -30,14 +30,14 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from bench.fakenova import Actives, fake_computes, kubectl, until
+from bench.fakenova import Actives, command, fake_computes, kubectl, until
 from bench.figure import Figure, Goal
 from bench.options import BenchError, Options, say
 from bench.rest import OURS, PODS, memory, processes, writes
 from bench.tenancy import Ground, entrance, ground
 from stackwright.cli.output import as_yaml
 from stackwright.core.access import inside, with_cloud
-from stackwright.local import api, tools
+from stackwright.local import api
 from stackwright.local.config import LocalCluster
 
 SPACE = "bench-servers"
@@ -55,10 +55,9 @@ class Watch:
 
     def __init__(self) -> None:
         columns = '{.metadata.name} {.status.ready} {.status.instanceID}{"\\n"}'
-        command = [tools.binary("kubectl"), "--kubeconfig", LocalCluster.discover().kubeconfig, "get", KIND]
-        words = ["-n", SPACE, "--watch", "-o", f"jsonpath={columns}"]
+        words = ("get", KIND, "-n", SPACE, "--watch", "-o", f"jsonpath={columns}")
         self.ready: dict[str, tuple[float, str]] = {}
-        self._child = subprocess.Popen([*map(str, command), *words], stdout=subprocess.PIPE, text=True)
+        self._child = subprocess.Popen(command(*words), stdout=subprocess.PIPE, text=True)
         threading.Thread(target=self._read, daemon=True).start()
 
     def _read(self) -> None:
@@ -126,7 +125,7 @@ def _batch(
     took = max(at for at, _ in watch.ready.values()) - start
     now = calls()
     spent, asked_for = sum(now.values()) - sum(before.values()), lists(now) - lists(before)
-    lag = [at - actives.since[id_] for at, id_ in watch.ready.values()]
+    lag = [at - actives.since[id_] for at, id_ in watch.ready.values() if id_ in actives.since]
     yield Figure(f"{count} servers: ready", "servers/min", [count / took * 60], None, "openstacksdk", by_hand)
     yield Figure("OpenStack calls a server", "calls", [spent / count], Goal(most=3), "openstacksdk", asked)
     yield Figure(

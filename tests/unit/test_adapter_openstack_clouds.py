@@ -233,8 +233,8 @@ def test_a_list_takes_a_small_part_of_the_time_of_its_service(took: float, age: 
 @pytest.mark.parametrize(("took", "age"), [(1.0, 180.0), (14.0, 280.0)])
 def test_a_whole_list_of_servers_takes_a_small_part_of_novas_time(took: float, age: float) -> None:
     snapshot = Snapshot(taken={"server": 100.0}, took_whole=took)
-    assert not snapshot.due_whole("server", 100.0 + age - 0.1)
-    assert snapshot.due_whole("server", 100.0 + age)
+    assert not snapshot.due_whole(100.0 + age - 0.1)
+    assert snapshot.due_whole(100.0 + age)
 
 
 def test_a_zone_has_a_name_and_no_id() -> None:

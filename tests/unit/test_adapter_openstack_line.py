@@ -89,6 +89,18 @@ async def test_whoever_waits_for_his_turn_hears_it_too(time: Time, line: Line, a
     assert asked.times <= THREADS
 
 
+async def test_a_list_does_not_queue_behind_all_the_rest(line: Line) -> None:
+    done = threading.Event()
+    others = [asyncio.create_task(line.do("compute", lambda _: done.wait(5))) for _ in range(2 * THREADS)]
+    try:
+        await asyncio.sleep(0)
+        assert await asyncio.wait_for(line.do("compute", lambda _: "list", queues=False), 2) == "list"
+        assert not any(other.done() for other in others)
+    finally:
+        done.set()
+    assert await asyncio.gather(*others) == [True] * 2 * THREADS
+
+
 async def test_a_shorter_pause_does_not_end_a_longer_one(time: Time, line: Line) -> None:
     long, short = Asked(time), Asked(time)
     long.fail, short.fail = problem(429, "a", "100"), problem(429, "b", "1")

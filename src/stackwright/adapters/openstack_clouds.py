@@ -199,7 +199,7 @@ class OpenStackClouds:
             project.line.check(LISTS[what][0])  # or all would wait for the one who tries
             now = time.monotonic()
             ago = snapshot.ago(what, now)
-            if ago is not None and snapshot.due_whole(what, now):
+            if ago is not None and snapshot.due_whole(now):
                 project.whole.begin(partial(self._list, cloud, project, what, None))
             enough = what in snapshot.taken and snapshot.fresh[what] >= settled
             try:
@@ -217,7 +217,7 @@ class OpenStackClouds:
         snapshot, began = project.snapshot, time.monotonic()
         since = "" if ago is None else stamp(time.time() - ago)
         try:
-            found = await self._do(cloud, project, LISTS[what][0], lambda made: fetch(made, what, since))
+            found = await self._do(cloud, project, LISTS[what][0], lambda made: fetch(made, what, since), queues=False)
         except (Trouble, Denied) as error:
             if what in MISSING and error.reason in ("NotFound", "BlockedServiceMissing"):
                 snapshot.absent.add(what)
@@ -279,9 +279,11 @@ class OpenStackClouds:
             if project.used < now - FORGET:
                 self._projects.pop(digest).close()
 
-    async def _do(self, cloud: CloudRef, project: Project, service: str, what: Callable[[Connection], T]) -> T:
+    async def _do(
+        self, cloud: CloudRef, project: Project, service: str, what: Callable[[Connection], T], *, queues: bool = True
+    ) -> T:
         try:
-            return await project.line.do(service, what)
+            return await project.line.do(service, what, queues=queues)
         except Trouble as error:
             if error.reason == "AuthenticationFailed":
                 self._logins.forget(cloud)

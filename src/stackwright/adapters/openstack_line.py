@@ -15,7 +15,7 @@ import threading
 import time
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
 from stackwright.adapters.openstack_login import Count, Login, connection
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
 
 T = TypeVar("T")
-THREADS = 16  # more than the operator has workers: lists, which go on by themselves, are never in want of one
+THREADS = 8  # for what the operator's workers ask; lists, which go on by themselves, have others
 SLOW = 10.0  # seconds; what fails sooner holds nobody up
 PAUSE = 5.0  # seconds before somebody tries again
 TRY = 60.0  # seconds that he has for it before the next one does
@@ -42,7 +42,7 @@ class Line:
         self._connection: Connection | None = None
         self._connecting = threading.Lock()
         self._files = ExitStack()
-        self._threads = ThreadPoolExecutor(THREADS, "openstack")
+        self._threads = ThreadPoolExecutor(3 * THREADS, "openstack")
         self._free = asyncio.Semaphore(THREADS)
         self._quiet: tuple[float, Trouble] | None = None  # until when, and what OpenStack said
         self._silent: dict[str, tuple[float, Trouble]] = {}  # the same of a service
@@ -57,9 +57,12 @@ class Line:
             error = self._silent[service][1]
             raise Trouble(error.reason, str(error))
 
-    async def do(self, service: str, what: Callable[[Connection], T]) -> T:
-        """In a thread. Raises Trouble or Denied for whatever goes wrong."""
-        async with self._free:
+    async def do(self, service: str, what: Callable[[Connection], T], *, queues: bool = True) -> T:
+        """In a thread. Raises Trouble or Denied for whatever goes wrong.
+
+        Lists, of which there is one of a kind at a time and for which many wait, do not queue behind all the rest.
+        """
+        async with self._free if queues else nullcontext():
             self.check(service)
             began = time.monotonic()
             if service in self._silent:

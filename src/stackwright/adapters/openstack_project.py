@@ -48,7 +48,8 @@ WHOLE = 180.0
 # A list is begun again after so many times as long as it took, for others want the service, too: a whole one makes Nova
 # ask Neutron for the groups of all ports. Not so what changed of servers: it is little, and takes long only because it
 # queues behind what else Nova is asked.
-SHARE = {**dict.fromkeys(LISTS, 20.0), "server": 1.0, "volume": 3.0}
+TIMES = 20.0
+SHARE = {**dict.fromkeys(LISTS, TIMES), "server": 1.0, "volume": 3.0}
 OVERLAP = 5.0  # clocks and transactions: what changed just before the last look is asked for again
 SETTLE = 8.0  # what a process asked for before it died, or before it gave up waiting, has happened by then
 MISSING = ("trunk", "volume")  # services and extensions that a cloud may not have
@@ -154,9 +155,9 @@ class Snapshot:
         """Seconds: what changed since then is unknown. None where only a whole list tells."""
         return now - self.fresh[what] + OVERLAP if what == "server" and what in self.taken else None
 
-    def due_whole(self, what: str, now: float) -> bool:
-        """Besides lists of what changed."""
-        return now - self.taken[what] >= max(WHOLE, SHARE["port"] * self.took_whole)
+    def due_whole(self, now: float) -> bool:
+        """Of servers, besides lists of what changed."""
+        return now - self.taken["server"] >= max(WHOLE, TIMES * self.took_whole)
 
     def of(self, asker: Asker) -> tuple[Thing, ...]:
         """What it has, and whose ever rules are in its security groups."""
