@@ -11,7 +11,7 @@ containers:
     env:
       {{- include "ceph.env" . | nindent 6 }}
     probes:
-      {{- include "ceph.probes" "mgr" | nindent 6 }}
+      {{- include "lib.asked" (list (list "/opt/stackwright/ready.sh" "mgr") 9) | nindent 6 }}
     volumeMounts:
       {{- include "ceph.mounts" . | nindent 6 }}
 volumes:

@@ -19,7 +19,7 @@ containers:
     ports:
       - {name: msgr2, containerPort: 3300}
     probes:
-      {{- include "ceph.probes" "mon" | nindent 6 }}
+      {{- include "lib.asked" (list (list "/opt/stackwright/ready.sh" "mon") 9) | nindent 6 }}
     volumeMounts:
       - {name: ceph-mon-data, mountPath: /var/lib/ceph}
       {{- include "ceph.mounts" . | nindent 6 }}

@@ -16,7 +16,7 @@ containers:
       {{- include "ceph.env" . | nindent 6 }}
       - {name: OSD_SIZE, value: {{ .Values.osd.size | quote }}}
     probes:
-      {{- include "ceph.probes" "osd" | nindent 6 }}
+      {{- include "lib.asked" (list (list "/opt/stackwright/ready.sh" "osd") 9) | nindent 6 }}
     volumeMounts:
       - {name: ceph-osd-data, mountPath: /var/lib/ceph}
       {{- include "ceph.mounts" . | nindent 6 }}

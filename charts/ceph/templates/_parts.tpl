@@ -35,21 +35,6 @@
     defaultMode: 0440
 {{- end }}
 
-{{/* ceph.probes (type of a daemon) */}}
-{{- define "ceph.probes" -}}
-# Often while it starts, rarely afterwards: each question is a process, and there are many daemons.
-startup:
-  exec: {command: [/opt/stackwright/ready.sh, {{ . }}]}
-  periodSeconds: 2
-  timeoutSeconds: 5
-  failureThreshold: 1000000
-readiness:
-  exec: {command: [/opt/stackwright/ready.sh, {{ . }}]}
-  periodSeconds: 15
-  timeoutSeconds: 5
-  failureThreshold: 2
-{{- end }}
-
 {{/* ceph.token: what only the container that speaks to Kubernetes mounts, in place of automountServiceAccountToken. */}}
 {{- define "ceph.token" -}}
 - name: token

@@ -46,18 +46,8 @@ containers:
       - {name: OS_PRIVSEP_OSBRICK__CAPABILITIES, value: ""}
       {{- end }}
     probes:
-      # Often while it starts, rarely afterwards: each question is a process.
-      {{- $connected := list "/opt/stackwright/connected.sh" (toString $root.Values.endpoints.oslo_messaging.port.amqp.default) | toJson }}
-      startup:
-        exec: {command: {{ $connected }}}
-        periodSeconds: 3
-        timeoutSeconds: 5
-        failureThreshold: 1000000
-      readiness:
-        exec: {command: {{ $connected }}}
-        periodSeconds: 15
-        timeoutSeconds: 5
-        failureThreshold: 2
+      {{- $port := toString $root.Values.endpoints.oslo_messaging.port.amqp.default }}
+      {{- include "lib.asked" (list (list "/opt/stackwright/connected.sh" $port) 15) | nindent 6 }}
     volumeMounts:
       - {name: state, mountPath: /var/lib/cinder{{ if $mounts }}, mountPropagation: Bidirectional{{ end }}}
       {{- include "cinder.mounts" $parts | nindent 6 }}

@@ -38,6 +38,26 @@ Everything else is written as Kubernetes has it. /tmp is always writable, the re
 {{- required (printf "images.tags.%s is needed: the image to run" $key) (get (index . 0).Values.images.tags $key) }}
 {{- end }}
 
+{{/*
+lib.asked (command, seconds, patience): probes by a command. Every so many seconds, and three times as often while the
+container starts: each question is a process started in the container, which costs the node more than the answer, most
+of all while a whole cloud starts. A start may take as long as it likes, unless it is to end after `patience` seconds.
+*/}}
+{{- define "lib.asked" -}}
+{{- $exec := dict "command" (index . 0) | toJson -}}
+{{- $often := div (index . 1) 3 -}}
+startup:
+  exec: {{ $exec }}
+  periodSeconds: {{ $often }}
+  timeoutSeconds: 5
+  failureThreshold: {{ if gt (len .) 2 }}{{ div (index . 2) $often }}{{ else }}1000000{{ end }}
+readiness:
+  exec: {{ $exec }}
+  periodSeconds: {{ index . 1 }}
+  timeoutSeconds: 5
+  failureThreshold: 2
+{{- end }}
+
 {{/* lib.overlay (maps…): later maps over earlier ones, one level deep. Unlike `merge`, a false has its say. */}}
 {{- define "lib.overlay" -}}
 {{- $out := dict }}

@@ -33,16 +33,11 @@ containers:
       - {name: TLS, value: {{ ternary "/run/secrets/libvirt-tls" "" (not (empty .Values.secrets.tls.libvirt)) | quote }}}
       - {name: CEPH, value: {{ keys .Values.secrets.ceph | sortAlpha | join " " | quote }}}
     probes:
-      # A C program of some milliseconds. It is answered when libvirtd has found all virtual machines again.
-      readiness:
-        exec: {command: [virsh, --quiet, --connect, "qemu:///system", uri]}
-        periodSeconds: 5
-        timeoutSeconds: 5
-        failureThreshold: 3
+      # It is answered when libvirtd has found all virtual machines again.
+      {{- include "lib.asked" (list (list "virsh" "--quiet" "--connect" "qemu:///system" "uri") 15 420) | nindent 6 }}
       # To start it anew costs no virtual machine; but a slow node must not be made slower.
       liveness:
         exec: {command: [virsh, --quiet, --connect, "qemu:///system", uri]}
-        initialDelaySeconds: 120
         periodSeconds: 30
         timeoutSeconds: 25
         failureThreshold: 10

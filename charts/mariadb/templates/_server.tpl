@@ -42,11 +42,8 @@ containers:
       - {name: state, containerPort: {{ $port.state.default }}}
     probes:
       # Over the socket: a TCP probe counts as a failed connection and gets the kubelet's host blocked.
-      readiness:
-        exec: {command: [/opt/stackwright/ready.sh]}
-        periodSeconds: 2
-        timeoutSeconds: 3
-        failureThreshold: 2
+      # More often than others: who has left the primary component refuses what he is sent.
+      {{- include "lib.asked" (list (list "/opt/stackwright/ready.sh") 6) | nindent 6 }}
       liveness:
         exec: {command: [/opt/stackwright/alive.sh]}
         initialDelaySeconds: 10

@@ -27,13 +27,11 @@ containers:
       - {name: memcache, containerPort: {{ $port }}}
     probes:
       # An answer, not only an open port: the kernel accepts for a server that hangs.
-      readiness:
-        exec: {command: &ask [bash, -c, 'exec 3<>/dev/tcp/127.0.0.1/$PORT && echo -e "version\r" >&3 && read -rt 2 answer <&3 && [[ $answer == VERSION* ]]']}
-        periodSeconds: 5
-        timeoutSeconds: 3
+      {{- $answer := `exec 3<>/dev/tcp/127.0.0.1/$PORT && echo -e "version\r" >&3 && read -rt 2 answer <&3 && [[ $answer == VERSION* ]]` }}
+      {{- $ask := list "bash" "-c" $answer }}
+      {{- include "lib.asked" (list $ask 15 60) | nindent 6 }}
       liveness:
-        exec: {command: *ask}
-        initialDelaySeconds: 10
+        exec: {command: {{ toJson $ask }}}
         periodSeconds: 15
         timeoutSeconds: 5
         failureThreshold: 4

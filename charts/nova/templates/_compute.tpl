@@ -35,8 +35,7 @@ containers:
     security: {privileged: true, allowPrivilegeEscalation: true, capabilities: null}
     probes:
       # No liveness probe; see nova.worker.
-      readiness:
-        {{- include "nova.connected" . | nindent 8 }}
+      {{- include "nova.connected" . | nindent 6 }}
     volumeMounts:
       - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       - {name: etc, mountPath: /etc/ssh/ssh_config.d/nova.conf, subPath: ssh_config, readOnly: true}

@@ -15,11 +15,7 @@ containers:
     ports:
       - {name: novnc, containerPort: {{ $port }}}
     probes:
-      readiness:
-        exec: {command: [/opt/stackwright/listens.sh, {{ $port | quote }}]}
-        periodSeconds: 5
-        timeoutSeconds: 3
-        failureThreshold: 2
+      {{- include "lib.asked" (list (list "/opt/stackwright/listens.sh" (toString $port)) 15) | nindent 6 }}
     volumeMounts:
       - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       {{- include "nova.mounts" . | nindent 6 }}

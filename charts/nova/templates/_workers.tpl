@@ -28,8 +28,7 @@ containers:
     image: nova
     command: [nova-{{ $component }}]
     probes:
-      readiness:
-        {{- include "nova.connected" $root | nindent 8 }}
+      {{- include "nova.connected" $root | nindent 6 }}
     volumeMounts:
       - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       {{- include "nova.mounts" $root | nindent 6 }}
@@ -38,8 +37,6 @@ volumes:
 {{- end }}
 
 {{- define "nova.connected" -}}
-exec: {command: [/opt/stackwright/connected.sh, {{ .Values.endpoints.oslo_messaging.port.amqp.default | quote }}]}
-periodSeconds: 5
-timeoutSeconds: 5
-failureThreshold: 3
+{{- $port := toString .Values.endpoints.oslo_messaging.port.amqp.default }}
+{{- include "lib.asked" (list (list "/opt/stackwright/connected.sh" $port) 15) }}
 {{- end }}

@@ -22,12 +22,8 @@ containers:
     ports:
       - {name: ovsdb, containerPort: {{ $endpoint.port.ovsdb.default }}}
     probes:
-      # A C program of some milliseconds.
-      readiness:
-        exec: {command: [ovsdb-client, list-dbs, "tcp:127.0.0.1:{{ $endpoint.port.ovsdb.default }}"]}
-        periodSeconds: 5
-        timeoutSeconds: 5
-        failureThreshold: 3
+      {{- $address := printf "tcp:127.0.0.1:%v" $endpoint.port.ovsdb.default }}
+      {{- include "lib.asked" (list (list "ovsdb-client" "list-dbs" $address) 15) | nindent 6 }}
     volumeMounts:
       - {name: ovn-data, mountPath: /var/lib/ovn}
       - {name: etc, mountPath: /etc/ovn, readOnly: true}

@@ -36,11 +36,7 @@ containers:
     probes:
       # rabbitmq-diagnostics starts an Erlang machine each time: a second of CPU. The AMQP listener opens last of all,
       # so to look whether it is open is as good; to connect to it would fill the log.
-      readiness:
-        exec: {command: [/opt/stackwright/ready.sh]}
-        periodSeconds: 3
-        timeoutSeconds: 3
-        failureThreshold: 2
+      {{- include "lib.asked" (list (list "/opt/stackwright/ready.sh") 9) | nindent 6 }}
       # The management plug-in answers if and only if the Erlang machine still works.
       liveness:
         httpGet: {path: /, port: http}
