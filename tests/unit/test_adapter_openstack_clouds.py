@@ -6,18 +6,25 @@ import asyncio
 import json
 import threading
 from base64 import b64encode
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
 import yaml
 
-from stackwright.adapters import openstack_clouds, openstack_line, openstack_login, openstack_project, openstack_things
+from stackwright.adapters import (
+    openstack_clouds,
+    openstack_line,
+    openstack_login,
+    openstack_project,
+    openstack_sharing,
+    openstack_things,
+)
 from stackwright.adapters.openstack_clouds import OpenStackClouds
 from stackwright.adapters.openstack_find import find
 from stackwright.adapters.openstack_login import login_of
-from stackwright.adapters.openstack_project import LISTS, Snapshot, fetch
+from stackwright.adapters.openstack_project import BUILT, LISTS, Snapshot, fetch, glance
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import problem
 from stackwright.adapters.openstack_turns import REQUESTS, SERVERS
@@ -384,7 +391,7 @@ def test_a_whole_list_does_not_undo_what_was_told_while_it_was_on_its_way() -> N
     assert snapshot.replace("server", [before], began=10) == {("server", "2")}
     assert snapshot.things == {("server", "1"): now, ("server", "new"): Thing("server", "new")}
     assert (snapshot.taken["server"], snapshot.fresh["server"]) == (10, 20)
-    assert snapshot.ago("server", 30) == 10 + openstack_project.OVERLAP
+    assert snapshot.ago(30) == 10 + openstack_project.OVERLAP
     assert snapshot.replace("server", [now], began=40) == {("server", "new")}
 
 
@@ -424,11 +431,12 @@ def test_an_object_sees_what_it_recorded_and_what_has_its_mark() -> None:
 
 
 class Lists:
-    """What `fetch` brings, and how often it was asked."""
+    """What `fetch` and `glance` bring, and how often they were asked."""
 
     def __init__(self) -> None:
         self.things: dict[str, list[Thing]] = {}
         self.asked: list[tuple[str, bool]] = []
+        self.glances = 0
         self.fail: Exception | None = None
 
     def __call__(self, connection: Any, what: str, since: str = "") -> list[Thing]:
@@ -437,11 +445,16 @@ class Lists:
             raise self.fail
         return self.things.get(what, [])
 
+    def glance(self, connection: Any, since: str, built: Collection[str]) -> bool:
+        self.glances += 1
+        return any(thing.state in BUILT and thing.id not in built for thing in self.things.get("server", []))
+
 
 @pytest.fixture
 def lists(monkeypatch: pytest.MonkeyPatch) -> Lists:
     made = Lists()
     monkeypatch.setattr(openstack_clouds, "fetch", made)
+    monkeypatch.setattr(openstack_clouds, "glance", made.glance)
     monkeypatch.setattr(openstack_line, "connection", lambda login, *_: Mock(login=login))
     return made
 
@@ -461,7 +474,7 @@ class Time:
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     made = Time()
-    for module in (openstack_clouds, openstack_line, openstack_login):
+    for module in (openstack_clouds, openstack_line, openstack_login, openstack_sharing):
         monkeypatch.setattr(module, "time", made)
     return made
 
@@ -543,6 +556,40 @@ async def test_whoever_waits_is_told_of_what_changed_and_nobody_else(
     assert set(told) == {("server", ("ns", "1"))}
     assert ("server", True) in lists.asked, "by what changed, not as a whole"
     await port_.close()
+
+
+async def test_who_waits_glances_each_second_and_asks_more_when_a_server_is_built_or_leaves(
+    lists: Lists, time: Time
+) -> None:
+    port_, waiting = clouds([]), asker(1, waits=True, begun=False)
+    lists.things["server"] = [Thing("server", "1", state="BUILD"), Thing("server", "2", state="ACTIVE")]
+
+    async def asked(seconds: float) -> tuple[int, int]:
+        """So many glances, and lists of what changed."""
+        glances, parts = lists.glances, lists.asked.count(("server", True))
+        time.now += seconds
+        state = (await port_.look(CLOUD, waiting)).things[0].state
+        assert state == lists.things["server"][0].state
+        return lists.glances - glances, lists.asked.count(("server", True)) - parts
+
+    await port_.look(CLOUD, waiting)
+    assert [await asked(1) for _ in range(3)] == [(1, 0)] * 3
+    lists.things["server"][0] = Thing("server", "1", state="ACTIVE")
+    assert [await asked(1) for _ in range(2)] == [(1, 1), (1, 0)]
+    assert await asked(openstack_project.GLANCE) == (0, 1), "what else changed is told now and then"
+    (project,) = port_._projects.values()
+    project.snapshot.leaving(("server", "2"), time.now)
+    assert await asked(1) == (1, 0), "nobody who waits has it"
+    project.snapshot.leaving(("server", "1"), time.now)
+    assert [await asked(1) for _ in range(2)] == [(0, 1), (1, 0)], "until it is known not to be going"
+    await port_.close()
+
+
+def test_a_glance_asks_for_ids_of_what_was_built_or_failed() -> None:
+    services = Services(lambda method, path, params: Response(200, {"servers": [{"id": "1"}, {"id": "2"}]}))
+    assert [glance(services, "T", built) for built in ({"1"}, {"1", "2", "3"})] == [True, False]  # type: ignore[arg-type]
+    wanted = {"limit": 1000, "changes-since": "T", "status": ["ACTIVE", "ERROR"]}
+    assert services.asked == [("GET", "/servers", wanted)] * 2
 
 
 async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(
@@ -745,7 +792,7 @@ async def test_who_does_not_look_any_more_is_forgotten_with_all_that_is_about_hi
 async def test_who_was_forgotten_and_comes_back_is_told_nothing_that_is_not_settled(lists: Lists, time: Time) -> None:
     port_ = clouds([])
     await port_.look(CLOUD, asker(1, begun=False))
-    time.now += 2 * openstack_clouds.FORGET
+    time.now += 2 * openstack_sharing.FORGET
     await port_.look(CLOUD, asker(2))
     lists.asked.clear()
     look = await port_.look(CLOUD, asker(1, waits=True))

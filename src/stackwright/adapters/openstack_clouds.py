@@ -11,7 +11,6 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -19,10 +18,11 @@ from stackwright.adapters.openstack_find import WHERE, find
 from stackwright.adapters.openstack_flight import Flight, Late
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_login import Count, Logins, Secrets
-from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, SETTLE, Snapshot, fetch, stamp
+from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, SETTLE, Snapshot, fetch, glance, stamp
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import PATHS
-from stackwright.adapters.openstack_turns import Order, Who
+from stackwright.adapters.openstack_sharing import FORGET, Answer, Asking, Project
+from stackwright.adapters.openstack_turns import Who
 from stackwright.core.clouds import (
     ADD_INTERFACE,
     Asker,
@@ -42,68 +42,9 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Tell = Callable[[str, Key], None]
-ANSWER = 60.0  # seconds that an answer to a question holds
 WAITS = 60.0  # seconds that who waits is taken to wait, unless it says so again
-FORGET = 3600.0  # seconds; who is there looks every minute, unless it is paused
 MOMENT = 1.0  # seconds that are worth waiting for a newer list
 SWEEP = 60.0  # seconds between two looks for what is to be forgotten
-
-
-@dataclass
-class Asking:
-    """known   it came before anything was begun for it, so this process knows of all that was; who comes back after he
-        was forgotten is taken for one of a predecessor, which is of no consequence once that one's requests are settled
-    looked  when it did last
-    waits   until when it is taken to wait
-    """
-
-    asker: Asker
-    known: bool
-    looked: float = 0.0
-    waits: float = 0.0
-
-
-@dataclass
-class Answer:
-    at: float = -FORGET
-    things: tuple[Thing, ...] = ()
-    flight: Flight[None] = field(default_factory=Flight)
-
-    @property
-    def holds(self) -> bool:
-        """That there is none is asked again at once: somebody may be about to make it."""
-        return time.monotonic() - self.at < (ANSWER if self.things else 2.0)
-
-
-@dataclass
-class Project:
-    """used  when somebody last came;  askers  by uid"""
-
-    line: Line
-    snapshot: Snapshot
-    used: float = 0.0
-    answers: dict[Question, Answer] = field(default_factory=dict)
-    askers: dict[str, Asking] = field(default_factory=dict)
-    lists: dict[str, Flight[None]] = field(default_factory=dict)
-    whole: Flight[None] = field(default_factory=Flight)
-    order: Order = field(default_factory=Order)
-    watch: asyncio.Task[None] | None = None
-
-    def waiting(self) -> list[Asker]:
-        now = time.monotonic()
-        return [each.asker for each in self.askers.values() if each.waits > now]
-
-    def forget(self, before: float) -> None:
-        self.askers = {uid: each for uid, each in self.askers.items() if each.looked >= before}
-        self.answers = {asked: each for asked, each in self.answers.items() if each.at >= before}
-        self.snapshot.forget(before)
-
-    def close(self) -> None:
-        if self.watch:
-            self.watch.cancel()
-        for flight in (self.whole, *self.lists.values(), *(answer.flight for answer in self.answers.values())):
-            flight.cancel()
-        self.line.close()
 
 
 class OpenStackClouds:
@@ -197,13 +138,12 @@ class OpenStackClouds:
         flight = project.lists.setdefault(what, Flight())
         while snapshot.due(what, waits, time.monotonic(), settled):
             project.line.check(LISTS[what][0])  # or all would wait for the one who tries
-            now = time.monotonic()
-            ago = snapshot.ago(what, now)
-            if ago is not None and snapshot.due_whole(now):
-                project.whole.begin(partial(self._list, cloud, project, what, None))
+            partly = snapshot.partly(what)
+            if partly and snapshot.due_whole(time.monotonic()):
+                project.whole.begin(partial(self._list, cloud, project, what, whole=True))
             enough = what in snapshot.taken and snapshot.fresh[what] >= settled
             try:
-                ask = partial(self._list, cloud, project, what, ago)
+                ask = partial(self._update, cloud, project, what, partly and enough)
                 await flight.join(f"{cloud}: list of {what}s", ask, MOMENT if enough else None)
             except Late:
                 if enough or not waits:
@@ -212,10 +152,24 @@ class OpenStackClouds:
             if snapshot.fresh.get(what, 0.0) >= settled or settled > time.monotonic():
                 return
 
-    async def _list(self, cloud: CloudRef, project: Project, what: str, ago: float | None) -> None:
-        """Into the picture: all of it, or what changed since so many seconds ago."""
+    async def _update(self, cloud: CloudRef, project: Project, what: str, glances: bool) -> None:
+        """By a list, unless a glance does and tells of no server that was built or has failed.
+
+        What it is to be is found here, once, and not by each of the many who join.
+        """
         snapshot, began = project.snapshot, time.monotonic()
-        since = "" if ago is None else stamp(time.time() - ago)
+        if glances and snapshot.glance_does(project.awaited(), began):
+            since, built = stamp(time.time() - snapshot.ago(began)), snapshot.built()
+            service = LISTS[what][0]
+            if not await self._do(cloud, project, service, lambda made: glance(made, since, built), queues=False):
+                snapshot.glanced, snapshot.took[what] = began, time.monotonic() - began
+                return
+        await self._list(cloud, project, what)
+
+    async def _list(self, cloud: CloudRef, project: Project, what: str, *, whole: bool = False) -> None:
+        """Into the picture: what changed, or all of it."""
+        snapshot, began = project.snapshot, time.monotonic()
+        since = stamp(time.time() - snapshot.ago(began)) if snapshot.partly(what) and not whole else ""
         try:
             found = await self._do(cloud, project, LISTS[what][0], lambda made: fetch(made, what, since), queues=False)
         except (Trouble, Denied) as error:
@@ -251,13 +205,13 @@ class OpenStackClouds:
     async def _watch(self, cloud: CloudRef, project: Project) -> None:
         """As long as somebody waits. What goes wrong here is told to those who look."""
         while waiting := project.waiting():
-            theirs = {what for asker in waiting for what, _ in asker.ids}
+            theirs = {what for what, _ in project.awaited()}
             theirs |= {"server"} if any("server" in asker.kinds for asker in waiting) else set()
             with contextlib.suppress(Trouble, Denied):
                 for what in sorted(theirs & {"server", "volume"}):
                     await self._refresh(cloud, project, what, True)
             snapshot = project.snapshot
-            left = snapshot.fresh.get("server", 0.0) + snapshot.age("server", True) - time.monotonic()
+            left = snapshot.seen("server") + snapshot.age("server", True) - time.monotonic()
             await asyncio.sleep(left if left > 0 else AGE["server"][0])
 
     async def _project(self, cloud: CloudRef) -> Project:

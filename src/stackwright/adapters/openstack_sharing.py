@@ -1,0 +1,77 @@
+"""What all who use the same credentials share: their line, the picture of the project, answers to questions, turns."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from dataclasses import dataclass, field
+
+from stackwright.adapters.openstack_flight import Flight
+from stackwright.adapters.openstack_line import Line
+from stackwright.adapters.openstack_project import Snapshot
+from stackwright.adapters.openstack_turns import Order
+from stackwright.core.clouds import Asker, Question, Thing
+
+ANSWER = 60.0  # seconds that an answer to a question holds
+FORGET = 3600.0  # seconds; who is there looks every minute, unless it is paused
+
+
+@dataclass
+class Asking:
+    """known   it came before anything was begun for it, so this process knows of all that was; who comes back after he
+        was forgotten is taken for one of a predecessor, which is of no consequence once that one's requests are settled
+    looked  when it did last
+    waits   until when it is taken to wait
+    """
+
+    asker: Asker
+    known: bool
+    looked: float = 0.0
+    waits: float = 0.0
+
+
+@dataclass
+class Answer:
+    at: float = -FORGET
+    things: tuple[Thing, ...] = ()
+    flight: Flight[None] = field(default_factory=Flight)
+
+    @property
+    def holds(self) -> bool:
+        """That there is none is asked again at once: somebody may be about to make it."""
+        return time.monotonic() - self.at < (ANSWER if self.things else 2.0)
+
+
+@dataclass
+class Project:
+    """used  when somebody last came;  askers  by uid"""
+
+    line: Line
+    snapshot: Snapshot
+    used: float = 0.0
+    answers: dict[Question, Answer] = field(default_factory=dict)
+    askers: dict[str, Asking] = field(default_factory=dict)
+    lists: dict[str, Flight[None]] = field(default_factory=dict)
+    whole: Flight[None] = field(default_factory=Flight)
+    order: Order = field(default_factory=Order)
+    watch: asyncio.Task[None] | None = None
+
+    def waiting(self) -> list[Asker]:
+        now = time.monotonic()
+        return [each.asker for each in self.askers.values() if each.waits > now]
+
+    def awaited(self) -> frozenset[tuple[str, str]]:
+        """What those who wait have."""
+        return frozenset[tuple[str, str]]().union(*(asker.ids for asker in self.waiting()))
+
+    def forget(self, before: float) -> None:
+        self.askers = {uid: each for uid, each in self.askers.items() if each.looked >= before}
+        self.answers = {asked: each for asked, each in self.answers.items() if each.at >= before}
+        self.snapshot.forget(before)
+
+    def close(self) -> None:
+        if self.watch:
+            self.watch.cancel()
+        for flight in (self.whole, *self.lists.values(), *(answer.flight for answer in self.answers.values())):
+            flight.cancel()
+        self.line.close()
