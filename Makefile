@@ -2,7 +2,8 @@
 
 VENV := .venv
 BIN := $(VENV)/bin
-PYTEST := $(BIN)/python -m pytest -q
+PYTEST := $(BIN)/python -m pytest
+PURE := tests/unit tests/golden tests/scenario
 
 .DEFAULT_GOAL := help
 # `tools` is also a folder.
@@ -25,21 +26,21 @@ lint: $(VENV)/ok ## Style and types
 	$(BIN)/mypy
 
 unit: $(VENV)/ok tools ## Pure tests: unit, golden, scenario; no cluster
-	$(PYTEST) --timeout=20 tests/unit tests/golden tests/scenario
+	$(PYTEST) -q --timeout=20 $(PURE)
 
 functional: $(VENV)/ok tools ## Tests against a real kube-apiserver
-	$(PYTEST) --timeout=600 tests/functional
+	$(PYTEST) -q --timeout=600 tests/functional
 
 e2e: $(VENV)/ok ## Tests of the real cloud on the local cluster, which is started if need be
-	$(PYTEST) --timeout=3600 --durations=25 -m "not long" tests/e2e
+	$(PYTEST) -v --timeout=3600 --durations=25 -m "not long" tests/e2e
 
 e2e-long: $(VENV)/ok ## Those that are not run each time: more faults, somebody else's Ceph, all of Tempest's smoke set
-	$(PYTEST) --timeout=3600 --durations=25 -m long tests/e2e
-	TEMPEST=all $(PYTEST) --timeout=3600 tests/e2e/test_91_tempest.py
+	$(PYTEST) -v --timeout=3600 --durations=25 -m long tests/e2e
+	TEMPEST=all $(PYTEST) -v --timeout=3600 tests/e2e/test_91_tempest.py
 
 golden: $(VENV)/ok ## Write golden files and generated CRDs anew, to be reviewed as a diff
 	$(BIN)/stackwright crds --dir charts/stackwright/crds
-	UPDATE_GOLDEN=1 $(PYTEST) tests/unit tests/golden tests/scenario
+	UPDATE_GOLDEN=1 $(PYTEST) -q $(PURE)
 
 bench: $(VENV)/ok ## Print the figures of performance
 	$(BIN)/python -m bench

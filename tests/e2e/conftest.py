@@ -26,6 +26,13 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.filterwarnings("default"))
 
 
+def pytest_exception_interact(node: pytest.Item | pytest.Collector, report: pytest.TestReport) -> None:
+    """Told at once: of a run of more than an hour that is ended from outside, nothing else would be left but an F."""
+    reporter = node.config.pluginmanager.get_plugin("terminalreporter")
+    assert reporter
+    reporter.write_line(f"\n{node.nodeid}\n{report.longreprtext}\n{report.capstdout}")
+
+
 @pytest.fixture(scope="session")
 def machine() -> Iterator[Cloud]:
     ran_before = state.cluster_state().state == "ready"

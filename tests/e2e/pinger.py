@@ -43,6 +43,8 @@ class Pinger:
         return sum(1 for _, answered in self._samples[mark:] if not answered)
 
     def gap(self, mark: int = 0) -> float:
-        """The longest time, in seconds, from one answered ping to the next answered one."""
-        times = [at for at, answered in self._samples[mark:] if answered]
-        return max((later - sooner for sooner, later in itertools.pairwise(times)), default=0.0)
+        """The longest time in seconds without an answer, be it one that has not ended yet."""
+        samples = self._samples[mark:]
+        times = [at for at, answered in samples if answered]
+        ends = [samples[0][0], *times, samples[-1][0]] if samples else []
+        return max((later - sooner for sooner, later in itertools.pairwise(ends)), default=0.0)

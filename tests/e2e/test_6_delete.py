@@ -10,7 +10,10 @@ from stackwright.local import tools
 
 
 def gone(cloud: Cloud, namespace: str, but: tuple[str, ...] = ()) -> None:
-    eventually(lambda: [name for name in cloud.left(namespace) if name not in but] == [], limit=90, pause=1)
+    def check() -> None:
+        assert [name for name in cloud.left(namespace) if name not in but] == []
+
+    eventually(check, limit=90, pause=1)
 
 
 def test_services_stand_alone_without_any_cloud(cloud: Cloud) -> None:
