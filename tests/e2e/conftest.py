@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from autopsy import autopsy
 from full import STORAGE, FullCloud
 from harness import SMALL, Cloud
 from storage import Storage
@@ -17,6 +18,7 @@ from vms import Vms
 from stackwright.local import state
 
 HERE = Path(__file__).parent
+EXPLAINED = 4  # failures; what comes after them mostly comes of them
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -28,9 +30,12 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 def pytest_exception_interact(node: pytest.Item | pytest.Collector, report: pytest.TestReport) -> None:
     """Told at once: of a run of more than an hour that is ended from outside, nothing else would be left but an F."""
+    if node.session.testsfailed <= EXPLAINED:
+        report.sections.append(("The nodes' networks", autopsy(Cloud())))
     reporter = node.config.pluginmanager.get_plugin("terminalreporter")
     assert reporter
-    reporter.write_line(f"\n{node.nodeid}\n{report.longreprtext}\n{report.capstdout}")
+    seen = "\n".join(text for _, text in report.sections)
+    reporter.write_line(f"\n{node.nodeid}\n{report.longreprtext}\n{seen}")
 
 
 @pytest.fixture(scope="session")

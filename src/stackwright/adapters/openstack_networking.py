@@ -86,6 +86,14 @@ class NetworkingApi:
             found = self._api.create_ip(floating_network_id=external, port_id=port)
         return str(found.floating_ip_address)
 
+    def unwired(self, port: str) -> str | None:
+        found = self._api.get_port(port)
+        if found.status != "ACTIVE":
+            where = f"on {found.binding_host_id}" if found.binding_host_id else "on no node yet"
+            return f"its port {where} is {found.status}"
+        address = next(self._api.ips(port_id=port), None)
+        return f"its floating IP is {address.status}" if address and address.status != "ACTIVE" else None
+
     def agents(self) -> list[Agent]:
         return [
             Agent(

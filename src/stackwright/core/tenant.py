@@ -157,6 +157,9 @@ class Networking(Protocol):
     def floating(self, port: str, external: str) -> str:
         """Address of the port's floating IP."""
 
+    def unwired(self, port: str) -> str | None:
+        """What the cloud has not done yet, by its own word, for a port and its floating IP to be reached."""
+
     def agents(self) -> list[Agent]:
         """For administrators."""
 

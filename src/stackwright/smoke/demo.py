@@ -13,7 +13,7 @@ from pathlib import Path
 from stackwright.core.tenant import Boot, Flavor, Rule, Server, Tenant
 from stackwright.runtime.x509 import ssh_keypair
 from stackwright.smoke.ports import Clock, Failed, Host, Login, RealClock, Report, Waiting
-from stackwright.smoke.stage import GUEST_IMAGE, GUEST_USER, is_busy, unwell
+from stackwright.smoke.stage import GUEST_IMAGE, GUEST_USER, console_tail, is_busy, silent, unwell
 
 NAME = "demo"
 CIDR = "192.168.212.0/24"
@@ -51,8 +51,11 @@ class Demo:
         server = self._server(image, port.id)
         address = network.floating(port.id, external)
         self._until("The virtual machine is ACTIVE", lambda: self._not_active(server), BOOT_LIMIT)
-        self._until(f"A ping of {address}", lambda: None if self.host.ping(address) else "no answer", LOGIN_LIMIT)
-        self._until(f"A login at {address}", lambda: self._no_login(address), LOGIN_LIMIT)
+        try:
+            self._until(f"A ping of {address}", lambda: self._no_ping(address, port.id), LOGIN_LIMIT)
+            self._until(f"A login at {address}", lambda: self._no_login(address), LOGIN_LIMIT)
+        except Failed as failed:
+            raise Failed(f"{failed}{console_tail(self.admin, server)}") from None
         return server, address
 
     @property
@@ -100,6 +103,9 @@ class Demo:
         if _is_stopped(server):
             self.admin.computing.start(id_)
         return is_busy(server, "ACTIVE")
+
+    def _no_ping(self, address: str, port: str) -> str | None:
+        return None if self.host.ping(address) else silent(self.admin, port)
 
     def _no_login(self, address: str) -> str | None:
         try:

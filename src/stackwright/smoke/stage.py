@@ -77,13 +77,7 @@ class Stage:
         return found
 
     def console_tail(self) -> str:
-        """For messages: the end of the console log."""
-        try:
-            lines = self.user.computing.log(self.made.server).splitlines()
-        except CloudError as error:
-            return f"\nIts console log cannot be read: {error}"
-        shown = "\n".join(f"  | {line}" for line in lines[-TAIL:])
-        return f"\nThe end of its console log:\n{shown}" if lines else "\nIts console log is empty."
+        return console_tail(self.user, self.made.server)
 
     def unwell(self) -> str:
         """For messages: which agents and compute services do not report."""
@@ -100,6 +94,22 @@ def unwell(admin: Tenant) -> str:
     if not any(each.name == "nova-compute" for each in computes):
         told += "\nThere is no nova-compute at all: no node has registered as a hypervisor."
     return told
+
+
+def console_tail(user: Tenant, server: str) -> str:
+    """For messages: the end of a machine's console log."""
+    try:
+        lines = user.computing.log(server).splitlines()
+    except CloudError as error:
+        return f"\nIts console log cannot be read: {error}"
+    shown = "\n".join(f"  | {line}" for line in lines[-TAIL:])
+    return f"\nThe end of its console log:\n{shown}" if lines else "\nIts console log is empty."
+
+
+def silent(user: Tenant, port: str) -> str:
+    """Why a machine does not answer to a ping, as far as the cloud knows."""
+    unwired = user.networking.unwired(port)
+    return f"no answer: {unwired}" if unwired else "no answer"
 
 
 def is_busy(server: Server, wanted: str) -> str | None:

@@ -31,6 +31,7 @@ class World:
     fault: str = ""
     agents: list[Agent] = field(default_factory=lambda: [Agent("L3 agent", "node1", True)])
     computes: list[Agent] = field(default_factory=lambda: [Agent("nova-compute", "node1", True)])
+    unwired: str | None = None
     leaky: bool = False
     """Security groups drop nothing."""
     memory: int = 100_000
@@ -148,6 +149,9 @@ class Networking:
     def floating(self, port: str, external: str) -> str:
         return "172.24.4.9"
 
+    def unwired(self, port: str) -> str | None:
+        return self.world.unwired
+
     def agents(self) -> list[Agent]:
         return self.world.agents
 
@@ -188,7 +192,7 @@ class Host:
 
     def ping(self, address: str) -> bool:
         self.world.during("ping")
-        return self.world.leaky or Rule("icmp") in self.world.rules
+        return not self.world.unwired and (self.world.leaky or Rule("icmp") in self.world.rules)
 
     def open(self, address: str, port: int) -> bool:
         return self.world.leaky or Rule("tcp", port) in self.world.rules

@@ -52,6 +52,16 @@ def test_a_stopped_one_is_started_and_a_failed_one_made_anew(tmp_path: Path) -> 
         demo(world, tmp_path).ensure()
 
 
+def test_one_that_is_not_heard_is_explained(tmp_path: Path) -> None:
+    world = World(unwired="its port on node1 is DOWN", log="no lease\n")
+    world.agents[0] = replace(world.agents[0], up=False)
+    with pytest.raises(Failed) as raised:
+        demo(world, tmp_path).ensure()
+    *_, cause, down, _, console = str(raised.value).splitlines()
+    assert cause == "A ping of 172.24.4.9: not within 240 s: no answer: its port on node1 is DOWN"
+    assert (down, console) == ("Down: L3 agent on node1.", "  | no lease")
+
+
 def context(folder: Path, **features: Any) -> Any:
     cloud = {
         "metadata": {"uid": "u1", "namespace": "openstack", "name": "cloud"},

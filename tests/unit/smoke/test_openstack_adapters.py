@@ -119,6 +119,19 @@ def test_who_reports(cloud: HttpCloud) -> None:
     assert there.computing.services() == [Agent("nova-compute", "node1", True)]
 
 
+def test_what_is_not_wired_yet(cloud: HttpCloud) -> None:
+    networking = tenant(admin(cloud)).networking
+    port = cloud.put("ports", {"status": "DOWN", "binding:host_id": ""})
+    address = cloud.put("floatingips", {"port_id": port["id"], "status": "DOWN"})
+    assert networking.unwired(port["id"]) == "its port on no node yet is DOWN"
+    port["binding:host_id"] = "node1"
+    assert networking.unwired(port["id"]) == "its port on node1 is DOWN"
+    port["status"] = "ACTIVE"
+    assert networking.unwired(port["id"]) == "its floating IP is DOWN"
+    address["status"] = "ACTIVE"
+    assert networking.unwired(port["id"]) is None
+
+
 def test_errors_are_told_in_a_sentence(cloud: HttpCloud) -> None:
     with pytest.raises(CloudError, match="confirm: HTTP 404: ") as raised:
         cloud._act = lambda server, body: (404, {"itemNotFound": {"message": "no such server"}})  # type: ignore

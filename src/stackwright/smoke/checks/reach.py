@@ -7,7 +7,7 @@ from collections.abc import Callable
 from stackwright.core.tenant import Rule
 from stackwright.smoke.checks.basis import ICMP, SSH
 from stackwright.smoke.ports import Failed
-from stackwright.smoke.stage import Stage, metadata_of
+from stackwright.smoke.stage import Stage, metadata_of, silent
 
 PING_LIMIT = 120
 SSH_LIMIT = 180
@@ -18,7 +18,11 @@ METADATA = "wget -q -O - http://169.254.169.254/openstack/latest/meta_data.json"
 
 def ping(stage: Stage) -> str:
     address = stage.made.floating
-    _until(stage, f"A ping of {address}", lambda: None if stage.host.ping(address) else "no answer", PING_LIMIT)
+
+    def missing() -> str | None:
+        return None if stage.host.ping(address) else silent(stage.user, stage.made.port)
+
+    _until(stage, f"A ping of {address}", missing, PING_LIMIT)
     return address
 
 
