@@ -32,7 +32,7 @@ functional: $(VENV)/ok tools ## Tests against a real kube-apiserver
 	$(PYTEST) -q --timeout=600 tests/functional
 
 e2e: $(VENV)/ok ## Tests of the real cloud on the local cluster, which is started if need be
-	$(PYTEST) -v --timeout=3600 --durations=25 -m "not long" tests/e2e
+	$(PYTEST) -v --timeout=3600 --durations=25 --maxfail=3 -m "not long" tests/e2e
 
 e2e-long: $(VENV)/ok ## Those that are not run each time: more faults, somebody else's Ceph, all of Tempest's smoke set
 	$(PYTEST) -v --timeout=3600 --durations=25 -m long tests/e2e

@@ -18,7 +18,7 @@ from vms import Vms
 from stackwright.local import state
 
 HERE = Path(__file__).parent
-EXPLAINED = 4  # failures; what comes after them mostly comes of them
+EXPLAINED = 3  # failures; what comes after them mostly comes of them
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,14 +12,28 @@
 set -u
 . /opt/stackwright/lib.sh
 
+STARTING=30 # seconds that one is waited for that is to end while it starts
 mariadbd_pid=
 stopping=
 
 stop() {
     stopping=1
-    [[ -n $mariadbd_pid ]] && kill -TERM "$mariadbd_pid"
+    [[ -z $mariadbd_pid ]] || end "$mariadbd_pid" &
 }
 trap stop TERM INT
+
+# MariaDB 11.8 with Galera that is told to end while it starts hangs for good, so it is told once it answers. One that
+# does not for long, as when it receives data, is killed: that costs nothing that a crash would not.
+end() {
+    local second
+    for ((second = 0; second < STARTING; second++)); do
+        [[ ! -e $SERVED_FILE && -z $(wsrep_status wsrep_ready) ]] || { kill -TERM "$1"; return; }
+        sleep 1
+        kill -0 "$1" 2>/dev/null || return
+    done
+    say "mariadbd has not begun to answer: killed"
+    kill -KILL "$1"
+}
 
 # ---- the data -------------------------------------------------------------------------------------------------------
 
@@ -122,6 +136,7 @@ run() {
     [[ $position != *:-* ]] && start+=("--wsrep-start-position=$position")
     if [[ $how == begin ]]; then
         [[ -d $DATA ]] || make_database || return 1
+        [[ -z $stopping ]] || return 0
         start+=(--wsrep-new-cluster)
         # Galera refuses to begin with a server that was not the last to leave. Here the positions were compared.
         [[ ! -e $DATA/grastate.dat ]] || sed -i 's/^safe_to_bootstrap:.*/safe_to_bootstrap: 1/' $DATA/grastate.dat
@@ -132,7 +147,7 @@ run() {
     echo running >$PHASE_FILE
     mariadbd --defaults-file=$CNF "${start[@]}" --datadir=$DATA --wsrep-node-name="$POD_NAME" --wsrep-node-address="$POD_IP" &
     mariadbd_pid=$!
-    [[ -z $stopping ]] || kill -TERM $mariadbd_pid
+    [[ -z $stopping ]] || end $mariadbd_pid &
     watch_split $mariadbd_pid &
     local watcher=$! rc
     # A signal ends the wait but not mariadbd, so wait until it has really gone.

@@ -1,0 +1,76 @@
+"""What start.sh does when its pod is to end, with programs in place of MariaDB's."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+BIN = Path(__file__).parents[2] / "charts/mariadb/bin"
+# Told to end before it answers, it forgets that for good, as version 11.8 with Galera does.
+MARIADBD = """#!/bin/bash
+[[ " $* " != *" --bootstrap "* ]] || { cat >/dev/null; exit; }
+trap 'echo early >>"$WORLD/told"' TERM
+: >"$WORLD/begun"
+until [[ -e $WORLD/answers ]]; do sleep 0.05; done
+trap 'echo late >>"$WORLD/told"; exit 0' TERM
+while :; do sleep 0.05; done
+"""
+INSTALL = """#!/bin/bash
+for word; do [[ $word != --datadir=* ]] || mkdir -p "${word#*=}"; done
+"""
+CLIENT = """#!/bin/bash
+[[ -e $WORLD/answers ]] && printf 'wsrep_ready\\tON\\n'
+"""
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> subprocess.Popen[bytes]:
+    programs = {"mariadbd": MARIADBD, "mariadb-install-db": INSTALL, "mariadb": CLIENT, "socat": "#!/bin/sh\nsleep 9\n"}
+    for name, text in programs.items():
+        (tmp_path / name).write_text(text)
+        (tmp_path / name).chmod(0o755)
+    (tmp_path / "run").mkdir()
+    for name in ("username", "password"):
+        (tmp_path / name).write_text(name)
+    text = (BIN / "start.sh").read_text().replace(". /opt/stackwright/lib.sh", (BIN / "lib.sh").read_text())
+    for there, here in {"/var/lib/mysql": "volume", "/run/mysqld": "run", "/run/secrets/mariadb-root": "."}.items():
+        text = text.replace(there, str(tmp_path / here))
+    (tmp_path / "volume").mkdir()
+    env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "WORLD": str(tmp_path), "POD_NAME": "server-0", "POD_IP": "::1"}
+    env |= {"CLUSTER_SIZE": "1", "CLUSTER_DOMAIN": "x", "STATE_PORT": "1"}
+    script = text.replace("STARTING=30", "STARTING=2")
+    with (tmp_path / "said").open("w") as said:
+        return subprocess.Popen(["bash", "-c", script], env=env, stderr=said, start_new_session=True)
+
+
+def told(server: subprocess.Popen[bytes], world: Path, *, answers: bool) -> tuple[str, str]:
+    """What mariadbd was told when the pod was to end while it started, and what the script said."""
+    try:
+        while not (world / "begun").exists():
+            time.sleep(0.02)
+        server.send_signal(signal.SIGTERM)
+        time.sleep(0.2)
+        if answers:
+            (world / "answers").touch()
+        server.wait(timeout=10)
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)
+    return (world / "told").read_text() if (world / "told").exists() else "", (world / "said").read_text()
+
+
+def test_one_that_starts_is_told_to_end_when_it_answers(server: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    text, said = told(server, tmp_path, answers=True)
+    assert text == "late\n", said
+    assert server.returncode == 0
+
+
+def test_one_that_never_answers_is_killed(server: subprocess.Popen[bytes], tmp_path: Path) -> None:
+    text, said = told(server, tmp_path, answers=False)
+    assert "has not begun to answer: killed" in said
+    assert text == ""
+    assert server.returncode == 0
