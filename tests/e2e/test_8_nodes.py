@@ -166,6 +166,7 @@ def test_a_node_whose_namespaces_are_gone_starts_again(cloud: Cloud, nodes: list
     eventually(lambda: do(cloud, node, "hostname", "viewer") == node.name, limit=120, pause=1)
 
 
+@pytest.mark.long
 def test_an_up_that_is_killed_while_a_node_is_made_resumes(cloud: Cloud, nodes: list[Node]) -> None:
     node = nodes[1]
     for pause in (0.3, 0.5, 0.7):

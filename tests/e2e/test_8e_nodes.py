@@ -120,6 +120,7 @@ def test_cold_migration(vms: Vms, pair: tuple[Vm, Vm]) -> None:
     eventually(lambda: vms.sees(one, two), limit=60, pause=1)
 
 
+@pytest.mark.long
 def test_a_node_override_gives_that_node_alone_its_value(full_cloud: FullCloud, pair: tuple[Vm, Vm]) -> None:
     value = {"conf": {"nova": {"DEFAULT": {"reserved_host_memory_mb": 517}}}}
     services = {"compute": {"nova": {"compute": {"values": value}}}}

@@ -156,6 +156,7 @@ def test_volumes_come_and_go_with_their_content_while_another_one_is_written(sto
     storage.detach(booted, busy)
 
 
+@pytest.mark.long
 def test_a_machine_moves_without_its_disk_while_it_writes(storage: Storage) -> None:
     storage.two_nodes()
     compute = storage.sdk.compute

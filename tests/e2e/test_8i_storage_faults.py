@@ -103,8 +103,8 @@ def read(storage: Storage, container: str) -> bytes:
     ("trouble", "condition", "reason", "part"),
     [
         (full_pool, "Capacity", "PoolFull", "volumes"),
-        (wrong_key, "Keys", "WrongKey", "client.glance"),
-        (missing_pool, "Pools", "MissingPool", "volumes"),
+        pytest.param(wrong_key, "Keys", "WrongKey", "client.glance", marks=pytest.mark.long),
+        pytest.param(missing_pool, "Pools", "MissingPool", "volumes", marks=pytest.mark.long),
         (monitor_gone, "Monitors", "NoQuorum", "mon"),
     ],
     ids=lambda value: value if isinstance(value, str) else getattr(value, "__name__", ""),
