@@ -79,7 +79,7 @@ def fake_computes(client: Any) -> Iterator[list[str]]:
 class Actives:
     """Id of a server → when its database last told that it was not ACTIVE yet; seconds since the epoch.
 
-    It is asked four times a second, by one client that stays. Nova's own record has whole seconds only.
+    It is asked ten times a second, by one client that stays. Nova's own record has whole seconds only.
     """
 
     def __init__(self) -> None:
@@ -95,7 +95,7 @@ class Actives:
             while self._child.poll() is None and self._child.stdin:
                 self._child.stdin.write(ACTIVE)
                 self._child.stdin.flush()
-                time.sleep(0.25)
+                time.sleep(0.1)
 
     def _read(self) -> None:
         """An empty id ends the answer to one question."""

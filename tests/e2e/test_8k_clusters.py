@@ -154,19 +154,6 @@ def test_what_others_change_is_set_back_and_what_they_delete_is_told(infra: Infr
     seen("port", lambda: net.get_port(worker_port).name != "others")
 
 
-@pytest.mark.long
-def test_what_others_deleted_is_made_anew_if_the_policy_says_so(infra: Infra) -> None:
-    status = infra.status(CLUSTERS, "shop")
-    api = status["apiServerFloatingIP"]["id"]
-    infra.sdk.network.delete_ip(api)
-    told = eventually(lambda: infra.told(CLUSTERS, "shop") == "BlockedResourceNotFound", limit=330, pause=2)
-    infra.patch(CLUSTERS, "shop", recreatePolicy="Always")
-    eventually(lambda: infra.status(CLUSTERS, "shop")["apiServerFloatingIP"]["id"] != api, limit=120, pause=1)
-    print(
-        f"a deleted floating IP is told after {told:.0f} s, made anew after {infra.ready(CLUSTERS, 'shop'):.0f} s more"
-    )
-
-
 def test_a_disabled_bastion_goes_with_what_is_its_own(infra: Infra) -> None:
     before = infra.there()
     infra.patch(CLUSTERS, "shop", bastion={"enabled": False})
@@ -207,3 +194,25 @@ def test_the_operator_that_is_killed_makes_nothing_of_a_cluster_twice(infra: Inf
     assert {what: found.count(what) for what in wanted} == wanted
     infra.delete(CLUSTERS, "shop")
     infra.only(set())
+
+
+@pytest.mark.long
+def test_a_lost_address_at_which_the_api_was_promised_is_told_until_it_is_had_back(
+    infra: Infra, storage: Storage
+) -> None:
+    infra.cloud.apply(cluster(bastion={"enabled": False}, recreatePolicy="Always"))
+    infra.ready(CLUSTERS, "shop")
+    api = infra.status(CLUSTERS, "shop")["apiServerFloatingIP"]
+    network = infra.sdk.network.get_ip(api["id"]).floating_network_id
+    infra.sdk.network.delete_ip(api["id"])
+    told = eventually(lambda: infra.told(CLUSTERS, "shop") == "BlockedResourceNotFound", limit=330, pause=2)
+    assert infra.told(CLUSTERS, "shop", "APIEndpointReady") == "BlockedResourceNotFound"
+    mine = {"floating_ip_address": api["address"], "project_id": infra.sdk.current_project_id}
+    again = storage.vms.sdk.network.create_ip(floating_network_id=network, **mine)
+    infra.patch(CLUSTERS, "shop", apiServer={"floatingIP": api["address"]})
+    back = eventually(lambda: infra.told(CLUSTERS, "shop") == "Ready", limit=120, pause=1)
+    assert infra.status(CLUSTERS, "shop")["apiServerFloatingIP"] == {**api, "id": again.id}
+    print(f"a deleted floating IP is told after {told:.0f} s; had back, the cluster is ready after {back:.0f} s")
+    infra.delete(CLUSTERS, "shop")
+    infra.only({("ip", again.id)})
+    infra.sdk.network.delete_ip(again)

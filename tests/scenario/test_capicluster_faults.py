@@ -211,9 +211,12 @@ async def test_killed_at_every_write_while_what_is_lost_is_made_anew() -> None:
         return await guarded(recreatePolicy="Always")
 
     def lose(world: Clusters) -> None:
-        for what, name in (("port", "router"), ("router", ""), ("floating-ip", ""), ("server", "")):
+        for what, name in (("port", "router"), ("router", ""), ("server", "")):
             found = [thing for thing in world.clouds.all(what) if name in thing.name and thing.mark]
             world.clouds.remove(what, found[0].id)
+        address = world.status()["bastion"]["floatingIP"]
+        (ip,) = [t for t in world.clouds.all("floating-ip") if t.facts["floating_ip_address"] == address]
+        world.clouds.remove("floating-ip", ip.id)
 
     async def end(world: Clusters) -> None:
         await world.run(150)

@@ -241,6 +241,34 @@ async def test_what_somebody_deleted_is_told_or_made_anew_as_the_spec_says() -> 
     assert world.there() == NETWORK
 
 
+async def test_a_lost_address_at_which_the_api_was_promised_is_not_replaced_by_another_one() -> None:
+    """Who has a kubeconfig knows that address, and the endpoint of a cluster never changes."""
+    world = await made(recreatePolicy="Always")
+    lost, router = world.status()["apiServerFloatingIP"], world.one("router").id
+    world.clouds.remove("floating-ip", lost["id"])
+    world.clouds.remove("router", router)
+    await world.run(300)
+    assert not world.status()["ready"]
+    reason, message = world.told()
+    assert (reason, world.told("APIEndpointReady")[0]) == ("BlockedResourceNotFound",) * 2
+    assert lost["address"] in message and "spec.apiServer.floatingIP" in message
+    assert world.one("router").id != router, "what else is lost is made anew"
+    assert "floating-ip" not in world.there()
+    back = world.foreigner("floating-ip", "", floating_ip_address=lost["address"])
+    world.make(recreatePolicy="Always", apiServer={"floatingIP": lost["address"]})
+    await world.ready()
+    assert world.status()["apiServerFloatingIP"] == {"id": back.id, "address": lost["address"]}
+
+
+async def test_an_address_of_an_api_that_is_promised_elsewhere_is_made_anew() -> None:
+    world = await made(recreatePolicy="Always", controlPlaneEndpoint={"host": "api.example.org", "port": 6443})
+    lost = world.status()["apiServerFloatingIP"]["id"]
+    world.clouds.remove("floating-ip", lost)
+    await world.run(300)
+    await world.ready()
+    assert world.status()["apiServerFloatingIP"]["id"] != lost
+
+
 async def test_an_interface_that_somebody_took_off_is_put_on_again() -> None:
     world = await made()
     world.clouds.become(world.one("port", "router"), "DOWN", device_id="")

@@ -286,7 +286,6 @@ LOST = [
     ("router", "", "RouterReady"),
     ("port", "router", "RouterReady"),
     ("security-group", "worker", "SecurityGroupsReady"),
-    ("floating-ip", "", "APIEndpointReady"),
 ]
 
 

@@ -6,7 +6,7 @@ import asyncio
 import json
 import threading
 from base64 import b64encode
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from typing import Any
 from unittest.mock import Mock
 
@@ -24,9 +24,10 @@ from stackwright.adapters import (
 from stackwright.adapters.openstack_clouds import OpenStackClouds
 from stackwright.adapters.openstack_find import find
 from stackwright.adapters.openstack_login import login_of
-from stackwright.adapters.openstack_project import BUILT, LISTS, Snapshot, fetch, glance
+from stackwright.adapters.openstack_project import LISTS, Snapshot, fetch, glance
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import problem
+from stackwright.adapters.openstack_sharing import Project
 from stackwright.adapters.openstack_turns import REQUESTS, SERVERS
 from stackwright.controllers.server.observe import KINDS
 from stackwright.core.clouds import SERVER, Asker, CloudCall, CloudRef, Denied, Thing, Trouble, mark, question
@@ -220,7 +221,7 @@ def test_what_is_in_a_security_group_of_ours_is_seen_whosever_it_is() -> None:
     assert [thing.id for thing in snapshot.of(asker)] == ["g", "g1"]
 
 
-@pytest.mark.parametrize(("took", "age"), [(0.0, 1.0), (1.0, 1.0), (1.5, 1.5), (7.0, 7.0)])
+@pytest.mark.parametrize(("took", "age"), [(0.0, 0.5), (0.5, 0.5), (1.5, 1.5), (7.0, 7.0)])
 def test_what_changed_of_servers_is_asked_for_as_often_as_it_is_told(took: float, age: float) -> None:
     snapshot = Snapshot(taken={"server": 0.0}, fresh={"server": 100.0}, took={"server": took})
     assert snapshot.age("server", True) == age
@@ -445,9 +446,9 @@ class Lists:
             raise self.fail
         return self.things.get(what, [])
 
-    def glance(self, connection: Any, since: str, built: Collection[str]) -> bool:
+    def glance(self, connection: Any, since: str) -> list[str]:
         self.glances += 1
-        return any(thing.state in BUILT and thing.id not in built for thing in self.things.get("server", []))
+        return [thing.id for thing in self.things.get("server", []) if thing.state == "ACTIVE"]
 
 
 @pytest.fixture
@@ -554,13 +555,44 @@ async def test_whoever_waits_is_told_of_what_changed_and_nobody_else(
         if told:
             break
     assert set(told) == {("server", ("ns", "1"))}
-    assert ("server", True) in lists.asked, "by what changed, not as a whole"
+    assert [partly for what, partly in lists.asked if what == "server"] == [False], "by a glance, not by a list"
     await port_.close()
 
 
-async def test_who_waits_glances_each_second_and_asks_more_when_a_server_is_built_or_leaves(
-    lists: Lists, time: Time
+async def refresh(port_: OpenStackClouds) -> Project:
+    """As the watch does, which sleeps while the clock stands still."""
+    (project,) = port_._projects.values()
+    await port_._refresh(CLOUD, project, "server", True)
+    return project
+
+
+async def test_a_list_that_takes_long_holds_up_no_glance(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    free = threading.Event()
+
+    def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
+        if since:
+            free.wait(10)
+        return lists(connection, what, since)
+
+    monkeypatch.setattr(openstack_clouds, "fetch", fetch)
+    told: list[Any] = []
+    port_ = clouds(told)
+    lists.things["server"] = [Thing("server", "1", state="BUILD")]
+    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    lists.things["server"] = [Thing("server", "1", state="ACTIVE")]
+    told.clear()
+    time.now += openstack_project.PART
+    try:
+        await asyncio.wait_for(refresh(port_), 5)
+        assert told == [("server", ("ns", "1"))]
+    finally:
+        free.set()
+        await port_.close()
+
+
+async def test_who_waits_glances_twice_a_second_and_asks_more_when_a_server_leaves(lists: Lists, time: Time) -> None:
     port_, waiting = clouds([]), asker(1, waits=True, begun=False)
     lists.things["server"] = [Thing("server", "1", state="BUILD"), Thing("server", "2", state="ACTIVE")]
 
@@ -568,28 +600,61 @@ async def test_who_waits_glances_each_second_and_asks_more_when_a_server_is_buil
         """So many glances, and lists of what changed."""
         glances, parts = lists.glances, lists.asked.count(("server", True))
         time.now += seconds
+        await refresh(port_)
+        await asyncio.sleep(0.01)
         state = (await port_.look(CLOUD, waiting)).things[0].state
         assert state == lists.things["server"][0].state
         return lists.glances - glances, lists.asked.count(("server", True)) - parts
 
     await port_.look(CLOUD, waiting)
-    assert [await asked(1) for _ in range(3)] == [(1, 0)] * 3
+    assert [await asked(0.5) for _ in range(3)] == [(1, 0)] * 3
     lists.things["server"][0] = Thing("server", "1", state="ACTIVE")
-    assert [await asked(1) for _ in range(2)] == [(1, 1), (1, 0)]
-    assert await asked(openstack_project.GLANCE) == (0, 1), "what else changed is told now and then"
-    (project,) = port_._projects.values()
+    assert [await asked(0.5) for _ in range(2)] == [(1, 0)] * 2
+    assert await asked(openstack_project.PART) == (1, 1), "what else changed is told now and then, beside"
+    project = await refresh(port_)
     project.snapshot.leaving(("server", "2"), time.now)
     assert await asked(1) == (1, 0), "nobody who waits has it"
     project.snapshot.leaving(("server", "1"), time.now)
-    assert [await asked(1) for _ in range(2)] == [(0, 1), (1, 0)], "until it is known not to be going"
+    assert [await asked(1) for _ in range(2)] == [(1, 1), (1, 0)], "until it is known not to be going"
     await port_.close()
 
 
-def test_a_glance_asks_for_ids_of_what_was_built_or_failed() -> None:
+def test_a_glance_tells_that_a_server_is_built_and_nothing_else_of_it() -> None:
+    """What Nova told of it while it was being built, that it had no volumes, say, would look like a loss."""
+    building = {"task_state": "spawning", "addresses": {}, "volumes": [], "tags": ["a"], "metadata": {}}
+    running = {**building, "task_state": "deleting", "volumes": ["v"]}
+    snapshot = Snapshot()
+    for id_, state, facts in (("1", "BUILD", building), ("2", "ACTIVE", running), ("3", "BUILD", building)):
+        snapshot.write(Thing("server", id_, state=state, facts=facts), now=1)
+    assert snapshot.glance(["1", "2", "unknown"], began=2) == {("server", "1")}
+    found = {id_: (thing.state, thing.facts) for (_, id_), thing in snapshot.things.items()}
+    lasting = {"tags": ["a"], "metadata": {}}
+    assert found == {"1": ("ACTIVE", lasting), "2": ("ACTIVE", running), "3": ("BUILD", building)}
+    snapshot.write(Thing("server", "1", state="SHUTOFF"), now=3)
+    assert not snapshot.glance(["1"], began=2.5), "it began before"
+
+
+async def test_whoever_waits_takes_the_picture_as_it_is_while_it_is_kept_new(lists: Lists, time: Time) -> None:
+    """Or who is told that his server is built would wait for the next look at the cloud."""
+    port_ = clouds([])
+    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await asyncio.sleep(0.01)
+    before = lists.glances
+    time.now += 2
+    await port_.look(CLOUD, asker(1, waits=True))
+    assert lists.glances == before
+    time.now += 2
+    lists.glance = Mock(side_effect=Trouble("ServerError", "HTTP 500"))  # type: ignore[method-assign]
+    openstack_clouds.glance = lists.glance
+    with pytest.raises(Trouble, match="HTTP 500"):
+        await port_.look(CLOUD, asker(1, waits=True))
+    await port_.close()
+
+
+def test_a_glance_asks_for_ids_of_what_is_active() -> None:
     services = Services(lambda method, path, params: Response(200, {"servers": [{"id": "1"}, {"id": "2"}]}))
-    assert [glance(services, "T", built) for built in ({"1"}, {"1", "2", "3"})] == [True, False]  # type: ignore[arg-type]
-    wanted = {"limit": 1000, "changes-since": "T", "status": ["ACTIVE", "ERROR"]}
-    assert services.asked == [("GET", "/servers", wanted)] * 2
+    assert glance(services, "T") == ["1", "2"]  # type: ignore[arg-type]
+    assert services.asked == [("GET", "/servers", {"limit": 1000, "changes-since": "T", "status": "ACTIVE"})]
 
 
 async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(
@@ -611,7 +676,7 @@ async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(
     lists.things["server"] = [Thing("server", str(n), state="ACTIVE" if n == 1 else "BUILD") for n in range(least)]
     told.clear()
     time.now += 2
-    await port_.look(CLOUD, asker(1, waits=True))
+    await refresh(port_)
     assert ("server", ("ns", str(least))) in told
     assert await make(least) == str(least)
     await port_.close()

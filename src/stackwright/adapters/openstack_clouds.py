@@ -64,8 +64,10 @@ class OpenStackClouds:
         asking = project.askers.setdefault(asker.uid, Asking(asker, not asker.begun))
         asking.asker, asking.looked = asker, time.monotonic()
         settled = self._settled(asking)
+        watched = {"server"} if asker.waits and project.watched else set()
         for what in asker.kinds:
-            await self._refresh(cloud, project, what, asker.waits, settled if asker.waits else 0.0)
+            if what not in watched or not project.snapshot.kept(what, settled, time.monotonic()):
+                await self._refresh(cloud, project, what, asker.waits, settled if asker.waits else 0.0)
         asking.waits = time.monotonic() + WAITS if asker.waits else 0.0
         if asker.waits:
             self._begin_watch(cloud, project)
@@ -138,12 +140,9 @@ class OpenStackClouds:
         flight = project.lists.setdefault(what, Flight())
         while snapshot.due(what, waits, time.monotonic(), settled):
             project.line.check(LISTS[what][0])  # or all would wait for the one who tries
-            partly = snapshot.partly(what)
-            if partly and snapshot.due_whole(time.monotonic()):
-                project.whole.begin(partial(self._list, cloud, project, what, whole=True))
-            enough = what in snapshot.taken and snapshot.fresh[what] >= settled
+            enough = snapshot.does(what, settled)
             try:
-                ask = partial(self._update, cloud, project, what, partly and enough)
+                ask = partial(self._update, cloud, project, what, enough)
                 await flight.join(f"{cloud}: list of {what}s", ask, MOMENT if enough else None)
             except Late:
                 if enough or not waits:
@@ -152,24 +151,31 @@ class OpenStackClouds:
             if snapshot.fresh.get(what, 0.0) >= settled or settled > time.monotonic():
                 return
 
-    async def _update(self, cloud: CloudRef, project: Project, what: str, glances: bool) -> None:
-        """By a list, unless a glance does and tells of no server that was built or has failed.
+    async def _update(self, cloud: CloudRef, project: Project, what: str, enough: bool) -> None:
+        """By a list, or by a glance beside which lists go on by themselves, if the last one was of late `enough`.
 
         What it is to be is found here, once, and not by each of the many who join.
         """
         snapshot, began = project.snapshot, time.monotonic()
-        if glances and snapshot.glance_does(project.awaited(), began):
-            since, built = stamp(time.time() - snapshot.ago(began)), snapshot.built()
-            service = LISTS[what][0]
-            if not await self._do(cloud, project, service, lambda made: glance(made, since, built), queues=False):
-                snapshot.glanced, snapshot.took[what] = began, time.monotonic() - began
-                return
-        await self._list(cloud, project, what)
+        if what != "server" or what not in snapshot.taken:
+            return await self._list(cloud, project, what)
+        if snapshot.due_whole(began):
+            project.whole.begin(partial(self._list, cloud, project, what))
+        part = partial(self._list, cloud, project, what, part=True)
+        if not enough or not project.waiting():
+            return await part()
+        if snapshot.due_part(project.awaited(), began):
+            project.part.begin(part)
+        since = stamp(time.time() - snapshot.ago(began))
+        active = await self._do(cloud, project, LISTS[what][0], lambda made: glance(made, since), queues=False)
+        snapshot.took[what] = time.monotonic() - began
+        self._tell_of(project, snapshot.glance(active, began))
+        return None
 
-    async def _list(self, cloud: CloudRef, project: Project, what: str, *, whole: bool = False) -> None:
-        """Into the picture: what changed, or all of it."""
+    async def _list(self, cloud: CloudRef, project: Project, what: str, *, part: bool = False) -> None:
+        """Into the picture: all of it, or what changed of it."""
         snapshot, began = project.snapshot, time.monotonic()
-        since = stamp(time.time() - snapshot.ago(began)) if snapshot.partly(what) and not whole else ""
+        since = stamp(time.time() - snapshot.ago(began)) if part else ""
         try:
             found = await self._do(cloud, project, LISTS[what][0], lambda made: fetch(made, what, since), queues=False)
         except (Trouble, Denied) as error:
@@ -177,12 +183,14 @@ class OpenStackClouds:
                 snapshot.absent.add(what)
                 return
             raise
-        changed = (snapshot.update if since else snapshot.replace)(what, found, began)
+        changed = (snapshot.update if part else snapshot.replace)(what, found, began)
         took = time.monotonic() - began
-        if since or what != "server":
-            snapshot.took[what] = took
-        else:
+        if part:
+            snapshot.took_part = took
+        elif what == "server":
             snapshot.took_whole = took
+        else:
+            snapshot.took[what] = took
         self._tell_of(project, changed)
 
     def _tell_of(self, project: Project, changed: set[tuple[str, str]]) -> None:
@@ -199,7 +207,7 @@ class OpenStackClouds:
             self._tell(controller, key)
 
     def _begin_watch(self, cloud: CloudRef, project: Project) -> None:
-        if project.watch is None or project.watch.done():
+        if not project.watched:
             project.watch = asyncio.create_task(self._watch(cloud, project))
 
     async def _watch(self, cloud: CloudRef, project: Project) -> None:

@@ -1,15 +1,15 @@
 """What a project has, as it was a moment ago: lists that all share who have something in it.
 
 Ports and volumes are listed as a whole now and then. Of servers, which take Nova long to tell, it is mostly what
-changed: once a minute, or every ten seconds as long as somebody waits for one. He waits for it to be built or to fail,
-so every second the ids of those are asked for alone, and if there is a new one, what changed. Our own writes are put in
-at once, and a list that began before them does not undo them.
+changed: once a minute, or every ten seconds as long as somebody waits for one. He waits for it to be built, so twice a
+second the ids of those that are ACTIVE are asked for alone, which is all that there is to know of a server that was
+made a moment ago. Our own writes are put in at once, and a list that began before them does not undo them.
 """
 
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -43,7 +43,7 @@ LISTS: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], Thing]]] 
 }  # fmt: skip
 # Seconds that a list may be old for whoever waits, and for whoever does not.
 RARELY = (60.0, 180.0)
-AGE = {**dict.fromkeys(LISTS, RARELY), "server": (1.0, 50.0), "volume": (2.0, 180.0)}
+AGE = {**dict.fromkeys(LISTS, RARELY), "server": (0.5, 50.0), "volume": (2.0, 180.0)}
 # Seconds that lists of what changed suffice for: they tell what is gone, and not what somebody detached or tagged.
 WHOLE = 180.0
 # A list is begun again after so many times as long as it took, for others want the service, too: a whole one makes Nova
@@ -52,8 +52,10 @@ WHOLE = 180.0
 TIMES = 20.0
 SHARE = {**dict.fromkeys(LISTS, TIMES), "server": 1.0, "volume": 3.0}
 OVERLAP = 5.0  # clocks and transactions: what changed just before the last look is asked for again
-GLANCE = 10.0  # seconds that a look at which servers are built does instead of a list of what changed
-BUILT = ("ACTIVE", "ERROR")
+PART = 10.0  # seconds that a glance at which servers are built does instead of a list of what changed
+LEAVING = 1.0  # the same while somebody waits for one to go
+KEPT = 3.0  # seconds since the last look for those who wait
+ACTIVE = "ACTIVE"
 SETTLE = 8.0  # what a process asked for before it died, or before it gave up waiting, has happened by then
 MISSING = ("trunk", "volume")  # services and extensions that a cloud may not have
 
@@ -66,8 +68,11 @@ class Snapshot:
     things: dict[tuple[str, str], Thing] = field(default_factory=dict)
     taken: dict[str, float] = field(default_factory=dict)  # what → when its last whole list began
     fresh: dict[str, float] = field(default_factory=dict)  # what → when its last list of either kind began
-    took: dict[str, float] = field(default_factory=dict)  # what → seconds that its last list took, of servers in part
-    took_whole: float = 0.0  # seconds, of servers
+    took: dict[str, float] = field(
+        default_factory=dict
+    )  # what → seconds that its last list took, of servers the glance
+    took_whole: float = 0.0  # seconds that the last list of servers took
+    took_part: float = 0.0  # the same of those that changed
     glanced: float = 0.0  # when it was last asked which servers are built
     written: dict[tuple[str, str], float] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
@@ -103,7 +108,7 @@ class Snapshot:
         """A list of what changed, beside which a whole one may be on its way; what changed."""
         changed = self.merge(found, began)
         self.written.update(dict.fromkeys(changed, began))
-        self.fresh[what] = began
+        self.fresh[what] = max(began, self.fresh[what])
         return changed
 
     def merge(self, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
@@ -151,27 +156,35 @@ class Snapshot:
         begin = self.begun if what != "server" and not waits else -1e9
         return now - self.seen(what, begin) >= self.age(what, waits)
 
+    def does(self, what: str, settled: float) -> bool:
+        """For whoever needs a list that began then or later."""
+        return what in self.taken and self.fresh[what] >= settled
+
+    def kept(self, what: str, settled: float, now: float) -> bool:
+        """It does, and whoever keeps it new succeeds: else who looks asks himself, and hears what is wrong."""
+        return self.does(what, settled) and now - self.seen(what) <= KEPT
+
     def seen(self, what: str, never: float = 0.0) -> float:
         """When it was last asked for, be it by a glance."""
         return max(self.fresh.get(what, never), self.glanced if what == "server" else never)
 
-    def built(self) -> frozenset[str]:
-        """Ids of servers that are known to be, or to have failed."""
-        return frozenset(id_ for (what, id_), thing in self.things.items() if what == "server" and thing.state in BUILT)
+    def glance(self, active: Iterable[str], began: float) -> set[tuple[str, str]]:
+        """Ids of servers that are; what changed. Of one that was not, what else was told before holds no more."""
+        news = [thing for id_ in active if (thing := self.things.get(("server", id_))) and thing.state != ACTIVE]
+        changed = self.merge((replace(thing, state=ACTIVE, facts=_lasting(thing)) for thing in news), began)
+        self.written.update(dict.fromkeys(changed, began))
+        self.glanced = began
+        return changed
 
-    def glance_does(self, ids: Iterable[tuple[str, str]], now: float) -> bool:
-        """Instead of what changed, for who has these; of a server that is going a glance tells nothing."""
+    def due_part(self, ids: Iterable[tuple[str, str]], now: float) -> bool:
+        """Of servers, besides glances, which tell nothing of one that is going; for who has these."""
         servers = (self.things.get(key) for key in ids if key[0] == "server")
         leaving = any(thing is not None and thing.facts.get("task_state") == "deleting" for thing in servers)
-        return now - self.fresh.get("server", -1e9) < GLANCE and not leaving
+        return now - self.fresh["server"] >= max(LEAVING if leaving else PART, self.took_part)
 
     def age(self, what: str, waits: bool) -> float:
         """Seconds from the beginning of a list to that of the next."""
         return max(AGE[what][0 if waits else 1], SHARE[what] * self.took.get(what, 0.0))
-
-    def partly(self, what: str) -> bool:
-        """Whether it can be asked what changed; else only a whole list tells."""
-        return what == "server" and what in self.taken
 
     def ago(self, now: float) -> float:
         """Seconds: which servers changed since then is unknown."""
@@ -189,6 +202,11 @@ class Snapshot:
         return tuple(self.things[key] for key in sorted(keys) if key in self.things)
 
 
+def _lasting(thing: Thing) -> dict[str, Any]:
+    """What does not change with a server's state."""
+    return {name: thing.facts[name] for name in ("metadata", "tags") if name in thing.facts}
+
+
 def fetch(connection: Connection, what: str, since: str = "") -> list[Thing]:
     """A list from the cloud, whole or since a time. Raises Trouble or Denied."""
     service, path, key, thing = LISTS[what]
@@ -196,13 +214,13 @@ def fetch(connection: Connection, what: str, since: str = "") -> list[Thing]:
     return [thing(raw) for raw in pages(connection, service, path, key, params)]
 
 
-def glance(connection: Connection, since: str, built: Collection[str]) -> bool:
-    """Whether since then a server has been built or has failed of which that is not known. Raises Trouble or Denied.
+def glance(connection: Connection, since: str) -> list[str]:
+    """Ids of servers that changed since then and are ACTIVE. Raises Trouble or Denied.
 
     Ids alone take Nova a fraction of the time: to tell more, it asks Neutron for the groups of all their ports.
     """
-    params = {"changes-since": since, "status": list(BUILT)}
-    return any(raw["id"] not in built for raw in pages(connection, "compute", "/servers", "servers", params))
+    params = {"changes-since": since, "status": ACTIVE}
+    return [str(raw["id"]) for raw in pages(connection, "compute", "/servers", "servers", params)]
 
 
 def stamp(seconds: float) -> str:

@@ -53,8 +53,14 @@ class Project:
     askers: dict[str, Asking] = field(default_factory=dict)
     lists: dict[str, Flight[None]] = field(default_factory=dict)
     whole: Flight[None] = field(default_factory=Flight)
+    part: Flight[None] = field(default_factory=Flight)
     order: Order = field(default_factory=Order)
     watch: asyncio.Task[None] | None = None
+
+    @property
+    def watched(self) -> bool:
+        """As long as somebody waits, what he waits for is asked for again and again."""
+        return self.watch is not None and not self.watch.done()
 
     def waiting(self) -> list[Asker]:
         now = time.monotonic()
@@ -72,6 +78,11 @@ class Project:
     def close(self) -> None:
         if self.watch:
             self.watch.cancel()
-        for flight in (self.whole, *self.lists.values(), *(answer.flight for answer in self.answers.values())):
+        for flight in (
+            self.whole,
+            self.part,
+            *self.lists.values(),
+            *(answer.flight for answer in self.answers.values()),
+        ):
             flight.cancel()
         self.line.close()

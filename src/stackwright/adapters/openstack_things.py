@@ -25,7 +25,7 @@ def server(raw: Raw) -> Thing:
     facts = {
         "task_state": raw.get("OS-EXT-STS:task_state"),
         "fault": (raw.get("fault") or {}).get("message"),
-        "addresses": raw.get("addresses") or {},
+        **({"addresses": raw["addresses"] or {}} if "addresses" in raw else {}),
         "metadata": raw.get("metadata") or {},
         "tags": tags,
         **({"volumes": sorted(each["id"] for each in raw[_VOLUMES])} if _VOLUMES in raw else {}),

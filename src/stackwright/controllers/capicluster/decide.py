@@ -105,7 +105,7 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
         stage = waiting(ROUTER_READY, "The router gets its interface", "Applying")
         return report(seen, stopped(stage), attach, 0.0, **written(found.record), **_given(told))
     where = endpoint.endpoint(seen, told)
-    api, before = endpoint.stage(where), bastion(seen, owner, told)
+    api, before = endpoint.stage(where, want.lost), bastion(seen, owner, told)
     provisioned = bool(where) or bool((seen.status.get("initialization") or {}).get("provisioned"))
     actions = (
         *endpoint.noted(seen, where),
@@ -120,7 +120,7 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
         DRIFT if api.status and before.condition.status else POLL,
         **written(found.record),
         **_given(told),
-        ready=bool(where),
+        ready=bool(api.status),
         initialization={"provisioned": True} if provisioned else {},
         controlPlaneEndpoint=where,
         bastion=dict(before.status),

@@ -25,7 +25,12 @@ def endpoint(seen: Observed, told: Mapping[str, Any]) -> dict[str, Any]:
     return {"host": str(host), "port": api_port(seen.spec)} if host else {}
 
 
-def stage(found: Mapping[str, Any]) -> Condition:
+def stage(found: Mapping[str, Any], lost: str) -> Condition:
+    """`lost` is an address that somebody deleted, and that cannot be replaced."""
+    if lost:
+        text = f"Somebody else deleted the floating IP {lost}, at which the API is for all who know it"
+        way = f"ask the cloud's administrator for {lost} again and write it into spec.apiServer.floatingIP"
+        return blocked(ENDPOINT_READY, "ResourceNotFound", f"{text}; {way}, or make another cluster")
     if found:
         return done(ENDPOINT_READY)
     text = "The API has no address; set spec.apiServer.enableFloatingIP, spec.apiServer.fixedIP or controlPlaneEndpoint"

@@ -14,7 +14,17 @@ from typing import Any
 
 from stackwright.controllers.capicluster import rules
 from stackwright.controllers.capicluster.observe import Observed
-from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, INTERFACE, NETWORK, ROUTER, SUBNET, group
+from stackwright.controllers.capicluster.record import (
+    API,
+    BASTION,
+    GROUPS,
+    INTERFACE,
+    NETWORK,
+    ROUTER,
+    SUBNET,
+    group,
+    record_of,
+)
 from stackwright.core.belongings import Owner, Part, Step
 from stackwright.core.clouds import ADD_INTERFACE, CloudCall, Slot
 from stackwright.core.objects import key_of
@@ -28,6 +38,7 @@ API_PORT = 6443
 class Wanted:
     """external  id of the external network, or empty;  router  id of a router that is there already, or empty
     gateway   addresses of the router that is made;  bastion  whether there is one, or still is
+    lost      address of the API that somebody deleted, where the endpoint says that for ever: another one is of no use
     """
 
     key: Key
@@ -36,6 +47,7 @@ class Wanted:
     router: str = ""
     gateway: tuple[Mapping[str, Any], ...] = ()
     bastion: bool = False
+    lost: str = ""
 
     def named(self, suffix: str = "") -> dict[str, Any]:
         namespace, name = self.key
@@ -59,7 +71,15 @@ def wanted(seen: Observed) -> Wanted:
         str((names.get("router") or {}).get("id") or ""),
         seen.found.gateway or tuple(made),
         has_bastion(seen.spec) or seen.bastion is not None,
+        _lost_address(seen),
     )
+
+
+def _lost_address(seen: Observed) -> str:
+    told = str((seen.status.get("apiServerFloatingIP") or {}).get("address") or "")
+    if told in named_addresses(seen.spec) or API in record_of(seen.status):
+        return ""
+    return told if told == (seen.spec.get("controlPlaneEndpoint") or {}).get("host") else ""
 
 
 def has_bastion(spec: Mapping[str, Any]) -> bool:
@@ -93,7 +113,8 @@ def parts(want: Wanted) -> Iterator[Part]:
             yield Part(group(name), lambda _, body=body: body)  # type: ignore[misc]
         yield from rules.parts(managed, api_port(want.spec), want.bastion)
     body = {**want.described, "floating_network_id": want.external, "tags": sorted(want.spec.get("tags") or ())}
-    if want.external and has_floating_ip(want.spec) and not (want.spec.get("apiServer") or {}).get("floatingIP"):
+    given = (want.spec.get("apiServer") or {}).get("floatingIP")
+    if want.external and has_floating_ip(want.spec) and not (given or want.lost):
         yield Part(API, lambda _: body)
     if want.external and want.bastion and not (want.spec.get("bastion") or {}).get("floatingIP"):
         yield Part(BASTION, lambda _: body)

@@ -108,7 +108,7 @@ def _running(seen: Observed, owner: Owner, wanted: Sequence[Part], found: Step) 
         requeue=DRIFT if ready else POLL,
         ready=ready,
         instanceState=server.state,
-        addresses=addresses(server),
+        addresses=addresses(found.things),
         **written(found.record),
     )  # fmt: skip
 

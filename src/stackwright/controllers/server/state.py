@@ -33,13 +33,13 @@ def state_of(server: Thing) -> Condition:
 def detached(things: Mapping[Slot, Thing]) -> dict[Slot, dict[str, str]]:
     """What a running server lost → the body of the request that gives it back.
 
-    What Nova says of the server is as new as its state; ports are looked at now and then, and are asked too, for
-    Nova may forget the addresses of a server for a while.
+    What Nova says of the server is as new as its state, or is not known yet; ports are looked at now and then, and are
+    asked too, for Nova may forget the addresses of a server for a while.
     """
     server = things[SERVER]
-    if server.state != "ACTIVE" or server.facts.get("task_state"):
+    if server.state != "ACTIVE" or server.facts.get("task_state") or "addresses" not in server.facts:
         return {}
-    networks = (server.facts.get("addresses") or {}).values()
+    networks = (server.facts["addresses"] or {}).values()
     macs = {str(entry.get("OS-EXT-IPS-MAC:mac_addr")) for entries in networks for entry in entries}
     lost: dict[Slot, dict[str, str]] = {}
     for slot, thing in things.items():
@@ -56,11 +56,26 @@ def _has_address(port: Thing, others: set[str]) -> bool:
     return bool(port.facts.get("fixed_ips") and mac and mac not in others)
 
 
-def addresses(server: Thing) -> list[dict[str, str]]:
-    """As a Node has them: by network, IPv4 first, and the name."""
+def addresses(things: Mapping[Slot, Thing]) -> list[dict[str, str]]:
+    """As a Node has them: by network, IPv4 first, and the name.
+
+    Where Nova tells of none, for it is not asked of each server as soon as that is built, they are those of the ports.
+    """
+    server = things[SERVER]
+    told: Mapping[str, Any] = server.facts.get("addresses") or _of_ports(things)
     found = []
-    networks: dict[str, Any] = dict(server.facts.get("addresses") or {})
-    for name in sorted(networks):
-        entries = sorted(networks[name], key=lambda entry: (entry.get("version", 4), entry["addr"]))
+    for name in sorted(told):
+        entries = sorted(told[name], key=lambda entry: (entry.get("version", 4), entry["addr"]))
         found += [{"type": KINDS[e.get("OS-EXT-IPS:type", "fixed")], "address": e["addr"]} for e in entries]
     return [*found, {"type": "InternalDNS", "address": server.name}] if found else []
+
+
+def _of_ports(things: Mapping[Slot, Thing]) -> dict[str, list[dict[str, Any]]]:
+    """In Nova's words, but by the id of each network."""
+    found: dict[str, list[dict[str, Any]]] = {}
+    for thing in things.values():
+        fixed = (thing.facts.get("fixed_ips") or ()) if thing.what == "port" else ()
+        for addr in (each["ip_address"] for each in fixed if "ip_address" in each):
+            entry = {"addr": addr, "version": 6 if ":" in addr else 4}
+            found.setdefault(str(thing.facts.get("network_id")), []).append(entry)
+    return found

@@ -1,0 +1,43 @@
+"""What Nova tells of a server, and what it does not tell as soon as that is built."""
+
+from __future__ import annotations
+
+from stackwright.controllers.server.state import addresses, detached
+from stackwright.core.clouds import SERVER, Slot, Thing
+
+PORT: Slot = ("port", "web-0")
+OTHER: Slot = ("port", "web-1")
+VOLUME: Slot = ("volume", "root")
+BUILT = Thing("server", "s", "web", "ACTIVE", facts={"metadata": {}, "tags": []})
+
+
+def port(id_: str, network: str, *fixed: str, device: str = "") -> Thing:
+    facts = {"network_id": network, "fixed_ips": [{"ip_address": each} for each in fixed], "device_id": device}
+    return Thing("port", id_, facts={**facts, "mac_address": f"mac-{id_}"})
+
+
+THINGS = {
+    PORT: port("p", "n2", "fd00::5", "10.0.0.5"), OTHER: port("q", "n1", "10.1.0.5"),
+    VOLUME: Thing("volume", "v", state="reserved"), SERVER: BUILT,
+}  # fmt: skip
+
+
+def told(server: Thing) -> list[tuple[str, str]]:
+    return [(each["type"], each["address"]) for each in addresses({**THINGS, SERVER: server})]
+
+
+def test_a_server_of_which_only_its_state_is_known_has_the_addresses_of_its_ports() -> None:
+    name = ("InternalDNS", "web")
+    of_ports = [("InternalIP", "10.1.0.5"), ("InternalIP", "10.0.0.5"), ("InternalIP", "fd00::5"), name]
+    assert told(BUILT) == of_ports
+    assert told(Thing("server", "s", "web", "ACTIVE", facts={"addresses": {}})) == of_ports, "Nova may forget them"
+    entries = [{"addr": "203.0.113.7", "OS-EXT-IPS:type": "floating", "version": 4}, {"addr": "10.0.0.9", "version": 4}]
+    server = Thing("server", "s", "web", "ACTIVE", facts={"addresses": {"net": entries}})
+    assert told(server) == [("InternalIP", "10.0.0.9"), ("ExternalIP", "203.0.113.7"), name]
+    assert addresses({SERVER: BUILT}) == []
+
+
+def test_nothing_is_missed_of_a_server_before_nova_told_what_it_has() -> None:
+    assert detached(THINGS) == {}
+    known = Thing("server", "s", "web", "ACTIVE", facts={"addresses": {}, "volumes": []})
+    assert set(detached({**THINGS, SERVER: known})) == {PORT, OTHER, VOLUME}
