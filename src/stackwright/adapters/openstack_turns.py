@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from stackwright.core.clouds import SERVER, Asker, CloudCall, Trouble
 from stackwright.core.plan import Key
 
-REQUESTS = 1, 3  # of a kind: at a time at first, and at best; each holds a worker of the operator
+REQUESTS = 1, 2  # of a kind: at a time at first, and at best; each holds a worker of the operator, and one of the API
 SERVERS = 4, 100  # the same of those that are being made
 LONG = 300.0  # seconds; what has not ended by then holds up nobody any more
 HELD = 10.0  # seconds that a turn is kept for whom it was given to

@@ -69,7 +69,8 @@ class NovaSettings(NovaFeatures, Settings):
 class Sizing:
     """Pods, and workers in each; memory of a node that virtual machines do not get (MiB).
 
-    An API of less than two workers could wait for itself: see nova_api_uwsgi in the chart.
+    An API of less than two workers could wait for itself: see nova_api_uwsgi in the chart. Each that makes a server is
+    busy for a second or more, most of it with Neutron, and two are no rarity: a third one answers everybody else.
     """
 
     api: int
@@ -81,7 +82,7 @@ class Sizing:
 
 
 SIZES: dict[Size, Sizing] = {
-    "single": Sizing(1, 1, 1, 2, 1, 128),
+    "single": Sizing(1, 1, 1, 3, 1, 128),
     "tiny": Sizing(3, 3, 3, 2, 2, 2048),
     "small": Sizing(6, 3, 3, 2, 4, 4096),
     "medium": Sizing(15, 6, 7, 4, 8, 4096),
