@@ -448,6 +448,8 @@ class Lists:
 
     def glance(self, connection: Any, since: str) -> list[str]:
         self.glances += 1
+        if self.fail:
+            raise self.fail
         return [thing.id for thing in self.things.get("server", []) if thing.state == "ACTIVE"]
 
 
@@ -644,10 +646,45 @@ async def test_whoever_waits_takes_the_picture_as_it_is_while_it_is_kept_new(lis
     await port_.look(CLOUD, asker(1, waits=True))
     assert lists.glances == before
     time.now += 2
-    lists.glance = Mock(side_effect=Trouble("ServerError", "HTTP 500"))  # type: ignore[method-assign]
-    openstack_clouds.glance = lists.glance
+    lists.fail = Trouble("ServerError", "HTTP 500")
     with pytest.raises(Trouble, match="HTTP 500"):
         await port_.look(CLOUD, asker(1, waits=True))
+    await port_.close()
+
+
+async def test_whoever_waits_for_a_server_waits_for_no_list_of_anything_else(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of volumes that he does not have there is none, and the ports of many take Neutron seconds."""
+    free, slow = threading.Event(), False
+
+    def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
+        if slow:
+            free.wait(10)
+        return lists(connection, what, since)
+
+    monkeypatch.setattr(openstack_clouds, "fetch", fetch)
+    port_ = clouds([])
+    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await asyncio.sleep(0.01)
+    for _ in range(2):
+        time.now += openstack_project.RARELY[0] / 2 + 1
+        await refresh(port_)
+        await port_.look(CLOUD, asker(1, waits=True))
+    await asyncio.sleep(0.05)
+    lists.asked.clear()
+    slow = True
+    time.now += openstack_project.RARELY[0] / 2 + 1
+    await refresh(port_)
+    await port_.look(CLOUD, asker(1, waits=True))
+    time.now += openstack_project.RARELY[0] / 2 + 1
+    await refresh(port_)
+    try:
+        await asyncio.wait_for(port_.look(CLOUD, asker(1, waits=True)), 0.5)
+    finally:
+        free.set()
+        await asyncio.sleep(0.05)
+    assert sorted(what for what, _ in lists.asked) == ["port", "server", "trunk"]
     await port_.close()
 
 
@@ -806,7 +843,7 @@ async def test_after_a_429_nobody_of_the_project_asks_for_anything(
     monkeypatch.setattr(openstack_clouds, "run", lambda made, call, data: answers.append(call) or ("1", {}))
     port_ = clouds([], {"theirs": "pw-y"})
     await port_.look(CLOUD, asker(1, waits=True, begun=False))
-    time.now += 2
+    time.now += 4
     lists.fail = problem(429, "Too many", "90")
     with pytest.raises(Trouble):
         await port_.look(CLOUD, asker(1, waits=True))

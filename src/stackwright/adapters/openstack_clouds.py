@@ -21,7 +21,7 @@ from stackwright.adapters.openstack_login import Count, Logins, Secrets
 from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, SETTLE, Snapshot, fetch, glance, stamp
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import PATHS
-from stackwright.adapters.openstack_sharing import FORGET, Answer, Asking, Project
+from stackwright.adapters.openstack_sharing import FORGET, WATCHED, Answer, Asking, Project
 from stackwright.adapters.openstack_turns import Who
 from stackwright.core.clouds import (
     ADD_INTERFACE,
@@ -64,9 +64,8 @@ class OpenStackClouds:
         asking = project.askers.setdefault(asker.uid, Asking(asker, not asker.begun))
         asking.asker, asking.looked = asker, time.monotonic()
         settled = self._settled(asking)
-        watched = {"server"} if asker.waits and project.watched else set()
         for what in asker.kinds:
-            if what not in watched or not project.snapshot.kept(what, settled, time.monotonic()):
+            if not (asker.waits and project.keeps(what, asker, settled)):
                 await self._refresh(cloud, project, what, asker.waits, settled if asker.waits else 0.0)
         asking.waits = time.monotonic() + WAITS if asker.waits else 0.0
         if asker.waits:
@@ -143,7 +142,8 @@ class OpenStackClouds:
             enough = snapshot.does(what, settled)
             try:
                 ask = partial(self._update, cloud, project, what, enough)
-                await flight.join(f"{cloud}: list of {what}s", ask, MOMENT if enough else None)
+                moment = 0.0 if waits and what not in WATCHED else MOMENT  # he is told of what changed
+                await flight.join(f"{cloud}: list of {what}s", ask, moment if enough else None)
             except Late:
                 if enough or not waits:
                     return
@@ -216,7 +216,7 @@ class OpenStackClouds:
             theirs = {what for what, _ in project.awaited()}
             theirs |= {"server"} if any("server" in asker.kinds for asker in waiting) else set()
             with contextlib.suppress(Trouble, Denied):
-                for what in sorted(theirs & {"server", "volume"}):
+                for what in sorted(theirs & WATCHED):
                     await self._refresh(cloud, project, what, True)
             snapshot = project.snapshot
             left = snapshot.seen("server") + snapshot.age("server", True) - time.monotonic()

@@ -13,6 +13,7 @@ from stackwright.adapters.openstack_turns import Order
 from stackwright.core.clouds import Asker, Question, Thing
 
 ANSWER = 60.0  # seconds that an answer to a question holds
+WATCHED = frozenset({"server", "volume"})  # they come and go by themselves
 FORGET = 3600.0  # seconds; who is there looks every minute, unless it is paused
 
 
@@ -61,6 +62,14 @@ class Project:
     def watched(self) -> bool:
         """As long as somebody waits, what he waits for is asked for again and again."""
         return self.watch is not None and not self.watch.done()
+
+    def keeps(self, what: str, asker: Asker, settled: float) -> bool:
+        """Whether who waits need not ask: it is watched, or he has nothing of it."""
+        if what not in WATCHED or not self.watched:
+            return False
+        if what == "server" or any(kind == what for kind, _ in asker.ids):
+            return self.snapshot.kept(what, settled, time.monotonic())
+        return self.snapshot.does(what, settled)
 
     def waiting(self) -> list[Asker]:
         now = time.monotonic()
