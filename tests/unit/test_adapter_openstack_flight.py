@@ -116,7 +116,8 @@ async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypa
     for module in (openstack_clouds, openstack_project):
         monkeypatch.setattr(module, "AGE", always)
     monkeypatch.setitem(openstack_project.SHARE, "server", 0)
-    monkeypatch.setattr(openstack_project, "GLANCE", 0)
+    monkeypatch.setattr(openstack_project, "PART", 0)
+    monkeypatch.setattr(openstack_clouds, "glance", lambda *_: [])
     monkeypatch.setattr(openstack_clouds, "MOMENT", 0.02)
     before = await port.look(cloud, idle)
     assert [thing.state for thing in before.things] == ["ACTIVE"], "the last one will do"
