@@ -24,7 +24,7 @@ from stackwright.adapters import (
 from stackwright.adapters.openstack_clouds import OpenStackClouds
 from stackwright.adapters.openstack_find import find
 from stackwright.adapters.openstack_login import login_of
-from stackwright.adapters.openstack_project import LISTS, Snapshot, fetch, glance
+from stackwright.adapters.openstack_project import LISTS, Snapshot, fetch, peek
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import problem
 from stackwright.adapters.openstack_sharing import Project
@@ -432,12 +432,12 @@ def test_an_object_sees_what_it_recorded_and_what_has_its_mark() -> None:
 
 
 class Lists:
-    """What `fetch` and `glance` bring, and how often they were asked."""
+    """What `fetch` and `peek` bring, and how often they were asked."""
 
     def __init__(self) -> None:
         self.things: dict[str, list[Thing]] = {}
         self.asked: list[tuple[str, bool]] = []
-        self.glances = 0
+        self.peeks = 0
         self.fail: Exception | None = None
 
     def __call__(self, connection: Any, what: str, since: str = "") -> list[Thing]:
@@ -446,8 +446,8 @@ class Lists:
             raise self.fail
         return self.things.get(what, [])
 
-    def glance(self, connection: Any, since: str) -> list[str]:
-        self.glances += 1
+    def peek(self, connection: Any, since: str) -> list[str]:
+        self.peeks += 1
         if self.fail:
             raise self.fail
         return [thing.id for thing in self.things.get("server", []) if thing.state == "ACTIVE"]
@@ -457,7 +457,7 @@ class Lists:
 def lists(monkeypatch: pytest.MonkeyPatch) -> Lists:
     made = Lists()
     monkeypatch.setattr(openstack_clouds, "fetch", made)
-    monkeypatch.setattr(openstack_clouds, "glance", made.glance)
+    monkeypatch.setattr(openstack_clouds, "peek", made.peek)
     monkeypatch.setattr(openstack_line, "connection", lambda login, *_: Mock(login=login))
     return made
 
@@ -557,7 +557,7 @@ async def test_whoever_waits_is_told_of_what_changed_and_nobody_else(
         if told:
             break
     assert set(told) == {("server", ("ns", "1"))}
-    assert [partly for what, partly in lists.asked if what == "server"] == [False], "by a glance, not by a list"
+    assert [partly for what, partly in lists.asked if what == "server"] == [False], "by a peek, not by a list"
     await port_.close()
 
 
@@ -568,7 +568,7 @@ async def refresh(port_: OpenStackClouds) -> Project:
     return project
 
 
-async def test_a_list_that_takes_long_holds_up_no_glance(
+async def test_a_list_that_takes_long_holds_up_no_peek(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     free = threading.Event()
@@ -594,19 +594,19 @@ async def test_a_list_that_takes_long_holds_up_no_glance(
         await port_.close()
 
 
-async def test_who_waits_glances_twice_a_second_and_asks_more_when_a_server_leaves(lists: Lists, time: Time) -> None:
+async def test_who_waits_peeks_twice_a_second_and_asks_more_when_a_server_leaves(lists: Lists, time: Time) -> None:
     port_, waiting = clouds([]), asker(1, waits=True, begun=False)
     lists.things["server"] = [Thing("server", "1", state="BUILD"), Thing("server", "2", state="ACTIVE")]
 
     async def asked(seconds: float) -> tuple[int, int]:
-        """So many glances, and lists of what changed."""
-        glances, parts = lists.glances, lists.asked.count(("server", True))
+        """So many peeks, and lists of what changed."""
+        peeks, parts = lists.peeks, lists.asked.count(("server", True))
         time.now += seconds
         await refresh(port_)
         await asyncio.sleep(0.01)
         state = (await port_.look(CLOUD, waiting)).things[0].state
         assert state == lists.things["server"][0].state
-        return lists.glances - glances, lists.asked.count(("server", True)) - parts
+        return lists.peeks - peeks, lists.asked.count(("server", True)) - parts
 
     await port_.look(CLOUD, waiting)
     assert [await asked(0.5) for _ in range(3)] == [(1, 0)] * 3
@@ -621,19 +621,19 @@ async def test_who_waits_glances_twice_a_second_and_asks_more_when_a_server_leav
     await port_.close()
 
 
-def test_a_glance_tells_that_a_server_is_built_and_nothing_else_of_it() -> None:
+def test_a_peek_tells_that_a_server_is_built_and_nothing_else_of_it() -> None:
     """What Nova told of it while it was being built, that it had no volumes, say, would look like a loss."""
     building = {"task_state": "spawning", "addresses": {}, "volumes": [], "tags": ["a"], "metadata": {}}
     running = {**building, "task_state": "deleting", "volumes": ["v"]}
     snapshot = Snapshot()
     for id_, state, facts in (("1", "BUILD", building), ("2", "ACTIVE", running), ("3", "BUILD", building)):
         snapshot.write(Thing("server", id_, state=state, facts=facts), now=1)
-    assert snapshot.glance(["1", "2", "unknown"], began=2) == {("server", "1")}
+    assert snapshot.peek(["1", "2", "unknown"], began=2) == {("server", "1")}
     found = {id_: (thing.state, thing.facts) for (_, id_), thing in snapshot.things.items()}
     lasting = {"tags": ["a"], "metadata": {}}
     assert found == {"1": ("ACTIVE", lasting), "2": ("ACTIVE", running), "3": ("BUILD", building)}
     snapshot.write(Thing("server", "1", state="SHUTOFF"), now=3)
-    assert not snapshot.glance(["1"], began=2.5), "it began before"
+    assert not snapshot.peek(["1"], began=2.5), "it began before"
 
 
 async def test_whoever_waits_takes_the_picture_as_it_is_while_it_is_kept_new(lists: Lists, time: Time) -> None:
@@ -641,10 +641,10 @@ async def test_whoever_waits_takes_the_picture_as_it_is_while_it_is_kept_new(lis
     port_ = clouds([])
     await port_.look(CLOUD, asker(1, waits=True, begun=False))
     await asyncio.sleep(0.01)
-    before = lists.glances
+    before = lists.peeks
     time.now += 2
     await port_.look(CLOUD, asker(1, waits=True))
-    assert lists.glances == before
+    assert lists.peeks == before
     time.now += 2
     lists.fail = Trouble("ServerError", "HTTP 500")
     with pytest.raises(Trouble, match="HTTP 500"):
@@ -688,9 +688,9 @@ async def test_whoever_waits_for_a_server_waits_for_no_list_of_anything_else(
     await port_.close()
 
 
-def test_a_glance_asks_for_ids_of_what_is_active() -> None:
+def test_a_peek_asks_for_ids_of_what_is_active() -> None:
     services = Services(lambda method, path, params: Response(200, {"servers": [{"id": "1"}, {"id": "2"}]}))
-    assert glance(services, "T") == ["1", "2"]  # type: ignore[arg-type]
+    assert peek(services, "T") == ["1", "2"]  # type: ignore[arg-type]
     assert services.asked == [("GET", "/servers", {"limit": 1000, "changes-since": "T", "status": "ACTIVE"})]
 
 

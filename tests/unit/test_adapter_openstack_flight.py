@@ -117,7 +117,7 @@ async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypa
         monkeypatch.setattr(module, "AGE", always)
     monkeypatch.setitem(openstack_project.SHARE, "server", 0)
     monkeypatch.setattr(openstack_project, "PART", 0)
-    monkeypatch.setattr(openstack_clouds, "glance", lambda *_: [])
+    monkeypatch.setattr(openstack_clouds, "peek", lambda *_: [])
     monkeypatch.setattr(openstack_clouds, "MOMENT", 0.02)
     before = await port.look(cloud, idle)
     assert [thing.state for thing in before.things] == ["ACTIVE"], "the last one will do"

@@ -18,7 +18,7 @@ from stackwright.adapters.openstack_find import WHERE, find
 from stackwright.adapters.openstack_flight import Flight, Late
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_login import Count, Logins, Secrets
-from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, SETTLE, Snapshot, fetch, glance, stamp
+from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, SETTLE, Snapshot, fetch, peek, stamp
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import PATHS
 from stackwright.adapters.openstack_sharing import FORGET, WATCHED, Answer, Asking, Project
@@ -152,7 +152,7 @@ class OpenStackClouds:
                 return
 
     async def _update(self, cloud: CloudRef, project: Project, what: str, enough: bool) -> None:
-        """By a list, or by a glance beside which lists go on by themselves, if the last one was of late `enough`.
+        """By a list, or by a peek beside which lists go on by themselves, if the last one was of late `enough`.
 
         What it is to be is found here, once, and not by each of the many who join.
         """
@@ -167,9 +167,9 @@ class OpenStackClouds:
         if snapshot.due_part(project.awaited(), began):
             project.part.begin(part)
         since = stamp(time.time() - snapshot.ago(began))
-        active = await self._do(cloud, project, LISTS[what][0], lambda made: glance(made, since), queues=False)
+        active = await self._do(cloud, project, LISTS[what][0], lambda made: peek(made, since), queues=False)
         snapshot.took[what] = time.monotonic() - began
-        self._tell_of(project, snapshot.glance(active, began))
+        self._tell_of(project, snapshot.peek(active, began))
         return None
 
     async def _list(self, cloud: CloudRef, project: Project, what: str, *, part: bool = False) -> None:

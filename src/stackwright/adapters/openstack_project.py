@@ -47,12 +47,12 @@ AGE = {**dict.fromkeys(LISTS, RARELY), "server": (0.5, 50.0), "volume": (2.0, 18
 # Seconds that lists of what changed suffice for: they tell what is gone, and not what somebody detached or tagged.
 WHOLE = 180.0
 # A list is begun again after so many times as long as it took, for others want the service, too: a whole one makes Nova
-# ask Neutron for the groups of all ports. Not so what changed of servers: it is little, and takes long only because it
-# queues behind what else Nova is asked.
+# ask Neutron for the groups of all ports. Not so a peek at servers: it is little, and takes long only because it queues
+# behind what else Nova is asked.
 TIMES = 20.0
 SHARE = {**dict.fromkeys(LISTS, TIMES), "server": 1.0, "volume": 3.0}
 OVERLAP = 5.0  # clocks and transactions: what changed just before the last look is asked for again
-PART = 10.0  # seconds that a glance at which servers are built does instead of a list of what changed
+PART = 10.0  # seconds that a peek at which servers are built does instead of a list of what changed
 LEAVING = 1.0  # the same while somebody waits for one to go
 KEPT = 3.0  # seconds since the last look for those who wait
 ACTIVE = "ACTIVE"
@@ -68,12 +68,10 @@ class Snapshot:
     things: dict[tuple[str, str], Thing] = field(default_factory=dict)
     taken: dict[str, float] = field(default_factory=dict)  # what → when its last whole list began
     fresh: dict[str, float] = field(default_factory=dict)  # what → when its last list of either kind began
-    took: dict[str, float] = field(
-        default_factory=dict
-    )  # what → seconds that its last list took, of servers the glance
+    took: dict[str, float] = field(default_factory=dict)  # what → seconds that its last list took, or peek at servers
     took_whole: float = 0.0  # seconds that the last list of servers took
     took_part: float = 0.0  # the same of those that changed
-    glanced: float = 0.0  # when it was last asked which servers are built
+    peeked: float = 0.0  # when it was last asked which servers are built
     written: dict[tuple[str, str], float] = field(default_factory=dict)
     absent: set[str] = field(default_factory=set)
     _marked: dict[str, set[tuple[str, str]]] = field(default_factory=dict)  # uid → what has a mark of it
@@ -165,19 +163,19 @@ class Snapshot:
         return self.does(what, settled) and now - self.seen(what) <= KEPT
 
     def seen(self, what: str, never: float = 0.0) -> float:
-        """When it was last asked for, be it by a glance."""
-        return max(self.fresh.get(what, never), self.glanced if what == "server" else never)
+        """When it was last asked for, be it by a peek."""
+        return max(self.fresh.get(what, never), self.peeked if what == "server" else never)
 
-    def glance(self, active: Iterable[str], began: float) -> set[tuple[str, str]]:
+    def peek(self, active: Iterable[str], began: float) -> set[tuple[str, str]]:
         """Ids of servers that are; what changed. Of one that was not, what else was told before holds no more."""
         news = [thing for id_ in active if (thing := self.things.get(("server", id_))) and thing.state != ACTIVE]
         changed = self.merge((replace(thing, state=ACTIVE, facts=_lasting(thing)) for thing in news), began)
         self.written.update(dict.fromkeys(changed, began))
-        self.glanced = began
+        self.peeked = began
         return changed
 
     def due_part(self, ids: Iterable[tuple[str, str]], now: float) -> bool:
-        """Of servers, besides glances, which tell nothing of one that is going; for who has these."""
+        """Of servers, besides peeks, which tell nothing of one that is going; for who has these."""
         servers = (self.things.get(key) for key in ids if key[0] == "server")
         leaving = any(thing is not None and thing.facts.get("task_state") == "deleting" for thing in servers)
         return now - self.fresh["server"] >= max(LEAVING if leaving else PART, self.took_part)
@@ -214,7 +212,7 @@ def fetch(connection: Connection, what: str, since: str = "") -> list[Thing]:
     return [thing(raw) for raw in pages(connection, service, path, key, params)]
 
 
-def glance(connection: Connection, since: str) -> list[str]:
+def peek(connection: Connection, since: str) -> list[str]:
     """Ids of servers that changed since then and are ACTIVE. Raises Trouble or Denied.
 
     Ids alone take Nova a fraction of the time: to tell more, it asks Neutron for the groups of all their ports.
