@@ -193,3 +193,20 @@ def test_who_waits_only_for_the_request_keeps_the_turn_to_have_a_server_made() -
     assert not begin(order, least), "so many requests at a time"
     assert end(order, 0, "id0") == [who(least)]
     assert begin(order, least)
+
+
+def test_a_list_of_servers_counts_as_the_making_of_one_but_there_is_always_one_made() -> None:
+    order, most = Order(), REQUESTS[1]
+    for number in range(10):  # quick ones: as many as may be
+        assert begin(order, number) and end(order, number, f"id{number}") == []
+        order.built({f"id{number}": True}, 1.0)
+    assert all(begin(order, number) for number in range(10, 10 + most))
+    assert not begin(order, 20)
+    order.lists(1)
+    assert end(order, 10, "id10") == [], "the list has his turn"
+    order.lists(0)
+    assert end(order, 11, "id11") == [who(20)]
+    order.lists(5)
+    assert begin(order, 20)
+    assert not begin(order, 21)
+    assert end(order, 20, "id20") == [who(21)]

@@ -26,6 +26,10 @@ class Flight(Generic[T]):
         self._task: asyncio.Task[T] | None = None
         self._began = 0.0
 
+    @property
+    def flies(self) -> bool:
+        return self._task is not None and not self._task.done()
+
     async def join(self, what: str, ask: Callable[[], Coroutine[Any, Any, T]], patience: float | None = None) -> T:
         """The answer; raises what `ask` raises, and Late, which names `what` is asked for, when it takes too long."""
         patience = PATIENCE if patience is None else patience
@@ -38,7 +42,7 @@ class Flight(Generic[T]):
 
     def begin(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T]:
         """Unless it is on its way."""
-        if self._task is None or self._task.done():
+        if self._task is None or not self.flies:
             self._began = time.monotonic()
             self._task = asyncio.create_task(ask())
             self._task.add_done_callback(lambda task: task.cancelled() or task.exception())  # if all have left

@@ -42,10 +42,12 @@ class Turns:
         self._limit, self._quickest = float(least), LONG
         self._turns: dict[str, _Turn] = {}
         self._queue: dict[str, Who] = {}  # by uid, in their order
+        self.reserved = 0
+        """So many fewer for now, but for the last one."""
 
     @property
     def at_once(self) -> int:
-        return int(self._limit)
+        return max(1, int(self._limit) - self.reserved)
 
     def take(self, uid: str, who: Who, now: float) -> None:
         """Raises Trouble if it is not this one's turn; it is among those that are given one when it is."""
@@ -84,7 +86,8 @@ class Order:
     """Of all that is asked for in a project: requests of a kind in turn, and servers with all that they have.
 
     A server has its turn from its first port or volume on until it is built: ports of those whose turn is far off
-    would hold up what has begun.
+    would hold up what has begun. A list of servers keeps Nova's API as busy as the making of one, and counts as that:
+    who asks what is built is not to wait behind both.
     """
 
     def __init__(self) -> None:
@@ -92,24 +95,30 @@ class Order:
         self._servers = Turns("Servers are made", *SERVERS)
         self._made_for: dict[str, str] = {}  # a server's id → uid
 
+    def lists(self, count: int) -> None:
+        """So many lists of servers are on their way."""
+        self._of(("create", SERVER[0])).reserved = count
+
     def begin(self, call: CloudCall, asker: Asker, now: float) -> None:
         """Raises Trouble if it is not its turn. Who waits only for the request keeps his turn to have a server."""
         who = asker.controller, asker.key
         if _makes(call, asker):
             self._servers.take(call.uid, who, now)
-        kind = call.do, call.slot[0]
-        if kind not in self._requests:
-            self._requests[kind] = Turns(f"Requests to {' '.join(kind)}", *REQUESTS)
-        self._requests[kind].take(call.uid, who, now)
+        self._of((call.do, call.slot[0])).take(call.uid, who, now)
 
     def end(self, call: CloudCall, asker: Asker, id_: str, now: float) -> list[Who]:
         """The request has ended, well if it brought an id; whose turn it is."""
-        told = self._requests[call.do, call.slot[0]].end(call.uid, now, well=bool(id_))
+        told = self._of((call.do, call.slot[0])).end(call.uid, now, well=bool(id_))
         if call.do == "create" and call.slot == SERVER and id_:
             self._made_for[id_] = call.uid
         elif call.do == "delete" or (_makes(call, asker) and not id_):
             told += self._servers.end(call.uid, now, well=False)
         return told
+
+    def _of(self, kind: tuple[str, str]) -> Turns:
+        if kind not in self._requests:
+            self._requests[kind] = Turns(f"Requests to {' '.join(kind)}", *REQUESTS)
+        return self._requests[kind]
 
     def built(self, servers: Mapping[str, bool], now: float) -> list[Who]:
         """Id of a server that is not being built any more → whether it went well; whose turn it is."""
