@@ -197,6 +197,32 @@ def test_a_port_that_is_an_interface_goes_by_its_router_whosever_that_is() -> No
         run(routers({"id": "p", "device_owner": "compute:nova"}, DELETE="ports"), call("delete", "port", id="p"), None)  # type: ignore[arg-type]
 
 
+@pytest.mark.parametrize("there", [(), ("s",)], ids=["gone", "there"])
+def test_a_volume_goes_that_is_held_for_a_server_which_does_not_exist_any_more(there: tuple[str, ...]) -> None:
+    """Nova leaves that behind where a server is deleted while it is being built."""
+    held = [{"id": "a", "volume_id": "v", "instance": "s"}, {"id": "b", "volume_id": "other", "instance": "s"}]
+
+    def answer(method: str, path: str, body: Any) -> Response:
+        match method, path:
+            case "DELETE", "/volumes/v" if any(each["volume_id"] == "v" for each in held):
+                return Response(400, {"badRequest": {"message": "Volume status must be available"}})
+            case "DELETE", "/attachments/a":
+                held.pop(0)
+            case "GET", "/servers/s" if not there:
+                return Response(404, {"itemNotFound": {"message": "gone"}})
+        return Response(200, {"attachments": list(held), "server": {"id": "s"}})
+
+    services, delete = Services(answer), call("delete", "volume", id="v")
+    if there:
+        with pytest.raises(Denied, match="must be available"):
+            run(services, delete, None)  # type: ignore[arg-type]
+        assert len(held) == 2
+    else:
+        run(services, delete, None)  # type: ignore[arg-type]
+        assert [each["id"] for each in held] == ["b"]
+        assert services.asked[-1][:2] == ("DELETE", "/volumes/v")
+
+
 def test_a_rule_that_the_group_has_already_is_taken_for_the_one_that_is_wanted() -> None:
     there = {"id": "old", "security_group_id": "g", "direction": "egress", "ethertype": "IPv4", "protocol": None}
 

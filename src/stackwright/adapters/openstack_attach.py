@@ -51,6 +51,28 @@ def _volume(connection: Connection, server: str, volume: str) -> Mapping[str, An
     return one(connection, "server", server)
 
 
+def let_go(connection: Connection, volume: str) -> bool:
+    """Whether it was held for servers that do not exist any more, and is not now.
+
+    Nova leaves it so where a server is deleted at a certain moment of its being built.
+    """
+    listed = send(connection, "attachment", "GET", params={"volume_id": volume}).json()["attachments"]
+    held = [each for each in listed if each["volume_id"] == volume and each["instance"]]
+    left = [each for each in held if not _exists(connection, each["instance"])]
+    for each in left:
+        send(connection, "attachment", "DELETE", f"/{each['id']}")
+    return bool(left)
+
+
+def _exists(connection: Connection, server: str) -> bool:
+    try:
+        return bool(one(connection, "server", server))
+    except Trouble as error:
+        if error.reason != "NotFound":
+            raise
+        return False
+
+
 def one(connection: Connection, what: str, id_: str) -> dict[str, Any]:
     """It, as its API has it."""
     return dict(send(connection, what, "GET", f"/{id_}").json()[what])

@@ -10,10 +10,10 @@ import base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_attach import REQUESTS, attach, one
+from stackwright.adapters.openstack_attach import REQUESTS, attach, let_go, one
 from stackwright.adapters.openstack_send import send
 from stackwright.adapters.openstack_things import METADATA
-from stackwright.core.clouds import CloudCall, Trouble, mark
+from stackwright.core.clouds import CloudCall, Denied, Trouble, mark
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -99,14 +99,16 @@ def _delete(connection: Connection, call: CloudCall) -> None:
         if what == "router":
             _leave_subnets(connection, call.id)
         send(connection, what, "DELETE", f"/{call.id}")
-    except Trouble as error:
+    except (Trouble, Denied) as error:
         if what == "port" and error.reason == "Conflict":
             _remove_interface(connection, call.id, error)
+        elif what == "volume" and error.reason == "BlockedRejected" and let_go(connection, call.id):
+            send(connection, what, "DELETE", f"/{call.id}")
         elif error.reason != "NotFound":
             raise
 
 
-def _remove_interface(connection: Connection, port: str, error: Trouble) -> None:
+def _remove_interface(connection: Connection, port: str, error: Trouble | Denied) -> None:
     """Neutron lets go of such a port by its router only, whosever that is, and the port goes with it."""
     found = one(connection, "port", port)
     if found.get("device_owner") not in INTERFACES:

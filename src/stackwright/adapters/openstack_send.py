@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from requests import Response
 
 COMPUTE = "2.60"  # tags with the request that makes a server: 2.52; volumes that several servers attach: 2.60
+MICROVERSIONS = {"server": COMPUTE, "attachment": "3.27"}  # of the others there is none, or the oldest does
 PATHS = {
     "server": ("compute", "/servers"),
     "volume": ("block_storage", "/volumes"),
+    "attachment": ("block_storage", "/attachments"),
     "port": ("network", "/ports"),
     "trunk": ("network", "/trunks"),
     "floating-ip": ("network", "/floatingips"),
@@ -30,8 +32,8 @@ QUOTA = ("quota", "limitexceeded", "limit exceeded", "maximum number of")
 def send(connection: Connection, what: str, method: str, path: str = "", **more: Any) -> Response:
     """Raises Trouble or Denied for every answer that is no success."""
     service, base = PATHS[what]
-    if service == "compute":
-        more["microversion"] = COMPUTE
+    if what in MICROVERSIONS:
+        more["microversion"] = MICROVERSIONS[what]
     proxy: Any = getattr(connection, service)
     response: Response = proxy.request(f"{base}{path}", method, **more)
     if response.status_code >= 400:
