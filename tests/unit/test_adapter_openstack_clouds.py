@@ -660,6 +660,8 @@ def test_a_peek_tells_that_a_server_is_built_and_nothing_else_of_it() -> None:
     assert found == {"1": ("ACTIVE", lasting), "2": ("ACTIVE", running), "3": ("BUILD", building)}
     snapshot.write(Thing("server", "1", state="SHUTOFF"), now=3)
     assert not snapshot.peek(["1"], began=2.5), "it began before"
+    snapshot.leaving(("server", "3"), now=3)
+    assert not snapshot.peek(["3"], began=4), "it was told to go, which is not to be asked for again"
 
 
 async def test_whoever_waits_takes_the_picture_as_it_is_while_it_is_kept_new(lists: Lists, time: Time) -> None:

@@ -90,12 +90,12 @@ class OpenStackClouds:
         project = await self._project(call.cloud)
         what = "port" if ADD_INTERFACE in call.body else call.slot[0]
         asker, id_ = project.askers[call.uid].asker, ""
-        project.order.lists(project.whole.flies + project.part.flies)
+        project.order.lists(project.listing)
         project.order.begin(call, asker, time.monotonic())
         try:
             id_, told = await self._ask_for(call, project)
         finally:
-            project.order.lists(project.whole.flies + project.part.flies)
+            project.order.lists(project.listing)
             self._tell_all(project.order.end(call, asker, id_, time.monotonic()))
         now = time.monotonic()
         if call.do == "delete":

@@ -168,7 +168,8 @@ class Snapshot:
 
     def peek(self, active: Iterable[str], began: float) -> set[tuple[str, str]]:
         """Ids of servers that are; what changed. Of one that was not, what else was told before holds no more."""
-        news = [thing for id_ in active if (thing := self.things.get(("server", id_))) and thing.state != ACTIVE]
+        known = (self.things.get(("server", id_)) for id_ in active)
+        news = [thing for thing in known if thing and thing.state != ACTIVE and not _leaving(thing)]
         changed = self.merge((replace(thing, state=ACTIVE, facts=_lasting(thing)) for thing in news), began)
         self.written.update(dict.fromkeys(changed, began))
         self.peeked = began
@@ -177,7 +178,7 @@ class Snapshot:
     def due_part(self, ids: Iterable[tuple[str, str]], now: float) -> bool:
         """Of servers, besides peeks, which tell nothing of one that is going; for who has these."""
         servers = (self.things.get(key) for key in ids if key[0] == "server")
-        leaving = any(thing is not None and thing.facts.get("task_state") == "deleting" for thing in servers)
+        leaving = any(thing is not None and _leaving(thing) for thing in servers)
         return now - self.fresh["server"] >= max(LEAVING if leaving else PART, self.took_part)
 
     def age(self, what: str, waits: bool) -> float:
@@ -198,6 +199,10 @@ class Snapshot:
         if groups := {id_ for what, id_ in keys if what == "security-group"}:
             keys |= {key for key, thing in self.things.items() if thing.facts.get("security_group_id") in groups}
         return tuple(self.things[key] for key in sorted(keys) if key in self.things)
+
+
+def _leaving(thing: Thing) -> bool:
+    return bool(thing.facts.get("task_state") == "deleting")
 
 
 def _lasting(thing: Thing) -> dict[str, Any]:

@@ -63,6 +63,11 @@ class Project:
         """As long as somebody waits, what he waits for is asked for again and again."""
         return self.watch is not None and not self.watch.done()
 
+    @property
+    def listing(self) -> int:
+        """Lists of servers that are on their way."""
+        return self.whole.flies + self.part.flies
+
     def keeps(self, what: str, asker: Asker, settled: float) -> bool:
         """Whether who waits need not ask: it is watched, or he has nothing of it."""
         if what not in WATCHED or not self.watched:
