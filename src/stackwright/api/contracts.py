@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field
 
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
+from stackwright.api.naming import InstanceName, ObjectName
 
 _READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
 _MESSAGE = Column("Message", '.status.conditions[?(@.type=="Ready")].message')
@@ -31,7 +32,7 @@ class ContractStatus(Status):
 
 
 class DatabaseAccountSpec(CamelModel):
-    instance: str = Field(
+    instance: InstanceName = Field(
         "mariadb", description="Name of the MariaDB object in this namespace.", json_schema_extra=FIXED
     )
     database: str = Field(
@@ -45,8 +46,7 @@ class DatabaseAccountSpec(CamelModel):
         min_length=1,
         description="Privileges on the database, as GRANT takes them.",
     )
-    secret_name: str = Field(
-        min_length=1,
+    secret_name: ObjectName = Field(
         description="Secret to write: username, password, host, port, database, connection, database.conf.",
     )
     section: str = Field(
@@ -69,15 +69,14 @@ class DatabaseAccount(Resource):
 
 
 class MessagingAccountSpec(CamelModel):
-    instance: str = Field(
+    instance: InstanceName = Field(
         "rabbitmq", description="Name of the RabbitMQ object in this namespace.", json_schema_extra=FIXED
     )
     vhost: str = Field(pattern=NAME, description="Virtual host to make.", json_schema_extra=FIXED)
     username: str = Field(
         pattern=NAME, description="User to make, with all rights on the virtual host.", json_schema_extra=FIXED
     )
-    secret_name: str = Field(
-        min_length=1,
+    secret_name: ObjectName = Field(
         description="Secret to write: username, password, host, port, vhost, transport_url, messaging.conf, "
         "notifications.conf.",
     )
@@ -103,7 +102,7 @@ class KeystoneEndpoints(CamelModel):
 
 
 class KeystoneServiceSpec(CamelModel):
-    instance: str = Field(
+    instance: InstanceName = Field(
         "keystone", description="Name of the Keystone object in this namespace.", json_schema_extra=FIXED
     )
     service_name: str = Field(pattern=NAME, description="Name in the catalog, e.g. glance.", json_schema_extra=FIXED)
@@ -122,8 +121,8 @@ class KeystoneServiceSpec(CamelModel):
     sections: list[str] = Field(
         default_factory=list, description="Sections of auth.conf in which the user logs in at other services."
     )
-    secret_name: str = Field(
-        min_length=1, description="Secret to write: username, password, auth_url, keystone_authtoken.conf, auth.conf."
+    secret_name: ObjectName = Field(
+        description="Secret to write: username, password, auth_url, keystone_authtoken.conf, auth.conf."
     )
 
 
@@ -149,7 +148,9 @@ class CephPool(CamelModel):
 
 
 class CephClientSpec(CamelModel):
-    instance: str = Field("ceph", description="Name of the Ceph object in this namespace.", json_schema_extra=FIXED)
+    instance: InstanceName = Field(
+        "ceph", description="Name of the Ceph object in this namespace.", json_schema_extra=FIXED
+    )
     client: str = Field(
         pattern=r"^[a-z][a-z0-9-]{0,31}$",
         description="Who it is for: the field of Secret openstack-ceph-keys, e.g. cinder.",
@@ -160,8 +161,7 @@ class CephClientSpec(CamelModel):
         default_factory=dict,
         description="section → option → user, secret_uuid, or pool:<role>: what rbd.conf tells the service.",
     )
-    secret_name: str = Field(
-        min_length=1,
+    secret_name: ObjectName = Field(
         description="Secret to write: ceph.conf, keyring, user, key, secret_uuid, pools.json, rbd.conf.",
     )
 

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
+from stackwright.api.naming import OptionalNamespaceName
 
 # Atomic: the last writer owns all of it. A map that is emptied field by field would otherwise become null, and Helm
 # reads null as "delete the default".
@@ -33,7 +34,7 @@ class HelmRelease(Model):
         description="Digest of the shipped chart that the values are made for; while there is another one, the release "
         "is not touched. Empty for any.",
     )
-    namespace: str = Field("", description="Namespace of the release; empty for that of this object.")
+    namespace: OptionalNamespaceName = Field("", description="Namespace of the release; empty for that of this object.")
     values: FreeForm = Field(default_factory=dict, description="Values, free-form as the chart defines them.")
     timeout: int = Field(
         600,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from pydantic import ValidationError
+
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.contract.objects import Contract, secret_of
 from stackwright.core.plan import Key, Object
@@ -22,5 +24,9 @@ async def observe(contract: Contract, reader: Reader, key: Key, now: float) -> O
     obj = await reader.get(contract.kind, key)
     if obj is None:
         return None
+    try:
+        contract.spec.model_validate(obj["spec"])
+    except ValidationError:
+        return Observed(contract, obj, None, None)  # decide reports the errors; such names must not be looked up
     instance = await reader.get(contract.instance_kind, (key[0], str(obj["spec"]["instance"])))
     return Observed(contract, obj, instance, await reader.get(SECRET, (key[0], secret_of(obj))))
