@@ -86,7 +86,7 @@ def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
     yield "ALTER USER %s@'%%' IDENTIFIED BY %s", (user, password)
     grants = ", ".join(_privilege(grant) for grant in action.grants)
     for database in databases:
-        yield f"GRANT {grants} ON {database}.* TO %s@'%%'", (user,)
+        yield f"GRANT {grants} ON {_exactly(database)}.* TO %s@'%%'", (user,)
 
 
 def error_of(action: SqlAccount, error: Any) -> Exception:
@@ -111,6 +111,11 @@ def _name(text: str) -> str:
 
 def _quoted(text: str) -> str:
     return f"`{_name(text)}`"
+
+
+def _exactly(quoted: str) -> str:
+    """For GRANT, where _ in a database stands for any character."""
+    return quoted.replace("_", r"\_")
 
 
 def _privilege(text: str) -> str:

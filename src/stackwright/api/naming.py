@@ -44,6 +44,41 @@ class Format:
         return text
 
 
+@dataclass(frozen=True)
+class Account:
+    """The name of an account or database of a provider: not one of the provider's own, which are `reserved`.
+
+    fixed  the field cannot change: what was made under the old name would stay behind
+    """
+
+    reserved: tuple[str, ...] = ()
+    fixed: bool = True
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        rules = [FIXED_RULE] if self.fixed else []
+        if self.reserved:
+            rules.append({"rule": f"!(self.lowerAscii() in {list(self.reserved)})", "message": self._problem})
+        return {**handler(core), "maxLength": ACCOUNT_LENGTH, "pattern": ACCOUNT, "x-kubernetes-validations": rules}
+
+    @property
+    def _problem(self) -> str:
+        return f"{', '.join(self.reserved)}: reserved for the provider itself; choose another name"
+
+    def _checked(self, text: str) -> str:
+        if not re.fullmatch(ACCOUNT.strip("^$"), text):
+            raise ValueError("must begin with a letter, and have letters, digits, '-' and '_', 32 characters at most")
+        if text.lower() in self.reserved:
+            raise ValueError(self._problem)
+        return text
+
+
+# What may stand in SQL and AMQP identifiers without quoting; 32 is MariaDB's limit for portable user names.
+ACCOUNT_LENGTH = 32
+ACCOUNT = r"^[a-zA-Z][a-zA-Z0-9_-]{0,31}$"
+FIXED_RULE = {"rule": "self == oldSelf", "message": "cannot change; make another object"}
 _DASHED = "must be lower-case letters, digits and '-', with a letter or digit at both ends"
 _DOTTED = "must be lower-case letters, digits, '-' and '.', with a letter or digit at both ends of each part"
 NAMESPACE = Format("[a-z0-9]([-a-z0-9]*[a-z0-9])?", 63, _DASHED)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from stackwright.api.errors import messages
-from stackwright.controllers.contract.objects import secret_of
+from stackwright.controllers.contract.objects import claims, order, secret_of
 from stackwright.controllers.contract.observe import Observed
 from stackwright.core.conditions import Condition, blocked, done, is_ready, summary, waiting, why_not_ready
 from stackwright.core.digest import digest
@@ -26,6 +26,8 @@ def decide(seen: Observed) -> Plan:
         spec = seen.contract.spec.model_validate(seen.obj["spec"])
     except ValidationError as error:
         return _report(seen, (), blocked("Account", "InvalidSpec", "; ".join(messages(error, seen.contract.spec))), "")
+    if taken := _taken(seen):
+        return _report(seen, (), blocked("Account", "Taken", taken), "")
     namespace = seen.obj["metadata"]["namespace"]
     actions: list[Action] = []
     if not has_finalizer(seen.obj):
@@ -41,6 +43,16 @@ def decide(seen: Observed) -> Plan:
     if seen.secret is None:
         return _report(seen, tuple(actions), waiting("Account", "The Secret is being made", "Applying"), "")
     return _account(seen, spec, actions)
+
+
+def _taken(seen: Observed) -> str:
+    """What of this account belongs to an older object, and to which; empty if nothing."""
+    mine = claims(seen.contract, seen.obj)
+    for other in sorted(seen.others, key=order):
+        if order(other) < order(seen.obj) and (same := mine & claims(seen.contract, other)):
+            name = f"{seen.contract.kind.kind} {other['metadata']['name']}"
+            return f"{', '.join(sorted(same))} belongs to {name}; choose another name, or delete that object"
+    return ""
 
 
 def _account(seen: Observed, spec: object, actions: list[Action]) -> Plan:
@@ -68,7 +80,7 @@ def _remove(seen: Observed) -> Plan:
     if not has_finalizer(seen.obj):
         return Plan()
     gone = Finalizer(seen.contract.kind, seen.obj, False)
-    if seen.instance is None or is_deleting(seen.instance):
+    if seen.instance is None or is_deleting(seen.instance) or _taken(seen):
         return Plan((gone,))
     if not is_ready(seen.instance) and not (seen.obj.get("status") or {}).get("digest"):
         return Plan((gone,))  # as far as we know nothing was made
@@ -82,4 +94,7 @@ def _remove(seen: Observed) -> Plan:
         spec = seen.contract.spec.model_validate(seen.obj["spec"])
     except ValidationError:
         return Plan((gone,))  # nothing was ever made of such a spec
-    return Plan((seen.contract.action(spec, seen.obj["metadata"]["namespace"], True), gone))
+    action = seen.contract.action(spec, seen.obj["metadata"]["namespace"], True)
+    instance = seen.obj["spec"].get("instance")
+    others = [each["spec"] for each in seen.others if each["spec"].get("instance") == instance]
+    return Plan((seen.contract.kept(action, others), gone))
