@@ -263,6 +263,7 @@ class World:
         self.reconciles: list[Item] = []
         self.contents = MemoryContents()
         self.clouds = FaultyClouds(self.clock)
+        self.settings: Settings | None = None
         self.ceph = True  # whether somebody hands over what is asked of a Ceph
         self._latency, self._workers = latency, workers
         self._runtime: Runtime | None = None
@@ -296,7 +297,7 @@ class World:
         direct: Cluster = ports.cluster
         wired = dataclasses.replace(ports, cluster=WriteThrough(store, direct))
         runtime = _Counting(
-            controllers(SETTINGS, clouds=ports.clouds), wired, CachedReader(store, direct), store, queue
+            controllers(self.settings or SETTINGS, clouds=ports.clouds), wired, CachedReader(store, direct), store, queue
         )
         runtime.log = self.reconciles
         self._runtime = runtime
