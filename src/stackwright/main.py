@@ -28,6 +28,7 @@ from stackwright.core.plan import Key
 from stackwright.core.ports import Cluster, Directories, Ports, Refused, absent
 from stackwright.core.settings import Settings
 from stackwright.runtime import logs, metrics
+from stackwright.runtime.accounts import AccountChecks
 from stackwright.runtime.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Item, Runtime
@@ -105,8 +106,9 @@ def runtime(cluster: Cluster, options: Options) -> Runtime:
         queue.add((controller, key))
 
     clouds = OpenStackClouds(partial(cluster.get, SECRET), tell, count_openstack)
-    chosen = controllers(settings(options.images, options.unrestricted), options.roles, clouds)
     wired = ports(WriteThrough(store, cluster), options.kubeconfig, clouds)
+    permitted = settings(options.images, options.unrestricted)
+    chosen = controllers(permitted, options.roles, clouds, AccountChecks(wired))
     return Runtime(chosen, wired, CachedReader(store, cluster), store, queue)
 
 

@@ -58,6 +58,35 @@ def test_rights_are_on_this_database_and_on_no_other_that_is_like_it() -> None:
     assert texts[-1] == r"GRANT ALL PRIVILEGES ON `nova\_api`.* TO %s@'%%'"
 
 
+@pytest.mark.parametrize(
+    ("number", "missing"),
+    [
+        (1045, "user keystone"),
+        (1698, "user keystone"),
+        (1044, "database keystone"),
+        (1049, "database keystone"),
+        (2003, None),
+        (1047, None),
+    ],
+)
+async def test_what_is_missing_of_an_account_is_found_by_logging_in(
+    number: int, missing: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def connect(**options: Any) -> Any:
+        asked.append((options["user"], options["password"], options["database"]))
+        raise pymysql.OperationalError(number, "no")
+
+    monkeypatch.setattr(pymysql, "connect", connect)
+    if missing is None:
+        with pytest.raises(NotYet):
+            await MariaDbSql().missing(account(), {"password": "root-pw"}, "pw")
+    else:
+        assert (await MariaDbSql().missing(account(), {"password": "root-pw"}, "pw")).startswith(missing)
+    assert asked == [("keystone", "pw", "keystone")]
+
+
 @pytest.mark.parametrize("bad", ["a`b", "a'b", "", "a b", "1a", "a;b"])
 def test_odd_names_are_refused(bad: str) -> None:
     with pytest.raises(Refused):

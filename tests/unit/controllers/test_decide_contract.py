@@ -14,12 +14,14 @@ from stackwright.api.kinds import SECRET
 from stackwright.api.registry import BY_KIND
 from stackwright.controllers.contract import controllers
 from stackwright.controllers.contract.database import DATABASE
-from stackwright.controllers.contract.decide import decide
+from stackwright.controllers.contract.decide import AGAIN, decide
 from stackwright.controllers.contract.identity import IDENTITY
 from stackwright.controllers.contract.messaging import MESSAGING
 from stackwright.controllers.contract.observe import Observed
 from stackwright.core.objects import DIGEST, FINALIZER
+from stackwright.core.ports import UNCHECKED
 from stackwright.core.secretwrites import EnsureSecret
+from stackwright.runtime.accounts import KEPT
 
 SPECS = {
     "database": {
@@ -131,7 +133,7 @@ def test_what_another_account_uses_too_outlives_this_one():
 def test_whoever_waits_for_an_account_is_looked_at_when_its_owner_changes():
     first, second = (obj(DATABASE.kind, name, SPECS["database"]) for name in ("a", "b"))
     third = obj(DATABASE.kind, "c", {**SPECS["database"], "username": "another", "secretName": "t"})
-    (controller,) = (each for each in controllers() if each.kind == DATABASE.kind)
+    (controller,) = (each for each in controllers(UNCHECKED) if each.kind == DATABASE.kind)
     keys = next(watch.keys for watch in controller.watches if watch.kind == DATABASE.kind)
     assert list(keys(first, lambda kind, namespace: [first, second, third])) == [(NAMESPACE, "b")]
     assert list(keys(second, lambda kind, namespace: [first, second, third])) == []
@@ -160,6 +162,35 @@ def test_what_the_provider_has_for_itself_is_refused(name, field, values):
         what = seen(name)
         what.obj["spec"] = {**SPECS[name], field: value}
         assert decide(what).empty and condition(decide(what)).reason == "BlockedInvalidSpec"
+
+
+@each_contract
+def test_an_account_that_its_provider_lost_is_reported_and_made_again(name):
+    before = decide(seen(name)).status["digest"]
+    lost = decide(replace(seen(name, digest=before), missing="user u"))
+    assert lost.empty and lost.status["digest"] == "" and lost.requeue == AGAIN
+    kind = CONTRACTS[name].instance_kind.kind
+    assert condition(lost).status is False and condition(lost).reason == "AccountMissing"
+    assert condition(lost).message == f"{kind} p has lost user u; it is made again"
+    again = decide(seen(name, digest=lost.status["digest"]))
+    assert len(again.actions) == 1 and condition(again).status is True
+
+
+@each_contract
+def test_another_provider_of_the_same_name_has_no_account_yet(name):
+    what = seen(name, digest=decide(seen(name)).status["digest"])
+    what.instance["metadata"]["uid"] = "another"
+    assert len(decide(what).actions) == 1
+
+
+@each_contract
+def test_accounts_are_looked_at_again_but_not_all_at_once(name):
+    what = seen(name, digest=decide(seen(name)).status["digest"])
+    pauses = set()
+    for uid in range(20):
+        what.obj["metadata"]["uid"] = str(uid)
+        pauses.add(decide(what).requeue)
+    assert len(pauses) > 10 and min(pauses) > KEPT and max(pauses) < 600
 
 
 @each_contract

@@ -15,6 +15,7 @@ from stackwright.controllers.contract.observe import observe
 from stackwright.core.controller import Controller, Keys, Lookup, Watch, all_in_namespace, by_owner
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Accounts
 
 
 def _same_account(contract: Contract) -> Keys:
@@ -28,14 +29,14 @@ def _same_account(contract: Contract) -> Keys:
     return keys
 
 
-def _controller(contract: Contract) -> Controller:
+def _controller(contract: Contract, accounts: Accounts) -> Controller:
     watches = (
         Watch(contract.kind, _same_account(contract)),
         Watch(contract.instance_kind, all_in_namespace(contract.kind)),
         Watch(SECRET, by_owner(contract.kind.kind)),
     )
-    return Controller(contract.name, "secrets", contract.kind, watches, partial(observe, contract), decide)
+    return Controller(contract.name, "secrets", contract.kind, watches, partial(observe, contract, accounts), decide)
 
 
-def controllers() -> tuple[Controller, ...]:
-    return tuple(_controller(contract) for contract in (DATABASE, MESSAGING, IDENTITY))
+def controllers(accounts: Accounts) -> tuple[Controller, ...]:
+    return tuple(_controller(contract, accounts) for contract in (DATABASE, MESSAGING, IDENTITY))

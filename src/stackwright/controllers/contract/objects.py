@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.meta import CamelModel, Kind
-from stackwright.core.plan import Action, Object
+from stackwright.core.plan import Account, Object
 
 Raw = Mapping[str, Any]
 
@@ -26,9 +26,9 @@ class Contract:
     spec: type[CamelModel]
     fixed: Callable[[Any, str], Mapping[str, str]]
     templates: Callable[[Any], Mapping[str, str]]
-    action: Callable[[Any, str, bool], Action]
+    action: Callable[[Any, str, bool], Account]
     claims: Callable[[Raw], Iterable[str]]
-    kept: Callable[[Any, Iterable[Raw]], Action] = lambda action, others: action
+    kept: Callable[[Any, Iterable[Raw]], Account] = lambda action, others: action
 
 
 def secret_of(obj: Object) -> str:
