@@ -36,6 +36,9 @@ containers:
       {{- if $admission }}
       - --webhook-port=9443
       {{- end }}
+      {{- if $.Values.helmbundles.unrestricted }}
+      - --unrestricted-helmbundles
+      {{- end }}
     env:
       - name: POD_NAMESPACE
         valueFrom: {fieldRef: {fieldPath: metadata.namespace}}

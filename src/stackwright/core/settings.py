@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 class Settings:
     """images  image name → reference
     charts  shipped chart → digest of its files
+    unrestricted  HelmBundles may name any chart and any namespace
     """
 
     images: Mapping[str, str] = field(default_factory=dict)
     charts: Mapping[str, str] = field(default_factory=dict)
+    unrestricted: bool = False

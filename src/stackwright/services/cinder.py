@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from stackwright.api.features_storage import DEFAULT_BACKEND, CinderBackend, CinderFeatures, Cleanup, VolumeType
+from stackwright.api.naming import InstanceName
 from stackwright.api.services import Cinder, Size
 from stackwright.core.merge import merge
 from stackwright.services.declaration import (
@@ -64,7 +65,7 @@ RBD_CLIENT = {"rbd_pool": "pool:volumes", "rbd_user": "user", "rbd_secret_uuid":
 class CinderSettings(CinderFeatures, Settings):
     """features.cinder."""
 
-    messaging_instance: str = Field("rabbitmq", description="Name of the RabbitMQ object.")
+    messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object.")
     services: list[str] = Field(
         default_factory=list, description="Services of the cloud, as features.services has them."
     )

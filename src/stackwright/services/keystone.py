@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from stackwright.api.features import KeystoneFeatures, SecretKey
+from stackwright.api.naming import InstanceName
 from stackwright.api.services import Keystone
 from stackwright.services.declaration import (
     CONTROL_PLANE,
@@ -59,7 +60,7 @@ class KeystoneSettings(KeystoneFeatures, Settings):
     """features.keystone, and where audit events go."""
 
     cadf: Literal["", "messagingv2", "log"] = Field("", description="Where audit events go; empty for nowhere.")
-    messaging_instance: str = Field("rabbitmq", description="Name of the RabbitMQ object for audit events.")
+    messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object for audit events.")
     admin_password: SecretKey | None = Field(
         None, description="Where the administrator's first password is; absent: one is made."
     )

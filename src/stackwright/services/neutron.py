@@ -12,6 +12,7 @@ from collections import Counter
 from pydantic import Field, model_validator
 
 from stackwright.api.features import NeutronFeatures
+from stackwright.api.naming import InstanceName
 from stackwright.api.services import Neutron
 from stackwright.services.declaration import (
     COMPUTE,
@@ -67,7 +68,7 @@ def errors(features: NeutronFeatures) -> list[str]:
 class NeutronSettings(NeutronFeatures, Settings):
     """features.neutron."""
 
-    messaging_instance: str = Field("rabbitmq", description="Name of the RabbitMQ object.")
+    messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object.")
 
     @model_validator(mode="after")
     def _fit(self) -> NeutronSettings:

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from stackwright.api.features import NovaFeatures
 from stackwright.api.features_storage import Cleanup
+from stackwright.api.naming import InstanceName
 from stackwright.api.services import Nova, Size
 from stackwright.services import libvirt
 from stackwright.services.declaration import (
@@ -54,7 +55,7 @@ IMAGES_TYPES = {"local": "qcow2", "qcow2": "qcow2", "raw": "raw", "ceph": "rbd"}
 class NovaSettings(NovaFeatures, Settings):
     """features.nova."""
 
-    messaging_instance: str = Field("nova-rabbitmq", description="Name of the RabbitMQ object.")
+    messaging_instance: InstanceName = Field("nova-rabbitmq", description="Name of the RabbitMQ object.")
     services: list[str] = Field(
         default_factory=list, description="Services of the cloud, as features.services has them."
     )

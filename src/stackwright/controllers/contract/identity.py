@@ -5,7 +5,7 @@ from __future__ import annotations
 from stackwright.api.contracts import KeystoneService, KeystoneServiceSpec
 from stackwright.api.services import Keystone
 from stackwright.controllers.contract.database import host
-from stackwright.controllers.contract.objects import Contract
+from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.plan import CatalogEntry
 from stackwright.services.keystone import ADMIN_SECRET, PORT
 
@@ -44,6 +44,14 @@ def _action(spec: KeystoneServiceSpec, namespace: str, absent: bool) -> CatalogE
     )
 
 
+def _claims(spec: Raw) -> tuple[str, ...]:
+    where = f"of Keystone {spec.get('instance')}"
+    return (
+        f"user {spec.get('username')} {where}",
+        f"service {spec.get('serviceType')}/{spec.get('serviceName')} {where}",
+    )
+
+
 IDENTITY = Contract(
     "identity",
     KeystoneService.KIND,
@@ -52,4 +60,5 @@ IDENTITY = Contract(
     _fixed,
     _templates,
     _action,
+    _claims,
 )
