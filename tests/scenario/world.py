@@ -530,8 +530,9 @@ def _normal(value: Any) -> Any:
 
 
 class _Counting(Runtime):
-    """The runtime, with a list of what it worked on."""
+    """The runtime, with a list of what it worked on. A Crash ends it, as the death of the process would."""
 
+    ENDS = (*Runtime.ENDS, Crash)
     log: list[Item]
 
     async def reconcile(self, item: Item) -> None:

@@ -4,7 +4,7 @@ component: horizon
 configmaps: [etc, bin]
 ingress: {host: horizon, port: http}
 service:
-  name: {{ .Values.endpoints.dashboard.hosts.default }}
+  name: {{ include "lib.text" .Values.endpoints.dashboard.hosts.default }}
   ports:
     - {name: http, port: {{ .Values.endpoints.dashboard.port.web.default }}}
 containers:
@@ -36,5 +36,5 @@ containers:
       - {name: secret-key, mountPath: /etc/openstack-dashboard/secret-key, readOnly: true}
 volumes:
   - name: secret-key
-    secret: {secretName: {{ .Values.secrets.secret_key }}, defaultMode: 0400}
+    secret: {secretName: {{ include "lib.text" .Values.secrets.secret_key }}, defaultMode: 0400}
 {{- end }}

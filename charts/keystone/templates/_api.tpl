@@ -3,7 +3,7 @@ name: keystone-api
 component: api
 configmaps: [etc, bin]
 service:
-  name: {{ .Values.endpoints.identity.hosts.default }}
+  name: {{ include "lib.text" .Values.endpoints.identity.hosts.default }}
   ports:
     - {name: api, port: {{ .Values.endpoints.identity.port.api.default }}}
 ingress: {host: keystone, port: api}

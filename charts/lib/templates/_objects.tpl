@@ -38,9 +38,9 @@ spec:
   {{- with $s.ports }}
   ports:
     {{- range . }}
-    - name: {{ .name }}
+    - name: {{ include "lib.text" .name }}
       port: {{ .port }}
-      targetPort: {{ .targetPort | default .name }}
+      targetPort: {{ include "lib.text" (.targetPort | default .name) }}
       protocol: TCP
     {{- end }}
   {{- end }}
@@ -56,7 +56,7 @@ metadata:
   {{- include "lib.metadata" (list $root $w.component $w.name) | nindent 2 }}
 spec:
   maxUnavailable: {{ dig "lifecycle" "disruption_budget" $w.component "max_unavailable" 1 $root.Values.pod }}
-  unhealthyPodEvictionPolicy: {{ $w.unhealthyPodEvictionPolicy | default "AlwaysAllow" }}
+  unhealthyPodEvictionPolicy: {{ include "lib.text" ($w.unhealthyPodEvictionPolicy | default "AlwaysAllow") }}
   selector:
     matchLabels:
       {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
@@ -67,17 +67,17 @@ spec:
 {{- $root := index . 0 -}}
 {{- $w := index . 1 -}}
 - metadata:
-    name: {{ $w.claim }}
+    name: {{ include "lib.text" $w.claim }}
     labels:
       {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
   spec:
     accessModes: [ReadWriteOnce]
     {{- with $root.Values.volume.class_name }}
-    storageClassName: {{ . }}
+    storageClassName: {{ include "lib.text" . }}
     {{- end }}
     resources:
       requests:
-        storage: {{ $root.Values.volume.size }}
+        storage: {{ include "lib.text" $root.Values.volume.size }}
 {{- end }}
 
 {{/*
@@ -99,21 +99,21 @@ metadata:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
-  ingressClassName: {{ $i.class_name }}
+  ingressClassName: {{ include "lib.text" $i.class_name }}
   tls:
-    - hosts: [{{ $host }}]
-      secretName: {{ $i.tls_secret }}
+    - hosts: [{{ include "lib.text" $host }}]
+      secretName: {{ include "lib.text" $i.tls_secret }}
   rules:
-    - host: {{ $host }}
+    - host: {{ include "lib.text" $host }}
       http:
         paths:
-          - path: {{ $w.ingress.path | default "/" }}
+          - path: {{ include "lib.text" ($w.ingress.path | default "/") }}
             pathType: Prefix
             backend:
               service:
-                name: {{ $w.service.name }}
+                name: {{ include "lib.text" $w.service.name }}
                 port:
-                  name: {{ $w.ingress.port }}
+                  name: {{ include "lib.text" $w.ingress.port }}
 {{- end }}
 {{- end }}
 

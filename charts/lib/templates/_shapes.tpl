@@ -84,8 +84,8 @@ metadata:
 spec:
   replicas: {{ dig "replicas" $w.component 1 $root.Values.pod }}
   revisionHistoryLimit: 3
-  serviceName: {{ $w.headless.name }}
-  podManagementPolicy: {{ $w.podManagementPolicy | default "Parallel" }}
+  serviceName: {{ include "lib.text" $w.headless.name }}
+  podManagementPolicy: {{ include "lib.text" ($w.podManagementPolicy | default "Parallel") }}
   updateStrategy:
     type: RollingUpdate
   {{- if $w.claim }}

@@ -34,7 +34,7 @@ vnc:
 {{/* nova.ssh_conf: {Option: value} to OpenSSH's lines. */}}
 {{- define "nova.ssh_conf" -}}
 {{- range $option, $value := . }}
-{{- if not (kindIs "invalid" $value) }}{{ $option }} {{ if kindIs "bool" $value }}{{ ternary "yes" "no" $value }}{{ else }}{{ include "lib.scalar" $value }}{{ end }}
+{{- if not (kindIs "invalid" $value) }}{{ include "lib.oslo_conf.name" (list "option" $option) }} {{ if kindIs "bool" $value }}{{ ternary "yes" "no" $value }}{{ else }}{{ include "lib.line" (list $option (include "lib.scalar" $value)) }}{{ end }}
 {{ end }}
 {{- end }}
 {{- end }}
@@ -70,13 +70,13 @@ needs and no more; a hypervisor knows no database. Root's files, which fsGroup l
       {{- $part := get $parts . }}
       {{- with first $part }}
       - secret:
-          name: {{ . }}
-          items: [{key: {{ index $part 1 }}, path: {{ index $part 2 }}}]
+          name: {{ include "lib.text" . }}
+          items: [{key: {{ include "lib.text" (index $part 1) }}, path: {{ include "lib.text" (index $part 2) }}}]
       {{- end }}
       {{- end }}
       {{- with $s.conf.nova }}
       - secret:
-          name: {{ .name }}
+          name: {{ include "lib.text" .name }}
           items: [{key: overrides.conf, path: zz-overrides.conf}]
       {{- end }}
 {{- end }}
@@ -94,7 +94,7 @@ needs and no more; a hypervisor knows no database. Root's files, which fsGroup l
 {{/* nova.wait_for_placement (image key): an init container for whoever speaks to Placement while it starts. */}}
 {{- define "nova.wait_for_placement" -}}
 - name: wait-for-placement
-  image: {{ . }}
+  image: {{ include "lib.text" . }}
   command: [python3, /opt/stackwright/wait-for-placement.py]
   {{- if eq . "nova_compute" }}
   # Root there, and able to look into folders of the image that are nova's.

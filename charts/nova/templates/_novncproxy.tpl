@@ -5,7 +5,7 @@ component: novncproxy
 configmaps: [etc, bin]
 ingress: {host: novncproxy, port: novnc}
 service:
-  name: {{ .Values.endpoints.compute_novnc_proxy.hosts.default }}
+  name: {{ include "lib.text" .Values.endpoints.compute_novnc_proxy.hosts.default }}
   ports:
     - {name: novnc, port: {{ $port }}}
 containers:

@@ -13,6 +13,7 @@ from typing import Any
 
 import pymysql
 
+from stackwright.adapters.threads import in_thread
 from stackwright.core.plan import SqlAccount
 from stackwright.core.ports import NotYet, Refused
 
@@ -49,7 +50,7 @@ class MariaDbSql:
     async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None:
         work = list(statements(action, password))
         async with self._slots:
-            await asyncio.to_thread(self._execute, action, admin, work)
+            await in_thread(self._execute, action, admin, work)
 
     async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> str:
         """Logs in as the account, into each of its databases."""

@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack_client import connect, demand, message_of, status_of
+from stackwright.adapters.threads import in_thread
 from stackwright.core.digest import digest
 from stackwright.core.plan import CatalogEntry
 from stackwright.core.ports import NotYet, Refused
@@ -35,7 +36,7 @@ class KeystoneIdentity:
     async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
         demand(admin, action.admin_secret)
         async with self._slots:
-            await asyncio.to_thread(self._entry, action, admin, password)
+            await in_thread(self._entry, action, admin, password)
 
     async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> str:
         demand(admin, action.admin_secret)
