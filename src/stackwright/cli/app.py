@@ -30,6 +30,7 @@ COMMANDS = {
     "openrc": "Print what OpenStack clients on this machine need to use a cloud.",
     "shell": "Open a shell with the cloud's credentials and clients.",
     "images": "Build, list, and load container images.",
+    "version": "Print the versions of the program, of the operator, and of the clouds.",
     "crds": "Print the CustomResourceDefinitions.",
     "smoke": "Check a cloud by using it.",
     "doctor": "Explain what is wrong on this machine and in the cluster.",
@@ -77,6 +78,16 @@ class LazyGroup(TyperGroup):
         if cmd_name not in self.list_commands(ctx):
             return None
         return LazyCommand(name=cmd_name, help=COMMANDS[cmd_name], rich_markup_mode=None)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Ends an unknown command with those that are spelt alike; Typer's own suggestions need loaded commands."""
+        if args and args[0] not in (known := self.list_commands(ctx)):
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], known)
+            hint = f" Did you mean {' or '.join(close)}?" if close else ""
+            ctx.fail(f"No such command '{args[0]}'.{hint}")
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(
