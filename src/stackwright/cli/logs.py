@@ -145,7 +145,7 @@ async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
     from stackwright.core.objects import label
 
     every = await reader.list(POD, namespace)
-    names = _applications(what)
+    names = applications(what)
     found = [pod for pod in every if label(pod, "application") in names or what in (pod["metadata"]["name"], full(pod))]
     if not found:
         known = sorted({name for pod in every if (name := label(pod, "application"))})
@@ -161,7 +161,7 @@ def full(pod: Object) -> str:
     return f"{label(pod, 'application')}-{label(pod, 'component')}"
 
 
-def _applications(what: str) -> set[str]:
+def applications(what: str) -> set[str]:
     """The values of the label `application` that a word stands for."""
     from stackwright.services.registry import SERVICES
 
