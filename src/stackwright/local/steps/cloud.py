@@ -72,7 +72,9 @@ def run(ctx: Context, report: Report) -> None:
 
 def _apply(ctx: Context, report: Report) -> None:
     """After a reboot the operator's pod is known as ready before it is: the API cannot ask its webhook for a while."""
-    manifest = str(ctx.manifest or assets.require("examples/cloud.yaml"))
+    file = ctx.manifest or assets.require("examples/cloud.yaml")
+    ctx.before_apply(file)
+    manifest = str(file)
 
     def unchecked() -> str | None:
         try:

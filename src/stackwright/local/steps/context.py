@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -30,6 +31,8 @@ class Context:
     """Somebody else's cluster."""
     manifest: Path | None = None
     """The cloud to make or change, in place of the example."""
+    before_apply: Callable[[Path], None] = lambda manifest: None
+    """Called before the manifest is applied; raises LocalError when somebody does not want what it would delete."""
     applied: bool = False
     """Whether this call applied the manifest."""
     images: list[store.Image] = field(default_factory=list)
