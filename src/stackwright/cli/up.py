@@ -43,7 +43,7 @@ def up(
 
     A cloud that has compute, networking, images, and public endpoints gets a virtual machine, which is logged in to.
 
-    A second call changes nothing and ends in a second or two.
+    A second call changes nothing and ends in seconds; it asks for a token and for the virtual machine again.
 
     For example:
 
@@ -59,7 +59,7 @@ def up(
 
     """
     from stackwright.cli.ui.errors import explained
-    from stackwright.cli.ui.progress import progress
+    from stackwright.cli.ui.progress import progress, skipped
     from stackwright.local import bringup
     from stackwright.local.config import LocalCluster
     from stackwright.local.lock import exclusive
@@ -76,7 +76,7 @@ def up(
     count = nodes or remembered_nodes(cluster)
     context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig, manifest=file)
     with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
-        bringup.up(context, progress())
+        bringup.up(context, progress(), skipped)
     if context.token:
         typer.echo(f"\n$ stackwright shell -- openstack token issue\n{context.token}")
     if told := demo.summary(context):
