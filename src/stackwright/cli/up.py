@@ -48,7 +48,7 @@ def up(
 
     Before a file deletes or uninstalls anything of a cloud that is there you are asked; --yes is the answer in scripts.
 
-    A second call changes nothing and ends in a second or two.
+    A second call changes nothing and ends in seconds; it asks for a token and for the virtual machine again.
 
     For example:
 
@@ -64,7 +64,7 @@ def up(
 
     """
     from stackwright.cli.ui.errors import explained
-    from stackwright.cli.ui.progress import progress
+    from stackwright.cli.ui.progress import progress, skipped
     from stackwright.local import bringup
     from stackwright.local.config import LocalCluster
     from stackwright.local.lock import exclusive
@@ -82,7 +82,7 @@ def up(
     context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig, manifest=file)
     context.before_apply = lambda manifest: _ask(context.kubeconfig_in_use, manifest, yes)
     with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
-        bringup.up(context, progress())
+        bringup.up(context, progress(), skipped)
     if context.token:
         typer.echo(f"\n$ stackwright shell -- openstack token issue\n{context.token}")
     if told := demo.summary(context):

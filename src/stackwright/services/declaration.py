@@ -84,6 +84,12 @@ PUBLIC_TLS = "openstack-public-tls"
 INGRESS_CLASS = "openstack-ingress"
 
 
+def members(count: int) -> Values:
+    """`pod` of servers that vote. Their volumes are local, so two on one node would be lost together: never there."""
+    apart = {"affinity": {"anti": {"type": {"default": "requiredDuringSchedulingIgnoredDuringExecution"}}}}
+    return {"replicas": {"server": count}, **(apart if count > 1 else {})}
+
+
 def placed(label: tuple[str, str], *components: str) -> Values:
     """The `labels` values that put components on the nodes with a label."""
     return {name: {"node_selector_key": label[0], "node_selector_value": label[1]} for name in components}

@@ -36,8 +36,6 @@ class Context:
     applied: bool = False
     """Whether this call applied the manifest."""
     images: list[store.Image] = field(default_factory=list)
-    cloud_is_new: bool = False
-    """Whether this call made the cloud, or had to wait for it."""
     token: str = ""
     """What `openstack token issue` printed."""
 
@@ -69,6 +67,8 @@ class Step(Protocol):
     """A module in `local/steps/`."""
 
     TITLE: str
+
+    # Optional: skipped(ctx) -> str | None, the reason why the step does not apply.
 
     def done(self, ctx: Context) -> bool:
         """Cheap, and without side effects: is there nothing to do?"""
