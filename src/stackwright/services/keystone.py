@@ -34,6 +34,7 @@ DATABASE_SECRET = "keystone-database"  # noqa: S105
 MESSAGING_SECRET = "keystone-messaging"  # noqa: S105
 FERNET_KEYS = "keystone-fernet-keys"
 CREDENTIAL_KEYS = "keystone-credential-keys"
+CACHE_SECRET = "keystone-cache"  # noqa: S105
 PORT = 5000
 TOKEN_EXPIRATION = 12 * 3600
 MAX_ACTIVE_KEYS = 7
@@ -97,6 +98,7 @@ def _values(context: Context) -> Values:
         "secrets": {
             "oslo_db": {"keystone": DATABASE_SECRET},
             "oslo_messaging": {"keystone": MESSAGING_SECRET if _cadf(context) == "messagingv2" else None},
+            "cache": CACHE_SECRET,
             "fernet": FERNET_KEYS,
             "credential": CREDENTIAL_KEYS,
             "identity": {"admin": ADMIN_SECRET},
@@ -137,7 +139,10 @@ def _secrets(context: Context) -> tuple[Secret, ...]:
     fixed |= _admin(context)
     chosen = context.settings.admin_password
     given = {"password": (chosen.name, chosen.key)} if chosen else {}
-    return (Secret(ADMIN_SECRET, fixed=fixed, templates={"clouds.yaml": CLOUDS_YAML}, given=given),)
+    return (
+        Secret(ADMIN_SECRET, fixed=fixed, templates={"clouds.yaml": CLOUDS_YAML}, given=given),
+        Secret(CACHE_SECRET, generated=("key",)),
+    )
 
 
 def _keys(context: Context) -> tuple[Keys, ...]:

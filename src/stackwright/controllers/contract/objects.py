@@ -14,6 +14,7 @@ from stackwright.core.plan import Action, Object
 class Contract:
     """fixed, templates  fields of the Secret (see EnsureSecret), from the spec, and for fixed ones the namespace
     action           what makes it true, or with absent=True what takes it away
+    generated        fields of the Secret that are random
     """
 
     name: str
@@ -23,6 +24,7 @@ class Contract:
     fixed: Callable[[Any, str], Mapping[str, str]]
     templates: Callable[[Any], Mapping[str, str]]
     action: Callable[[Any, str, bool], Action]
+    generated: tuple[str, ...] = ("password",)
 
 
 def secret_of(obj: Object) -> str:
