@@ -59,12 +59,12 @@ class ProvisionerOptions:
     log_level: str = "INFO"
 
 
-def settings(images: Path | None) -> Settings:
+def settings(images: Path | None, namespace: str) -> Settings:
     """Images from a file {name: reference}, digests of the shipped charts."""
     from stackwright.adapters.helm import chart_digests
 
     references = json.loads(images.read_text()) if images and images.exists() else {}
-    return Settings(references, chart_digests())
+    return Settings(references, chart_digests(), namespace)
 
 
 def count_call(verb: str, kind: Kind) -> None:
@@ -104,7 +104,7 @@ def runtime(cluster: Cluster, options: Options) -> Runtime:
         queue.add((controller, key))
 
     clouds = OpenStackClouds(partial(cluster.get, SECRET), tell, count_openstack)
-    chosen = controllers(settings(options.images), options.roles, clouds)
+    chosen = controllers(settings(options.images, options.namespace), options.roles, clouds)
     wired = ports(WriteThrough(store, cluster), options.kubeconfig, clouds)
     return Runtime(chosen, wired, CachedReader(store, cluster), store, queue)
 
