@@ -27,7 +27,7 @@ from stackwright.services.declaration import (
 )
 from stackwright.services.memcached import servers
 from stackwright.services.needs import database, endpoint_values, ingress_values, messaging
-from stackwright.services.sizes import SIZES
+from stackwright.services.sizes import SIZES, limits
 
 ADMIN_SECRET = "keystone-admin"  # noqa: S105 - the name of a Secret
 DATABASE_SECRET = "keystone-database"  # noqa: S105
@@ -94,7 +94,7 @@ def _values(context: Context) -> Values:
         "images": {"tags": {"keystone_api": context.image("keystone"), "keystone_db_sync": context.image("keystone")}},
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "identity": identity},
         "labels": placed(CONTROL_PLANE, "api", "job"),
-        "pod": {"replicas": {"api": size.keystone}},
+        "pod": {"replicas": {"api": size.keystone}, "resources": limits(api=size.keystone_workers)},
         "secrets": {
             "oslo_db": {"keystone": DATABASE_SECRET},
             "oslo_messaging": {"keystone": MESSAGING_SECRET if _cadf(context) == "messagingv2" else None},

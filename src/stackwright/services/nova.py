@@ -40,6 +40,7 @@ from stackwright.services.needs import (
     messaging,
     notifications,
 )
+from stackwright.services.sizes import limits
 
 PORT = 8774
 METADATA_PORT = 8775
@@ -144,7 +145,12 @@ def _values(context: Context) -> Values:
         },
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, *replicas, "job") | placed(COMPUTE, "compute"),
-        "pod": {"replicas": replicas},
+        "pod": {
+            "replicas": replicas,
+            "resources": limits(
+                api_osapi=size.api_workers, api_metadata=size.workers, conductor=size.workers, scheduler=size.workers
+            ),
+        },
         "secrets": {
             "oslo_db": {"nova": f"{context.name}-database", "nova_api": f"{API_DATABASE}-database"},
             "oslo_messaging": {"nova": f"{context.name}-messaging", "notifications": f"{context.name}-notifications"},
