@@ -17,6 +17,7 @@ from stackwright.services import libvirt
 from stackwright.services.declaration import (
     COMPUTE,
     CONTROL_PLANE,
+    Certificate,
     Chart,
     Context,
     Contract,
@@ -45,6 +46,7 @@ from stackwright.services.sizes import limits
 PORT = 8774
 METADATA_PORT = 8775
 NOVNC_PORT = 6080
+NOVNC_TLS = "nova-novncproxy-tls"
 API = "nova-api"
 API_DATABASE = "nova-api"  # of the contract; database and user are nova_api
 CELL0 = "nova_cell0"
@@ -157,6 +159,7 @@ def _values(context: Context) -> Values:
             "identity": {"nova": f"{context.name}-keystone"},
             "metadata_proxy": METADATA_PROXY,
             "ssh": f"{context.name}-ssh",
+            "tls": {"novncproxy": NOVNC_TLS if _consoles_have_tls(context) else None},
             "ceph": {"nova": ceph_secret(context.name) if settings.in_ceph else None},
         },
         "cron": {"db_purge": cleanup_values(settings.cleanup)},
@@ -187,6 +190,17 @@ def _contracts(context: Context) -> tuple[Contract, ...]:
     )
 
 
+def _certificates(context: Context) -> tuple[Certificate, ...]:
+    """Those of hypervisors, and the one by which the proxy of consoles is let in by them."""
+    proxy = Certificate(NOVNC_TLS, names=("nova-novncproxy",))
+    return (*libvirt.certificates(context), *([proxy] if _consoles_have_tls(context) else []))
+
+
+def _consoles_have_tls(context: Context) -> bool:
+    settings = context.settings
+    return bool(settings.console.novnc.enabled and libvirt.certificates(context))
+
+
 SERVICE = Service(
     service="compute",
     name="nova",
@@ -198,7 +212,7 @@ SERVICE = Service(
     ),
     secrets=lambda context: (Secret(f"{context.name}-ssh", generated=(), keypairs=("ssh",)),),
     contracts=_contracts,
-    certificates=libvirt.certificates,
+    certificates=_certificates,
     settings=NovaSettings,
     labels=(CONTROL_PLANE, COMPUTE),
     conf_files={"nova": "nova"},
