@@ -61,12 +61,12 @@ class ProvisionerOptions:
     log_level: str = "INFO"
 
 
-def settings(images: Path | None, unrestricted: bool = False) -> Settings:
+def settings(options: Options) -> Settings:
     """Images from a file {name: reference}, digests of the shipped charts."""
     from stackwright.adapters.helm import chart_digests
 
-    references = json.loads(images.read_text()) if images and images.exists() else {}
-    return Settings(references, chart_digests(), unrestricted)
+    references = json.loads(options.images.read_text()) if options.images and options.images.exists() else {}
+    return Settings(references, chart_digests(), options.unrestricted, options.namespace)
 
 
 def count_call(verb: str, kind: Kind) -> None:
@@ -107,8 +107,8 @@ def runtime(cluster: Cluster, options: Options) -> Runtime:
 
     clouds = OpenStackClouds(partial(cluster.get, SECRET), tell, count_openstack)
     wired = ports(WriteThrough(store, cluster), options.kubeconfig, clouds)
-    permitted = settings(options.images, options.unrestricted)
-    chosen = controllers(permitted, options.roles, clouds, AccountChecks(wired))
+    chosen_settings = settings(options)
+    chosen = controllers(chosen_settings, options.roles, clouds, AccountChecks(wired))
     return Runtime(chosen, wired, CachedReader(store, cluster), store, queue)
 
 
@@ -145,7 +145,7 @@ async def operate(options: Options) -> None:
         webhook = None
         if options.webhook_port:
             certificate = await install(cluster, options.namespace, Path(folder))
-            check = partial(errors_of, settings=settings(options.images, options.unrestricted))
+            check = partial(errors_of, settings=settings(options))
             webhook = Webhook(options.webhook_port, *certificate, check=check)
         await _serve(runtime(cluster, options), KopfSource(options.health_port, webhook, options.kubeconfig))
 

@@ -33,6 +33,7 @@ containers:
       - {name: etc, mountPath: /etc/openstack-dashboard/horizon-uwsgi.ini, subPath: horizon-uwsgi.ini, readOnly: true}
       - {name: etc, mountPath: /etc/openstack-dashboard/settings.json, subPath: settings.json, readOnly: true}
       - {name: bin, mountPath: /etc/openstack-dashboard/local_settings.py, subPath: local_settings.py, readOnly: true}
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       - {name: secret-key, mountPath: /etc/openstack-dashboard/secret-key, readOnly: true}
 volumes:
   - name: secret-key

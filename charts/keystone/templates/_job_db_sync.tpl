@@ -18,6 +18,8 @@ containers:
     # Everything by environment; an argument would show the password in the process list.
     command: [keystone-manage, bootstrap]
     env:
+      # It cannot open what the API sealed, and trusts nothing else.
+      - {name: OS_CACHE__ENABLED, value: "false"}
       - name: OS_BOOTSTRAP_USERNAME
         valueFrom: {secretKeyRef: {name: {{ include "lib.text" .Values.secrets.identity.admin }}, key: username}}
       - name: OS_BOOTSTRAP_PASSWORD

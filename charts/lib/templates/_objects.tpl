@@ -62,10 +62,18 @@ spec:
       {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
 {{- end }}
 
-{{/* lib.claim (root, workload): the volumeClaimTemplate of a StatefulSet, from values volume.{class_name,size}. */}}
+{{/*
+lib.claim (root, workload): the volumeClaimTemplate of a StatefulSet, from values volume.{class_name,size}. Kubernetes lets
+nobody change it, so a StatefulSet that is there keeps its size: another one would make each upgrade fail.
+*/}}
 {{- define "lib.claim" -}}
 {{- $root := index . 0 -}}
 {{- $w := index . 1 -}}
+{{- $size := $root.Values.volume.size -}}
+{{- $there := lookup "apps/v1" "StatefulSet" $root.Release.Namespace $w.name -}}
+{{- range dig "spec" "volumeClaimTemplates" list $there }}
+{{- if eq .metadata.name $w.claim }}{{ $size = .spec.resources.requests.storage }}{{ end }}
+{{- end -}}
 - metadata:
     name: {{ include "lib.text" $w.claim }}
     labels:
@@ -77,7 +85,7 @@ spec:
     {{- end }}
     resources:
       requests:
-        storage: {{ include "lib.text" $root.Values.volume.size }}
+        storage: {{ include "lib.text" $size }}
 {{- end }}
 
 {{/*

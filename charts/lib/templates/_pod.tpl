@@ -10,6 +10,7 @@ lib.workload (root, template): a workload's description, which a thin chart writ
   placement                           key of values labels, the component if absent
   service, headless, claim, strategy  see the shapes
   schedule                            when a CronJob runs; null: never
+  drain: true                         if it serves through a Service: see lib.drain; the shape lib.api sets it
   ingress: {host, port, path}         public name below network.ingress.domain, and the port's name; see lib.ingress
 */}}
 {{- define "lib.workload" -}}
@@ -76,7 +77,8 @@ affinity:
 {{- with dig "priorityClassName" $w.component "" $pod }}
 priorityClassName: {{ include "lib.text" . }}
 {{- end }}
-terminationGracePeriodSeconds: {{ dig "lifecycle" "termination_grace_period" $w.component "timeout" 30 $pod }}
+{{- $drain := ternary (include "lib.drain" . | int) 0 (default false $w.drain) }}
+terminationGracePeriodSeconds: {{ dig "lifecycle" "termination_grace_period" $w.component "timeout" 30 $pod | add $drain }}
 {{- with $w.initContainers }}
 initContainers:
   {{- range . }}

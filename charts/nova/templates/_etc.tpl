@@ -19,6 +19,12 @@ ssh_config: {{ printf "Host *\n%s" (include "nova.ssh_conf" .Values.conf.ssh) | 
 vnc:
   novncproxy_base_url: {{ printf "%s/vnc_auto.html" (include "lib.endpoint_url" (list . "compute_novnc_proxy" "public" "novnc_proxy")) }}
   novncproxy_port: {{ $e.compute_novnc_proxy.port.novnc_proxy.default }}
+  {{- if .Values.secrets.tls.novncproxy }}
+  auth_schemes: vencrypt
+  vencrypt_client_cert: /run/secrets/novncproxy-tls/tls.crt
+  vencrypt_client_key: /run/secrets/novncproxy-tls/tls.key
+  vencrypt_ca_certs: /run/secrets/novncproxy-tls/ca.crt
+  {{- end }}
 # Root already, so nothing raises rights; the helper reads what nova-compute reads.
 {{- range list "nova_sys_admin" "vif_plug_ovs_privileged" "vif_plug_linux_bridge_privileged" "privsep_osbrick" }}
 {{ . }}:

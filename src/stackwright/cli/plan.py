@@ -142,7 +142,7 @@ async def operator_settings(reader: Reader) -> Settings:
     from stackwright.simulate import images
 
     configmap = await reader.get(CONFIGMAP, (OPERATOR_NAMESPACE, IMAGES))
-    return Settings(images(configmap), chart_digests())
+    return Settings(images(configmap), chart_digests(), OPERATOR_NAMESPACE)
 
 
 @asynccontextmanager

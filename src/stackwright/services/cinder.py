@@ -41,6 +41,7 @@ from stackwright.services.needs import (
     messaging,
     notifications,
 )
+from stackwright.services.sizes import limits
 
 PORT = 8776
 API = "cinder-api"
@@ -224,7 +225,7 @@ def _values(context: Context) -> Values:
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "volume": {"port": {"api": {"default": PORT}}}},
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, *replicas, "job"),
-        "pod": {"replicas": replicas},
+        "pod": {"replicas": replicas, "resources": limits(api=size.api_workers)},
         "secrets": {
             "oslo_db": {"cinder": f"{context.name}-database"},
             "oslo_messaging": {"cinder": f"{context.name}-messaging", "notifications": f"{context.name}-notifications"},

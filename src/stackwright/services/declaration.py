@@ -45,6 +45,7 @@ class Context:
     pods      those of the service's charts, where the declaration wants to hear what they found out
     facts     data of the ConfigMap that the declaration names
     ceph_options  digest of pools and user that the Ceph gave it
+    operator  namespace of the operator
     """
 
     name: str
@@ -56,6 +57,7 @@ class Context:
     pods: tuple[Object, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
     ceph_options: str = ""
+    operator: str = "stackwright"
 
     def host(self, service: str) -> str:
         return f"{service}.{self.namespace}.svc.{self.spec.cluster_domain}"

@@ -32,6 +32,7 @@ from stackwright.services.keystone import ADMIN_SECRET
 from stackwright.services.needs import Endpoint, database, identity, ingress_values, messaging, notifications
 from stackwright.services.neutron_conf import SIZES, conf
 from stackwright.services.ovs import OPENVSWITCH_CHART, OVN_CHART, is_ovn
+from stackwright.services.sizes import limits
 
 PORT = 9696
 SERVER = "neutron-server"
@@ -131,7 +132,8 @@ def _values(context: Context) -> Values:
                 "rpc-server": size.rpc_servers,
                 "periodic-workers": size.periodic,
                 "ovn-maintenance-worker": 1,
-            }
+            },
+            "resources": limits(server=size.workers, rpc_server=size.rpc_workers + size.report_workers),
         },
         "secrets": {
             "oslo_db": {"neutron": f"{name}-database"},

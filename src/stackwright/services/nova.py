@@ -18,6 +18,7 @@ from stackwright.services import libvirt
 from stackwright.services.declaration import (
     COMPUTE,
     CONTROL_PLANE,
+    Certificate,
     Chart,
     Context,
     Contract,
@@ -41,10 +42,12 @@ from stackwright.services.needs import (
     messaging,
     notifications,
 )
+from stackwright.services.sizes import limits
 
 PORT = 8774
 METADATA_PORT = 8775
 NOVNC_PORT = 6080
+NOVNC_TLS = "nova-novncproxy-tls"
 API = "nova-api"
 API_DATABASE = "nova-api"  # of the contract; database and user are nova_api
 CELL0 = "nova_cell0"
@@ -145,13 +148,19 @@ def _values(context: Context) -> Values:
         },
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, *replicas, "job") | placed(COMPUTE, "compute"),
-        "pod": {"replicas": replicas},
+        "pod": {
+            "replicas": replicas,
+            "resources": limits(
+                api_osapi=size.api_workers, api_metadata=size.workers, conductor=size.workers, scheduler=size.workers
+            ),
+        },
         "secrets": {
             "oslo_db": {"nova": f"{context.name}-database", "nova_api": f"{API_DATABASE}-database"},
             "oslo_messaging": {"nova": f"{context.name}-messaging", "notifications": f"{context.name}-notifications"},
             "identity": {"nova": f"{context.name}-keystone"},
             "metadata_proxy": METADATA_PROXY,
             "ssh": f"{context.name}-ssh",
+            "tls": {"novncproxy": NOVNC_TLS if _consoles_have_tls(context) else None},
             "ceph": {"nova": ceph_secret(context.name) if settings.in_ceph else None},
         },
         "cron": {"db_purge": cleanup_values(settings.cleanup)},
@@ -182,6 +191,17 @@ def _contracts(context: Context) -> tuple[Contract, ...]:
     )
 
 
+def _certificates(context: Context) -> tuple[Certificate, ...]:
+    """Those of hypervisors, and the one by which the proxy of consoles is let in by them."""
+    proxy = Certificate(NOVNC_TLS, names=("nova-novncproxy",))
+    return (*libvirt.certificates(context), *([proxy] if _consoles_have_tls(context) else []))
+
+
+def _consoles_have_tls(context: Context) -> bool:
+    settings = context.settings
+    return bool(settings.console.novnc.enabled and libvirt.certificates(context))
+
+
 SERVICE = Service(
     service="compute",
     name="nova",
@@ -193,7 +213,7 @@ SERVICE = Service(
     ),
     secrets=lambda context: (Secret(f"{context.name}-ssh", generated=(), keypairs=("ssh",)),),
     contracts=_contracts,
-    certificates=libvirt.certificates,
+    certificates=_certificates,
     settings=NovaSettings,
     labels=(CONTROL_PLANE, COMPUTE),
     conf_files={"nova": "nova"},

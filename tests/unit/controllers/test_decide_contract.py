@@ -249,7 +249,7 @@ def of(name, **more):
 
 def filled(name, **more):
     spec = of(name, **more)
-    fields = {**CONTRACTS[name].fixed(spec, NAMESPACE), "password": "P"}
+    fields = {**CONTRACTS[name].fixed(spec, NAMESPACE), "password": "P", "cache_key": "K"}
     return {key: text.format(**fields) for key, text in CONTRACTS[name].templates(spec).items()}
 
 
@@ -296,3 +296,12 @@ def test_a_login_stands_in_each_section_that_a_service_asks_for():
         }  # fmt: skip
     assert filled("identity")["auth.conf"] == ""
     assert made["keystone_authtoken.conf"].startswith("[keystone_authtoken]\nwww_authenticate_uri = ")
+
+
+def test_a_service_encrypts_the_tokens_that_it_keeps_in_the_cache():
+    """With a random key of its own, which comes and goes with its password."""
+    text = configparser.ConfigParser(interpolation=None)
+    text.read_string(filled("identity")["keystone_authtoken.conf"])
+    token = text["keystone_authtoken"]
+    assert (token["memcache_security_strategy"], token["memcache_secret_key"]) == ("ENCRYPT", "K")
+    assert CONTRACTS["identity"].generated == ("password", "cache_key")

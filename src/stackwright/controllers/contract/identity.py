@@ -19,7 +19,9 @@ user_domain_name = Default
 project_domain_name = Default
 region_name = {region_name}
 """
-AUTHTOKEN = f"[keystone_authtoken]\nwww_authenticate_uri = {{auth_url}}\n{LOGIN}"
+# Each service has a key of its own for the tokens it remembers in memcached, so none of them can forge one for another.
+CACHE = "memcache_security_strategy = ENCRYPT\nmemcache_secret_key = {cache_key}\n"
+AUTHTOKEN = f"[keystone_authtoken]\nwww_authenticate_uri = {{auth_url}}\n{CACHE}{LOGIN}"
 
 
 def _templates(spec: KeystoneServiceSpec) -> dict[str, str]:
@@ -61,4 +63,5 @@ IDENTITY = Contract(
     _templates,
     _action,
     _claims,
+    generated=("password", "cache_key"),
 )

@@ -18,6 +18,7 @@ class Contract:
     action           what makes it true, or with absent=True what takes it away
     claims           spec as the API has it → what only one object may have, in words
     kept             the action without what the specs of other objects need as well
+    generated        fields of the Secret that are random
     """
 
     name: str
@@ -29,6 +30,7 @@ class Contract:
     action: Callable[[Any, str, bool], Account]
     claims: Callable[[Raw], Iterable[str]]
     kept: Callable[[Any, Iterable[Raw]], Account] = lambda action, others: action
+    generated: tuple[str, ...] = ("password",)
 
 
 def secret_of(obj: Object) -> str:
