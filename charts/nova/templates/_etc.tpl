@@ -17,7 +17,7 @@ ssh_config: {{ printf "Host *\n%s" (include "nova.ssh_conf" .Values.conf.ssh) | 
 {{- define "nova.conf" -}}
 {{- $e := .Values.endpoints }}
 vnc:
-  novncproxy_base_url: {{ printf "%s/vnc_auto.html" (include "lib.endpoint_url" (list . "compute_novnc_proxy" "public" "novnc_proxy")) }}
+  novncproxy_base_url: {{ printf "%s/vnc_auto.html" (include "lib.endpoint_url" (list . "compute_novnc_proxy" "public" "novnc_proxy")) | toJson }}
   novncproxy_port: {{ $e.compute_novnc_proxy.port.novnc_proxy.default }}
 # Root already, so nothing raises rights; the helper reads what nova-compute reads.
 {{- range list "nova_sys_admin" "vif_plug_ovs_privileged" "vif_plug_linux_bridge_privileged" "privsep_osbrick" }}
