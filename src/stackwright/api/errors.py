@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import types
 import typing
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+
+from stackwright.api.wording import EMPTY, worded
+
+UNSUPPORTED = "unsupported"  # type of the error of a field that is known and not honoured
 
 
 def messages(error: ValidationError, model: type[BaseModel], prefix: str = "spec") -> list[str]:
@@ -16,15 +21,15 @@ def messages(error: ValidationError, model: type[BaseModel], prefix: str = "spec
 
 def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
     path = list(item["loc"])  # no model has a union, so each part is a name that the user wrote
-    text = item["msg"].removeprefix("Value error, ")
+    text = worded(item)
     if item["type"] == "extra_forbidden":
         text = f"unknown field; allowed: {', '.join(sorted(_fields(model, path[:-1])))}"
     elif item["type"] == "missing":
         text = "is required"
     elif item["type"] == "literal_error":
-        text = f"{item['input']!r} is not allowed; allowed: {item['ctx']['expected']}"
-    elif "input" in item and not isinstance(item["input"], dict | list) and not _told(item["input"], text):
-        text = f"{text}, not {item['input']!r}"
+        text = f"{_shown(item['input'])} is not allowed; allowed: {item['ctx']['expected']}"
+    elif item["type"] != UNSUPPORTED and not isinstance(item["input"], dict | list) and not _told(item["input"], text):
+        text = f"{text}, not {_shown(item['input'])}"
     where = prefix
     for part in path:
         where += f"[{part}]" if isinstance(part, int) else f".{part}" if where else str(part)
@@ -32,7 +37,12 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
 
 
 def _told(value: object, text: str) -> bool:
-    return isinstance(value, str) and repr(value) in text
+    return isinstance(value, str) and (text == EMPTY if not value else repr(value) in text)
+
+
+def _shown(value: object) -> str:
+    """As it stands in a manifest: true and null, not True and None."""
+    return repr(value) if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _fields(model: Any, path: list[Any]) -> list[str]:
