@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.api.kinds import NAMESPACE
 from stackwright.cli.apply import apply_all
-from stackwright.cli.manifests import load
+from stackwright.cli.manifests import Manifest, load
 from stackwright.core.objects import key_of
 
 FILES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
@@ -18,6 +19,15 @@ FILES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))
 async def test_it_can_be_applied(cluster: KubernetesCluster, path: Path) -> None:
     manifests = load(path, "examples")
     await apply_all(cluster, manifests)
+    try:
+        await _are_there(cluster, manifests)
+    finally:  # two examples may have objects of one name
+        for manifest in manifests:
+            if manifest.kind != NAMESPACE:
+                await cluster.delete(manifest.kind, key_of(manifest.obj))
+
+
+async def _are_there(cluster: KubernetesCluster, manifests: list[Manifest]) -> None:
     for manifest in manifests:
         there = await cluster.get(manifest.kind, key_of(manifest.obj))
         assert there is not None
