@@ -14,10 +14,21 @@ CLAIM = Kind(IPAM, "v1beta1", "IPAddressClaim", "ipaddressclaims")
 ADDRESS = Kind(IPAM, "v1beta1", "IPAddress", "ipaddresses")
 NAME, CONTROL_PLANE = f"{CORE}/cluster-name", f"{CORE}/control-plane"  # labels
 PAUSED = f"{CORE}/paused"  # an annotation; what it says does not matter
+MANAGED_BY = f"{CORE}/managed-by"  # of an OpenStackCluster whose infrastructure another system makes and reports
 
 
 def is_paused(obj: Object) -> bool:
     return PAUSED in (obj["metadata"].get("annotations") or {})
+
+
+def is_managed_elsewhere(obj: Object) -> bool:
+    return MANAGED_BY in (obj["metadata"].get("annotations") or {})
+
+
+def refers_to(other: Object, obj: Object) -> bool:
+    """Whether the infrastructureRef of a Cluster or a Machine names this object, of either version of Cluster API."""
+    found = (other.get("spec") or {}).get("infrastructureRef") or {}
+    return (found.get("kind"), found.get("name")) == (obj["kind"], obj["metadata"]["name"])
 
 
 def owner_named(obj: Object, kind: Kind) -> str:

@@ -24,7 +24,8 @@ LOGIN = (
 
 @dataclass(frozen=True)
 class Seen:
-    """cloud    None while nobody knows where to log in
+    """paused   what pauses it; empty if nothing does
+    cloud    None while nobody knows where to log in
     trouble  why the cloud could not be asked; there is no look then
     after    seconds until it is worth asking again, where the cloud says so
     """
@@ -33,7 +34,7 @@ class Seen:
     now: float
     spec: Mapping[str, Any]
     errors: tuple[str, ...] = ()
-    paused: bool = False
+    paused: str = ""
     cloud: CloudRef | None = None
     trouble: Condition | None = None
     look: Look | None = None

@@ -19,22 +19,25 @@ from stackwright.controllers.capicluster.record import API, BASTION, SUBNET, rec
 from stackwright.controllers.capicluster.stages import NETWORK_READY, ROUTER_READY, report, stage_of, stopped
 from stackwright.core.belongings import Owner, Record, Step, step
 from stackwright.core.clouds import Slot
+from stackwright.core.clusterapi import is_managed_elsewhere
 from stackwright.core.conditions import blocked, done, waiting
 from stackwright.core.corrections import corrections, strangers
 from stackwright.core.corrections import told as set_back
 from stackwright.core.leaving import POLL
 from stackwright.core.objects import has_finalizer, is_deleting
+from stackwright.core.pausing import pausable
 from stackwright.core.plan import Finalizer, Plan
 
 DRIFT = 60.0
 UNMARKED = {"description": ""}
 
 
+@pausable
 def decide(seen: Observed) -> Plan:
-    if seen.paused:
-        return Plan(requeue=POLL)  # it may be the Cluster that says so
     if is_deleting(seen.obj):
         return leave(seen)
+    if is_managed_elsewhere(seen.obj):
+        return Plan()  # its status is that system's to write
     if seen.errors:
         return report(seen, (blocked(NETWORK_READY, "InvalidSpec", "; ".join(seen.errors)),))
     if seen.trouble:

@@ -17,6 +17,7 @@ from stackwright.core.clouds import CloudCall, Slot
 from stackwright.core.clusterapi import ADDRESS, CLAIM
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
 from stackwright.core.objects import has_finalizer, is_deleting, key_of
+from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Plan, SetStatus
 from stackwright.core.seen import AUTHENTICATION, project
 
@@ -24,9 +25,8 @@ ADDRESSES = "AddressesReady"
 POLL = 10.0  # seconds; nobody tells us of claims
 
 
+@pausable
 def decide(seen: Observed) -> Plan:
-    if seen.paused:
-        return Plan()
     if is_deleting(seen.obj):
         return leave(seen)
     if seen.errors:

@@ -17,15 +17,15 @@ from stackwright.core.conditions import PROGRESSING, READY, Condition, blocked, 
 from stackwright.core.leaving import DELETED, POLL
 from stackwright.core.machines import INSTANCE, SERVER, passed_on
 from stackwright.core.objects import belongs, completed, has_finalizer, is_deleting, key_of
+from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Object, Plan
 
 FIELDS = {"ready": False, "initialization": {}, "instanceID": "", "instanceState": "", "addresses": []}
 SOON = 5.0  # seconds; nobody tells us of Machines, and all that comes before is waited for longer
 
 
+@pausable
 def decide(seen: Observed) -> Plan:
-    if seen.paused:
-        return Plan(requeue=POLL)  # it may be the Cluster that says so
     if is_deleting(seen.obj):
         return _leave(seen)
     if not has_finalizer(seen.obj):

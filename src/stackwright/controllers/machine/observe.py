@@ -14,10 +14,11 @@ from typing import Any
 from stackwright.api.openstackcluster import OpenStackCluster
 from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.controllers.clusterapi import get_if_served
-from stackwright.core.clusterapi import CLUSTER, MACHINE, is_paused, owner_named
+from stackwright.core.clusterapi import CLUSTER, MACHINE, owner_named
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.machines import SERVER
 from stackwright.core.objects import label
+from stackwright.core.pausing import pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -45,8 +46,8 @@ class Observed:
         return self.obj.get("status") or {}
 
     @property
-    def paused(self) -> bool:
-        return is_paused(self.obj) or bool(((self.top or {}).get("spec") or {}).get("paused"))
+    def paused(self) -> str:
+        return pause_cause(self.obj, self.top)
 
 
 async def observe(reader: Reader, key: Key, now: float) -> Observed | None:

@@ -22,6 +22,7 @@ from stackwright.core.corrections import corrections, told
 from stackwright.core.leaving import POLL, leave
 from stackwright.core.machines import INSTANCE
 from stackwright.core.objects import has_finalizer, is_deleting, key_of
+from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Finalizer, Plan
 from stackwright.core.seen import AUTHENTICATION, project
 
@@ -30,9 +31,8 @@ FIELDS = {"ready": False, "instanceID": "", "instanceState": "", "addresses": []
 DRIFT = 60.0  # seconds; what the cloud itself tells of comes sooner
 
 
+@pausable
 def decide(seen: Observed) -> Plan:
-    if seen.paused:
-        return Plan()
     if is_deleting(seen.obj):
         return leave(KIND, seen, record_of(seen.status), written)
     if seen.errors:

@@ -11,15 +11,18 @@ from functools import partial
 from typing import Any
 
 from stackwright.api.meta import Kind
+from stackwright.api.openstackcluster import OpenStackCluster
+from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.api.openstackserver import OpenStackServer
 from stackwright.controllers.asking import answered
-from stackwright.controllers.clusterapi import get_if_served
+from stackwright.controllers.clusterapi import cluster_of, get_if_served
 from stackwright.controllers.identity import cloud_of
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
 from stackwright.core.clouds import Asker, CloudRef, Clouds, Denied, Trouble, What, ids, question
-from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, is_paused
-from stackwright.core.objects import is_deleting
+from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
+from stackwright.core.objects import is_deleting, key_of
+from stackwright.core.pausing import pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.seen import Seen, looked, troubled
@@ -56,7 +59,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if obj is None:
         return None
     spec, errors = OpenStackServer.parsed(obj)
-    seen = Observed(obj, now, spec, tuple(errors), paused=is_paused(obj))
+    seen = Observed(obj, now, spec, tuple(errors), paused=await _paused(reader, obj))
     if not seen.asks:
         return seen
     try:
@@ -73,6 +76,14 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         return replace(seen, resolved=found)
     except (Trouble, Denied) as error:
         return troubled(seen, error)
+
+
+async def _paused(reader: Reader, obj: Object) -> str:
+    """By itself, the machine or the cluster that it is of, or Cluster API's Cluster."""
+    namespace, _ = key_of(obj)
+    named = ((kind, owner_named(obj, kind)) for kind in (OpenStackMachine.KIND, OpenStackCluster.KIND))
+    owners = [await reader.get(kind, (namespace, name)) for kind, name in named if name]
+    return pause_cause(obj, await cluster_of(reader, obj), *owners)
 
 
 def _asker(seen: Observed) -> Asker:
