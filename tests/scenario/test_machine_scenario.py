@@ -340,6 +340,18 @@ async def test_a_cluster_that_cluster_api_gave_another_name_knows_its_machines_b
     assert world.told()[0] == "MachinesLeft"
 
 
+async def test_the_zone_that_its_machine_names_is_the_failure_domain_of_its_status() -> None:
+    world = Clusters(core=True)
+    top(world)
+    world.make()
+    world.machine(cluster="top")
+    owned(world, bootstrap={"dataSecretName": "data"}, failureDomain="az1")
+    await world.run(60)
+    assert told(world)[0] == "Ready"
+    assert server(world)["spec"]["availabilityZone"] == "az1"
+    assert world.status(MACHINES, "m")["failureDomain"] == "az1"
+
+
 # What becomes of it.
 
 

@@ -125,9 +125,9 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     if not isinstance(document, dict):
         return None, ["is not a mapping; write apiVersion, kind, metadata and spec"]
     name = document.get("kind")
-    kind = BY_KIND[name].KIND if name in BY_KIND else COMPANIONS.get(str(name))
+    kind = BY_KIND[name].KIND if name in BY_KIND else _companion(document)
     if kind is None:
-        allowed = ", ".join([*BY_KIND, *COMPANIONS])
+        allowed = ", ".join([*BY_KIND, *COMPANIONS, "those of Cluster API, by their apiVersion"])
         return None, [f"kind: {'is required' if name is None else f'unknown kind {name!r}'}; allowed: {allowed}"]
     errors = _envelope(document, kind)
     if name in BY_KIND:
@@ -140,6 +140,15 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     content = {key: value for key, value in document.items() if key != "status"}
     # All versions of a kind have one schema, so an object of another one becomes one of that which is stored.
     return Manifest(kind, {**content, "apiVersion": kind.api_version, "metadata": meta}), []
+
+
+def _companion(document: Object) -> Kind | None:
+    """Of Cluster API any kind will do: its manifests of clusters have its own kinds and ours in one file."""
+    from stackwright.core.clusterapi import kind_of
+
+    name, api_version = document.get("kind"), document.get("apiVersion")
+    ours = COMPANIONS.get(str(name))
+    return ours or (kind_of(api_version, name) if isinstance(name, str) and isinstance(api_version, str) else None)
 
 
 def _envelope(document: Object, kind: Kind) -> list[str]:

@@ -24,9 +24,9 @@ from stackwright.core.conditions import blocked, done, waiting
 from stackwright.core.corrections import corrections, strangers
 from stackwright.core.corrections import told as set_back
 from stackwright.core.leaving import POLL
-from stackwright.core.objects import has_finalizer, is_deleting
+from stackwright.core.objects import is_deleting
 from stackwright.core.pausing import pausable
-from stackwright.core.plan import Finalizer, Plan
+from stackwright.core.plan import Plan
 
 DRIFT = 60.0
 UNMARKED = {"description": ""}
@@ -42,9 +42,9 @@ def decide(seen: Observed) -> Plan:
         return report(seen, (blocked(NETWORK_READY, "InvalidSpec", "; ".join(seen.errors)),))
     if seen.trouble:
         return report(seen, (seen.trouble,), requeue=seen.after or POLL)
-    if not has_finalizer(seen.obj):
+    if not seen.is_guarded:
         stage = waiting(NETWORK_READY, "Names are being looked up", "Applying")
-        return report(seen, (stage,), (Finalizer(KIND, seen.obj, True),), 0.0)
+        return report(seen, (stage,), (seen.guarded(KIND),), 0.0)
     if seen.found is None or seen.found.names is None:
         problems = "; ".join(seen.found.problems) if seen.found else ""
         stage = waiting(NETWORK_READY, problems or "Names are being looked up", "DependencyFailed")
@@ -59,7 +59,7 @@ def _make(seen: Observed) -> Plan:
     """Nothing is made before it is written down of what."""
     assert seen.cloud is not None
     assert seen.look is not None
-    owner, want, record = Owner(seen.cloud, seen.uid), wanted(seen), record_of(seen.status)
+    owner, want, record = Owner(seen.cloud, seen.identity), wanted(seen), record_of(seen.status)
     if due := _released(seen, record):
         calls = tuple(owner.call("update", s, id=record[s], body=UNMARKED, why="the user's now") for s in due)
         left = {slot: id_ for slot, id_ in record.items() if slot not in due}

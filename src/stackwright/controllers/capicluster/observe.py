@@ -13,12 +13,14 @@ from stackwright.controllers.capicluster.record import record_of
 from stackwright.controllers.capicluster.resolve import Found, resolve
 from stackwright.controllers.clusterapi import cluster_referring
 from stackwright.controllers.identity import cloud_of
+from stackwright.controllers.origin import origin_of
 from stackwright.core.clouds import Asker, Clouds, Denied, Trouble, What, ids
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.clusterapi import cluster_name, is_managed_elsewhere
 from stackwright.core.conditions import is_ready
 from stackwright.core.machines import SERVER
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
+from stackwright.core.origin import is_restored
 from stackwright.core.pausing import pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
@@ -54,7 +56,7 @@ class Observed(Seen):
     def bastion(self) -> Object | None:
         """That is there and ours."""
         found = self.servers.get(self.bastion_name)
-        return found if belongs(found, self.uid) else None
+        return found if belongs(found, self.uid) or is_restored(found, self.obj) else None
 
 
 async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -67,6 +69,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if not seen.asks or (is_managed_elsewhere(obj) and not is_deleting(obj)):
         return seen
     try:
+        seen = replace(seen, origin=await origin_of(reader, obj))
         cloud = await cloud_of(reader, key[0], spec["identityRef"])
         seen = replace(seen, cloud=cloud)
         if not is_deleting(obj):
@@ -92,4 +95,4 @@ def _asker(seen: Observed) -> Asker:
     given = {("floating-ip", thing.id) for thing in (seen.found.addresses if seen.found else {}).values()}
     waits = is_deleting(seen.obj) or not is_ready(seen.obj)
     known = ids(record_of(seen.status).items()) | given
-    return Asker(NAME, (meta["namespace"], meta["name"]), meta["uid"], KINDS, known, waits, has_finalizer(seen.obj))
+    return Asker(NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, known, waits, has_finalizer(seen.obj))

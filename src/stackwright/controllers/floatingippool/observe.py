@@ -11,6 +11,7 @@ from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
 from stackwright.controllers.asking import answered
 from stackwright.controllers.clusterapi import cluster_of, list_if_served
 from stackwright.controllers.identity import cloud_of
+from stackwright.controllers.origin import origin_of
 from stackwright.core.belongings import unlisted
 from stackwright.core.clouds import Asker, Clouds, Denied, Question, Thing, Trouble, What, ids, question
 from stackwright.core.clusterapi import ADDRESS, CLAIM
@@ -69,6 +70,8 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if not seen.asks:
         return seen
     try:
+        # By its UID: what a pool retains is not for a later pool of its name.
+        seen = replace(seen, origin=await origin_of(reader, obj, obj["metadata"]["uid"]))
         cloud = await cloud_of(reader, key[0], spec["identityRef"])
         seen = replace(seen, cloud=cloud)
         if not is_deleting(obj):
@@ -104,4 +107,4 @@ def _asker(seen: Observed) -> Asker:
     meta = seen.obj["metadata"]
     waits = is_deleting(seen.obj) or bool(seen.waiting)
     owned = ids(unlisted(seen.status.get("resources")).items())
-    return Asker(NAME, (meta["namespace"], meta["name"]), meta["uid"], KINDS, owned, waits, has_finalizer(seen.obj))
+    return Asker(NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, owned, waits, has_finalizer(seen.obj))

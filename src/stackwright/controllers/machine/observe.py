@@ -14,6 +14,7 @@ from typing import Any
 from stackwright.api.openstackcluster import OpenStackCluster
 from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.controllers.clusterapi import get_if_served
+from stackwright.controllers.origin import origin_of
 from stackwright.core.clusterapi import CLUSTER, MACHINE, owner_named
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.machines import SERVER
@@ -28,13 +29,15 @@ KIND = OpenStackMachine.KIND
 
 @dataclass(frozen=True)
 class Observed:
-    """top      Cluster API's Cluster;  machine  its Machine; None where Cluster API does not know this machine
+    """origin   where it was first seen; see `core.origin`
+    top      Cluster API's Cluster;  machine  its Machine; None where Cluster API does not know this machine
     cluster  the OpenStackCluster, whose spec is in the later spelling;  named  its name, empty while nobody names one
     """
 
     obj: Object
     spec: Mapping[str, Any]
     errors: tuple[str, ...] = ()
+    origin: str = ""
     top: Object | None = None
     machine: Object | None = None
     cluster: Object | None = None
@@ -56,7 +59,7 @@ async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
         return None
     spec, errors = OpenStackMachine.parsed(obj)
     server = await reader.get(SERVER, key)
-    seen = Observed(obj, spec, tuple(errors), server=server)
+    seen = Observed(obj, spec, tuple(errors), await origin_of(reader, obj), server=server)
     if name := label(obj, CLUSTER_NAME):
         seen = await _of_cluster(seen, reader, (key[0], name))
     if server is None and (owner := owner_named(obj, MACHINE)):
