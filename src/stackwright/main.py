@@ -28,6 +28,7 @@ from stackwright.core.plan import Key
 from stackwright.core.ports import Cluster, Directories, Ports, Refused, absent
 from stackwright.core.settings import Settings
 from stackwright.runtime import logs, metrics
+from stackwright.runtime.accounts import AccountChecks
 from stackwright.runtime.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Item, Runtime
@@ -46,6 +47,7 @@ class Options:
     kubeconfig: str | None = None
     namespace: str = "stackwright"
     log_level: str = "INFO"
+    unrestricted: bool = False
 
 
 @dataclass(frozen=True)
@@ -59,12 +61,12 @@ class ProvisionerOptions:
     log_level: str = "INFO"
 
 
-def settings(images: Path | None) -> Settings:
+def settings(options: Options) -> Settings:
     """Images from a file {name: reference}, digests of the shipped charts."""
     from stackwright.adapters.helm import chart_digests
 
-    references = json.loads(images.read_text()) if images and images.exists() else {}
-    return Settings(references, chart_digests())
+    references = json.loads(options.images.read_text()) if options.images and options.images.exists() else {}
+    return Settings(references, chart_digests(), options.unrestricted, options.namespace)
 
 
 def count_call(verb: str, kind: Kind) -> None:
@@ -104,8 +106,9 @@ def runtime(cluster: Cluster, options: Options) -> Runtime:
         queue.add((controller, key))
 
     clouds = OpenStackClouds(partial(cluster.get, SECRET), tell, count_openstack)
-    chosen = controllers(settings(options.images), options.roles, clouds)
     wired = ports(WriteThrough(store, cluster), options.kubeconfig, clouds)
+    chosen_settings = settings(options)
+    chosen = controllers(chosen_settings, options.roles, clouds, AccountChecks(wired))
     return Runtime(chosen, wired, CachedReader(store, cluster), store, queue)
 
 
@@ -142,7 +145,8 @@ async def operate(options: Options) -> None:
         webhook = None
         if options.webhook_port:
             certificate = await install(cluster, options.namespace, Path(folder))
-            webhook = Webhook(options.webhook_port, *certificate, check=errors_of)
+            check = partial(errors_of, settings=settings(options))
+            webhook = Webhook(options.webhook_port, *certificate, check=check)
         await _serve(runtime(cluster, options), KopfSource(options.health_port, webhook, options.kubeconfig))
 
 

@@ -46,7 +46,7 @@ class FullCloud(Cloud):
     def ask(self, *options: str, **spec: Any) -> None:
         """The same without waiting for what comes of it."""
         text = yaml.safe_dump_all(changed(self.example, **spec))
-        self.stackwright("apply", "--file", "-", *options, stdin=text, limit=660)
+        self.stackwright("apply", "--file", "-", "--yes", *options, stdin=text, limit=660)
 
     def plan(self, **spec: Any) -> str:
         """What such a change would do."""

@@ -146,7 +146,7 @@ class Cloud:
 
     def renew(self, *nodes: str) -> None:
         """Kubernetes without a cloud, in place of one whose virtual machines would outlive it on their nodes."""
-        self.stackwright("down", "--purge", limit=300)
+        self.stackwright("down", "--purge", "--yes", limit=300)
         self.stackwright("up", *nodes, "--no-cloud", limit=600)
 
     def keeps_images(self) -> bool:

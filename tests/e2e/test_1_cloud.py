@@ -33,12 +33,18 @@ def test_plan_finds_nothing_to_change_and_starts_no_helm(cloud: Cloud) -> None:
 
 
 def test_status_is_a_tree_from_the_cloud_to_its_pods(cloud: Cloud) -> None:
-    out = cloud.stackwright("status")
+    assert "Pod mariadb-server-0" not in cloud.stackwright("status"), "what is ready is folded"
+    out = cloud.stackwright("status", "--all")
     for part in ("OpenStackDeployment openstack/cloud", "Keystone openstack/keystone", "release openstack-keystone"):
         assert part in out
     assert "Pod mariadb-server-0" in out
-    tree = json.loads(cloud.stackwright("status", "--output", "json"))
-    assert tree
+    (tree,) = json.loads(cloud.stackwright("status", "--output", "json"))["clouds"]
+    assert (tree["kind"], tree["namespace"], tree["name"], tree["ready"]) == (
+        "OpenStackDeployment",
+        "openstack",
+        "cloud",
+        True,
+    )
 
 
 def test_kubectl_explains_every_field(cloud: Cloud) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from full import FullCloud, Workload
 from harness import eventually
+from load import Load, targets
 from pinger import CHANCE, Pinger
 from vms import Vms
 
@@ -113,3 +114,25 @@ def test_a_tap_that_went_down_comes_up_again(full_cloud: FullCloud, vms: Vms) ->
     full_cloud.kubectl(*words, "ip", "link", "set", "dev", f"tap{port.id[:11]}", "down")
     assert not ping(vms.demo.floating)
     eventually(lambda: ping(vms.demo.floating), limit=20)
+
+
+@pytest.mark.long
+def test_no_request_fails_while_every_api_restarts(full_cloud: FullCloud) -> None:
+    """Through the addresses of their Services, and with a new connection for each request."""
+    found = targets(full_cloud)
+    assert {"keystone-api", "nova-api-osapi", "neutron-server", "horizon"} <= {each.workload.name for each in found}
+    with Load(full_cloud, found) as load:
+        for target in found:
+            before = set(full_cloud.pods("-l", target.workload.selector))
+            what = (f"deployment/{target.workload.name}", "-n", full_cloud.namespace)
+            full_cloud.kubectl("rollout", "restart", *what)
+            full_cloud.kubectl("rollout", "status", *what, limit=READY_LIMIT)
+            eventually(lambda before=before: not before & every_pod(full_cloud), limit=READY_LIMIT, pause=1)
+    print(load.result)
+    assert load.result["failures"] == []
+    assert min(load.result["counts"][target.workload.name] for target in found) > 100
+
+
+def every_pod(cloud: FullCloud) -> set[str]:
+    """Uids of all pods, of those on their way out too."""
+    return {pod["metadata"]["uid"] for pod in cloud.get("pods", "-n", cloud.namespace)["items"]}

@@ -30,7 +30,7 @@ def infra(storage_cloud: FullCloud, storage: Storage) -> Iterator[Infra]:
 
 def server(name: str = "web", **spec: Any) -> dict[str, Any]:
     """As the example, with these changes; without what is None."""
-    (made,) = example("server")
+    (made,) = example("server-volumes")
     wanted = {field: value for field, value in {**made["spec"], **spec}.items() if value is not None}
     return {**made, "metadata": {**made["metadata"], "name": name}, "spec": wanted}
 
@@ -45,9 +45,9 @@ def gone(infra: Infra, name: str) -> None:
 
 
 def test_the_example_becomes_a_server_with_port_trunk_and_disks(infra: Infra) -> None:
-    plan = infra.cloud.stackwright("plan", "--file", "examples/server.yaml", code=2)
+    plan = infra.cloud.stackwright("plan", "--file", "examples/server-volumes.yaml", code=2)
     assert "server web in cloud stackwright" in plan
-    infra.cloud.stackwright("apply", "--file", "examples/server.yaml")
+    infra.cloud.stackwright("apply", "--file", "examples/server-volumes.yaml")
     print(f"ready after {infra.ready(KIND, 'web'):.0f} s")
     status = infra.status(KIND, "web")
     made = infra.sdk.compute.get_server(status["instanceID"])

@@ -214,6 +214,49 @@ def test_services_reach_a_named_port_of_their_pods(case: Path) -> None:
         assert {port["targetPort"] for port in service["spec"].get("ports", ())} <= ports
 
 
+def pods_behind_services() -> dict[str, dict]:
+    """Name → spec of each Deployment whose pods a Service with an address of its own selects."""
+    behind: dict[str, dict] = {}
+    for case in CASES:
+        found = objects(case)
+        selectors = [
+            item["spec"]["selector"]
+            for item in found
+            if item["kind"] == "Service" and item["spec"].get("clusterIP") != "None"
+        ]
+        for item in found:
+            labels = item.get("spec", {}).get("template", {}).get("metadata", {}).get("labels", {})
+            if item["kind"] == "Deployment" and any(selector.items() <= labels.items() for selector in selectors):
+                behind[f"{name_of(case)}/{item['metadata']['name']}"] = item["spec"]
+    return behind
+
+
+def test_a_pod_behind_a_service_drains_before_it_stops() -> None:
+    """Nodes that have not yet seen the deletion still send requests, and requests that are being served end."""
+    behind = {name: spec for name, spec in pods_behind_services().items() if not name.startswith("stackwright/")}
+    assert {name.split("/")[-1] for name in behind} >= {"keystone-api", "nova-api-osapi", "nova-novncproxy", "horizon"}
+    for name, spec in behind.items():
+        pod = spec["template"]["spec"]
+        serving = [container for container in pod["containers"] if container.get("ports")]
+        assert serving, name
+        for container in serving:
+            drain = container["lifecycle"]["preStop"]["sleep"]["seconds"]
+            assert drain >= 5, name
+            assert pod["terminationGracePeriodSeconds"] >= drain + mercy(name, container) + 5, name
+            assert "readinessProbe" in container, name
+        if spec["strategy"]["type"] != "Recreate":
+            assert spec["strategy"]["rollingUpdate"]["maxUnavailable"] == 0, name
+
+
+def mercy(name: str, container: dict) -> int:
+    """Seconds that uWSGI gives the requests of a container to end; 0 for another server."""
+    command = container.get("command", [])
+    if "uwsgi" not in command:
+        return 0
+    text = conf_file(name.rpartition("/")[0], Path(command[-1]).name)
+    return int(re.findall(r"^worker-reload-mercy = (\d+)$", text, re.M)[0])
+
+
 def job_name(*settings: str) -> str:
     images = "images.tags.keystone_api=a,images.tags.keystone_db_sync=a"
     done = helm("template", "keystone", str(ROOT / "charts/keystone"), f"--set={','.join([images, *settings])}")

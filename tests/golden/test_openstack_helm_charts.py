@@ -172,8 +172,10 @@ def test_pods_are_as_those_of_our_chart(case, chart):
     assert api(new, chart)["replicas"] == api(old, chart)["replicas"]
     assert api(new, chart)["strategy"] == api(old, chart)["strategy"]
     before, after = (api(found, chart)["template"]["spec"] for found in (old, new))
-    for field in ("nodeSelector", "terminationGracePeriodSeconds", "priorityClassName"):
+    for field in ("nodeSelector", "priorityClassName"):
         assert after.get(field) == before.get(field)
+    drain = container(old, chart)["lifecycle"]["preStop"]["sleep"]["seconds"]  # which their charts do not know
+    assert after["terminationGracePeriodSeconds"] == before["terminationGracePeriodSeconds"] - drain
     assert (after["imagePullSecrets"] or None) == before.get("imagePullSecrets")
     for field in ("image", "imagePullPolicy", "resources"):
         assert container(new, chart)[field] == container(old, chart)[field]

@@ -232,7 +232,7 @@ async def test_a_release_with_a_history_is_upgraded_once() -> None:
 
 
 def server(**spec: Any) -> dict[str, Any]:
-    manifest = yaml.safe_load((Path(__file__).parents[2] / "examples/server.yaml").read_text())
+    manifest = yaml.safe_load((Path(__file__).parents[2] / "examples/server-volumes.yaml").read_text())
     return {**manifest, "metadata": {"name": "web", "namespace": "openstack"}, "spec": {**manifest["spec"], **spec}}
 
 

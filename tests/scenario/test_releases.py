@@ -1,5 +1,7 @@
 """Helm releases that go wrong: refused, never ready, interrupted, removed."""
 
+import dataclasses
+
 import pytest
 from world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_world
 
@@ -180,6 +182,7 @@ async def test_a_release_that_is_no_longer_in_the_bundle_is_uninstalled():
 
 async def test_a_release_in_another_namespace_is_found_there():
     world = World()
+    world.settings = dataclasses.replace(SETTINGS, unrestricted=True)
     release = {"name": "a", "chart": "memcached", "values": {}, "namespace": "elsewhere"}
     world.cluster.put(
         HelmBundle.KIND, {"metadata": {"name": "mine", "namespace": NAMESPACE}, "spec": {"releases": [release]}}

@@ -12,6 +12,7 @@ import contextlib
 import copy
 import dataclasses
 import json
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import Any
 
@@ -29,6 +30,7 @@ from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
 from stackwright.core.ports import Cluster, Ports
 from stackwright.core.settings import Settings
+from stackwright.runtime.accounts import AccountChecks
 from stackwright.runtime.cache import PARTIAL, CachedReader, Store, WriteThrough
 from stackwright.runtime.memory import (
     Crash,
@@ -263,6 +265,7 @@ class World:
         self.reconciles: list[Item] = []
         self.contents = MemoryContents()
         self.clouds = FaultyClouds(self.clock)
+        self.settings: Settings | None = None
         self.ceph = True  # whether somebody hands over what is asked of a Ceph
         self._latency, self._workers = latency, workers
         self._runtime: Runtime | None = None
@@ -296,7 +299,11 @@ class World:
         direct: Cluster = ports.cluster
         wired = dataclasses.replace(ports, cluster=WriteThrough(store, direct))
         runtime = _Counting(
-            controllers(SETTINGS, clouds=ports.clouds), wired, CachedReader(store, direct), store, queue
+            controllers(self.settings or SETTINGS, clouds=ports.clouds, accounts=AccountChecks(ports)),
+            wired,
+            CachedReader(store, direct),
+            store,
+            queue,
         )
         runtime.log = self.reconciles
         self._runtime = runtime
@@ -523,8 +530,9 @@ def _normal(value: Any) -> Any:
 
 
 class _Counting(Runtime):
-    """The runtime, with a list of what it worked on."""
+    """The runtime, with a list of what it worked on. A Crash ends it, as the death of the process would."""
 
+    ENDS = (*Runtime.ENDS, Crash)
     log: list[Item]
 
     async def reconcile(self, item: Item) -> None:
@@ -546,3 +554,9 @@ def _leaves(error: BaseException) -> Iterable[BaseException]:
                 yield from _leaves(each)
     else:
         yield error
+
+
+def assert_only_accounts_are_looked_at(reconciles: list[Item]) -> None:
+    """Of an hour in which nothing changed: each account a few times, and nothing else."""
+    assert {name for name, _ in reconciles} <= {"database", "messaging", "identity"}
+    assert all(7 <= number <= 12 for number in Counter(reconciles).values())

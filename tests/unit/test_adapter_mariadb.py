@@ -42,12 +42,49 @@ def test_additional_databases_are_made_with_the_same_rights_and_dropped_with_the
     made = [text for text, _ in statements(account(database="nova", additional=("nova_cell0",)), "x")]
     for name in ("nova", "nova_cell0"):
         assert sum(text.startswith(f"CREATE DATABASE IF NOT EXISTS `{name}` ") for text in made) == 1
-        assert f"GRANT ALL PRIVILEGES ON `{name}`.* TO %s@'%%'" in made
+        exact = name.replace("_", r"\_")
+        assert f"GRANT ALL PRIVILEGES ON `{exact}`.* TO %s@'%%'" in made
     assert sum("USER" in text for text in made) == 2, "one user for both"
     gone = statements(account(database="nova", additional=("nova_cell0",), absent=True, drop_database=True), "")
     assert [text for text, _ in gone][-2:] == [f"DROP DATABASE IF EXISTS `{name}`" for name in ("nova", "nova_cell0")]
     with pytest.raises(Refused):
         list(statements(account(additional=("a`b",)), "x"))
+
+
+def test_rights_are_on_this_database_and_on_no_other_that_is_like_it() -> None:
+    """In GRANT, and only there, _ stands for any character: nova_api would be novaXapi too."""
+    texts = [text for text, _ in statements(account(database="nova_api"), "x")]
+    assert texts[0].startswith("CREATE DATABASE IF NOT EXISTS `nova_api` ")
+    assert texts[-1] == r"GRANT ALL PRIVILEGES ON `nova\_api`.* TO %s@'%%'"
+
+
+@pytest.mark.parametrize(
+    ("number", "missing"),
+    [
+        (1045, "user keystone"),
+        (1698, "user keystone"),
+        (1044, "database keystone"),
+        (1049, "database keystone"),
+        (2003, None),
+        (1047, None),
+    ],
+)
+async def test_what_is_missing_of_an_account_is_found_by_logging_in(
+    number: int, missing: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[Any] = []
+
+    def connect(**options: Any) -> Any:
+        asked.append((options["user"], options["password"], options["database"]))
+        raise pymysql.OperationalError(number, "no")
+
+    monkeypatch.setattr(pymysql, "connect", connect)
+    if missing is None:
+        with pytest.raises(NotYet):
+            await MariaDbSql().missing(account(), {"password": "root-pw"}, "pw")
+    else:
+        assert (await MariaDbSql().missing(account(), {"password": "root-pw"}, "pw")).startswith(missing)
+    assert asked == [("keystone", "pw", "keystone")]
 
 
 @pytest.mark.parametrize("bad", ["a`b", "a'b", "", "a b", "1a", "a;b"])

@@ -92,6 +92,20 @@ def test_a_password_is_set_only_when_the_login_fails(identity: Identity, monkeyp
     assert ensure(identity) == ["update_user"]
 
 
+def test_what_is_missing_is_found_by_logging_in_and_looking(
+    identity: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == "user glance"
+    ensure(identity)
+    identity.writes.clear()
+    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == ""
+    identity.kept["service"].clear()
+    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == "service glance"
+    monkeypatch.setattr(openstack, "_password_works", lambda url, user, password: False)
+    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == "user glance"
+    assert identity.writes == []
+
+
 def test_removal(identity: Identity) -> None:
     ensure(identity)
     openstack._remove(identity, SPEC)

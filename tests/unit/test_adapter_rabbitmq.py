@@ -53,6 +53,18 @@ def account(**changes: Any) -> BrokerAccount:
     return BrokerAccount(**{**fields, **changes})
 
 
+async def test_what_is_missing_of_an_account_is_what_the_broker_does_not_find(server: Server) -> None:
+    server.status = 200
+    assert await RabbitBroker(server.port).missing(account(), ADMIN, "pw") == ""
+    assert [method for method, _, _ in server.seen] == ["GET"] * 3
+    server.status = 404
+    missing = await RabbitBroker(server.port).missing(account(), ADMIN, "pw")
+    assert missing == "virtual host no/va; user nova; permissions of user nova in no/va"
+    server.status = 503
+    with pytest.raises(NotYet):
+        await RabbitBroker(server.port).missing(account(), ADMIN, "pw")
+
+
 async def test_an_account_is_three_puts(server: Server) -> None:
     await RabbitBroker(server.port).account(account(), ADMIN, "pw")
     assert server.seen == [

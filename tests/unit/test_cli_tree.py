@@ -8,7 +8,7 @@ from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DEPLOYMENT, POD
 from stackwright.api.services import Keystone, MariaDB
-from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, Node, flat, lines, troubles
+from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, Node, fitted, flat, folded, lines, troubles
 from stackwright.cli.world import World, trees
 
 NOW = 1_750_000_000.0
@@ -119,7 +119,40 @@ def test_a_service_of_nobody_is_a_tree_of_its_own() -> None:
     assert [node.title for node in found] == ["Keystone openstack/mine"]
 
 
-def test_as_data() -> None:
+def test_as_data_every_key_is_always_there() -> None:
     [tree] = trees(world())
     data = tree.as_dict()
-    assert (data["what"], data["state"], len(data["children"])) == ("OpenStackDeployment openstack/cloud", BUSY, 2)
+    assert {key: value for key, value in data.items() if key != "children"} == {
+        "kind": "OpenStackDeployment",
+        "namespace": "openstack",
+        "name": "cloud",
+        "ready": False,
+        "state": BUSY,
+        "reason": "NotReady",
+        "message": "Keystone: a pod crashes",
+        "since": AT,
+        "facts": ["1/2", "60s"],
+    }
+    kinds = {}
+    pending = [data]
+    while pending:
+        node = pending.pop()
+        assert node.keys() == data.keys()
+        kinds[node["kind"]] = (node["namespace"], node["name"], node["since"])
+        pending += node["children"]
+    assert kinds["Pod"] == ("openstack", "keystone-api-a", AT)
+    assert kinds["HelmRelease"] == ("", "openstack-keystone", "")
+    assert set(kinds) >= {"MariaDB", "Keystone", "HelmBundle", "Deployment"}
+
+
+def test_what_is_below_a_ready_node_is_folded_and_counted() -> None:
+    ready = Node(READY, "a", children=(Node(READY, "b", children=(Node(READY, "c"),)),))
+    busy = Node(BUSY, "d", children=(ready, Node(BUSY, "e")))
+    assert lines(folded(ready)) == ["✓ a  (2 folded)"]
+    assert lines(folded(busy)) == ["… d", "├─ ✓ a  (2 folded)", "└─ … e"]
+
+
+def test_lines_that_do_not_fit_are_counted() -> None:
+    text = [str(number) for number in range(50)]
+    assert fitted(text, 50) == text
+    assert fitted(text, 45) == [*text[:44], "… 6 more lines do not fit"]

@@ -1,5 +1,6 @@
 """Who may speak to whom: network policies of a whole cloud, held against the charts that get them."""
 
+import dataclasses
 import functools
 import re
 from pathlib import Path
@@ -88,6 +89,19 @@ def test_pods_in_their_nodes_network_are_named_by_the_addresses_of_their_nodes()
     (rule,) = policies(context(), "nova")["api-metadata"]
     assert rule["from"] == [{"ipBlock": {"cidr": "10.0.0.1/32"}}, {"ipBlock": {"cidr": "fd00::2/128"}}]
     assert rule["ports"] == [{"port": 8775, "protocol": "TCP"}]
+
+
+def test_the_operator_is_a_pod_of_its_own_namespace_only():
+    """Any other namespace may have pods with the same labels."""
+    elsewhere = dataclasses.replace(context(), operator="operators")
+    rules = [rule for chart in OURS for found in policies(elsewhere, chart).values() for rule in found]
+    foreign = [peer for rule in rules for peer in rule["from"] if "namespaceSelector" in peer]
+    assert len(foreign) > 5
+    for peer in foreign:
+        assert peer == {
+            "namespaceSelector": {"matchLabels": {"kubernetes.io/metadata.name": "operators"}},
+            "podSelector": {"matchLabels": {"application": "stackwright", "component": "operator"}},
+        }
 
 
 def test_without_nodes_nobody_is_let_through_rather_than_everybody():

@@ -1,11 +1,15 @@
 """Errors as users read them: where, what, what instead; and all of them."""
 
+from typing import Literal
+
 import pytest
 from pydantic import ValidationError
 
+from stackwright.api.controlplane import OpenStackControlPlaneSpec
 from stackwright.api.deployment import OpenStackDeploymentSpec
 from stackwright.api.errors import messages
 from stackwright.api.helmbundle import HelmBundleSpec
+from stackwright.api.meta import Model
 from stackwright.api.registry import RESOURCES
 
 GOOD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
@@ -99,3 +103,59 @@ def test_no_model_has_a_union_because_its_branches_would_stand_in_the_paths_of_e
         return [real] * (len(real) > 1) + [found for child in node.values() for found in unions(child)]
 
     assert unions(resource.model_json_schema()) == []
+
+
+PEM = "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBg\n-----END PRIVATE KEY-----\n"
+
+
+class _Names(Model):
+    """Fields of every sort that could hold a secret, none of them a text."""
+
+    password: int = 0
+    api_key: int = 0
+    secret_value: Literal["a"] = "a"
+    conf: int = 0
+    ca_cert: int = 0
+    name: int = 0
+
+
+@pytest.mark.parametrize("field", ["password", "api_key", "secret_value", "conf", "ca_cert"])
+def test_the_value_of_a_field_that_may_hold_a_secret_is_not_repeated(field):
+    (found,) = errors({field: "pw-x"}, _Names)
+    assert found.startswith(f"spec.{field}: ")
+    assert "pw-x" not in found
+
+
+@pytest.mark.parametrize("value", [PEM, "x" * 500, "a\nb", "\x1b[2J", "9" * 6000])
+def test_a_value_that_is_long_or_has_several_lines_is_not_repeated(value):
+    (found,) = errors({"name": value}, _Names)
+    assert value not in found
+    assert len(found) < 200
+    assert found.isprintable()
+
+
+@pytest.mark.parametrize("value", [PEM, "a\nb", "x" * 500])
+def test_nor_where_a_validator_has_it_in_its_message(value):
+    (found,) = errors({**GOOD, "features": {"neutron": {"dns_servers": [value]}}})
+    assert value not in found
+    assert repr(value) not in found
+
+
+def test_a_name_that_is_long_or_has_several_lines_is_cut():
+    (found,) = errors({**GOOD, PEM * 20: 1})
+    assert found.splitlines() == [found]
+    assert len(found) < 600
+
+
+@pytest.mark.parametrize("line", ["password pw-x", "= pw-x", "[a\nb pw-x"])
+def test_an_error_in_options_does_not_repeat_them(line):
+    text = f"[DEFAULT]\ndebug = true\n{line}\n"
+    spec = {"keystone": {"template": {"customServiceConfig": text}}}
+    found = [each for each in errors(spec, OpenStackControlPlaneSpec) if "customServiceConfig" in each]
+    assert found
+    assert not any("pw-x" in each or "debug" in each for each in found)
+
+
+def test_ssl_with_a_wrong_value_does_not_repeat_it():
+    found = errors({**GOOD, "features": {"ssl": {"public_endpoints": {"ca_cert": 1, "api_cert": 2, "api_key": PEM}}}})
+    assert not any("MIIE" in each for each in found)

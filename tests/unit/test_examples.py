@@ -21,7 +21,7 @@ EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))
 NAMES = [
     "catalog-entry", "cloud", "cluster", "control-plane", "floating-ip", "glance-standalone", "identity",
-    "keystone-only", "memcached-only", "overrides", "server", "storage",
+    "keystone-only", "memcached-only", "overrides", "server-volumes", "server", "storage",
 ]  # fmt: skip
 CONTRACTS = {contract.kind.kind: contract for contract in (DATABASE, MESSAGING, IDENTITY)}
 
@@ -64,6 +64,46 @@ def test_every_object_is_in_a_namespace_that_is_named(name: str) -> None:
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
 def test_it_says_what_it_is(path: Path) -> None:
     assert path.read_text().startswith("# ")
+
+
+def needed(path: Path) -> str:
+    """Which cloud an example needs, by the comment at its beginning."""
+    head = path.read_text().partition("apiVersion:")[0]
+    (told,) = [line.removeprefix("# Cloud: ") for line in head.splitlines() if line.startswith("# Cloud: ")]
+    return told
+
+
+def wanted(document: dict[str, Any]) -> set[str]:
+    """Services that the kinds and fields of a document need of a cloud that is there already."""
+    by_kind = {
+        "DatabaseAccount": {"mariadb"}, "MessagingAccount": {"rabbitmq"}, "KeystoneService": {"keystone"},
+    }  # fmt: skip
+    found = set(by_kind.get(document["kind"], ()))
+    if "infrastructure.cluster.x-k8s.io" in document["apiVersion"]:
+        found |= {"nova", "neutron", "glance", "keystone"}
+        spec = document["spec"]
+        disks = [disk["storage"]["type"] for disk in spec.get("additionalBlockDevices", ())]
+        found |= {"cinder"} if "rootVolume" in spec or "Volume" in disks else set()
+    return found
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_it_says_which_cloud_it_needs_and_that_cloud_has_what_it_uses(path: Path) -> None:
+    told = needed(path)
+    uses = set().union(*map(wanted, documents(path.stem)))
+    if told.startswith("none, it is "):
+        assert not uses
+        return
+    assert (EXAMPLES / told).exists()
+    if told != "keystone-only.yaml":
+        assert uses
+        assert uses <= set(services_of(told.removesuffix(".yaml")))
+
+
+def test_the_default_cloud_fits_most_examples() -> None:
+    told = [cloud for path in FILES if not (cloud := needed(path)).startswith("none")]
+    assert told.count("cloud.yaml") > len(told) / 2
+    assert needed(EXAMPLES / "server.yaml") == "cloud.yaml"
 
 
 def test_which_services_the_clouds_have() -> None:

@@ -4,28 +4,61 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 
-from stackwright.local import waiting
+from stackwright.local import bringup, namespaces, waiting
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
-from stackwright.local.steps import charts, cloud
+from stackwright.local.steps import charts, cloud, token
 from stackwright.local.steps.context import Context
 
 NOBODY = 'failed calling webhook "validate": no endpoints available for service "stackwright-webhook"'
 CONDITION = {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "observedGeneration": 1}
-READY = {"metadata": {"generation": 1}, "status": {"conditions": [CONDITION]}}
+READY = {
+    "kind": "OpenStackDeployment",
+    "metadata": {"generation": 1, "namespace": "openstack"},
+    "status": {"conditions": [CONDITION]},
+}
+NODE_START = 1795521600.0  # 12:00:00
+METRICS = """# HELP stackwright_queue_depth Keys that wait for a worker
+stackwright_queue_depth 0.0
+stackwright_reconciles_total{kind="cloud",outcome="unchanged"} 2.0
+stackwright_reconciles_total{kind="controlplane",outcome="changed"} 1.0
+stackwright_reconciles_total{kind="helmbundle",outcome="changed"} 1.0
+"""
+
+
+def pod(name: str, *, started: str = "2026-11-24T12:00:00Z", ready: str = "True", owner: str = "ReplicaSet") -> Any:
+    meta = {"name": name, "namespace": "openstack", "ownerReferences": [{"kind": owner}]}
+    container = {"name": name, "ports": [{"name": "metrics-0", "containerPort": 9090}]}
+    status = {
+        "phase": "Running",
+        "conditions": [{"type": "Ready", "status": ready}],
+        "containerStatuses": [{"state": {"running": {"startedAt": started}}}],
+    }
+    return {"metadata": meta, "spec": {"nodeName": "node1", "containers": [container]}, "status": status}
 
 
 class Kubectl:
-    def __init__(self, *refusals: str) -> None:
+    def __init__(self, *refusals: str, clouds: tuple[Any, ...] = (READY,), metrics: str = METRICS) -> None:
         self.refusals = list(refusals)
         self.applied = 0
+        self.clouds = clouds
+        self.metrics = metrics
+        self.operator = [pod("stackwright")]
+        self.pods = [pod("nova-api"), pod("a-job", ready="False", owner="Job")]
 
     def __call__(self, ctx: Context, *words: str) -> str:
+        if words[:2] == ("get", "--raw"):
+            return self.metrics
         if words[0] == "get":
-            return json.dumps({"items": [READY]})
+            items = self.clouds
+            if words[1] == "pods":
+                items = tuple(self.operator if words[3] == cloud.OPERATOR else self.pods)
+            return json.dumps({"items": items})
         if self.refusals:
             raise LocalError(self.refusals.pop(0))
         self.applied += 1
@@ -48,6 +81,7 @@ class Clock:
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "time", Clock())
+    monkeypatch.setattr(namespaces, "started", lambda node: NODE_START)
 
 
 def applied(monkeypatch: pytest.MonkeyPatch, kubectl: Kubectl) -> list[str]:
@@ -76,3 +110,66 @@ def test_a_webhook_is_not_waited_for_without_end(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(cloud, "WEBHOOK_LIMIT", -1.0)
     with pytest.raises(LocalError, match="no endpoints available"):
         applied(monkeypatch, Kubectl(NOBODY))
+
+
+def doubts(monkeypatch: pytest.MonkeyPatch, kubectl: Kubectl) -> list[str]:
+    """What the step waits for; empty when it is done."""
+    monkeypatch.setattr(charts, "kubectl", kubectl)
+    ctx = Context(LocalCluster.discover())
+    missing = cloud._missing(ctx, cloud.clouds(ctx))
+    assert cloud.done(ctx) == (not missing)
+    return missing
+
+
+def test_a_cloud_that_serves_since_the_last_start_is_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert doubts(monkeypatch, Kubectl()) == []
+
+
+def test_a_status_older_than_the_start_of_the_node_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    kubectl = Kubectl()
+    kubectl.pods.append(pod("keystone-api", started="2026-11-24T11:59:59Z"))
+    assert doubts(monkeypatch, kubectl) == ["Pod openstack/keystone-api has not started since its node did"]
+    kubectl = Kubectl()
+    kubectl.pods.append(pod("keystone-api", ready="False"))
+    assert doubts(monkeypatch, kubectl) == ["Pod openstack/keystone-api is not ready"]
+
+
+def test_a_status_older_than_the_start_of_the_operator_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    kubectl = Kubectl()
+    kubectl.operator = [pod("stackwright", started="2026-11-24T11:00:00Z")]
+    assert doubts(monkeypatch, kubectl) == ["Pod openstack/stackwright has not started since its node did"]
+    kubectl.operator = []
+    assert doubts(monkeypatch, kubectl) == ["the operator does not run"]
+    unseen = METRICS.replace('kind="cloud"', 'kind="health"')
+    said = ["the operator has not looked at any OpenStackDeployment since it started"]
+    assert doubts(monkeypatch, Kubectl(metrics=unseen)) == said
+    busy = METRICS.replace("depth 0.0", "depth 3.0")
+    assert doubts(monkeypatch, Kubectl(metrics=busy)) == ["the operator has 3 objects in its queue"]
+
+
+def test_every_kind_of_cloud_is_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    waiting_for = {**CONDITION, "status": "False", "message": "Nova: installing"}
+    plane = {**READY, "kind": "OpenStackControlPlane", "status": {"conditions": [waiting_for]}}
+    assert doubts(monkeypatch, Kubectl(clouds=(READY, plane))) == ["Nova: installing"]
+    assert "openstackcontrolplanes.core.openstack.org" in cloud.KINDS
+
+
+def test_a_token_is_issued_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    with_identity = {**READY, "status": {"conditions": [CONDITION, {**CONDITION, "type": "Keystone"}]}}
+    monkeypatch.setattr(charts, "kubectl", Kubectl(clouds=(with_identity,)))
+    ctx = Context(LocalCluster.discover())
+    assert token.skipped(ctx) is None
+    assert not token.done(ctx)
+    monkeypatch.setattr(charts, "kubectl", Kubectl())
+    assert token.skipped(ctx) == "no cloud here has an identity service"
+
+
+def test_a_step_that_does_not_apply_is_shown_as_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
+    def never(ctx: Context) -> bool:
+        raise AssertionError("a skipped step is neither asked nor run")
+
+    step: Any = SimpleNamespace(TITLE="Virtual machine", skipped=lambda ctx: "--no-vm was given", done=never)
+    monkeypatch.setattr(bringup, "steps", lambda ctx: (step,))
+    told: list[tuple[str, str]] = []
+    bringup.up(Context(LocalCluster.discover()), never, lambda *words: told.append(words))  # type: ignore[arg-type]
+    assert told == [("Virtual machine", "--no-vm was given")]

@@ -58,11 +58,6 @@ def test_images_are_never_removed_because_nobody_could_pull_them_again() -> None
     assert json.loads(node_config.kubelet(Path("/pki"), ONE, Machine()))["imageGCHighThresholdPercent"] == 100
 
 
-def test_only_the_first_node_runs_the_control_plane_of_clouds() -> None:
-    assert "openstack-control-plane" in node_config.labels(ONE)
-    assert "openstack-control-plane" not in node_config.labels(TWO)
-    assert node_config.labels(TWO) == {
-        "openstack-compute-node": "enabled",
-        "openvswitch": "enabled",
-        "openstack-gateway": "enabled",
-    }
+def test_all_nodes_share_the_control_plane_of_clouds() -> None:
+    names = ("openstack-control-plane", "openstack-compute-node", "openvswitch", "openstack-gateway")
+    assert node_config.labels(ONE) == node_config.labels(TWO) == dict.fromkeys(names, "enabled")

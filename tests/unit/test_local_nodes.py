@@ -76,6 +76,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     boot = tmp_path / "boot_id"
     boot.write_text("first")
     monkeypatch.setattr(kernel, "BOOT", boot)
+    monkeypatch.setattr(kernel, "LINKS", tmp_path / "links")
     values = {"net/ipv4/ip_forward": 0, "fs/inotify/max_user_instances": 128, "fs/inotify/max_user_watches": 1000000}
     for name, value in values.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
@@ -95,6 +96,20 @@ def test_settings_are_put_back_however_often_they_were_made(settings: Path, tmp_
     assert (settings / "net/ipv4/ip_forward").read_text() == "0"
     assert (settings / "fs/inotify/max_user_instances").read_text() == "128"
     assert not cluster.kernel_memory.exists()
+
+
+def test_settings_that_others_changed_or_may_need_are_not_put_back(settings: Path, tmp_path: Path) -> None:
+    cluster = LocalCluster(tmp_path, tmp_path, tmp_path / "run" / "sw")
+    assert not kernel.was_router(cluster)
+    kernel.ensure(cluster)
+    assert not kernel.was_router(cluster), "not before us"
+    (settings / "fs/inotify/max_user_instances").write_text("4096")
+    for bridge in ("sw-br0", "docker0"):
+        (settings / "links" / bridge / "bridge").mkdir(parents=True)
+    kernel.restore(cluster)
+    assert (settings / "fs/inotify/max_user_instances").read_text() == "4096"
+    assert (settings / "net/ipv4/ip_forward").read_text() == "1"
+    assert kernel.was_router(cluster)
 
 
 def test_settings_of_another_boot_are_not_put_back(settings: Path, tmp_path: Path) -> None:

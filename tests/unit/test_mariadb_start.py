@@ -38,6 +38,7 @@ def server(tmp_path: Path) -> subprocess.Popen[bytes]:
     for name in ("username", "password"):
         (tmp_path / name).write_text(name)
     text = (BIN / "start.sh").read_text().replace(". /opt/stackwright/lib.sh", (BIN / "lib.sh").read_text())
+    text = text.replace(". /opt/stackwright/decide.sh", (BIN / "decide.sh").read_text())
     for there, here in {"/var/lib/mysql": "volume", "/run/mysqld": "run", "/run/secrets/mariadb-root": "."}.items():
         text = text.replace(there, str(tmp_path / here))
     (tmp_path / "volume").mkdir()

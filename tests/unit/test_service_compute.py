@@ -60,8 +60,9 @@ def test_live_migration_is_encrypted_on_both_sides_or_on_none() -> None:
 
 
 def test_the_certificate_is_for_all_compute_nodes() -> None:
-    (certificate,) = nova.SERVICE.certificates(context())
+    certificate, proxy = nova.SERVICE.certificates(context())
     assert (certificate.names, certificate.addresses) == (("node1", "node2"), ("10.0.0.1", "10.0.0.2"))
+    assert proxy.names == ("nova-novncproxy",)
     assert nova.SERVICE.certificates(context(nodes=())) == ()
 
 

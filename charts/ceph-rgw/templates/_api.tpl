@@ -5,7 +5,7 @@ component: api
 configmaps: [etc, bin]
 ingress: {host: object-store, port: api}
 service:
-  name: {{ .Values.endpoints.object_store.hosts.default }}
+  name: {{ include "lib.text" .Values.endpoints.object_store.hosts.default }}
   ports:
     - {name: api, port: {{ $port }}}
 containers:
@@ -16,7 +16,7 @@ containers:
       - name: POD_NAME
         valueFrom: {fieldRef: {fieldPath: metadata.name}}
       - {name: MONITORS, value: {{ range $i := until (int .Values.monitors) }}{{ if $i }} {{ end }}ceph-mon-{{ $i }}{{ end }}}
-      - {name: MONITOR_DOMAIN, value: {{ .Release.Namespace }}.svc.{{ .Values.endpoints.cluster_domain_suffix }}}
+      - {name: MONITOR_DOMAIN, value: {{ include "lib.text" (printf "%s.svc.%s" .Release.Namespace .Values.endpoints.cluster_domain_suffix) }}}
       - {name: RGW_PORT, value: {{ $port | quote }}}
     ports:
       - {name: api, containerPort: {{ $port }}}
@@ -50,12 +50,12 @@ volumes:
     emptyDir: {medium: Memory}
   - name: admin
     secret:
-      secretName: {{ .Values.secrets.ceph.admin }}
+      secretName: {{ include "lib.text" .Values.secrets.ceph.admin }}
       defaultMode: 0440
   {{- with .Values.secrets.identity.rgw }}
   - name: keystone
     secret:
-      secretName: {{ . }}
+      secretName: {{ include "lib.text" . }}
       defaultMode: 0440
   {{- end }}
 {{- end }}

@@ -41,7 +41,7 @@ spec:
   publishNotReadyAddresses: true
   selector:
     {{- include "lib.selector" (list $ "mon") | nindent 4 }}
-    statefulset.kubernetes.io/pod-name: {{ $name }}
+    statefulset.kubernetes.io/pod-name: {{ include "lib.text" $name }}
   ports:
     - name: msgr2
       port: 3300

@@ -12,8 +12,8 @@
   valueFrom: {fieldRef: {fieldPath: status.podIP}}
 - name: POD_NAMESPACE
   valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
-- {name: MONITORS, value: {{ include "ceph.monitors" . }}}
-- {name: MONITOR_DOMAIN, value: {{ .Release.Namespace }}.svc.{{ .Values.endpoints.cluster_domain_suffix }}}
+- {name: MONITORS, value: {{ include "lib.text" (include "ceph.monitors" .) }}}
+- {name: MONITOR_DOMAIN, value: {{ include "lib.text" (printf "%s.svc.%s" .Release.Namespace .Values.endpoints.cluster_domain_suffix) }}}
 {{- end }}
 
 {{- define "ceph.mounts" -}}
@@ -31,7 +31,7 @@
   emptyDir: {medium: Memory}
 - name: admin
   secret:
-    secretName: {{ .Values.secrets.ceph.admin }}
+    secretName: {{ include "lib.text" .Values.secrets.ceph.admin }}
     defaultMode: 0440
 {{- end }}
 

@@ -11,7 +11,7 @@ containers:
       {{- include "ceph.env" . | nindent 6 }}
       - {name: POOL_SIZE, value: {{ .Values.pool.size | quote }}}
       - {name: POOL_PG_NUM, value: {{ .Values.pool.pg_num | quote }}}
-      - {name: POOL_DEVICE_CLASS, value: {{ .Values.pool.device_class }}}
+      - {name: POOL_DEVICE_CLASS, value: {{ include "lib.text" .Values.pool.device_class }}}
       - {name: CLIENT_OPTIONS, value: {{ toJson .Values.conf.clients | quote }}}
     volumeMounts:
       {{- include "ceph.mounts" . | nindent 6 }}

@@ -16,9 +16,9 @@ metadata:
 roleRef:
   apiGroup: rbac.authorization.k8s.io
   kind: Role
-  name: {{ $name }}
+  name: {{ include "lib.text" $name }}
 subjects:
   - kind: ServiceAccount
-    name: {{ $name }}
-    namespace: {{ $root.Release.Namespace }}
+    name: {{ include "lib.text" $name }}
+    namespace: {{ include "lib.text" $root.Release.Namespace }}
 {{- end }}

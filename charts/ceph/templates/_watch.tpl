@@ -21,14 +21,14 @@ containers:
         failureThreshold: 3
     volumeMounts:
       {{- range .Values.secrets.clients }}
-      - {name: {{ . }}, mountPath: /etc/ceph-clients/{{ . }}, readOnly: true}
+      - {name: {{ include "lib.text" . }}, mountPath: /etc/ceph-clients/{{ . }}, readOnly: true}
       {{- end }}
       - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       - {name: token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}
 volumes:
   {{- range .Values.secrets.clients }}
-  - name: {{ . }}
-    secret: {secretName: {{ . }}, optional: true, defaultMode: 0440}
+  - name: {{ include "lib.text" . }}
+    secret: {secretName: {{ include "lib.text" . }}, optional: true, defaultMode: 0440}
   {{- end }}
   {{- include "ceph.token" . | nindent 2 }}
 {{- end }}

@@ -5,7 +5,7 @@ component: api
 configmaps: [etc, bin]
 ingress: {host: cinder, port: api}
 service:
-  name: {{ .Values.endpoints.volume.hosts.default }}
+  name: {{ include "lib.text" .Values.endpoints.volume.hosts.default }}
   ports:
     - {name: api, port: {{ $port }}}
 initContainers:

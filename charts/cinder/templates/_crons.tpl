@@ -22,12 +22,12 @@
 {{- $root := index . 0 -}}
 {{- $component := index . 1 -}}
 name: cinder-{{ $component }}
-component: {{ $component }}
+component: {{ include "lib.text" $component }}
 schedule: {{ index . 2 | default "" | quote }}
 placement: job
 configmaps: [etc, bin]
 containers:
-  - name: {{ $component }}
+  - name: {{ include "lib.text" $component }}
     image: cinder_db_sync
     command:
       {{- range index . 3 }}

@@ -48,18 +48,18 @@ that os-brick looks for. Directories: new keys, monitors and certificates come i
 {{- if and (has "locks" .) $s.tls.etcd -}}
 - name: locks
   secret:
-    secretName: {{ $s.tls.etcd }}
+    secretName: {{ include "lib.text" $s.tls.etcd }}
     defaultMode: 0400
 {{- end }}
 {{- if and (has "ceph" .) $s.ceph.cinder }}
 - name: ceph
   secret:
-    secretName: {{ $s.ceph.cinder }}
+    secretName: {{ include "lib.text" $s.ceph.cinder }}
     defaultMode: 0400
     items:
       - {key: ceph.conf, path: ceph.conf}
       - {key: keyring, path: keyring}
-      - {key: keyring, path: ceph.client.{{ $root.Values.conf.ceph.user }}.keyring}
+      - {key: keyring, path: {{ include "lib.text" (printf "ceph.client.%s.keyring" $root.Values.conf.ceph.user) }}}
 {{- end }}
 {{- end }}
 
@@ -85,13 +85,13 @@ needs and no more. Root's files, which fsGroup lets the cinder user read and nob
       {{- $part := get $parts . }}
       {{- with first $part }}
       - secret:
-          name: {{ . }}
-          items: [{key: {{ last $part }}, path: {{ last $part }}}]
+          name: {{ include "lib.text" . }}
+          items: [{key: {{ include "lib.text" (last $part) }}, path: {{ include "lib.text" (last $part) }}}]
       {{- end }}
       {{- end }}
       {{- with $s.conf.cinder }}
       - secret:
-          name: {{ .name }}
+          name: {{ include "lib.text" .name }}
           items: [{key: overrides.conf, path: zz-overrides.conf}]
       {{- end }}
 {{- end }}
@@ -99,7 +99,7 @@ needs and no more. Root's files, which fsGroup lets the cinder user read and nob
 {{/* cinder.wait (root, image key, parts…): an init container; of locks and ceph the process needs what is named. */}}
 {{- define "cinder.wait" -}}
 - name: wait
-  image: {{ index . 1 }}
+  image: {{ include "lib.text" (index . 1) }}
   command: {{ concat (list "python3" "/opt/stackwright/wait.py") (slice . 2) | toJson }}
   volumeMounts:
     {{- include "cinder.mounts" . | nindent 4 }}

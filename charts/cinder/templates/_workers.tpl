@@ -21,7 +21,7 @@ workers anew.
 {{- $parts := prepend (index . 2) $root -}}
 {{- $mounts := dig (printf "privileged_%s" $component) false $root.Values.conf -}}
 name: cinder-{{ $component }}
-component: {{ $component }}
+component: {{ include "lib.text" $component }}
 configmaps: [etc, bin]
 # By its pods' names Cinder knows its services: names that stay, so that a replaced pod is the same service and not one more.
 headless: {name: cinder-{{ $component }}, ports: []}

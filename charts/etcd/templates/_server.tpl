@@ -16,7 +16,7 @@ headless:
     - {name: peer, port: {{ $port.peer.default }}}
     - {name: state, port: {{ $port.state.default }}}
 service:
-  name: {{ .Values.endpoints.etcd.hosts.default }}
+  name: {{ include "lib.text" .Values.endpoints.etcd.hosts.default }}
   ports:
     - {name: client, port: {{ $port.client.default }}}
 containers:
@@ -33,13 +33,13 @@ containers:
       - name: POD_NAME
         valueFrom: {fieldRef: {fieldPath: metadata.name}}
       - {name: CLUSTER_SIZE, value: {{ .Values.pod.replicas.server | quote }}}
-      - {name: CLUSTER_DOMAIN, value: etcd-discovery.{{ .Release.Namespace }}.svc.{{ .Values.endpoints.cluster_domain_suffix }}}
+      - {name: CLUSTER_DOMAIN, value: {{ include "lib.text" (printf "etcd-discovery.%s.svc.%s" .Release.Namespace .Values.endpoints.cluster_domain_suffix) }}}
       {{- range $name, $number := $port }}
       - {name: {{ upper $name }}_PORT, value: {{ $number.default | quote }}}
       {{- end }}
     ports:
       {{- range $name, $number := $port }}
-      - {name: {{ $name }}, containerPort: {{ $number.default }}}
+      - {name: {{ include "lib.text" $name }}, containerPort: {{ $number.default }}}
       {{- end }}
     probes:
       # Whether there is a leader and this member reads what the majority has. There is no liveness probe: a member that waits
@@ -57,6 +57,6 @@ containers:
 volumes:
   - name: tls
     secret:
-      secretName: {{ .Values.secrets.tls.etcd }}
+      secretName: {{ include "lib.text" .Values.secrets.tls.etcd }}
       defaultMode: 0400
 {{- end }}

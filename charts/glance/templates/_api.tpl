@@ -4,7 +4,7 @@ component: api
 configmaps: [etc]
 ingress: {host: glance, port: api}
 service:
-  name: {{ .Values.endpoints.image.hosts.default }}
+  name: {{ include "lib.text" .Values.endpoints.image.hosts.default }}
   ports:
     - {name: api, port: {{ .Values.endpoints.image.port.api.default }}}
 {{- if eq .Values.pod.lifecycle.upgrades.deployments.pod_replacement_strategy "Recreate" }}
@@ -69,12 +69,12 @@ the volumes of Cinder stores. Files of a directory: new keys and monitors come i
 {{- define "glance.ceph" -}}
 {{- with .Values.secrets.ceph.glance }}
 - secret:
-    name: {{ . }}
+    name: {{ include "lib.text" . }}
     items: [{key: ceph.conf, path: ceph.conf}, {key: keyring, path: keyring}]
 {{- end }}
 {{- with .Values.secrets.ceph.cinder }}
 - secret:
-    name: {{ . }}
-    items: [{key: keyring, path: ceph.client.{{ $.Values.ceph.cinder_user }}.keyring}]
+    name: {{ include "lib.text" . }}
+    items: [{key: keyring, path: {{ include "lib.text" (printf "ceph.client.%s.keyring" $.Values.ceph.cinder_user) }}}]
 {{- end }}
 {{- end }}

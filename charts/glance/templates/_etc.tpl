@@ -47,24 +47,24 @@ the glance user read and nobody else.
     defaultMode: 0400
     sources:
       - secret:
-          name: {{ $s.oslo_db.glance }}
+          name: {{ include "lib.text" $s.oslo_db.glance }}
           items: [{key: database.conf, path: database.conf}]
       - secret:
-          name: {{ $s.identity.glance }}
+          name: {{ include "lib.text" $s.identity.glance }}
           items: [{key: keystone_authtoken.conf, path: keystone_authtoken.conf}]
       {{- with $s.oslo_messaging.notifications }}
       - secret:
-          name: {{ . }}
+          name: {{ include "lib.text" . }}
           items: [{key: notifications.conf, path: notifications.conf}]
       {{- end }}
       {{- if and (has "rbd" .) $s.ceph.glance }}
       - secret:
-          name: {{ $s.ceph.glance }}
+          name: {{ include "lib.text" $s.ceph.glance }}
           items: [{key: rbd.conf, path: rbd.conf}]
       {{- end }}
       {{- with $s.conf.glance }}
       - secret:
-          name: {{ .name }}
+          name: {{ include "lib.text" .name }}
           items: [{key: overrides.conf, path: zz-overrides.conf}]
       {{- end }}
 {{- end }}

@@ -4,9 +4,14 @@ A setting that is a mapping is laid over Horizon's own, so that one key of it ca
 """
 
 import json
+import sys
 from pathlib import Path
 
 from openstack_dashboard import settings as _defaults
+
+sys.path.append("/opt/stackwright")
+
+from session_cache import Serde as _Serde  # noqa: E402
 
 _ETC = Path("/etc/openstack-dashboard")
 
@@ -17,3 +22,6 @@ for _name, _value in json.loads((_ETC / "settings.json").read_text()).items():
     globals()[_name] = _value
 
 SECRET_KEY = (_ETC / "secret-key/secret_key").read_text()
+for _cache in globals().get("CACHES", {}).values():
+    if _cache.get("BACKEND", "").endswith(".PyMemcacheCache"):
+        _cache["OPTIONS"] = {**_cache.get("OPTIONS", {}), "serde": _Serde(SECRET_KEY)}

@@ -4,7 +4,7 @@ component: horizon
 configmaps: [etc, bin]
 ingress: {host: horizon, port: http}
 service:
-  name: {{ .Values.endpoints.dashboard.hosts.default }}
+  name: {{ include "lib.text" .Values.endpoints.dashboard.hosts.default }}
   ports:
     - {name: http, port: {{ .Values.endpoints.dashboard.port.web.default }}}
 containers:
@@ -33,8 +33,9 @@ containers:
       - {name: etc, mountPath: /etc/openstack-dashboard/horizon-uwsgi.ini, subPath: horizon-uwsgi.ini, readOnly: true}
       - {name: etc, mountPath: /etc/openstack-dashboard/settings.json, subPath: settings.json, readOnly: true}
       - {name: bin, mountPath: /etc/openstack-dashboard/local_settings.py, subPath: local_settings.py, readOnly: true}
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       - {name: secret-key, mountPath: /etc/openstack-dashboard/secret-key, readOnly: true}
 volumes:
   - name: secret-key
-    secret: {secretName: {{ .Values.secrets.secret_key }}, defaultMode: 0400}
+    secret: {secretName: {{ include "lib.text" .Values.secrets.secret_key }}, defaultMode: 0400}
 {{- end }}

@@ -8,16 +8,16 @@ containers:
   - name: controller
     image: ingress
     args:
-      - -class={{ .Values.ingress_class.name }}
-      - -tls-secrets={{ join "," .Values.secrets.tls.public }}
+      - {{ include "lib.text" (printf "-class=%s" .Values.ingress_class.name) }}
+      - {{ include "lib.text" (printf "-tls-secrets=%s" (join "," .Values.secrets.tls.public)) }}
       - -https-port={{ .Values.network.host_port.https }}
-      - -dial-timeout={{ .Values.conf.dial_timeout }}
-      - -drain={{ .Values.conf.drain }}
+      - {{ include "lib.text" (printf "-dial-timeout=%s" .Values.conf.dial_timeout) }}
+      - {{ include "lib.text" (printf "-drain=%s" .Values.conf.drain) }}
     env:
       - name: POD_NAMESPACE
         valueFrom: {fieldRef: {fieldPath: metadata.namespace}}
       # What Go keeps before it collects: well below the limit, which would kill the pod.
-      - {name: GOMEMLIMIT, value: {{ .Values.conf.memory_target }}}
+      - {name: GOMEMLIMIT, value: {{ include "lib.text" .Values.conf.memory_target }}}
     ports:
       {{- with .Values.network.host_port.http }}
       - {name: http, containerPort: 8080, hostPort: {{ . }}}

@@ -1,12 +1,19 @@
-"""Keystone as uWSGI runs it: its policy is whole before the first request.
+"""Keystone as uWSGI runs it: its cache is sealed, and its policy is whole before the first request.
 
-Left to itself it is built by the first one, and whoever asks at the same time in another thread finds half of it and is
-forbidden (403) what he may do: Keystone puts the enforcer in its place before it has its rules.
+Left to itself the policy is built by the first request, and whoever asks at the same time in another thread finds half of
+it and is forbidden (403) what they may do: Keystone puts the enforcer in its place before it has its rules.
 """
 
-from keystone.common.rbac_enforcer.enforcer import RBACEnforcer
-from keystone.server.wsgi import initialize_public_application
+import sys
+from pathlib import Path
 
+sys.path.append("/opt/stackwright")
+
+import sealed_cache  # noqa: E402
+from keystone.common.rbac_enforcer.enforcer import RBACEnforcer  # noqa: E402
+from keystone.server.wsgi import initialize_public_application  # noqa: E402
+
+sealed_cache.install(Path("/etc/keystone/cache-key/key").read_text())
 application = initialize_public_application()
 
 enforcer = RBACEnforcer()._enforcer

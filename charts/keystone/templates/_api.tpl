@@ -3,7 +3,7 @@ name: keystone-api
 component: api
 configmaps: [etc, bin]
 service:
-  name: {{ .Values.endpoints.identity.hosts.default }}
+  name: {{ include "lib.text" .Values.endpoints.identity.hosts.default }}
   ports:
     - {name: api, port: {{ .Values.endpoints.identity.port.api.default }}}
 ingress: {host: keystone, port: api}
@@ -29,7 +29,10 @@ containers:
     volumeMounts:
       - {name: etc, mountPath: /etc/keystone/keystone-api-uwsgi.ini, subPath: keystone-api-uwsgi.ini, readOnly: true}
       - {name: bin, mountPath: /opt/stackwright, readOnly: true}
+      - {name: cache-key, mountPath: /etc/keystone/cache-key, readOnly: true}
       {{- include "keystone.mounts" . | nindent 6 }}
 volumes:
+  - name: cache-key
+    secret: {secretName: {{ .Values.secrets.cache | quote }}, defaultMode: 0400}
   {{- include "keystone.volumes" . | nindent 2 }}
 {{- end }}

@@ -25,21 +25,21 @@ logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
     defaultMode: 0400
     sources:
       - secret:
-          name: {{ .Values.secrets.oslo_db.keystone }}
+          name: {{ include "lib.text" .Values.secrets.oslo_db.keystone }}
           items: [{key: database.conf, path: database.conf}]
       {{- with .Values.secrets.oslo_messaging.keystone }}
       - secret:
-          name: {{ . }}
+          name: {{ include "lib.text" . }}
           items: [{key: messaging.conf, path: messaging.conf}]
       {{- end }}
       {{- with .Values.secrets.conf.keystone }}
       - secret:
-          name: {{ .name }}
+          name: {{ include "lib.text" .name }}
           items: [{key: overrides.conf, path: zz-overrides.conf}]
       {{- end }}
 # Whole directories: when the operator rotates the keys, they change under the running processes, which look each time.
 - name: fernet
-  secret: {secretName: {{ .Values.secrets.fernet }}, defaultMode: 0400}
+  secret: {secretName: {{ include "lib.text" .Values.secrets.fernet }}, defaultMode: 0400}
 - name: credential
-  secret: {secretName: {{ .Values.secrets.credential }}, defaultMode: 0400}
+  secret: {secretName: {{ include "lib.text" .Values.secrets.credential }}, defaultMode: 0400}
 {{- end }}

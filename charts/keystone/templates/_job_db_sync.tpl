@@ -18,17 +18,19 @@ containers:
     # Everything by environment; an argument would show the password in the process list.
     command: [keystone-manage, bootstrap]
     env:
+      # It cannot open what the API sealed, and trusts nothing else.
+      - {name: OS_CACHE__ENABLED, value: "false"}
       - name: OS_BOOTSTRAP_USERNAME
-        valueFrom: {secretKeyRef: {name: {{ .Values.secrets.identity.admin }}, key: username}}
+        valueFrom: {secretKeyRef: {name: {{ include "lib.text" .Values.secrets.identity.admin }}, key: username}}
       - name: OS_BOOTSTRAP_PASSWORD
-        valueFrom: {secretKeyRef: {name: {{ .Values.secrets.identity.admin }}, key: password}}
-      - {name: OS_BOOTSTRAP_PROJECT_NAME, value: {{ $admin.project_name }}}
+        valueFrom: {secretKeyRef: {name: {{ include "lib.text" .Values.secrets.identity.admin }}, key: password}}
+      - {name: OS_BOOTSTRAP_PROJECT_NAME, value: {{ include "lib.text" $admin.project_name }}}
       - {name: OS_BOOTSTRAP_ROLE_NAME, value: admin}
-      - {name: OS_BOOTSTRAP_SERVICE_NAME, value: {{ .Values.endpoints.identity.name }}}
-      - {name: OS_BOOTSTRAP_REGION_ID, value: {{ $admin.region_name }}}
-      - {name: OS_BOOTSTRAP_PUBLIC_URL, value: {{ include "lib.endpoint_url" (list . "identity" "public" "api") }}}
-      - {name: OS_BOOTSTRAP_INTERNAL_URL, value: {{ include "lib.endpoint_url" (list . "identity" "internal" "api") }}}
-      - {name: OS_BOOTSTRAP_ADMIN_URL, value: {{ include "lib.endpoint_url" (list . "identity" "admin" "api") }}}
+      - {name: OS_BOOTSTRAP_SERVICE_NAME, value: {{ include "lib.text" .Values.endpoints.identity.name }}}
+      - {name: OS_BOOTSTRAP_REGION_ID, value: {{ include "lib.text" $admin.region_name }}}
+      - {name: OS_BOOTSTRAP_PUBLIC_URL, value: {{ include "lib.text" (include "lib.endpoint_url" (list . "identity" "public" "api")) }}}
+      - {name: OS_BOOTSTRAP_INTERNAL_URL, value: {{ include "lib.text" (include "lib.endpoint_url" (list . "identity" "internal" "api")) }}}
+      - {name: OS_BOOTSTRAP_ADMIN_URL, value: {{ include "lib.text" (include "lib.endpoint_url" (list . "identity" "admin" "api")) }}}
     volumeMounts:
       {{- include "keystone.mounts" . | nindent 6 }}
 volumes:

@@ -8,7 +8,7 @@ containers:
     command: [sh, -c, "trap 'exit 0' TERM INT; sleep infinity & wait"]
     workingDir: /tmp
     env:
-      - {name: OS_CLOUD, value: {{ .Values.conf.cloud }}}
+      - {name: OS_CLOUD, value: {{ include "lib.text" .Values.conf.cloud }}}
       - {name: OS_CLIENT_CONFIG_FILE, value: /etc/openstack/clouds.yaml}
       - {name: HOME, value: /tmp}
     volumeMounts:
@@ -17,7 +17,7 @@ containers:
 volumes:
   - name: clouds
     secret:
-      secretName: {{ .Values.secrets.identity.admin }}
+      secretName: {{ include "lib.text" .Values.secrets.identity.admin }}
       defaultMode: 0400
       items: [{key: clouds.yaml, path: clouds.yaml}]
 {{- end }}

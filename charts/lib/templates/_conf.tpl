@@ -10,21 +10,52 @@ lib.oslo_conf: {SECTION: {option: value}} to INI as oslo.config reads it. A list
 {{- end }}
 
 {{- define "lib.oslo_conf.section" -}}
-[{{ index . 0 }}]
+[{{ include "lib.oslo_conf.name" (list "section" (index . 0)) }}]
 {{ range $option, $value := index . 1 }}
+{{- $option = include "lib.oslo_conf.name" (list "option" $option) }}
 {{- if kindIs "map" $value }}
 {{- if ne $value.type "multistring" }}{{ fail (printf "option %s: type %s is unknown, use multistring" $option $value.type) }}{{ end }}
-{{- range $value.values }}{{ $option }} = {{ include "lib.scalar" . }}
+{{- range $value.values }}{{ $option }} = {{ include "lib.line" (list $option (include "lib.scalar" .)) }}
 {{ end }}
 {{- else if not (kindIs "invalid" $value) }}{{ $text := include (ternary "lib.comma" "lib.scalar" (kindIs "slice" $value)) $value -}}
-{{ printf "%s = %s" $option $text | trimSuffix " " }}
+{{ $text = include "lib.line" (list $option $text) }}
+{{- printf "%s = %s" $option $text | trimSuffix " " }}
 {{ end }}
 {{- end }}
 {{ end }}
 
+{{/* lib.oslo_conf.name (what, name): of a section or an option; one that would be read as something else is refused. */}}
+{{- define "lib.oslo_conf.name" -}}
+{{- $name := toString (index . 1) -}}
+{{- if not (regexMatch `^[A-Za-z0-9_](?:[^\x00-\x1f\x7f\x{85}\x{2028}\x{2029}=\[\]]*[^\x00-\x20\x7f\x{85}\x{2028}\x{2029}=\[\]])?$` $name) }}
+{{- fail (printf "%q is no name of an %s in a configuration file" $name (index . 0)) }}
+{{- end }}
+{{- $name }}
+{{- end }}
+
+{{/*
+lib.line (option, text): a text of one line. What follows a line break would be read as an option or section of its own;
+the text is not repeated, for it may be a secret.
+*/}}
+{{- define "lib.line" -}}
+{{- if regexMatch `[\x00-\x08\x0a-\x1f\x7f\x{85}\x{2028}\x{2029}]` (index . 1) }}
+{{- fail (printf "option %s: line breaks and control characters are not allowed in a value" (index . 0)) }}
+{{- end }}
+{{- index . 1 }}
+{{- end }}
+
 {{/* lib.scalar: a number is never written as 1e+06, which is how Helm holds numbers. */}}
 {{- define "lib.scalar" -}}
 {{- if kindIs "float64" . }}{{ if eq (floor .) . }}{{ int64 . }}{{ else }}{{ . }}{{ end }}{{ else }}{{ . }}{{ end }}
+{{- end }}
+
+{{/*
+lib.text: a value as one YAML scalar that is read back as that text, also within { } and [ ]: plain where that is safe,
+else as JSON. `NO` stays a text, `1` does not become a number, and what follows a line break no field.
+*/}}
+{{- define "lib.text" -}}
+{{- $text := include "lib.scalar" (. | default "") -}}
+{{- if and (regexMatch `^[A-Za-z0-9/._$-][A-Za-z0-9/._=@-]*(:[A-Za-z0-9/._=@-]+)*$` $text) (eq (toYaml $text) $text) }}{{ $text }}{{ else }}{{ toJson $text }}{{ end }}
 {{- end }}
 
 {{- define "lib.comma" -}}
@@ -36,7 +67,7 @@ lib.oslo_conf: {SECTION: {option: value}} to INI as oslo.config reads it. A list
 {{- $prefix := index . 0 }}
 {{- range $key, $value := index . 1 }}
 {{- if kindIs "map" $value }}{{ include "lib.dotted" (list (printf "%s%s." $prefix $key) $value) }}
-{{- else if not (kindIs "invalid" $value) }}{{ $prefix }}{{ $key }} = {{ include "lib.scalar" $value }}
+{{- else if not (kindIs "invalid" $value) }}{{ include "lib.oslo_conf.name" (list "option" (printf "%s%s" $prefix $key)) }} = {{ include "lib.line" (list $key (include "lib.scalar" $value)) }}
 {{ end }}
 {{- end }}
 {{- end }}

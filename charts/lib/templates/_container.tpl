@@ -5,6 +5,7 @@ lib.container (root, workload, container): a container of a workload's descripti
   probes      {readiness, liveness, startup}, each as in Kubernetes; pod.probes.<component> has the last word
   security    what differs from the safe default
 Everything else is written as Kubernetes has it. /tmp is always writable, the rest only if `security` says so.
+Where the workload drains, a container with ports goes on serving for lib.drain seconds before it is asked to stop.
 */}}
 {{- define "lib.container" -}}
 {{- $root := index . 0 }}
@@ -23,6 +24,9 @@ Everything else is written as Kubernetes has it. /tmp is always writable, the re
 {{- $security := dict "allowPrivilegeEscalation" false "readOnlyRootFilesystem" true "capabilities" (dict "drop" (list "ALL")) }}
 {{- $own := dig "security_context" $w.component "container" dict $pod }}
 {{- $_ := set $out "securityContext" (include "lib.overlay" (list $security $c.security $own) | fromYaml) }}
+{{- if and $w.drain $c.ports }}
+{{- $_ := set $out "lifecycle" (dict "preStop" (dict "sleep" (dict "seconds" (include "lib.drain" . | int)))) }}
+{{- end }}
 {{- range $kind, $probe := $c.probes }}
 {{- $tuned := dig "probes" $w.component $kind dict $pod }}
 {{- if dig "enabled" true $tuned }}
@@ -30,6 +34,14 @@ Everything else is written as Kubernetes has it. /tmp is always writable, the re
 {{- end }}
 {{- end }}
 {{- toYaml $out }}
+{{- end }}
+
+{{/*
+lib.drain: seconds between the deletion of a pod and its SIGTERM. Every node needs a moment to take the pod out of its
+Services; a server that closes its port sooner resets the connections that still arrive.
+*/}}
+{{- define "lib.drain" -}}
+10
 {{- end }}
 
 {{/* lib.image (root, key): the reference under images.tags. */}}

@@ -13,10 +13,10 @@
 {{/* lib.selector (root, component): what finds a pod. Immutable in workloads, so it holds nothing that may change. */}}
 {{- define "lib.selector" -}}
 {{- $root := index . 0 -}}
-application: {{ include "lib.name" $root }}
-component: {{ index . 1 }}
+application: {{ include "lib.text" (include "lib.name" $root) }}
+component: {{ include "lib.text" (index . 1) }}
 {{- with $root.Suffix }}
-stackwright.dev/override: {{ . }}
+stackwright.dev/override: {{ include "lib.text" . }}
 {{- end }}
 {{- end }}
 
@@ -24,24 +24,24 @@ stackwright.dev/override: {{ . }}
 {{- define "lib.pod_labels" -}}
 {{- $root := index . 0 -}}
 {{ include "lib.selector" . }}
-release_group: {{ $root.Values.release_group | default $root.Release.Name }}
-app.kubernetes.io/name: {{ include "lib.name" $root }}
-app.kubernetes.io/instance: {{ $root.Release.Name }}
-app.kubernetes.io/component: {{ index . 1 }}
+release_group: {{ include "lib.text" ($root.Values.release_group | default $root.Release.Name) }}
+app.kubernetes.io/name: {{ include "lib.text" (include "lib.name" $root) }}
+app.kubernetes.io/instance: {{ include "lib.text" $root.Release.Name }}
+app.kubernetes.io/component: {{ include "lib.text" (index . 1) }}
 app.kubernetes.io/part-of: stackwright
-app.kubernetes.io/managed-by: {{ $root.Release.Service }}
+app.kubernetes.io/managed-by: {{ include "lib.text" $root.Release.Service }}
 {{- end }}
 
 {{/* lib.metadata (root, component, name): the metadata of any object in the release's namespace. */}}
 {{- define "lib.metadata" -}}
-name: {{ index . 2 }}
-namespace: {{ (index . 0).Release.Namespace }}
+name: {{ include "lib.text" (index . 2) }}
+namespace: {{ include "lib.text" ((index . 0).Release.Namespace) }}
 {{ include "lib.metadata.labels" . }}
 {{- end }}
 
 {{/* lib.cluster_metadata (root, component, name): the same for an object of the whole cluster. */}}
 {{- define "lib.cluster_metadata" -}}
-name: {{ index . 2 }}
+name: {{ include "lib.text" (index . 2) }}
 {{ include "lib.metadata.labels" . }}
 {{- end }}
 

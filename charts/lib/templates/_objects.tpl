@@ -38,9 +38,9 @@ spec:
   {{- with $s.ports }}
   ports:
     {{- range . }}
-    - name: {{ .name }}
+    - name: {{ include "lib.text" .name }}
       port: {{ .port }}
-      targetPort: {{ .targetPort | default .name }}
+      targetPort: {{ include "lib.text" (.targetPort | default .name) }}
       protocol: TCP
     {{- end }}
   {{- end }}
@@ -56,28 +56,36 @@ metadata:
   {{- include "lib.metadata" (list $root $w.component $w.name) | nindent 2 }}
 spec:
   maxUnavailable: {{ dig "lifecycle" "disruption_budget" $w.component "max_unavailable" 1 $root.Values.pod }}
-  unhealthyPodEvictionPolicy: {{ $w.unhealthyPodEvictionPolicy | default "AlwaysAllow" }}
+  unhealthyPodEvictionPolicy: {{ include "lib.text" ($w.unhealthyPodEvictionPolicy | default "AlwaysAllow") }}
   selector:
     matchLabels:
       {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
 {{- end }}
 
-{{/* lib.claim (root, workload): the volumeClaimTemplate of a StatefulSet, from values volume.{class_name,size}. */}}
+{{/*
+lib.claim (root, workload): the volumeClaimTemplate of a StatefulSet, from values volume.{class_name,size}. Kubernetes lets
+nobody change it, so a StatefulSet that is there keeps its size: another one would make each upgrade fail.
+*/}}
 {{- define "lib.claim" -}}
 {{- $root := index . 0 -}}
 {{- $w := index . 1 -}}
+{{- $size := $root.Values.volume.size -}}
+{{- $there := lookup "apps/v1" "StatefulSet" $root.Release.Namespace $w.name -}}
+{{- range dig "spec" "volumeClaimTemplates" list $there }}
+{{- if eq .metadata.name $w.claim }}{{ $size = .spec.resources.requests.storage }}{{ end }}
+{{- end -}}
 - metadata:
-    name: {{ $w.claim }}
+    name: {{ include "lib.text" $w.claim }}
     labels:
       {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
   spec:
     accessModes: [ReadWriteOnce]
     {{- with $root.Values.volume.class_name }}
-    storageClassName: {{ . }}
+    storageClassName: {{ include "lib.text" . }}
     {{- end }}
     resources:
       requests:
-        storage: {{ $root.Values.volume.size }}
+        storage: {{ include "lib.text" $size }}
 {{- end }}
 
 {{/*
@@ -99,21 +107,21 @@ metadata:
     {{- toYaml . | nindent 4 }}
   {{- end }}
 spec:
-  ingressClassName: {{ $i.class_name }}
+  ingressClassName: {{ include "lib.text" $i.class_name }}
   tls:
-    - hosts: [{{ $host }}]
-      secretName: {{ $i.tls_secret }}
+    - hosts: [{{ include "lib.text" $host }}]
+      secretName: {{ include "lib.text" $i.tls_secret }}
   rules:
-    - host: {{ $host }}
+    - host: {{ include "lib.text" $host }}
       http:
         paths:
-          - path: {{ $w.ingress.path | default "/" }}
+          - path: {{ include "lib.text" ($w.ingress.path | default "/") }}
             pathType: Prefix
             backend:
               service:
-                name: {{ $w.service.name }}
+                name: {{ include "lib.text" $w.service.name }}
                 port:
-                  name: {{ $w.ingress.port }}
+                  name: {{ include "lib.text" $w.ingress.port }}
 {{- end }}
 {{- end }}
 

@@ -10,6 +10,7 @@ lib.workload (root, template): a workload's description, which a thin chart writ
   placement                           key of values labels, the component if absent
   service, headless, claim, strategy  see the shapes
   schedule                            when a CronJob runs; null: never
+  drain: true                         if it serves through a Service: see lib.drain; the shape lib.api sets it
   ingress: {host, port, path}         public name below network.ingress.domain, and the port's name; see lib.ingress
 */}}
 {{- define "lib.workload" -}}
@@ -38,19 +39,19 @@ spec:
 {{- $root := index . 0 -}}
 {{- $w := index . 1 -}}
 {{- $pod := $root.Values.pod -}}
-serviceAccountName: {{ $w.name }}
+serviceAccountName: {{ include "lib.text" $w.name }}
 {{- /* Only who says so speaks to Kubernetes: what is not in the pod cannot be stolen. */}}
 automountServiceAccountToken: {{ $w.token | default false }}
 enableServiceLinks: false
 {{- if $w.hostNetwork }}
 hostNetwork: true
-dnsPolicy: {{ $w.dnsPolicy | default "ClusterFirstWithHostNet" }}
+dnsPolicy: {{ include "lib.text" ($w.dnsPolicy | default "ClusterFirstWithHostNet") }}
 {{- end }}
 {{- if $w.hostPID }}
 hostPID: true
 {{- end }}
 {{- with $w.restartPolicy }}
-restartPolicy: {{ . }}
+restartPolicy: {{ include "lib.text" . }}
 {{- end }}
 securityContext:
   {{- $safe := dict "runAsNonRoot" true "seccompProfile" (dict "type" "RuntimeDefault") "fsGroupChangePolicy" "OnRootMismatch" }}
@@ -61,7 +62,7 @@ imagePullSecrets:
 {{- end }}
 {{- with get ($root.Values.labels | default dict) ($w.placement | default $w.component) }}
 nodeSelector:
-  {{ .node_selector_key }}: {{ .node_selector_value | quote }}
+  {{ include "lib.text" .node_selector_key }}: {{ .node_selector_value | quote }}
 {{- end }}
 {{- with dig "tolerations" $root.Chart.Name dict $pod }}
 {{- if .enabled }}
@@ -74,9 +75,10 @@ affinity:
   {{- . | nindent 2 }}
 {{- end }}
 {{- with dig "priorityClassName" $w.component "" $pod }}
-priorityClassName: {{ . }}
+priorityClassName: {{ include "lib.text" . }}
 {{- end }}
-terminationGracePeriodSeconds: {{ dig "lifecycle" "termination_grace_period" $w.component "timeout" 30 $pod }}
+{{- $drain := ternary (include "lib.drain" . | int) 0 (default false $w.drain) }}
+terminationGracePeriodSeconds: {{ dig "lifecycle" "termination_grace_period" $w.component "timeout" 30 $pod | add $drain }}
 {{- with $w.initContainers }}
 initContainers:
   {{- range . }}
@@ -91,7 +93,7 @@ volumes:
   - name: tmp
     emptyDir: {}
   {{- range $w.configmaps }}
-  - name: {{ . }}
+  - name: {{ include "lib.text" . }}
     configMap:
       {{- /* Scripts are the same on all nodes. */}}
       name: {{ if eq . "bin" }}{{ include "lib.name" $root }}-bin{{ else }}{{ include "lib.configmap_name" (list $root .) }}{{ end }}

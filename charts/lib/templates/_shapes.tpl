@@ -3,10 +3,10 @@ The shapes: each takes (root, template), reads the workload's description from t
 all objects that belong to it. manifests.<what> of the values turns each object off.
 */}}
 
-{{/* lib.api: Deployment, Service, Ingress, PodDisruptionBudget, ServiceAccount. */}}
+{{/* lib.api: Deployment, Service, Ingress, PodDisruptionBudget, ServiceAccount. A pod that goes drains first. */}}
 {{- define "lib.api" -}}
 {{- $root := index . 0 -}}
-{{- $w := include "lib.workload" . | fromYaml -}}
+{{- $w := set (include "lib.workload" . | fromYaml) "drain" true -}}
 {{- $m := $root.Values.manifests -}}
 {{- include "lib.deployment" (list $root $w) }}
 {{- if dig (printf "service_%s" (replace "-" "_" $w.component)) true $m }}
@@ -84,8 +84,8 @@ metadata:
 spec:
   replicas: {{ dig "replicas" $w.component 1 $root.Values.pod }}
   revisionHistoryLimit: 3
-  serviceName: {{ $w.headless.name }}
-  podManagementPolicy: {{ $w.podManagementPolicy | default "Parallel" }}
+  serviceName: {{ include "lib.text" $w.headless.name }}
+  podManagementPolicy: {{ include "lib.text" ($w.podManagementPolicy | default "Parallel") }}
   updateStrategy:
     type: RollingUpdate
   {{- if $w.claim }}

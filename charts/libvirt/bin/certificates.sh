@@ -24,11 +24,17 @@ tls.key qemu/client-key.pem
 END
 }
 
-# follow_certificates: libvirtd reads them once and has to be told of new ones; QEMU reads them with each migration.
+# follow_certificates: libvirtd reads them once and has to be told of new ones, and so does QEMU for the consoles of virtual
+# machines; it reads them itself with each migration.
 follow_certificates() {
+    local domain
     while sleep 30; do
         cmp -s "$TLS/tls.crt" /etc/pki/libvirt/servercert.pem && cmp -s "$TLS/ca.crt" /etc/pki/CA/cacert.pem && continue
         publish_certificates
         virt-admin server-update-tls libvirtd || rm -f /etc/pki/libvirt/servercert.pem # again in the next round
+        for domain in $(virsh --quiet --connect qemu:///system list --name); do
+            # Fails for a machine that was started without TLS.
+            virsh --quiet --connect qemu:///system domdisplay-reload "$domain" || true
+        done
     done
 }

@@ -5,7 +5,8 @@ qemu.conf: {{ include "libvirt.conf" .Values.conf.qemu | toJson }}
 
 {{/* libvirt.conf: {option: value} as libvirt reads it: texts in quotes, truth as 1 and 0, lists in brackets. null leaves an option out. */}}
 {{- define "libvirt.conf" -}}
-{{- range $option, $value := . }}
+{{- range $name, $value := . }}
+{{- $option := include "lib.oslo_conf.name" (list "option" $name) }}
 {{- if kindIs "bool" $value }}{{ $option }} = {{ ternary 1 0 $value }}
 {{ else if kindIs "float64" $value }}{{ $option }} = {{ include "lib.scalar" $value }}
 {{ else if not (kindIs "invalid" $value) }}{{ $option }} = {{ $value | toJson }}

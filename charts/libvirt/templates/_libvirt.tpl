@@ -65,7 +65,7 @@ containers:
 volumes:
   {{- with .Values.secrets.tls.libvirt }}
   - name: tls
-    secret: {secretName: {{ . }}, defaultMode: 0400}
+    secret: {secretName: {{ include "lib.text" . }}, defaultMode: 0400}
   {{- end }}
   {{- with .Values.secrets.ceph }}
   - name: ceph
@@ -74,11 +74,11 @@ volumes:
       sources:
         {{- range $client, $secret := . }}
         - secret:
-            name: {{ $secret }}
+            name: {{ include "lib.text" $secret }}
             optional: true
             items:
               {{- range list "key" "secret_uuid" }}
-              - {key: {{ . }}, path: {{ $client }}/{{ . }}}
+              - {key: {{ include "lib.text" . }}, path: {{ $client }}/{{ . }}}
               {{- end }}
         {{- end }}
   {{- end }}
@@ -86,8 +86,8 @@ volumes:
         "libvirt" "/var/lib/libvirt" "etc-libvirt" "/var/lib/libvirt/etc" "pki" "/var/lib/libvirt/pki" "log" "/var/lib/libvirt/log"
         "cache" "/var/lib/libvirt/cache" "nova" "/var/lib/nova" }}
   {{- range $name, $path := $paths }}
-  - name: {{ $name }}
-    hostPath: {path: {{ $path }}, type: DirectoryOrCreate}
+  - name: {{ include "lib.text" $name }}
+    hostPath: {path: {{ include "lib.text" $path }}, type: DirectoryOrCreate}
   {{- end }}
 {{- end }}
 

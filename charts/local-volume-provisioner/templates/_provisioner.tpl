@@ -14,14 +14,14 @@ containers:
     env:
       - name: NODE_NAME
         valueFrom: {fieldRef: {fieldPath: spec.nodeName}}
-      - {name: VOLUMES_PATH, value: {{ .Values.volumes.path }}}
-      - {name: STORAGE_CLASS, value: {{ .Values.storage_class.name }}}
-      - {name: LOG_LEVEL, value: {{ .Values.conf.log_level }}}
+      - {name: VOLUMES_PATH, value: {{ include "lib.text" .Values.volumes.path }}}
+      - {name: STORAGE_CLASS, value: {{ include "lib.text" .Values.storage_class.name }}}
+      - {name: LOG_LEVEL, value: {{ include "lib.text" .Values.conf.log_level }}}
       - {name: PYTHONUNBUFFERED, value: "1"}
     volumeMounts:
       # The same path inside and outside: it is what the PersistentVolumes say.
-      - {name: volumes, mountPath: {{ .Values.volumes.path }}}
+      - {name: volumes, mountPath: {{ include "lib.text" .Values.volumes.path }}}
 volumes:
   - name: volumes
-    hostPath: {path: {{ .Values.volumes.path }}, type: DirectoryOrCreate}
+    hostPath: {path: {{ include "lib.text" .Values.volumes.path }}, type: DirectoryOrCreate}
 {{- end }}

@@ -2,6 +2,7 @@
 
 HOME_DIR=/var/lib/mysql    # the volume
 DATA=$HOME_DIR/data        # the database: made whole, or what a state transfer left
+FRESH_FILE=$DATA/stackwright-fresh  # made here, and has never served
 CNF=/etc/mysql/stackwright/my.cnf
 RUN=/run/mysqld            # lost with the pod
 PHASE_FILE=$RUN/phase      # "waiting" once the position is known, "running" from the start of mariadbd on

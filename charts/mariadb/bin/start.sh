@@ -7,10 +7,12 @@
 #   round:  make the database, if there is none and this server is to begin
 #           find the position of the data and tell the peers (state.sh on STATE_PORT)
 #           a peer is primary?           join it
-#           all servers wait?            the one with the newest data begins, the lowest ordinal among equals
+#           all servers wait?            the one with the newest data begins, the lowest ordinal among equals,
+#                                        unless the position of one is unknown (decide.sh)
 #           else                         look again
 set -u
 . /opt/stackwright/lib.sh
+. /opt/stackwright/decide.sh
 
 STARTING=30 # seconds that one is waited for that is to end while it starts
 mariadbd_pid=
@@ -52,16 +54,23 @@ make_database() {
     printf '%s\n' "FLUSH PRIVILEGES;" "CREATE USER $user@'%' IDENTIFIED BY $password;" \
         "GRANT ALL PRIVILEGES ON *.* TO $user@'%' WITH GRANT OPTION;" |
         mariadbd --defaults-file=$CNF --bootstrap --datadir=$HOME_DIR/new --wsrep-on=OFF --log-warnings=0 || return 1
+    touch $HOME_DIR/new/${FRESH_FILE##*/}
     sync -f $HOME_DIR/new && mv -T $HOME_DIR/new $DATA && sync -f $HOME_DIR
 }
 
-# "<uuid> <seqno>" of the data: -2 without any, -1 if it cannot be trusted (a transfer that was cut off).
+# "<uuid> <seqno>" of the data: -2 without any, -1 if the position is unknown. During a state transfer grastate.dat may
+# name a position that the files no longer have; sst_in_progress is the file of MariaDB's scripts for that time.
 find_position() {
     local uuid= seqno=
-    [[ -d $DATA ]] || { echo "$NO_HISTORY -2"; return; }
+    [[ -n $(ls -A $DATA 2>/dev/null) ]] || { echo "$NO_HISTORY -2"; return; }
+    [[ ! -e $DATA/sst_in_progress ]] || { echo "$NO_HISTORY -1"; return; }
     uuid=$(sed -n 's/^uuid: *//p' $DATA/grastate.dat 2>/dev/null)
     seqno=$(sed -n 's/^seqno: *//p' $DATA/grastate.dat 2>/dev/null)
-    [[ ${uuid:-$NO_HISTORY} != "$NO_HISTORY" ]] || { echo "$NO_HISTORY -1"; return; }
+    if [[ ${uuid:-$NO_HISTORY} == "$NO_HISTORY" ]]; then
+        # A database that was just made and has never served is empty; any other without a history is a cut-off transfer.
+        if [[ -e $FRESH_FILE ]]; then echo "$NO_HISTORY -2"; else echo "$NO_HISTORY -1"; fi
+        return
+    fi
     # After a crash only the InnoDB log knows.
     [[ $seqno != -1 ]] || read -r uuid seqno < <(
         mariadbd --defaults-file=$CNF --wsrep-recover --wsrep-cluster-address=gcomm:// --datadir=$DATA 2>&1 |
@@ -90,29 +99,20 @@ ask_peers() {
     done
 }
 
-# Of lines "<ordinal> <phase> <uuid> <seqno>": the ordinal of the one to begin.
-newest() { sort -k4,4nr -k1,1n | head -n1 | cut -d' ' -f1; }
-
 # Prints how to start: "join <addresses> <donors>", "begin", or nothing, and why, while there is nothing to do but wait.
 decide() {
-    local peers primaries donors all histories
+    local peers primaries donors verdict
     peers=$(ask_peers)
     primaries=$(awk '$3 == "primary" {print $1}' <<<"$peers" | paste -sd,)
     # A donor stalls, so rather not the lowest ordinal, which most likely takes the writes. The last comma: or any other.
     donors=$(awk -v base="$BASE" '$3 == "primary" {print base "-" $2}' <<<"$peers" | sort -r | paste -sd,),
     [[ -z $primaries ]] || { echo "join $primaries $donors"; return; }
 
-    all=$({ echo "$ORDINAL waiting $(<$POSITION_FILE)"; cut -d' ' -f2- <<<"$peers"; } | grep ' waiting ')
-    if (($(wc -l <<<"$all") < CLUSTER_SIZE)); then
-        say_once "waiting: $(wc -l <<<"$all") of $CLUSTER_SIZE servers are here; any other may hold newer data"
-        return
-    fi
-    histories=$(awk '$4 >= 0 {print $3}' <<<"$all" | sort -u | wc -l)
-    if ((histories > 1)); then
-        say_once "waiting: the servers hold data of different clusters; delete the volumes of the wrong ones:" $all
-        return
-    fi
-    [[ $(newest <<<"$all") != "$ORDINAL" ]] || echo begin
+    verdict=$({ echo "$ORDINAL waiting $(<$POSITION_FILE)"; cut -d' ' -f2- <<<"$peers"; } | elect "$CLUSTER_SIZE")
+    case $verdict in
+        "begin $ORDINAL") echo begin ;;
+        wait*) say_once "waiting: ${verdict#wait }" ;;
+    esac
 }
 
 # A server without a majority whose peers have all gone down gives up too, so that the newest of them may begin.
@@ -135,11 +135,14 @@ run() {
     local -a start=("--wsrep-cluster-address=gcomm://$addresses" "--wsrep-sst-donor=$donors")
     [[ $position != *:-* ]] && start+=("--wsrep-start-position=$position")
     if [[ $how == begin ]]; then
+        rmdir $DATA 2>/dev/null # an empty one
         [[ -d $DATA ]] || make_database || return 1
         [[ -z $stopping ]] || return 0
         start+=(--wsrep-new-cluster)
         # Galera refuses to begin with a server that was not the last to leave. Here the positions were compared.
         [[ ! -e $DATA/grastate.dat ]] || sed -i 's/^safe_to_bootstrap:.*/safe_to_bootstrap: 1/' $DATA/grastate.dat
+    else
+        rm -f $FRESH_FILE # from here on the data is what a transfer leaves
     fi
     mkdir -p $DATA
     rm -f $DATA/gvwstate.dat # else the cluster meets a member of the same name that it has not forgotten yet

@@ -31,7 +31,7 @@ containers:
       - name: POD_IP
         valueFrom: {fieldRef: {fieldPath: status.podIP}}
       - {name: CLUSTER_SIZE, value: {{ .Values.pod.replicas.server | quote }}}
-      - {name: CLUSTER_DOMAIN, value: mariadb-discovery.{{ .Release.Namespace }}.svc.{{ .Values.endpoints.cluster_domain_suffix }}}
+      - {name: CLUSTER_DOMAIN, value: {{ include "lib.text" (printf "mariadb-discovery.%s.svc.%s" .Release.Namespace .Values.endpoints.cluster_domain_suffix) }}}
       - {name: STATE_PORT, value: {{ $port.state.default | quote }}}
       {{- with .Values.conf.database.malloc_arenas }}
       - {name: MALLOC_ARENA_MAX, value: {{ . | quote }}}
@@ -61,7 +61,7 @@ volumes:
     emptyDir: {medium: Memory}
   - name: root
     secret:
-      secretName: {{ .Values.secrets.oslo_db.root }}
+      secretName: {{ include "lib.text" .Values.secrets.oslo_db.root }}
       defaultMode: 0400
 {{- end }}
 

@@ -9,7 +9,7 @@ neutron.agent (root, {component, program, files, switch, lasting, snippets}): an
 {{- $root := index . 0 -}}
 {{- $a := index . 1 -}}
 name: neutron-{{ $a.component }}
-component: {{ $a.component }}
+component: {{ include "lib.text" $a.component }}
 configmaps: [etc, bin]
 hostNetwork: true
 # Processes that earlier pods of the agent started are found by their numbers.
@@ -38,7 +38,7 @@ containers:
     volumeMounts:
       {{- include "neutron.mounts" $root | nindent 6 }}
       {{- range $a.files }}
-      - {name: etc, mountPath: /etc/neutron/{{ . }}, subPath: {{ . }}, readOnly: true}
+      - {name: etc, mountPath: /etc/neutron/{{ . }}, subPath: {{ include "lib.text" . }}, readOnly: true}
       {{- end }}
       {{- if $a.switch }}
       - {name: run-openvswitch, mountPath: /run/openvswitch}

@@ -34,8 +34,8 @@ ovn_metadata_agent.ini: {{ include "lib.oslo_conf" (mergeOverwrite (dict "DEFAUL
 {{/* neutron.secret (Secret, key): one of the snippets. */}}
 {{- define "neutron.secret" -}}
 - secret:
-    name: {{ index . 0 }}
-    items: [{key: {{ index . 1 }}, path: {{ index . 2 | default (index . 1) }}}]
+    name: {{ include "lib.text" (index . 0) }}
+    items: [{key: {{ include "lib.text" (index . 1) }}, path: {{ include "lib.text" (index . 2 | default (index . 1)) }}}]
 {{- end }}
 
 {{/* Root's files, which fsGroup lets the neutron user read and nobody else. */}}

@@ -27,7 +27,7 @@ containers:
     command: [python3, /opt/stackwright/bootstrap.py]
     env:
       - {name: HOME, value: /tmp}
-      - {name: OS_CLOUD, value: {{ .Values.bootstrap.cloud }}}
+      - {name: OS_CLOUD, value: {{ include "lib.text" .Values.bootstrap.cloud }}}
       - name: BOOTSTRAP
         value: {{ .Values.bootstrap.floating_network | toJson | quote }}
     volumeMounts:
@@ -36,7 +36,7 @@ containers:
 volumes:
   - name: clouds
     secret:
-      secretName: {{ .Values.secrets.identity.admin }}
+      secretName: {{ include "lib.text" .Values.secrets.identity.admin }}
       defaultMode: 0400
       items: [{key: clouds.yaml, path: clouds.yaml}]
 {{- end }}

@@ -4,7 +4,7 @@ component: server
 configmaps: [etc, bin]
 ingress: {host: neutron, port: api}
 service:
-  name: {{ .Values.endpoints.network.hosts.default }}
+  name: {{ include "lib.text" .Values.endpoints.network.hosts.default }}
   ports:
     - {name: api, port: {{ .Values.endpoints.network.port.api.default }}}
 containers:
@@ -39,7 +39,7 @@ volumes:
 {{- define "neutron.worker" -}}
 {{- $root := index . 0 -}}
 name: neutron-{{ index . 1 }}
-component: {{ index . 1 }}
+component: {{ include "lib.text" (index . 1) }}
 configmaps: [etc, bin]
 containers:
   - name: neutron-{{ index . 1 }}

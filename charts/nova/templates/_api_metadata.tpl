@@ -4,7 +4,7 @@ name: nova-api-metadata
 component: api-metadata
 configmaps: [etc, bin]
 service:
-  name: {{ .Values.endpoints.compute_metadata.hosts.default }}
+  name: {{ include "lib.text" .Values.endpoints.compute_metadata.hosts.default }}
   ports:
     - {name: metadata, port: {{ $port }}}
 initContainers:

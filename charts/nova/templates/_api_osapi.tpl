@@ -5,7 +5,7 @@ component: api-osapi
 configmaps: [etc, bin]
 ingress: {host: nova, port: api}
 service:
-  name: {{ .Values.endpoints.compute.hosts.default }}
+  name: {{ include "lib.text" .Values.endpoints.compute.hosts.default }}
   ports:
     - {name: api, port: {{ $port }}}
 initContainers:

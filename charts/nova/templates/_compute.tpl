@@ -74,19 +74,19 @@ volumes:
   - name: run
     emptyDir: {medium: Memory}
   - name: ssh
-    secret: {secretName: {{ .Values.secrets.ssh }}, defaultMode: 0400}
+    secret: {secretName: {{ include "lib.text" .Values.secrets.ssh }}, defaultMode: 0400}
   {{- with .Values.secrets.ceph.nova }}
   # For disks in Ceph: for librbd in this process, and for the programs ceph and rbd that it starts.
   - name: ceph
     secret:
-      secretName: {{ . }}
+      secretName: {{ include "lib.text" . }}
       defaultMode: 0400
       items: [{key: ceph.conf, path: ceph.conf}, {key: keyring, path: keyring}]
   {{- end }}
   {{- $paths := dict "run-libvirt" "/run/libvirt" "run-openvswitch" "/run/openvswitch" "libvirt" "/var/lib/libvirt" "nova" "/var/lib/nova" "dev-pts" "/dev/pts" }}
   {{- range $name, $path := $paths }}
-  - name: {{ $name }}
-    hostPath: {path: {{ $path }}, type: DirectoryOrCreate}
+  - name: {{ include "lib.text" $name }}
+    hostPath: {path: {{ include "lib.text" $path }}, type: DirectoryOrCreate}
   {{- end }}
   {{- include "nova.snippets" (list . "messaging" "notifications" "auth" "rbd") | nindent 2 }}
 {{- end }}

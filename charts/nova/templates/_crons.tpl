@@ -25,7 +25,7 @@ schedule: {{ $c.schedule | default "" | quote }}
 placement: job
 configmaps: [etc, bin]
 containers:
-  - name: {{ $component }}
+  - name: {{ include "lib.text" $component }}
     image: nova
     command: [python3, /opt/stackwright/{{ $component }}.py]
     args:

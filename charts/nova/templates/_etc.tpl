@@ -19,6 +19,12 @@ ssh_config: {{ printf "Host *\n%s" (include "nova.ssh_conf" .Values.conf.ssh) | 
 vnc:
   novncproxy_base_url: {{ printf "%s/vnc_auto.html" (include "lib.endpoint_url" (list . "compute_novnc_proxy" "public" "novnc_proxy")) }}
   novncproxy_port: {{ $e.compute_novnc_proxy.port.novnc_proxy.default }}
+  {{- if .Values.secrets.tls.novncproxy }}
+  auth_schemes: vencrypt
+  vencrypt_client_cert: /run/secrets/novncproxy-tls/tls.crt
+  vencrypt_client_key: /run/secrets/novncproxy-tls/tls.key
+  vencrypt_ca_certs: /run/secrets/novncproxy-tls/ca.crt
+  {{- end }}
 # Root already, so nothing raises rights; the helper reads what nova-compute reads.
 {{- range list "nova_sys_admin" "vif_plug_ovs_privileged" "vif_plug_linux_bridge_privileged" "privsep_osbrick" }}
 {{ . }}:
@@ -34,7 +40,7 @@ vnc:
 {{/* nova.ssh_conf: {Option: value} to OpenSSH's lines. */}}
 {{- define "nova.ssh_conf" -}}
 {{- range $option, $value := . }}
-{{- if not (kindIs "invalid" $value) }}{{ $option }} {{ if kindIs "bool" $value }}{{ ternary "yes" "no" $value }}{{ else }}{{ include "lib.scalar" $value }}{{ end }}
+{{- if not (kindIs "invalid" $value) }}{{ include "lib.oslo_conf.name" (list "option" $option) }} {{ if kindIs "bool" $value }}{{ ternary "yes" "no" $value }}{{ else }}{{ include "lib.line" (list $option (include "lib.scalar" $value)) }}{{ end }}
 {{ end }}
 {{- end }}
 {{- end }}
@@ -70,13 +76,13 @@ needs and no more; a hypervisor knows no database. Root's files, which fsGroup l
       {{- $part := get $parts . }}
       {{- with first $part }}
       - secret:
-          name: {{ . }}
-          items: [{key: {{ index $part 1 }}, path: {{ index $part 2 }}}]
+          name: {{ include "lib.text" . }}
+          items: [{key: {{ include "lib.text" (index $part 1) }}, path: {{ include "lib.text" (index $part 2) }}}]
       {{- end }}
       {{- end }}
       {{- with $s.conf.nova }}
       - secret:
-          name: {{ .name }}
+          name: {{ include "lib.text" .name }}
           items: [{key: overrides.conf, path: zz-overrides.conf}]
       {{- end }}
 {{- end }}
@@ -94,7 +100,7 @@ needs and no more; a hypervisor knows no database. Root's files, which fsGroup l
 {{/* nova.wait_for_placement (image key): an init container for whoever speaks to Placement while it starts. */}}
 {{- define "nova.wait_for_placement" -}}
 - name: wait-for-placement
-  image: {{ . }}
+  image: {{ include "lib.text" . }}
   command: [python3, /opt/stackwright/wait-for-placement.py]
   {{- if eq . "nova_compute" }}
   # Root there, and able to look into folders of the image that are nova's.

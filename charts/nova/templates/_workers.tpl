@@ -14,7 +14,7 @@ asked for cheaply is the connection, and a bus that is away is no reason to star
 {{- $root := index . 0 -}}
 {{- $component := index . 1 -}}
 name: nova-{{ $component }}
-component: {{ $component }}
+component: {{ include "lib.text" $component }}
 configmaps: [etc, bin]
 # By its pods' names Nova knows its services: names that stay, so that a replaced pod is the same service and not one more.
 headless: {name: nova-{{ $component }}, ports: []}

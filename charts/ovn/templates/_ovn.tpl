@@ -3,7 +3,7 @@
 {{- $root := index . 0 -}}
 {{- $which := index . 1 -}}
 {{- $endpoint := index $root.Values.endpoints (printf "ovn_ovsdb_%s" $which) -}}
-name: {{ $endpoint.hosts.default }}
+name: {{ include "lib.text" $endpoint.hosts.default }}
 component: ovsdb-{{ $which }}
 configmaps: [etc, bin]
 claim: ovn-data
@@ -12,7 +12,7 @@ headless:
   ports:
     - {name: ovsdb, port: {{ $endpoint.port.ovsdb.default }}}
 service:
-  name: {{ $endpoint.hosts.default }}
+  name: {{ include "lib.text" $endpoint.hosts.default }}
   ports:
     - {name: ovsdb, port: {{ $endpoint.port.ovsdb.default }}}
 containers:
@@ -85,7 +85,7 @@ volumes:
 {{- define "ovn.remote" -}}
 {{- $root := index . 0 -}}
 {{- $port := index $root.Values.endpoints (index . 2) "port" "ovsdb" -}}
-- {name: {{ index . 1 }}, value: {{ include "lib.endpoint_host" (list $root (index . 2) "internal") }}}
+- {name: {{ include "lib.text" (index . 1) }}, value: {{ include "lib.text" (include "lib.endpoint_host" (list $root (index . 2) "internal")) }}}
 - {name: {{ index . 1 }}_PORT, value: {{ include "lib.endpoint_value" (list $port "internal") | quote }}}
 {{- end }}
 

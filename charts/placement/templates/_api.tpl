@@ -4,7 +4,7 @@ component: api
 configmaps: [etc, bin]
 ingress: {host: placement, port: api}
 service:
-  name: {{ .Values.endpoints.placement.hosts.default }}
+  name: {{ include "lib.text" .Values.endpoints.placement.hosts.default }}
   ports:
     - {name: api, port: {{ .Values.endpoints.placement.port.api.default }}}
 containers:

@@ -23,14 +23,14 @@ logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
     defaultMode: 0400
     sources:
       - secret:
-          name: {{ .Values.secrets.oslo_db.placement }}
+          name: {{ include "lib.text" .Values.secrets.oslo_db.placement }}
           items: [{key: database.conf, path: database.conf}]
       - secret:
-          name: {{ .Values.secrets.identity.placement }}
+          name: {{ include "lib.text" .Values.secrets.identity.placement }}
           items: [{key: keystone_authtoken.conf, path: keystone_authtoken.conf}]
       {{- with .Values.secrets.conf.placement }}
       - secret:
-          name: {{ .name }}
+          name: {{ include "lib.text" .name }}
           items: [{key: overrides.conf, path: zz-overrides.conf}]
       {{- end }}
 {{- end }}

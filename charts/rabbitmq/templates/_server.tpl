@@ -10,7 +10,7 @@ headless:
   ports:
     - {name: amqp, port: {{ $port.amqp.default }}}
 service:
-  name: {{ .Values.name }}
+  name: {{ include "lib.text" .Values.name }}
   ports:
     - {name: amqp, port: {{ $port.amqp.default }}}
     - {name: http, port: {{ $port.http.default }}}
@@ -56,7 +56,7 @@ volumes:
     emptyDir: {medium: Memory}
   - name: admin
     secret:
-      secretName: {{ .Values.secrets.oslo_messaging.admin }}
+      secretName: {{ include "lib.text" .Values.secrets.oslo_messaging.admin }}
       defaultMode: 0400
 {{- end }}
 

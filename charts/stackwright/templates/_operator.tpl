@@ -5,7 +5,7 @@ controller keeps them apart, as clouds with many services may want.
 {{- define "stackwright.processes" -}}
 {{- if eq .Values.controllers.mode "split" }}
 {{- range .Values.controllers.names }}
-- {name: {{ . }}, controllers: [{{ . }}]}
+- {name: {{ include "lib.text" . }}, controllers: [{{ . }}]}
 {{- end }}
 {{- else }}
 - {name: operator, controllers: [{{ join ", " .Values.controllers.names }}]}
@@ -25,16 +25,19 @@ containers:
   {{- $health := add 8080 $i }}
   {{- $metrics := add 9090 $i }}
   {{- $admission := has "osdpl" $process.controllers }}
-  - name: {{ $process.name }}
+  - name: {{ include "lib.text" $process.name }}
     image: stackwright
     args:
       - operator
-      - --controllers={{ join "," $process.controllers }}
+      - {{ include "lib.text" (printf "--controllers=%s" (join "," $process.controllers)) }}
       - --images=/etc/stackwright/images.json
       - --health-port={{ $health }}
       - --metrics-port={{ $metrics }}
       {{- if $admission }}
       - --webhook-port=9443
+      {{- end }}
+      {{- if $.Values.helmbundles.unrestricted }}
+      - --unrestricted-helmbundles
       {{- end }}
     env:
       - name: POD_NAMESPACE
@@ -47,7 +50,7 @@ containers:
       - {name: HELM_CONFIG_HOME, value: /tmp/helm/config}
       - {name: HELM_DATA_HOME, value: /tmp/helm/data}
       {{- range $name, $value := $.Values.conf.env }}
-      - {name: {{ $name }}, value: {{ $value | quote }}}
+      - {name: {{ include "lib.text" $name }}, value: {{ $value | quote }}}
       {{- end }}
     ports:
       - {name: health-{{ $i }}, containerPort: {{ $health }}}

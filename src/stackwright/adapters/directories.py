@@ -6,7 +6,6 @@ that is not that of a claim's uid is refused, and so is a link. Blocking calls r
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import re
@@ -15,6 +14,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import PurePosixPath
 
+from stackwright.adapters.threads import in_thread
 from stackwright.core.ports import NotYet, Refused
 
 NAME = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -29,13 +29,13 @@ class LocalDirectories:
         self._root = PurePosixPath(root)
 
     async def make(self, path: str) -> None:
-        await asyncio.to_thread(self._make, self._name(path))
+        await in_thread(self._make, self._name(path))
 
     async def remove(self, path: str) -> None:
-        await asyncio.to_thread(self._remove, self._name(path))
+        await in_thread(self._remove, self._name(path))
 
     async def holds(self, path: str) -> bool:
-        return await asyncio.to_thread(self._holds, self._name(path))
+        return await in_thread(self._holds, self._name(path))
 
     def _name(self, path: str) -> str:
         """The last part of a path that is one of ours."""

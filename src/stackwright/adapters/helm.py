@@ -87,6 +87,8 @@ class HelmCli:
 
     def chart(self, name: str) -> str:
         """Where a chart is: a name without a slash is one of the shipped ones."""
+        if name.startswith("-"):
+            raise Refused("the name of a chart must not begin with -")
         if "/" in name:
             return name
         folder = self._charts or _shipped()

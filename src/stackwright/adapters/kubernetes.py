@@ -22,6 +22,7 @@ from lightkube.types import PatchType
 from stackwright.adapters.kubernetes_errors import Call, error_of
 from stackwright.api.kinds import EVENT
 from stackwright.api.meta import Kind
+from stackwright.api.naming import NAMESPACE, OBJECT
 from stackwright.core.digest import digest
 from stackwright.core.empties import without_empties
 from stackwright.core.plan import Key, Object
@@ -31,6 +32,7 @@ log = structlog.get_logger(__name__)
 
 PAGE = 500
 MANAGER = "stackwright"
+SHOWN = 63  # characters of an invalid name in an error
 OnCall = Callable[[str, Kind], None]
 
 
@@ -66,19 +68,21 @@ class KubernetesCluster:
 
     async def get(self, kind: Kind, key: Key) -> Object | None:
         call = Call("get", kind, "/".join(key))
+        request = BasicRequest("GET", _object_url(call, *key))
         try:
-            return _object(await self._send(call, BasicRequest("GET", _url(kind, *key))))
+            return _object(await self._send(call, request))
         except Conflict:  # 404 of the object itself
             return None
 
     async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
         call = Call("list", kind, namespace)
+        url = _collection_url(call, namespace)
         params = {"limit": str(PAGE)}
         if labels:
             params["labelSelector"] = str(Labels(labels))
         found: list[Object] = []
         while True:
-            content = await self._send(call, BasicRequest("GET", _url(kind, namespace), params=params))
+            content = await self._send(call, BasicRequest("GET", url, params=params))
             token, _, items = decoders.decode_list(content, _Plain)
             for item in items:  # items of built-in kinds come without these two
                 item.setdefault("apiVersion", kind.api_version)
@@ -98,15 +102,17 @@ class KubernetesCluster:
         return await self._apply(Call("apply status of", kind, _name(obj)), body, manager, "/status")
 
     async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
+        call = Call("patch", kind, "/".join(key))
         params = {"fieldManager": MANAGER, "fieldValidation": "Strict"}
         headers = {"Content-Type": PatchType.MERGE.value}
-        request = BasicRequest("PATCH", _url(kind, *key), params=params, data=patch, headers=headers)
-        return _object(await self._send(Call("patch", kind, "/".join(key)), request))
+        request = BasicRequest("PATCH", _object_url(call, *key), params=params, data=patch, headers=headers)
+        return _object(await self._send(call, request))
 
     async def delete(self, kind: Kind, key: Key) -> None:
-        request = BasicRequest("DELETE", _url(kind, *key), params={"propagationPolicy": "Background"})
+        call = Call("delete", kind, "/".join(key))
+        request = BasicRequest("DELETE", _object_url(call, *key), params={"propagationPolicy": "Background"})
         try:
-            await self._send(Call("delete", kind, "/".join(key)), request)
+            await self._send(call, request)
         except Conflict:  # it is gone already: a delete has no precondition
             return
 
@@ -120,9 +126,10 @@ class KubernetesCluster:
             log.warning("event not recorded", reason=reason, error=str(error))
 
     async def _record(self, event: Object, key: Key) -> None:
-        request = BasicRequest("POST", _url(EVENT, key[0]), params={"fieldManager": MANAGER}, data=event)
+        call = Call("create", EVENT, "/".join(key))
+        request = BasicRequest("POST", _collection_url(call, key[0]), params={"fieldManager": MANAGER}, data=event)
         try:
-            await self._send(Call("create", EVENT, "/".join(key)), request)
+            await self._send(call, request)
         except Conflict:
             before = await self.get(EVENT, key) or {}
             count = int(before.get("count") or 1) + 1
@@ -132,7 +139,7 @@ class KubernetesCluster:
         meta = obj["metadata"]
         body = {"apiVersion": call.kind.api_version, "kind": call.kind.kind, **obj}
         params = {"fieldManager": manager, "force": "true", "fieldValidation": "Strict"}
-        url = _url(call.kind, meta.get("namespace", ""), meta["name"]) + subresource
+        url = _object_url(call, meta.get("namespace", ""), meta["name"]) + subresource
         headers = {"Content-Type": PatchType.APPLY.value}
         return _object(await self._send(call, BasicRequest("PATCH", url, params=params, data=body, headers=headers)))
 
@@ -153,14 +160,22 @@ def _object(content: bytes) -> Object:
     return decoded
 
 
-def _url(kind: Kind, namespace: str = "", name: str = "") -> str:
+def _collection_url(call: Call, namespace: str) -> str:
+    """The path of all objects of a kind, in one namespace or in all."""
+    kind = call.kind
     parts = ["apis", kind.group, kind.version] if kind.group else ["api", kind.version]
     if kind.namespaced and namespace:
+        if not NAMESPACE.matches(namespace):
+            raise Refused(f"{call.verb} {kind.kind}: {namespace[:SHOWN]!r} is not the name of a namespace")
         parts += ["namespaces", namespace]
-    parts.append(kind.plural)
-    if name:
-        parts.append(name)
-    return "/".join(parts)
+    return "/".join([*parts, kind.plural])
+
+
+def _object_url(call: Call, namespace: str, name: str) -> str:
+    """The path of one object. A name that is not valid would make it the path of something else."""
+    if not OBJECT.matches(name) or (call.kind.namespaced and not namespace):
+        raise Refused(f"{call.verb} {call.kind.kind}: {name[:SHOWN]!r} is not the name of an object")
+    return f"{_collection_url(call, namespace)}/{name}"
 
 
 def _name(obj: Object) -> str:
@@ -178,7 +193,7 @@ def _event(obj: Object, reason: str, message: str, warning: bool) -> Object:
         "kind": "Event",
         "metadata": {
             "namespace": meta.get("namespace") or "default",
-            "name": f"{meta['name'][:200]}.{digest(meta.get('uid'), reason, message, warning)}",
+            "name": f"{meta['name'][:200].rstrip('-.')}.{digest(meta.get('uid'), reason, message, warning)}",
         },
         "involvedObject": about,
         "reason": reason,

@@ -1,13 +1,18 @@
-"""Logs of containers as a stream of lines, by lightkube; for `stackwright logs`."""
+"""Logs of containers as a stream of lines, by lightkube's connection; for `stackwright logs`.
+
+lightkube's own `log` knows no `previous`, so the request is made here.
+"""
 
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx2
 from lightkube import ApiError, AsyncClient, KubeConfig
+from lightkube.resources.core_v1 import PodLog
 
 from stackwright.core.ports import NotYet
 
@@ -19,20 +24,39 @@ class Container:
     name: str
 
 
+@dataclass(frozen=True)
+class Part:
+    """Which part of a log: the last lines (None for all), the last seconds (None for all), of the container before."""
+
+    tail: int | None = None
+    since: int | None = None
+    previous: bool = False
+
+
 class LogReader:
     """`kubeconfig`  path, or None for what the environment gives."""
 
     def __init__(self, kubeconfig: Path | None) -> None:
         config = KubeConfig.from_file(str(kubeconfig)) if kubeconfig else KubeConfig.from_env()
-        self._client = AsyncClient(config=config, trust_env=False)
+        self._client: Any = AsyncClient(config=config, trust_env=False)._client  # its methods have no types
 
-    async def lines(self, of: Container, *, follow: bool, tail: int | None) -> AsyncIterator[str]:
-        """Lines without their ends. Raises NotYet when the stream breaks."""
+    async def lines(self, of: Container, part: Part, *, follow: bool) -> AsyncIterator[str]:
+        """Lines without their ends. Raises NotYet when there is no such log, or the stream breaks."""
+        params = {"container": of.name, "tailLines": part.tail, "sinceSeconds": part.since, "follow": follow}
+        request = self._client.prepare_request(
+            "get", PodLog, name=of.pod, namespace=of.namespace, params={**params, "previous": part.previous}
+        )
+        if follow:
+            request.timeout = httpx2.Timeout(10, read=None)
         try:
-            log = self._client.log(
-                of.pod, namespace=of.namespace, container=of.name, follow=follow, tail_lines=tail, newlines=False
-            )
-            async for line in log:
-                yield line
+            response = await self._client.send(self._client.build_adapter_request(request), stream=True)
+            try:
+                if response.is_error:
+                    await response.aread()
+                self._client.raise_for_status(response)
+                async for line in response.aiter_lines():
+                    yield line
+            finally:
+                await response.aclose()
         except (ApiError, httpx2.HTTPError, RuntimeError) as error:
             raise NotYet(f"{of.pod}/{of.name}: the log ended: {error}") from error

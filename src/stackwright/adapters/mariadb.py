@@ -13,6 +13,7 @@ from typing import Any
 
 import pymysql
 
+from stackwright.adapters.threads import in_thread
 from stackwright.core.plan import SqlAccount
 from stackwright.core.ports import NotYet, Refused
 
@@ -21,6 +22,8 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _PRIVILEGE = re.compile(r"[A-Z][A-Z ]{1,40}")
 # 1044/1045/1227/1698: login or rights; the rest of the numbers are a server that is not (yet) a working primary.
 _DENIED = {1044, 1045, 1227, 1698}
+# Of a user that does not exist MariaDB says 1045 or 1698, so that nobody learns whether it exists.
+NO_LOGIN, NO_DATABASE = (1045, 1698), (1044, 1049)
 _NOT_YET = {
     1040: "too many connections",
     1047: "Galera is not ready",
@@ -47,28 +50,50 @@ class MariaDbSql:
     async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None:
         work = list(statements(action, password))
         async with self._slots:
-            await asyncio.to_thread(self._execute, action, admin, work)
+            await in_thread(self._execute, action, admin, work)
+
+    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> str:
+        """Logs in as the account, into each of its databases."""
+        async with self._slots:
+            return await asyncio.to_thread(self._missing, action, password)
+
+    def _missing(self, action: SqlAccount, password: str) -> str:
+        for database in (action.database, *action.additional):
+            try:
+                self._connect(action, action.username, password, database).close()
+            except (pymysql.MySQLError, OSError) as error:
+                number = _number(error)
+                if number in NO_LOGIN:
+                    return f"user {action.username}"
+                if number in NO_DATABASE:
+                    return f"database {database}, or the right of user {action.username} to it"
+                raise error_of(action, error) from None
+        return ""
 
     def _execute(self, action: SqlAccount, admin: Mapping[str, str], work: list[Statement]) -> None:
         if not admin.get("password"):
             raise Refused(f"Secret {'/'.join(action.admin_secret)} has no key password")
         try:
-            connection = pymysql.connect(
-                host=action.host,
-                port=self._port,
-                user=admin.get("username") or "root",
-                password=admin["password"],
-                connect_timeout=3,
-                read_timeout=30,
-                write_timeout=30,
-                charset="utf8mb4",
-                autocommit=True,
-            )
+            connection = self._connect(action, admin.get("username") or "root", admin["password"])
             with connection, connection.cursor() as cursor:
                 for text, bound in work:
                     cursor.execute(text, bound)
         except (pymysql.MySQLError, OSError) as error:
             raise error_of(action, error) from None  # the driver's error may quote the statement
+
+    def _connect(self, action: SqlAccount, user: str, password: str, database: str | None = None) -> Any:
+        return pymysql.connect(
+            host=action.host,
+            port=self._port,
+            user=user,
+            password=password,
+            database=database,
+            connect_timeout=3,
+            read_timeout=30,
+            write_timeout=30,
+            charset="utf8mb4",
+            autocommit=True,
+        )
 
 
 def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
@@ -86,12 +111,12 @@ def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
     yield "ALTER USER %s@'%%' IDENTIFIED BY %s", (user, password)
     grants = ", ".join(_privilege(grant) for grant in action.grants)
     for database in databases:
-        yield f"GRANT {grants} ON {database}.* TO %s@'%%'", (user,)
+        yield f"GRANT {grants} ON {_exactly(database)}.* TO %s@'%%'", (user,)
 
 
 def error_of(action: SqlAccount, error: Any) -> Exception:
     """The server's error by its number."""
-    number = error.args[0] if error.args and isinstance(error.args[0], int) else 0
+    number = _number(error)
     where = f"MariaDB at {action.host}"
     if number in _DENIED:
         secret = "/".join(action.admin_secret)
@@ -103,6 +128,10 @@ def error_of(action: SqlAccount, error: Any) -> Exception:
     return Refused(f"{where} refuses to {action.target}: error {number}")
 
 
+def _number(error: Any) -> int:
+    return error.args[0] if error.args and isinstance(error.args[0], int) else 0
+
+
 def _name(text: str) -> str:
     if not _NAME.fullmatch(text):
         raise Refused(f"{text!r} cannot be the name of a database or user: letters, digits, - and _ only")
@@ -111,6 +140,11 @@ def _name(text: str) -> str:
 
 def _quoted(text: str) -> str:
     return f"`{_name(text)}`"
+
+
+def _exactly(quoted: str) -> str:
+    """For GRANT, where _ in a database stands for any character."""
+    return quoted.replace("_", r"\_")
 
 
 def _privilege(text: str) -> str:

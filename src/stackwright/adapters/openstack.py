@@ -13,6 +13,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack_client import connect, demand, message_of, status_of
+from stackwright.adapters.threads import in_thread
 from stackwright.core.digest import digest
 from stackwright.core.plan import CatalogEntry
 from stackwright.core.ports import NotYet, Refused
@@ -35,19 +36,27 @@ class KeystoneIdentity:
     async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
         demand(admin, action.admin_secret)
         async with self._slots:
-            await asyncio.to_thread(self._entry, action, admin, password)
+            await in_thread(self._entry, action, admin, password)
 
-    def _entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
+    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> str:
+        demand(admin, action.admin_secret)
+        async with self._slots:
+            return await asyncio.to_thread(self._entry, action, admin, password, True)
+
+    def _entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str, only_look: bool = False) -> str:
         from keystoneauth1.exceptions import ClientException
         from openstack.exceptions import SDKException
 
         try:
             identity = self._connection(admin).identity
+            if only_look:
+                return _missing(identity, action.spec, admin["auth_url"], password)
             if action.absent:
                 _remove(identity, action.spec)
             else:
                 _ensure_user(identity, action.spec, admin["auth_url"], password)
                 _ensure_catalog(identity, action.spec)
+            return ""
         except (ClientException, SDKException, OSError) as error:
             with self._lock:  # a Keystone that was made anew has another catalog and other tokens
                 self._connections.pop(_credentials(admin), None)
@@ -126,6 +135,14 @@ def _ensure_catalog(identity: Any, spec: Mapping[str, Any]) -> None:
             identity.update_endpoint(current[interface], url=url)
     for interface in current.keys() - wanted.keys():
         identity.delete_endpoint(current[interface])
+
+
+def _missing(identity: Any, spec: Mapping[str, Any], auth_url: str, password: str) -> str:
+    name = spec["username"]
+    user = next(identity.users(name=name, domain_id=DOMAIN_ID), None)
+    if user is None or not _password_works(auth_url, user.id, password):
+        return f"user {name}"
+    return "" if _service(identity, spec) else f"service {spec['serviceName']}"
 
 
 def _remove(identity: Any, spec: Mapping[str, Any]) -> None:

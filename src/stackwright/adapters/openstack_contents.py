@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import tempfile
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack_client import connect, demand, message_of
+from stackwright.adapters.threads import in_thread
 from stackwright.core.access import Access
 from stackwright.core.plan import Inventory
 from stackwright.core.ports import NotYet
@@ -24,7 +24,7 @@ class CloudContents:
 
     async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
         demand(admin, action.admin_secret)
-        return await asyncio.to_thread(self._held, action, admin)
+        return await in_thread(self._held, action, admin)
 
     def _held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
         from keystoneauth1.exceptions import ClientException

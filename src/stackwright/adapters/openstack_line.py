@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from stackwright.adapters.openstack_login import Count, Login, connection
 from stackwright.adapters.openstack_send import problem
+from stackwright.adapters.threads import LibraryFailed, contained, in_thread_of
 from stackwright.core.clouds import Denied, Trouble
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class Line:
             if service in self._silent:
                 self._silent[service] = (began + TRY, self._silent[service][1])
             try:
-                answer = await asyncio.get_running_loop().run_in_executor(self._threads, self._guarded, what)
+                answer = await in_thread_of(self._threads, lambda: self._guarded(what))
             except (Trouble, Denied) as error:
                 self._note(service, began, error)
                 raise
@@ -96,7 +97,7 @@ class Line:
             with self._connecting:
                 if self._connection is None:
                     self._connection = connection(self._login, self._files, self._count)
-            answer = what(self._connection)
+            answer = contained(what, self._connection)
             if not self.place:
                 region = self._login.entry.get("region_name")
                 self.place = f"{self._connection.current_project_id}{f'@{region}' if region else ''}"
@@ -107,7 +108,7 @@ class Line:
             raise problem(429, self._told(error), str(error.retry_after or "")) from None
         except (exceptions.EndpointNotFound, ServiceDisabledException) as error:
             raise Denied("ServiceMissing", self._told(error)) from None
-        except (exceptions.ClientException, SDKException, OSError) as error:
+        except (exceptions.ClientException, SDKException, OSError, LibraryFailed) as error:
             raise Trouble("Unreachable", self._told(error)) from None
 
     def _told(self, error: Exception) -> str:

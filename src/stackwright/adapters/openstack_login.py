@@ -15,9 +15,9 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
 from stackwright.adapters.openstack_client import TIMEOUT
+from stackwright.adapters.openstack_entry import BadEntry, entry_of
+from stackwright.adapters.threads import contained, in_thread
 from stackwright.core.clouds import CloudRef, Trouble
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import secret_data
@@ -51,7 +51,8 @@ class Logins:
         known = self._known.get(cloud)
         if known and time.monotonic() - known.read < READ_AGAIN:
             return known
-        login = login_of(cloud, secret_data(await self._secrets(cloud.secret)), time.monotonic())
+        data = secret_data(await self._secrets(cloud.secret))
+        login = await in_thread(login_of, cloud, data, time.monotonic())
         self._known = {each: it for each, it in self._known.items() if login.read - it.read < READ_AGAIN}
         self._known[cloud] = login
         return login
@@ -65,13 +66,9 @@ def login_of(cloud: CloudRef, data: Mapping[str, str], now: float) -> Login:
     if not data:
         raise Trouble("CredentialsMissing", f"{where} does not exist")
     try:
-        clouds = (yaml.safe_load(data.get("clouds.yaml", "")) or {}).get("clouds") or {}
-    except (yaml.YAMLError, AttributeError):
-        raise Trouble("CredentialsInvalid", f"clouds.yaml in {where} is no YAML with clouds") from None
-    entry = clouds.get(cloud.cloud)
-    if not isinstance(entry, dict) or not isinstance(entry.get("auth"), dict):
-        there = ", ".join(sorted(map(str, clouds))) or "none"
-        raise Trouble("CredentialsInvalid", f"clouds.yaml in {where} has no cloud {cloud.cloud}; there is: {there}")
+        entry = entry_of(data.get("clouds.yaml", ""), cloud.cloud)
+    except BadEntry as error:
+        raise Trouble("CredentialsInvalid", f"clouds.yaml in {where}: {error}") from None
     entry = {**entry, **({"region_name": cloud.region} if cloud.region else {})}
     ca = data.get("cacert", "")
     text = json.dumps([entry, ca], sort_keys=True, default=str)
@@ -89,13 +86,20 @@ def connection(login: Login, files: ExitStack, count: Count = lambda method, cod
         file.flush()
         more["cacert"] = file.name
     try:
-        made = Connection(**{**login.entry, **more})
+        made = contained(Connection, **{**login.entry, **more})
     except Exception as error:
         files.close()
-        raise Trouble("CredentialsInvalid", f"the cloud's entry cannot be used: {error}") from None
+        raise Trouble("CredentialsInvalid", f"the cloud's entry cannot be used: {_told(error, login.entry)}") from None
     # A cloud of one's own is not behind the proxy that leads to the internet.
     made.session.session.trust_env = False
     made.session.session.hooks["response"].append(
         lambda response, *_, **__: count(str(response.request.method), str(response.status_code))
     )
     return made
+
+
+def _told(error: Exception, entry: Mapping[str, Any]) -> str:
+    """In a line; an error that repeats a secret of the entry by its name only."""
+    secrets = [str(value) for key, value in entry["auth"].items() if key.endswith(("password", "secret", "token"))]
+    text = " ".join(str(error).split())[:300]
+    return type(error).__name__ if any(secret and secret in str(error) for secret in secrets) else text

@@ -26,19 +26,31 @@ class RabbitBroker:
         self._timeout = aiohttp.ClientTimeout(total=timeout, connect=3)
 
     async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None:
+        await self._send(action, admin, requests(action, password))
+
+    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> str:
+        absent = await self._send(action, admin, checks(action))
+        return "; ".join(what for what, path in parts(action).items() if path in absent)
+
+    async def _send(self, action: BrokerAccount, admin: Mapping[str, str], wanted: list[Request]) -> set[str]:
+        """Send all, in order; the paths of which there is nothing."""
         if not admin.get("password"):
             raise Refused(f"Secret {'/'.join(action.admin_secret)} has no key password")
         login = f"{admin.get('username') or 'admin'}:{admin['password']}"
         headers = {"Authorization": f"Basic {base64.b64encode(login.encode()).decode()}"}
         base = f"http://{action.host}:{self._port}/api/"
+        absent = set()
         try:
             async with aiohttp.ClientSession(headers=headers, timeout=self._timeout) as session:
-                for method, path, body in requests(action, password):
+                for method, path, body in wanted:
                     # The URL is quoted here: a vhost may hold a slash, which must stay %2F.
                     url = URL(base + path, encoded=True)
                     async with session.request(method, url, json=body) as response:
-                        if response.status >= 400 and not (method == "DELETE" and response.status == 404):
+                        if response.status == 404 and method != "PUT":
+                            absent.add(path)
+                        elif response.status >= 400:
                             raise error_of(action, response.status, await response.text())
+            return absent
         except (aiohttp.ClientError, TimeoutError, OSError) as error:
             raise NotYet(f"RabbitMQ at {action.host} does not answer: {type(error).__name__}") from None
 
@@ -54,6 +66,20 @@ def requests(action: BrokerAccount, password: str) -> list[Request]:
         ("PUT", f"users/{user}", {"password": password, "tags": ""}),
         ("PUT", f"permissions/{vhost}/{user}", _ALL),
     ]
+
+
+def parts(action: BrokerAccount) -> dict[str, str]:
+    """What there is of an account, in words → where it is in the API."""
+    vhost, user = quote(action.vhost, safe=""), quote(action.username, safe="")
+    return {
+        f"virtual host {action.vhost}": f"vhosts/{vhost}",
+        f"user {action.username}": f"users/{user}",
+        f"permissions of user {action.username} in {action.vhost}": f"permissions/{vhost}/{user}",
+    }
+
+
+def checks(action: BrokerAccount) -> list[Request]:
+    return [("GET", path, None) for path in parts(action).values()]
 
 
 def error_of(action: BrokerAccount, status: int, text: str) -> Exception:

@@ -6,23 +6,29 @@ run: the operator does the work, keeps it done, and says in conditions what it w
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
+from stackwright.api.naming import FIXED_RULE, Account, InstanceName, ObjectName
 
 _READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
 _MESSAGE = Column("Message", '.status.conditions[?(@.type=="Ready")].message')
 _AGE = Column("Age", ".metadata.creationTimestamp", "date")
 
-# What may stand in SQL and AMQP identifiers without quoting games; 32 is MariaDB's limit for portable user names.
-NAME = r"^[a-zA-Z][a-zA-Z0-9_-]{0,31}$"
-
 # An account of another name is another account: what was made under the old one would stay behind.
-FIXED: dict[str, Any] = {
-    "x-kubernetes-validations": [{"rule": "self == oldSelf", "message": "cannot change; make another object"}]
-}
+FIXED: dict[str, Any] = {"x-kubernetes-validations": [FIXED_RULE]}
+
+# What the providers have for themselves. An account of such a name would replace or remove theirs.
+_DATABASES = ("mysql", "information_schema", "performance_schema", "sys")
+DatabaseName = Annotated[str, Account(_DATABASES)]
+FurtherDatabase = Annotated[str, Account(_DATABASES, fixed=False)]
+DatabaseUser = Annotated[str, Account(("root", "mysql", "public", "mariadb-sys"))]
+BrokerUser = Annotated[str, Account(("admin", "guest"))]
+ServiceUser = Annotated[str, Account(("admin",))]
+ServiceName = Annotated[str, Account(("keystone",))]
+VhostName = Annotated[str, Account()]
 
 
 class ContractStatus(Status):
@@ -31,29 +37,26 @@ class ContractStatus(Status):
 
 
 class DatabaseAccountSpec(CamelModel):
-    instance: str = Field(
+    instance: InstanceName = Field(
         "mariadb", description="Name of the MariaDB object in this namespace.", json_schema_extra=FIXED
     )
-    database: str = Field(
-        pattern=NAME, description="Database to make; it is never dropped unless dropDatabase.", json_schema_extra=FIXED
-    )
-    username: str = Field(
-        pattern=NAME, description="User to make, with all rights on the database.", json_schema_extra=FIXED
-    )
+    database: DatabaseName = Field(description="Database to make; it is never dropped unless dropDatabase.")
+    username: DatabaseUser = Field(description="User to make, with all rights on the database.")
     grants: list[str] = Field(
         default_factory=lambda: ["ALL PRIVILEGES"],
         min_length=1,
         description="Privileges on the database, as GRANT takes them.",
     )
-    secret_name: str = Field(
-        min_length=1,
+    secret_name: ObjectName = Field(
         description="Secret to write: username, password, host, port, database, connection, database.conf.",
     )
     section: str = Field(
         "database", pattern=r"^[a-z_]+$", description="Section of the option `connection` in database.conf."
     )
-    additional_databases: list[str] = Field(
-        default_factory=list, description="Further databases to make, with the same rights for the same user."
+    additional_databases: list[FurtherDatabase] = Field(
+        default_factory=list,
+        max_length=32,
+        description="Further databases to make, with the same rights for the same user.",
     )
     drop_database: bool = Field(False, description="Drop the database when this object is deleted.")
 
@@ -69,15 +72,12 @@ class DatabaseAccount(Resource):
 
 
 class MessagingAccountSpec(CamelModel):
-    instance: str = Field(
+    instance: InstanceName = Field(
         "rabbitmq", description="Name of the RabbitMQ object in this namespace.", json_schema_extra=FIXED
     )
-    vhost: str = Field(pattern=NAME, description="Virtual host to make.", json_schema_extra=FIXED)
-    username: str = Field(
-        pattern=NAME, description="User to make, with all rights on the virtual host.", json_schema_extra=FIXED
-    )
-    secret_name: str = Field(
-        min_length=1,
+    vhost: VhostName = Field(description="Virtual host to make.")
+    username: BrokerUser = Field(description="User to make, with all rights on the virtual host.")
+    secret_name: ObjectName = Field(
         description="Secret to write: username, password, host, port, vhost, transport_url, messaging.conf, "
         "notifications.conf.",
     )
@@ -103,27 +103,25 @@ class KeystoneEndpoints(CamelModel):
 
 
 class KeystoneServiceSpec(CamelModel):
-    instance: str = Field(
+    instance: InstanceName = Field(
         "keystone", description="Name of the Keystone object in this namespace.", json_schema_extra=FIXED
     )
-    service_name: str = Field(pattern=NAME, description="Name in the catalog, e.g. glance.", json_schema_extra=FIXED)
+    service_name: ServiceName = Field(description="Name in the catalog, e.g. glance.")
     service_type: str = Field(
         pattern=r"^[a-z][a-z0-9-]*$", description="Type in the catalog, e.g. image.", json_schema_extra=FIXED
     )
     description: str = Field("", description="Text in the catalog.")
     region: str = Field("RegionOne", description="Region of the endpoints.")
     endpoints: KeystoneEndpoints = Field(description="The endpoints of the service.")
-    username: str = Field(
-        pattern=NAME, description="Service user to make, in the project `service`.", json_schema_extra=FIXED
-    )
+    username: ServiceUser = Field(description="Service user to make, in the project `service`.")
     roles: list[str] = Field(
         default_factory=lambda: ["admin", "service"], min_length=1, description="Roles of the service user."
     )
     sections: list[str] = Field(
         default_factory=list, description="Sections of auth.conf in which the user logs in at other services."
     )
-    secret_name: str = Field(
-        min_length=1, description="Secret to write: username, password, auth_url, keystone_authtoken.conf, auth.conf."
+    secret_name: ObjectName = Field(
+        description="Secret to write: username, password, auth_url, keystone_authtoken.conf, auth.conf."
     )
 
 
@@ -149,7 +147,9 @@ class CephPool(CamelModel):
 
 
 class CephClientSpec(CamelModel):
-    instance: str = Field("ceph", description="Name of the Ceph object in this namespace.", json_schema_extra=FIXED)
+    instance: InstanceName = Field(
+        "ceph", description="Name of the Ceph object in this namespace.", json_schema_extra=FIXED
+    )
     client: str = Field(
         pattern=r"^[a-z][a-z0-9-]{0,31}$",
         description="Who it is for: the field of Secret openstack-ceph-keys, e.g. cinder.",
@@ -160,8 +160,7 @@ class CephClientSpec(CamelModel):
         default_factory=dict,
         description="section → option → user, secret_uuid, or pool:<role>: what rbd.conf tells the service.",
     )
-    secret_name: str = Field(
-        min_length=1,
+    secret_name: ObjectName = Field(
         description="Secret to write: ceph.conf, keyring, user, key, secret_uuid, pools.json, rbd.conf.",
     )
 

@@ -27,6 +27,7 @@ from stackwright.api.controlplane_templates import (
 from stackwright.api.deployment import ServiceState
 from stackwright.api.features import Unsupported, UnsupportedList, unsupported
 from stackwright.api.meta import CamelModel, Column, Kind, Resource, Status
+from stackwright.api.naming import ObjectName, OptionalObjectName
 
 CORE = "core.openstack.org"
 STAGE = f"{CORE}/deployment-stage"
@@ -130,8 +131,8 @@ NEEDS = {
 
 
 class OpenStackControlPlaneSpec(CamelModel):
-    secret: str = Field(min_length=1, description="Secret with the administrator's password, key AdminPassword.")
-    storage_class: str = Field(description="Storage class of all volumes; empty for the default class.")
+    secret: ObjectName = Field(description="Secret with the administrator's password, key AdminPassword.")
+    storage_class: OptionalObjectName = Field(description="Storage class of all volumes; empty for the default class.")
     keystone: KeystoneSection | None = Field(None, description="The identity service.")
     glance: GlanceSection | None = Field(None, description="The image service.")
     placement: PlacementSection | None = Field(None, description="The placement service.")

@@ -23,6 +23,7 @@ from stackwright.api.features import (
     unsupported,
 )
 from stackwright.api.meta import CamelModel
+from stackwright.api.naming import OptionalObjectName
 
 Database = Literal["openstack"]
 Bus = Literal["rabbitmq"]
@@ -60,7 +61,7 @@ class Pods(CamelModel):
 class Template(Pods):
     """A whole service."""
 
-    secret: str = Field("", description="Not read: Stackwright makes the passwords of services itself.")
+    secret: OptionalObjectName = Field("", description="Not read: Stackwright makes the passwords of services itself.")
     database_instance: Database = Field("openstack", description="The database.")
     memcached_instance: Literal["memcached"] = Field("memcached", description="The cache.")
     notifications_bus: BusReference | None = Field(None, description="The bus of notifications.")
@@ -85,7 +86,9 @@ class AdminSelector(CamelModel):
 
 
 class KeystoneTemplate(Configured):
-    secret: str = Field("", description="Secret with the administrator's password; empty for spec.secret.")
+    secret: OptionalObjectName = Field(
+        "", description="Secret with the administrator's password; empty for spec.secret."
+    )
     replicas: int = _replicas()
     region: str = Field("regionOne", min_length=1, description="Region name in the catalog.")
     admin_project: str = Field("admin", min_length=1, description="Project of the administrator.")
@@ -103,7 +106,7 @@ class KeystoneTemplate(Configured):
 
 class GlanceStorage(CamelModel):
     storage_request: Quantity = Field(description="Size of the volume that holds the images.")
-    storage_class: str = Field("", description="Its storage class; empty for spec.storageClass.")
+    storage_class: OptionalObjectName = Field("", description="Its storage class; empty for spec.storageClass.")
     external: UnsupportedFlag = unsupported("Storage that is mounted from elsewhere.")
 
 
@@ -242,8 +245,10 @@ class NovaTemplate(Template):
 
 class GaleraTemplate(Pods):
     replicas: Literal[1, 3] = Field(1, description="Number of servers; of two, either lost would stop both.")
-    secret: str = Field("", description="Not read: Stackwright makes the password of root itself.")
-    storage_class: str = Field("", description="Storage class of the volumes; empty for spec.storageClass.")
+    secret: OptionalObjectName = Field("", description="Not read: Stackwright makes the password of root itself.")
+    storage_class: OptionalObjectName = Field(
+        "", description="Storage class of the volumes; empty for spec.storageClass."
+    )
     storage_request: Quantity | None = Field(None, description="Size of each volume; absent: 5Gi.")
     root_database_account: UnsupportedText = unsupported("Name of the administrator.")
     custom_service_config: UnsupportedText = unsupported("Options of MariaDB.")
@@ -259,7 +264,7 @@ class GaleraTemplates(CamelModel):
 
 class RabbitPersistence(CamelModel):
     storage: Quantity | None = Field(None, description="Size of the volume; absent: 1Gi.")
-    storage_class_name: str = Field("", description="Its storage class; empty for spec.storageClass.")
+    storage_class_name: OptionalObjectName = Field("", description="Its storage class; empty for spec.storageClass.")
 
 
 class RabbitTemplate(Pods):

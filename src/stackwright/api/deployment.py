@@ -25,6 +25,7 @@ from stackwright.api.features import (
 from stackwright.api.features_storage import CephFeatures, CinderFeatures, DatabaseFeatures
 from stackwright.api.helmbundle import FreeForm
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
+from stackwright.api.naming import OptionalObjectName
 from stackwright.api.services import LogLevel, Release, Size
 
 DOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
@@ -151,7 +152,7 @@ class OpenStackDeploymentSpec(Model):
     )
     region_name: str = Field("RegionOne", min_length=1, description="Region name in the catalog.")
     draft: bool = Field(False, description="true: the operator leaves this object alone.")
-    local_volume_storage_class: str = Field(
+    local_volume_storage_class: OptionalObjectName = Field(
         "", description="Storage class of local volumes (database, messaging); empty for the default class."
     )
     persistent_volume_storage_class: UnsupportedText = unsupported("Storage class of shared volumes.")

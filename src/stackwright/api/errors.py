@@ -1,12 +1,25 @@
-"""Validation errors as a user wants them: field, what is wrong, what is allowed; all at once."""
+"""Validation errors as a user wants them: field, what is wrong, what is allowed; all at once.
+
+Errors end in webhook responses, conditions and Events, which more people may read than the object. So a value is
+repeated only when it is short, has one line, and its field holds no secret.
+"""
 
 from __future__ import annotations
 
+import re
 import types
 import typing
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+
+LONGEST = 80  # characters of a value that is repeated
+# Words in the names of fields that may hold a secret.
+SECRET = re.compile(
+    r"pass(word|wd|phrase)?|secret|token|credentials?$|(^|[_.-])(api_?|private_?)?key|cert|(^|[_.-])pem|user_?data|config|conf$",
+    re.IGNORECASE,
+)
 
 
 def messages(error: ValidationError, model: type[BaseModel], prefix: str = "spec") -> list[str]:
@@ -22,13 +35,39 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
     elif item["type"] == "missing":
         text = "is required"
     elif item["type"] == "literal_error":
-        text = f"{item['input']!r} is not allowed; allowed: {item['ctx']['expected']}"
+        what = repr(item["input"]) if repeatable(path, item["input"]) else "the value"
+        text = f"{what} is not allowed; allowed: {item['ctx']['expected']}"
+    elif not repeatable(path, item.get("input")):
+        text = _without(text, item["input"])
     elif "input" in item and not isinstance(item["input"], dict | list) and not _told(item["input"], text):
         text = f"{text}, not {item['input']!r}"
     where = prefix
     for part in path:
-        where += f"[{part}]" if isinstance(part, int) else f".{part}" if where else str(part)
+        where += f"[{part}]" if isinstance(part, int) else f".{name_of(part)}" if where else name_of(part)
     return f"{where}: {text}"
+
+
+def repeatable(path: Sequence[object], value: object) -> bool:
+    """Whether an error may repeat a value."""
+    if any(SECRET.search(str(part)) for part in path[-1:]):
+        return False
+    text = str(value) if isinstance(value, str | bytes | int) else ""
+    return len(text) <= LONGEST and text.isprintable()
+
+
+def name_of(part: object) -> str:
+    """A name that a user wrote, in one short line."""
+    text = str(part) if str(part).isprintable() else ascii(part)[1:-1]
+    return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def _without(text: str, value: object) -> str:
+    """A message of a validator that may have repeated the value."""
+    if not isinstance(value, str) or not value:
+        return text
+    for told in (repr(value), value, ascii(value)):
+        text = text.replace(told, "the value") if len(value) > 2 or told != value else text
+    return text
 
 
 def _told(value: object, text: str) -> bool:

@@ -13,6 +13,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from stackwright.api.meta import Model
+from stackwright.api.naming import ObjectName, OptionalObjectName, SecretKeyName
 
 
 def _refuse(value: object) -> object:
@@ -61,8 +62,8 @@ Quantity = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T
 
 
 class SecretKey(Model):
-    name: str = Field(min_length=1, description="Secret in the namespace of the cloud.")
-    key: str = Field(min_length=1, description="Key in the Secret.")
+    name: ObjectName = Field(description="Secret in the namespace of the cloud.")
+    key: SecretKeyName = Field(description="Key in the Secret.")
 
 
 class ValueFrom(Model):
@@ -101,7 +102,9 @@ class KeystoneFeatures(Model):
 
 class GlanceVolume(Model):
     size: Quantity = Field(description="Size of the volume.")
-    storage_class_name: str = Field("", description="Storage class; empty for the cloud's local volumes.")
+    storage_class_name: OptionalObjectName = Field(
+        "", description="Storage class; empty for the cloud's local volumes."
+    )
 
 
 class GlanceFileBackend(Model):

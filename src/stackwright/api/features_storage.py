@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from stackwright.api.features import Quantity, Unsupported, unsupported
 from stackwright.api.helmbundle import FreeForm
 from stackwright.api.meta import Model
+from stackwright.api.naming import NamespaceName
 
 DEFAULT_BACKEND = "rbd"
 LIMIT = r"[A-Za-z0-9_.:-]{1,255}"
@@ -18,9 +19,8 @@ LIMIT = r"[A-Za-z0-9_.:-]{1,255}"
 class CephFeatures(Model):
     """Ours; the reference takes everything from the shared Secret."""
 
-    shared_namespace: str = Field(
+    shared_namespace: NamespaceName = Field(
         "openstack-ceph-shared",
-        pattern=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$",
         description="Where Secret openstack-ceph-keys of an external Ceph is.",
     )
     osds: int | None = Field(None, ge=1, le=32, description="OSDs of the cloud's own Ceph; absent: by size, 1 or 3.")

@@ -11,6 +11,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field
 
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
+from stackwright.api.naming import OptionalNamespaceName
 
 # Atomic: the last writer owns all of it. A map that is emptied field by field would otherwise become null, and Helm
 # reads null as "delete the default".
@@ -25,7 +26,9 @@ class HelmRelease(Model):
         pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=53, description="Name of the Helm release."
     )
     chart: str = Field(
-        min_length=1, description="Chart: a name of the shipped charts, or a path or URL that helm takes."
+        pattern=r"^[a-zA-Z0-9./][^\s]*$",
+        max_length=2048,
+        description="A shipped chart, by its name; where the operator permits more, a path or URL for helm.",
     )
     version: str = Field("", description="Version of the chart; empty for the shipped one.")
     chartDigest: str = Field(
@@ -33,7 +36,9 @@ class HelmRelease(Model):
         description="Digest of the shipped chart that the values are made for; while there is another one, the release "
         "is not touched. Empty for any.",
     )
-    namespace: str = Field("", description="Namespace of the release; empty for that of this object.")
+    namespace: OptionalNamespaceName = Field(
+        "", description="Namespace of the release; empty for that of this object. Another one must be permitted."
+    )
     values: FreeForm = Field(default_factory=dict, description="Values, free-form as the chart defines them.")
     timeout: int = Field(
         600,
@@ -54,6 +59,7 @@ class HelmBundleSpec(Model):
 class ReleaseStatus(Model):
     """What is known of one release."""
 
+    namespace: str = Field("", description="Namespace of the release; empty for that of this object.")
     digest: str = Field("", description="Digest of chart and values that is deployed.")
     revision: int = Field(0, description="Helm's revision number.")
     success: bool = Field(False, description="Whether it is deployed and ready.")

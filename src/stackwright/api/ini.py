@@ -34,7 +34,7 @@ def _check(where: str, value: str) -> None:
 
 
 def _short(error: configparser.Error) -> str:
-    """The message without configparser's name for the text."""
+    """What is wrong, without the text of a line: passwords are written there."""
     match error:
         case configparser.DuplicateOptionError():
             return f"line {error.lineno}: [{error.section}] {error.option} is there twice"
@@ -43,6 +43,6 @@ def _short(error: configparser.Error) -> str:
         case configparser.MissingSectionHeaderError():
             return f"line {error.lineno}: an option stands before the first [section]"
         case configparser.ParsingError():
-            return ", ".join(f"line {number}: {line}" for number, line in error.errors)
+            return ", ".join(f"line {number}: no option = value" for number, _ in error.errors)  # it may be a secret
         case _:
-            return error.message
+            return type(error).__name__

@@ -9,6 +9,7 @@ from pydantic import Field
 
 from stackwright.api.capi import AGE, CATEGORIES, GROUP, MESSAGE, READY, InfraResource, InfraStatus, Part
 from stackwright.api.meta import Column, Kind
+from stackwright.api.naming import NamespaceName, ObjectName
 from stackwright.api.rules import Change, Rule, fixed
 
 
@@ -19,14 +20,14 @@ class IdentityReference(Part):
     )
 
     type: Literal["Secret", "ClusterIdentity"] = Field("Secret", description="What `name` is the name of.")
-    name: str = Field(min_length=1, description="A Secret of this namespace, or an OpenStackClusterIdentity.")
+    name: ObjectName = Field(description="A Secret of this namespace, or an OpenStackClusterIdentity.")
     cloud_name: str = Field(min_length=1, description="Which cloud of its clouds.yaml.")
     region: str | None = Field(None, description="Region; absent: that of clouds.yaml.")
 
 
 class SecretRef(Part):
-    name: str = Field(min_length=1, description="Secret with clouds.yaml, and cacert if need be.")
-    namespace: str = Field(min_length=1, description="Its namespace.")
+    name: ObjectName = Field(description="Secret with clouds.yaml, and cacert if need be.")
+    namespace: NamespaceName = Field(description="Its namespace.")
 
 
 _BY_VALUES = ("In", "NotIn")

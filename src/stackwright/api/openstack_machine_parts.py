@@ -7,6 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from stackwright.api.capi import Keyed, Part, Texts
+from stackwright.api.naming import ObjectName
 from stackwright.api.openstack_params import ImageParam, SecurityGroupParam, ServerGroupParam
 from stackwright.api.openstack_ports import MOST, PortOpts
 from stackwright.api.rules import Change, Raw, Rule, fixed
@@ -89,7 +90,7 @@ class SchedulerHint(Part):
 
 
 class LocalRef(Part):
-    name: str = Field(min_length=1, description="Name of an object in this namespace.")
+    name: ObjectName = Field(description="Name of an object in this namespace.")
 
 
 class TypedRef(LocalRef):

@@ -8,13 +8,14 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from stackwright.api.capi import NonEmpty, OneOf, Part, Texts, Uuid
 from stackwright.api.crd import KEEP
+from stackwright.api.naming import ObjectName
 
 # A filter stands in a cluster a dozen times, so it is said as shortly as can be.
 NeutronTag = Annotated[str, Field(pattern="^[^,]+$")]
 
 
 class NamedRef(Part):
-    name: str = Field(min_length=1, description="Its name.")
+    name: ObjectName = Field(description="Its name.")
 
 
 class NameFilter(NonEmpty):

@@ -59,6 +59,8 @@ SERVER_KINDS: tuple[type[InfraResource], ...] = (
     OpenStackMachine,
     OpenStackMachineTemplate,
 )
+# What the admission webhook checks.
+ADMITTED: tuple[type[Resource], ...] = (*CLOUD_KINDS, HelmBundle, *SERVER_KINDS)
 RESOURCES: tuple[type[Resource], ...] = (*CLOUD_KINDS, HelmBundle, *SERVICE_KINDS, *CONTRACT_KINDS, *SERVER_KINDS)
 
 BY_KIND: dict[str, type[Resource]] = {resource.KIND.kind: resource for resource in RESOURCES}

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from stackwright.api.helmbundle import FreeForm
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
+from stackwright.api.naming import OptionalObjectName
 
 Release = Literal["epoxy"]
 Size = Literal["single", "tiny", "small", "medium"]
@@ -34,7 +35,9 @@ class ServiceSpec(CamelModel):
     region: str = Field("RegionOne", description="Region name in the catalog.")
     cluster_domain: str = Field("cluster.local", description="DNS domain of the Kubernetes cluster.")
     public_domain: str = Field("", description="Domain of the public endpoints.")
-    storage_class: str = Field("", description="Storage class of local volumes; empty for the default one.")
+    storage_class: OptionalObjectName = Field(
+        "", description="Storage class of local volumes; empty for the default one."
+    )
     memcached_replicas: int | None = Field(
         None, ge=1, le=32, description="Servers of the Memcached; absent: as many as the size says."
     )

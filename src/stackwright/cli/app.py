@@ -26,13 +26,18 @@ COMMANDS = {
     "apply": "Check manifests and apply them.",
     "wait": "Wait until a cloud is ready, telling what it waits for.",
     "logs": "Show the logs of a service.",
+    "restart": "Restart the pods of a service by a rolling update.",
+    "history": "Show the revisions of a cloud's Helm releases.",
+    "delete": "Delete a cloud, after showing what goes with it.",
     "servers": "Show the servers that were made in OpenStacks, with what belongs to them.",
     "openrc": "Print what OpenStack clients on this machine need to use a cloud.",
     "shell": "Open a shell with the cloud's credentials and clients.",
     "images": "Build, list, and load container images.",
+    "version": "Print the versions of the program, of the operator, and of the clouds.",
     "crds": "Print the CustomResourceDefinitions.",
     "smoke": "Check a cloud by using it.",
     "doctor": "Explain what is wrong on this machine and in the cluster.",
+    "report": "Collect a support bundle without secrets.",
     "operator": "Run the operator in the foreground.",
     "provisioner": "Run the provisioner of local volumes of one node in the foreground.",
     "down": "Stop everything and clean up the machine; data is kept.",
@@ -77,6 +82,16 @@ class LazyGroup(TyperGroup):
         if cmd_name not in self.list_commands(ctx):
             return None
         return LazyCommand(name=cmd_name, help=COMMANDS[cmd_name], rich_markup_mode=None)
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Ends an unknown command with those that are spelt alike; Typer's own suggestions need loaded commands."""
+        if args and args[0] not in (known := self.list_commands(ctx)):
+            from difflib import get_close_matches
+
+            close = get_close_matches(args[0], known)
+            hint = f" Did you mean {' or '.join(close)}?" if close else ""
+            ctx.fail(f"No such command '{args[0]}'.{hint}")
+        return super().resolve_command(ctx, args)
 
 
 app = typer.Typer(

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
     from stackwright.cli.manifests import Manifest
@@ -19,11 +20,13 @@ def apply(
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the cloud is ready.")] = False,
     timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
+    yes: YesOption = False,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
     """Check manifests and apply them; all mistakes are told at once, and with one of them nothing is applied.
 
-    A namespace that does not exist is made.
+    A namespace that does not exist is made. Before anything of a cloud is deleted or uninstalled you are asked; without
+    a terminal it is refused, unless --yes is given.
 
     For example:
 
@@ -32,11 +35,14 @@ def apply(
       stackwright apply -f cloud.yaml --wait --timeout 900
     """
     from stackwright.cli.cluster import connected, fail, run
+    from stackwright.cli.confirm import confirm, foreseen_losses
     from stackwright.cli.manifests import BadManifest, check_changes, load
 
     async def work(manifests: list[Manifest]) -> None:
         async with connected(kubeconfig) as cluster:
             await check_changes(cluster, manifests)
+            if not yes:
+                confirm(await foreseen_losses(cluster, manifests), yes, "Nothing was applied.")
             await apply_all(cluster, manifests)
             if wait:
                 await _wait(cluster, manifests, timeout)

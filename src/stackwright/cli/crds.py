@@ -40,7 +40,11 @@ def crds(
     if directory is not None:
         if ipam:
             fail("--dir writes those of the chart, which --ipam is not about; use one of them", code=2)
-        for path in write(directory):
+        try:
+            written = write(directory)
+        except OSError as error:
+            fail(f"--dir {directory}: {error.strerror or error}")
+        for path in written:
             typer.echo(path)
         return
     chosen = borrowed() if ipam else definitions()

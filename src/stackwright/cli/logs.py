@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
+import re
+import sys
 from dataclasses import dataclass
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -29,11 +33,21 @@ class Stream:
     prefix: str
 
 
+class Lines(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
 @dataclass(frozen=True)
 class Choice:
+    """previous  the log of the container's run before its last restart. readable  structured lines become text"""
+
     follow: bool
     tail: int | None
+    since: int | None = None
+    previous: bool = False
     container: str | None = None
+    readable: bool = False
 
 
 def logs(
@@ -41,6 +55,16 @@ def logs(
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as more is written.")] = False,
     tail: Annotated[int, typer.Option("--tail", help="Lines from the end of each log; -1 for all.")] = 100,
     container: Annotated[str | None, typer.Option("--container", "-c", help="Only this container.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="DURATION", help="Only what is younger: 90s, 15m, 2h.")
+    ] = None,
+    previous: Annotated[
+        bool, typer.Option("--previous", "-p", help="Of the containers as they were before their last restart.")
+    ] = False,
+    output: Annotated[
+        Lines | None,
+        typer.Option("--output", "-o", help="Structured lines as text or raw; default: text on a terminal, else raw."),
+    ] = None,
     namespace: NamespaceOption = NAMESPACE,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
@@ -57,11 +81,33 @@ def logs(
 
       stackwright logs operator --tail 20
 
+      stackwright logs operator --since 10m -o json
+
+      stackwright logs nova-compute --previous
+
       stackwright logs mariadb-server-0 --container mariadb
     """
     from stackwright.cli.cluster import run
 
-    run(_work(what, namespace, Choice(follow, None if tail < 0 else tail, container), kubeconfig))
+    if follow and previous:
+        raise typer.BadParameter(
+            "a container that has ended writes no more; leave --follow out", param_hint="--previous"
+        )
+    lines = output or (Lines.TEXT if sys.stdout.isatty() else Lines.JSON)
+    age = None if since is None else duration(since)
+    choice = Choice(follow, None if tail < 0 else tail, age, previous, container, lines is Lines.TEXT)
+    run(_work(what, namespace, choice, kubeconfig))
+
+
+def duration(text: str) -> int:
+    """Seconds of 90s, 15m, 2h or 1h30m. Raises typer.BadParameter."""
+    found = re.fullmatch(r"(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?", text)
+    if not text or found is None:
+        raise typer.BadParameter(f"{text!r} is no duration; write 90s, 15m, 2h or 1h30m", param_hint="--since")
+    hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    if not (total := hours * 3600 + minutes * 60 + seconds):
+        raise typer.BadParameter("must be longer than 0 s", param_hint="--since")
+    return total
 
 
 async def _work(what: str, namespace: str, choice: Choice, given: Path | None) -> None:
@@ -99,7 +145,7 @@ async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
     from stackwright.core.objects import label
 
     every = await reader.list(POD, namespace)
-    names = _applications(what)
+    names = applications(what)
     found = [pod for pod in every if label(pod, "application") in names or what in (pod["metadata"]["name"], full(pod))]
     if not found:
         known = sorted({name for pod in every if (name := label(pod, "application"))})
@@ -115,7 +161,7 @@ def full(pod: Object) -> str:
     return f"{label(pod, 'application')}-{label(pod, 'component')}"
 
 
-def _applications(what: str) -> set[str]:
+def applications(what: str) -> set[str]:
     """The values of the label `application` that a word stands for."""
     from stackwright.services.registry import SERVICES
 
@@ -156,13 +202,29 @@ def containers_of(pods: list[Object]) -> str:
 
 
 async def _copy(client: LogReader, stream: Stream, choice: Choice) -> None:
-    from stackwright.adapters.kubernetes_logs import Container
+    from stackwright.adapters.kubernetes_logs import Container, Part
     from stackwright.core.ports import NotYet
 
     prefix = f"{stream.prefix} | " if stream.prefix else ""
     place = Container(stream.namespace, stream.pod, stream.container)
+    part = Part(choice.tail, choice.since, choice.previous)
     try:
-        async for line in client.lines(place, follow=choice.follow, tail=choice.tail):
-            typer.echo(f"{prefix}{line}")
+        async for line in client.lines(place, part, follow=choice.follow):
+            typer.echo(f"{prefix}{readable(line) if choice.readable else line}")
     except NotYet as error:
         typer.echo(str(error), err=True)
+
+
+def readable(line: str) -> str:
+    """A structured line as text: time, level, event, the other fields; any other line as it is."""
+    try:
+        fields = json.loads(line) if line.startswith("{") else None
+    except ValueError:
+        return line
+    if not isinstance(fields, dict) or "event" not in fields:
+        return line
+    time, level, event = (str(fields.pop(name, "")) for name in ("timestamp", "level", "event"))
+    trace = str(fields.pop("exception", ""))
+    told = "  ".join(f"{name}={value}" for name, value in fields.items())
+    first = "  ".join(part for part in (time[:19].replace("T", " "), f"{level:<7}", event, told) if part.strip())
+    return "\n".join([first, *(f"    {each}" for each in trace.splitlines())])

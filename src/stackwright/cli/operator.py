@@ -19,6 +19,9 @@ def operator(
     webhook_port: Annotated[int | None, typer.Option(help="Port of the admission server.")] = None,
     kubeconfig: Annotated[str | None, typer.Option(help="Kubeconfig; without it the account of the pod.")] = None,
     namespace: Annotated[str, typer.Option(envvar="POD_NAMESPACE", help="Namespace of the operator.")] = "stackwright",
+    unrestricted_helmbundles: Annotated[
+        bool, typer.Option(help="Let HelmBundles name any chart and any namespace, with the operator's rights.")
+    ] = False,
     log_level: Annotated[str, typer.Option(help="DEBUG, INFO, WARNING or ERROR.")] = "INFO",
 ) -> None:
     """Run the operator's controllers.
@@ -34,5 +37,15 @@ def operator(
         raise typer.BadParameter(
             f"unknown role {', '.join(sorted(unknown))}; allowed: {allowed}", param_hint="--controllers"
         )
-    options = Options(roles, images, health_port, metrics_port, webhook_port, kubeconfig, namespace, log_level)
+    options = Options(
+        roles,
+        images,
+        health_port,
+        metrics_port,
+        webhook_port,
+        kubeconfig,
+        namespace,
+        log_level,
+        unrestricted_helmbundles,
+    )
     asyncio.run(operate(options))

@@ -87,26 +87,32 @@ def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[st
 async def _work(
     manifests: list[Manifest], namespace: str, delete: str | None, kubeconfig: Path | None
 ) -> tuple[list[Entry], dict[str, str]]:
-    """One forecast for each namespace that the manifests name."""
-    import time
-
     from stackwright.cli.cluster import connected
     from stackwright.cli.manifests import check_changes
+
+    async with connected(kubeconfig) as cluster:
+        await check_changes(cluster, manifests)
+        return await foresee(cluster, manifests, namespace, delete)
+
+
+async def foresee(
+    cluster: Reader, manifests: list[Manifest], namespace: str, delete: str | None = None
+) -> tuple[list[Entry], dict[str, str]]:
+    """One forecast for each namespace that the manifests name: what would be done, and what would not get ready."""
+    import time
 
     spaces = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} or {namespace})
     found: list[Entry] = []
     stuck: dict[str, str] = {}
-    async with connected(kubeconfig) as cluster:
-        await check_changes(cluster, manifests)
-        known = await operator_settings(cluster)
-        if not known.images:
-            where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
-            typer.echo(f"Note: there is no ConfigMap {where}, so references of images are not the real ones.", err=True)
-        for space in spaces:
-            asked = await _request(cluster, space, manifests, delete)
-            async with outside(cluster, space) as asking:
-                more, problems = await forecast(cluster, known, asked, time.time(), asking)
-            found, stuck = found + more, stuck | problems
+    known = await operator_settings(cluster)
+    if not known.images:
+        where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
+        typer.echo(f"Note: there is no ConfigMap {where}, so references of images are not the real ones.", err=True)
+    for space in spaces:
+        asked = await _request(cluster, space, manifests, delete)
+        async with outside(cluster, space) as asking:
+            more, problems = await forecast(cluster, known, asked, time.time(), asking)
+        found, stuck = found + more, stuck | problems
     return found, stuck
 
 
@@ -136,7 +142,7 @@ async def operator_settings(reader: Reader) -> Settings:
     from stackwright.simulate import images
 
     configmap = await reader.get(CONFIGMAP, (OPERATOR_NAMESPACE, IMAGES))
-    return Settings(images(configmap), chart_digests())
+    return Settings(images(configmap), chart_digests(), OPERATOR_NAMESPACE)
 
 
 @asynccontextmanager

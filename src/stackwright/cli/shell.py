@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from stackwright.core.ports import Reader
 
 LABELS = {"application": "keystoneclient", "component": "client"}
+# A shell finds the command, so that one that is not there ends with 127 and its name, not with the runtime's own error.
+FOUND_BY_SHELL = ("sh", "-c", 'exec "$0" "$@"')
 INTERACTIVE = ("sh", "-c", "command -v bash >/dev/null && exec bash || exec sh")
 
 app = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -34,7 +36,7 @@ def shell(
 ) -> None:
     """Run a command with the cloud's credentials and clients, or open a shell.
 
-    The exit code is that of the command.
+    The exit code is that of the command; 127 when the pod has no such command.
 
     For example:
 
@@ -55,7 +57,8 @@ def shell(
     except CliError as error:
         fail(str(error))
     argv = [kubectl, *(["--kubeconfig", str(path)] if path else []), "--namespace", namespace]
-    argv += ["exec", "--stdin", *(["--tty"] if _terminal() else []), pod, "--", *(command or INTERACTIVE)]
+    argv += ["exec", "--stdin", *(["--tty"] if _terminal() else []), pod, "--"]
+    argv += [*FOUND_BY_SHELL, *command] if command else INTERACTIVE
     sys.stdout.flush()
     os.execv(argv[0], argv)  # noqa: S606 - replaces this process, so signals and the exit code need no care
 

@@ -30,11 +30,13 @@ class Question:
     name: str | None
     namespace: str
     kubeconfig: Path | None
+    everything: bool = False
 
 
 def status(
     name: Annotated[str | None, typer.Argument(help="The cloud; all if not given.")] = None,
     namespace: NamespaceOption = NAMESPACE,
+    everything: Annotated[bool, typer.Option("--all", "-a", help="Also what is below objects that are ready.")] = False,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on showing it as it changes; Ctrl-C ends.")] = False,
     output: FormatOption = Format.TABLE,
     kubeconfig: KubeconfigOption = None,
@@ -44,10 +46,13 @@ def status(
     A cloud with public endpoints also tells how fast they answer, and which agents and compute services report to it.
 
     ✓ ready, … in progress, ✗ blocked: somebody must act; the text says how. The time is since the state last changed.
+    What is below a ready service is folded; JSON and YAML always have all of it (docs/reference/output.md).
 
     For example:
 
       stackwright status
+
+      stackwright status --all
 
       stackwright status --watch
 
@@ -56,7 +61,7 @@ def status(
     from stackwright.cli.cluster import run
     from stackwright.cli.output import dumped
 
-    question = Question(name, namespace, kubeconfig)
+    question = Question(name, namespace, kubeconfig, everything)
     if watch:
         shown: list[bool] = []
         try:
@@ -75,6 +80,7 @@ class Answer:
     local: dict[str, Any] | None
     hint: str = ""
     live: Live | None = None
+    everything: bool = False
 
     def as_dict(self) -> dict[str, Any]:
         return {
@@ -94,13 +100,23 @@ class Answer:
 
         colour = sys.stdout.isatty()
         text: list[str] = []
-        for node in self.nodes():
+        shown = [node if self.everything else _opened(node) for node in self.nodes()]
+        for node in shown:
             text += [*lines(node, colour=colour), ""]
+        if shown != self.nodes():
+            text += ["What is ready is folded; --all shows it.", ""]
         if self.hint:
             text += [self.hint, ""]
         if self.local:
             text += _local_lines(self.local)
         return text[:-1] if text and not text[-1] else text
+
+
+def _opened(node: Node) -> Node:
+    """A cloud always shows its services; below them only what is not ready."""
+    from stackwright.cli.ui.tree import folded
+
+    return replace(node, children=tuple(map(folded, node.children)))
 
 
 def _local_lines(state: dict[str, Any]) -> list[str]:
@@ -141,7 +157,8 @@ async def _answer(cluster: KubernetesCluster, question: Question, *, live: bool)
     if question.name and not found:
         raise CliError(f"There is no cloud {question.namespace}/{question.name}")
     operator = workload(World(world.now, {POD: pods}), deployments[0]) if deployments else None
-    return Answer(found, operator, None, _hint(question.namespace, found, operator), told)
+    hint = _hint(question.namespace, found, operator)
+    return Answer(found, operator, None, hint, told, question.everything)
 
 
 def _hint(namespace: str, found: list[Node], operator: Node | None) -> str:
@@ -172,11 +189,14 @@ def _live() -> tuple[Callable[[Answer], None], Callable[[], None]]:
     from rich.live import Live
     from rich.text import Text
 
+    from stackwright.cli.ui.tree import fitted
+
     live = Live(auto_refresh=False, vertical_overflow="crop")
     live.start()
 
     def draw(answer: Answer) -> None:
-        live.update(Text.from_ansi("\n".join(answer.lines())), refresh=True)
+        shown = fitted(answer.lines(), live.console.height - 1)
+        live.update(Text.from_ansi("\n".join(shown), no_wrap=True, overflow="ellipsis"), refresh=True)
 
     return draw, live.stop
 

@@ -8,6 +8,8 @@ from typing import Annotated
 
 import typer
 
+from stackwright.cli.confirm import YesOption
+
 INTERRUPTED = (
     "What was started goes on running and nothing is lost: `stackwright up` resumes, "
     "`stackwright down` cleans up, `stackwright doctor` shows what is there."
@@ -38,12 +40,15 @@ def up(
     images: Annotated[
         str, typer.Option(metavar="REGISTRY/PREFIX", help="Where published images are; needed with --kubeconfig.")
     ] = "",
+    yes: YesOption = False,
 ) -> None:
     """Start the local Kubernetes, the operator, and a cloud; resume, if it was interrupted.
 
     A cloud that has compute, networking, images, and public endpoints gets a virtual machine, which is logged in to.
 
-    A second call changes nothing and ends in a second or two.
+    Before a file deletes or uninstalls anything of a cloud that is there you are asked; --yes is the answer in scripts.
+
+    A second call changes nothing and ends in seconds; it asks for a token and for the virtual machine again.
 
     For example:
 
@@ -59,7 +64,7 @@ def up(
 
     """
     from stackwright.cli.ui.errors import explained
-    from stackwright.cli.ui.progress import progress
+    from stackwright.cli.ui.progress import progress, skipped
     from stackwright.local import bringup
     from stackwright.local.config import LocalCluster
     from stackwright.local.lock import exclusive
@@ -75,10 +80,32 @@ def up(
         raise typer.BadParameter("a cluster given by --kubeconfig needs published images", param_hint="--images")
     count = nodes or remembered_nodes(cluster)
     context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig, manifest=file)
+    context.before_apply = lambda manifest: _ask(context.kubeconfig_in_use, manifest, yes)
     with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
-        bringup.up(context, progress())
+        bringup.up(context, progress(), skipped)
     if context.token:
         typer.echo(f"\n$ stackwright shell -- openstack token issue\n{context.token}")
     if told := demo.summary(context):
         typer.echo("\n" + "\n".join(told))
     typer.echo(f"\nKubernetes is ready. Use it with:  export KUBECONFIG={context.kubeconfig_in_use}")
+
+
+def _ask(kubeconfig: Path, manifest: Path, yes: bool) -> None:
+    """Before the step applies it: what would be lost of clouds that are there. Raises LocalError when refused."""
+    import asyncio
+
+    from stackwright.cli.cluster import NAMESPACE, CliError, connected
+    from stackwright.cli.confirm import confirm, foreseen_losses
+    from stackwright.cli.manifests import BadManifest, load
+    from stackwright.local.commands import LocalError
+
+    async def lost() -> list[str]:
+        async with connected(kubeconfig) as cluster:
+            return await foreseen_losses(cluster, load(manifest, NAMESPACE))
+
+    if yes:
+        return
+    try:
+        confirm(asyncio.run(lost()), yes, "The cloud was not changed.")
+    except (CliError, BadManifest) as error:
+        raise LocalError(str(error)) from None

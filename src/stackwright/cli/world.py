@@ -13,7 +13,7 @@ from stackwright.api.kinds import JOB, POD, WORKLOADS
 from stackwright.api.meta import Kind
 from stackwright.api.registry import CLOUD_KINDS, CONTRACT_KINDS, SERVICE_KINDS
 from stackwright.cli.output import ago
-from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, UNKNOWN, Node
+from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, UNKNOWN, Node, Subject
 from stackwright.core.causes import pod_cause, pods_of, why, workload_ready
 from stackwright.core.conditions import find
 from stackwright.core.objects import is_deleting, key_of, label
@@ -89,23 +89,24 @@ def _release(world: World, name: str, status: Mapping[str, Any]) -> Node:
     revision = status.get("revision")
     facts = (f"revision {revision}",) if revision else ()
     if status.get("success"):
-        return Node(READY, f"release {name}", "", facts, children)
+        return Node(READY, f"release {name}", "", facts, children, Subject("HelmRelease", name))
     failed = bool(status.get("failedDigest"))
     message = (
         "" if any(child.state != READY for child in children) else str(status.get("message") or "not installed yet")
     )
-    return Node(BLOCKED if failed else BUSY, f"release {name}", message, facts, children)
+    return Node(BLOCKED if failed else BUSY, f"release {name}", message, facts, children, Subject("HelmRelease", name))
 
 
 def workload(world: World, obj: Object) -> Node:
     pods = pods_of(obj, world.of(POD))
     title = f"{obj['kind']} {obj['metadata']['name']}"
     children = tuple(pod(world, dict(each)) for each in pods)
+    subject = _subject(obj, obj["metadata"].get("creationTimestamp"))
     if workload_ready(obj):
-        return Node(READY, title, "", _pods_fact(obj), children)
+        return Node(READY, title, "", _pods_fact(obj), children, subject)
     told = any(child.message for child in children)
     message = "" if told else why(obj, pods).removeprefix(f"{title}: ")
-    return Node(_worst(children) or BUSY, title, message, _pods_fact(obj), children)
+    return Node(_worst(children) or BUSY, title, message, _pods_fact(obj), children, subject)
 
 
 def _pods_fact(obj: Object) -> tuple[str, ...]:
@@ -128,10 +129,11 @@ def pod(world: World, obj: Object) -> Node:
     finished = status.get("phase") == "Succeeded"
     good = finished or (conditions.get("Ready") or {}).get("status") == "True"
     title = f"Pod {obj['metadata']['name']}"
+    subject = _subject({**obj, "kind": "Pod"}, obj["metadata"].get("creationTimestamp"))
     if good and not is_deleting(obj):
-        return Node(READY, title, "", ("completed", *facts[:1]) if finished else tuple(facts))
+        return Node(READY, title, "", ("completed", *facts[:1]) if finished else tuple(facts), (), subject)
     cause = pod_cause(obj).removeprefix(title).lstrip(":, ") or f"{status.get('phase', 'unknown')}".lower()
-    return Node(_pod_state(cause), title, cause, tuple(fact for fact in facts if fact))
+    return Node(_pod_state(cause), title, cause, tuple(fact for fact in facts if fact), (), subject)
 
 
 def _pod_state(cause: str) -> str:
@@ -150,19 +152,30 @@ def node(world: World, obj: Object, children: tuple[Node, ...] = (), more: tuple
     entry = find(obj)
     title = f"{obj['kind']} {'/'.join(key_of(obj))}"
     progress = str((obj.get("status") or {}).get("progress") or "")
+    reason = str((entry or {}).get("reason") or "")
     if is_deleting(obj):
-        since = _since(world, obj["metadata"]["deletionTimestamp"])
-        return Node(BUSY, title, str((entry or {}).get("message") or "is being deleted"), (*more, since), children)
+        stamp = obj["metadata"]["deletionTimestamp"]
+        message = str((entry or {}).get("message") or "is being deleted")
+        subject = _subject(obj, stamp, reason)
+        return Node(BUSY, title, message, (*more, _since(world, stamp)), children, subject)
     if entry is None:
-        age = _since(world, obj["metadata"].get("creationTimestamp"))
-        return Node(UNKNOWN, title, "the operator has not looked at it yet", (*more, age), children)
-    facts = tuple(fact for fact in (*more, progress, _since(world, entry.get("lastTransitionTime"))) if fact)
+        stamp = obj["metadata"].get("creationTimestamp")
+        facts = (*more, _since(world, stamp))
+        return Node(UNKNOWN, title, "the operator has not looked at it yet", facts, children, _subject(obj, stamp))
+    stamp = entry.get("lastTransitionTime")
+    subject = _subject(obj, stamp, reason)
+    facts = tuple(fact for fact in (*more, progress, _since(world, stamp)) if fact)
     if entry.get("observedGeneration") != obj["metadata"].get("generation"):
-        return Node(BUSY, title, "the operator has not looked at its last change yet", facts, children)
+        return Node(BUSY, title, "the operator has not looked at its last change yet", facts, children, subject)
     if entry["status"] == "True":
-        return Node(READY, title, "", facts, children)
-    state = BLOCKED if str(entry.get("reason", "")).startswith("Blocked") else BUSY
-    return Node(state, title, str(entry.get("message") or entry.get("reason")), facts, children)
+        return Node(READY, title, "", facts, children, subject)
+    state = BLOCKED if reason.startswith("Blocked") else BUSY
+    return Node(state, title, str(entry.get("message") or reason), facts, children, subject)
+
+
+def _subject(obj: Object, since: str | None, reason: str = "") -> Subject:
+    meta = obj["metadata"]
+    return Subject(str(obj["kind"]), str(meta["name"]), str(meta.get("namespace") or ""), reason, since or "")
 
 
 def _since(world: World, stamp: str | None) -> str:

@@ -20,7 +20,7 @@ from stackwright.controllers import (
 )
 from stackwright.core.clouds import Clouds
 from stackwright.core.controller import Controller
-from stackwright.core.ports import NO_CLOUDS
+from stackwright.core.ports import NO_CLOUDS, UNCHECKED, Accounts
 from stackwright.core.settings import Settings
 from stackwright.services.registry import SERVICES
 
@@ -28,15 +28,20 @@ ROLES = ("osdpl", "helmbundle", "health", "secrets", "node", "servers")
 
 
 def controllers(
-    settings: Settings, roles: tuple[str, ...] = ROLES, clouds: Clouds = NO_CLOUDS
+    settings: Settings,
+    roles: tuple[str, ...] = ROLES,
+    clouds: Clouds = NO_CLOUDS,
+    accounts: Accounts = UNCHECKED,
 ) -> tuple[Controller, ...]:
-    """The controllers of some roles; `clouds` is how those look that have something in an OpenStack."""
+    """The controllers of some roles; `clouds` is how those look that have something in an OpenStack, `accounts` how
+    contracts look whether their accounts are still there.
+    """
     every = (
         cloud.controller(settings),
         controlplane.controller(settings),
         *(service.controller(declared, settings) for declared in SERVICES),
         *helmbundle.controllers(settings),
-        *contract.controllers(),
+        *contract.controllers(accounts),
         cephclient.controller(),
         ceph.controller(),
         health.controller(),

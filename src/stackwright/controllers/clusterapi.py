@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from stackwright.api.meta import Kind
+from stackwright.api.naming import OBJECT
 from stackwright.core.clusterapi import CLUSTER, NAME, owner_named, refers_to
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
@@ -13,7 +14,9 @@ from stackwright.core.ports import NotServed, Reader
 
 
 async def get_if_served(reader: Reader, kind: Kind, key: Key) -> Object | None:
-    """In the newest version that is served."""
+    """In the newest version that is served. Labels and owner references may hold text that names no object."""
+    if not OBJECT.matches(key[1]):
+        return None
     for version in (kind.version, *kind.also):
         try:
             return await reader.get(replace(kind, version=version), key)

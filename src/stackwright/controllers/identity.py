@@ -9,6 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
+from stackwright.api.errors import messages
 from stackwright.api.kinds import NAMESPACE
 from stackwright.api.openstack_identity import OpenStackClusterIdentity, OpenStackClusterIdentitySpec
 from stackwright.core.clouds import CloudRef, Denied, Trouble
@@ -23,7 +26,11 @@ async def cloud_of(reader: Reader, namespace: str, identity: Mapping[str, Any]) 
     found = await reader.get(OpenStackClusterIdentity.KIND, ("", name))
     if found is None:
         raise Trouble("IdentityNotFound", f"OpenStackClusterIdentity {name} does not exist")
-    spec = OpenStackClusterIdentitySpec.model_validate(found["spec"])
+    try:
+        spec = OpenStackClusterIdentitySpec.model_validate(found["spec"])
+    except ValidationError as error:
+        wrong = "; ".join(messages(error, OpenStackClusterIdentitySpec))
+        raise Denied("InvalidSpec", f"OpenStackClusterIdentity {name}: {wrong}") from None
     space = await reader.get(NAMESPACE, ("", namespace)) if spec.namespace_selector else None
     if not spec.allows(((space or {}).get("metadata") or {}).get("labels") or {}):
         raise Denied(

@@ -28,6 +28,12 @@ def releases(secrets: Iterable[Object]) -> dict[str, Release]:
     return {name: _newest(found) for name, found in records.items()}
 
 
+def revisions(secrets: Iterable[Object]) -> list[Release]:
+    """Every record that is kept, by name and revision."""
+    found = [record for secret in secrets if (record := _record(secret["metadata"])) is not None]
+    return sorted(found, key=lambda record: (record.name, record.revision))
+
+
 def _record(meta: Mapping[str, object]) -> Release | None:
     labels = meta.get("labels")
     if not isinstance(labels, Mapping) or labels.get("owner") != "helm" or not labels.get("name"):

@@ -200,6 +200,9 @@ class CatalogEntry(Action):
         return f"{'delete' if self.absent else 'create'} service {name}, endpoints, user {self.spec['username']}"
 
 
+Account = SqlAccount | BrokerAccount | CatalogEntry
+
+
 @dataclass(frozen=True)
 class Inventory(Action):
     """What users own in stores or back ends of a service, written to a ConfigMap: held.json, back end → names."""

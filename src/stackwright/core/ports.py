@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from stackwright.api.meta import Kind
-from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Inventory, Key, Object, SqlAccount
+from stackwright.core.plan import Account, BrokerAccount, CatalogEntry, HelmUpgrade, Inventory, Key, Object, SqlAccount
 
 if TYPE_CHECKING:
     from stackwright.core.clouds import Clouds
@@ -102,13 +102,37 @@ class Helm(Protocol):
 class Sql(Protocol):
     async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None: ...
 
+    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> str:
+        """What of the account is not there, in words; empty if all is. Raises NotYet when nobody can tell."""
+
 
 class Broker(Protocol):
     async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None: ...
 
+    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> str:
+        """What of the account is not there, in words; empty if all is. Raises NotYet when nobody can tell."""
+
 
 class Identity(Protocol):
     async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None: ...
+
+    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> str:
+        """What of the account is not there, in words; empty if all is. Raises NotYet when nobody can tell."""
+
+
+class Accounts(Protocol):
+    async def missing(self, action: Account, provider: str) -> str:
+        """What of an account is not at its provider any more, in words; empty if all is, or if nobody can tell now.
+
+        provider  identifies the provider and the time since which it serves; another one is asked anew
+        """
+
+
+class Unchecked:
+    """core.ports.Accounts for plans and tests: nothing is ever missing."""
+
+    async def missing(self, action: Account, provider: str) -> str:
+        return ""
 
 
 class Contents(Protocol):
@@ -147,6 +171,7 @@ def absent(what: str) -> Any:
 
 NO_DIRECTORIES: Directories = absent("directories of a node")
 NO_CONTENTS: Contents = absent("way to ask what users have")
+UNCHECKED: Accounts = Unchecked()
 NO_CLOUDS: Clouds = absent("way into an OpenStack")
 
 

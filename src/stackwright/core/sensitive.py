@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stackwright.api.naming import OBJECT, SECRET_KEY
+
 Sections = dict[str, dict[str, tuple[str, str]]]
 
 
@@ -53,4 +55,8 @@ def _reference(node: Mapping[str, Any], path: tuple[str, ...]) -> tuple[str, str
         or set(reference) != {"name", "key"}
     ):
         raise ValueError(f"{where}: value_from takes secret_key_ref with name and key, nothing else")
-    return str(name), str(key)
+    if not (isinstance(name, str) and OBJECT.matches(name)):
+        raise ValueError(f"{where}.value_from.secret_key_ref.name: {OBJECT.problem}")
+    if not (isinstance(key, str) and SECRET_KEY.matches(key)):
+        raise ValueError(f"{where}.value_from.secret_key_ref.key: {SECRET_KEY.problem}")
+    return name, key

@@ -1,4 +1,4 @@
-"""What a controller knows beside the cluster: images, shipped charts, and its own version. Set once at start."""
+"""What a controller knows beside the cluster: images, shipped charts, and its own namespace. Set once at start."""
 
 from __future__ import annotations
 
@@ -8,9 +8,13 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Settings:
-    """images  image name → reference
-    charts  shipped chart → digest of its files
+    """images        image name → reference
+    charts        shipped chart → digest of its files
+    unrestricted  HelmBundles may name any chart and any namespace
+    namespace     of the operator
     """
 
     images: Mapping[str, str] = field(default_factory=dict)
     charts: Mapping[str, str] = field(default_factory=dict)
+    unrestricted: bool = False
+    namespace: str = "stackwright"

@@ -49,6 +49,8 @@ STEPS = MACHINE + STACKWRIGHT
 
 Phase = Callable[[str], AbstractContextManager[Report]]
 """Shows one step: enters with its title, leaves with its outcome."""
+Skip = Callable[[str, str], None]
+"""Shows one step that does not apply: its title, and the reason."""
 
 
 def steps(ctx: Context) -> tuple[ModuleType, ...]:
@@ -57,11 +59,14 @@ def steps(ctx: Context) -> tuple[ModuleType, ...]:
         return (tools, operator, cloud, token)
     if ctx.bare:
         return MACHINE
-    return STEPS if ctx.cloud and ctx.vm else tuple(step for step in STEPS if step is not demo)
+    return STEPS
 
 
-def up(ctx: Context, phase: Phase) -> None:
+def up(ctx: Context, phase: Phase, skip: Skip) -> None:
     for step in steps(ctx):
+        if hasattr(step, "skipped") and (reason := step.skipped(ctx)):
+            skip(step.TITLE, reason)
+            continue
         with phase(step.TITLE) as report:
             if not step.done(ctx):
                 step.run(ctx, report)

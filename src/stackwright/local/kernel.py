@@ -1,4 +1,7 @@
-"""Settings of the machine's kernel that the cluster needs; `down` puts back what was there before.
+"""Settings of the machine's kernel that the cluster needs; `down` puts back what it changed, unless others need it now.
+
+A setting that somebody changed since is left alone. So are the settings of forwarding and bridging when there is a
+bridge of somebody else's, such as that of another container runtime, which may have come to rely on them.
 
 The memory of the former values is good for one boot of the machine: after another, its own settings are there again.
 """
@@ -9,12 +12,14 @@ import json
 from pathlib import Path
 
 from stackwright.local.commands import LocalError
-from stackwright.local.config import LocalCluster
+from stackwright.local.config import BRIDGES, LocalCluster
 
 SETTINGS = Path("/proc/sys")
 BOOT = Path("/proc/sys/kernel/random/boot_id")
+LINKS = Path("/sys/class/net")
+FORWARD = "net/ipv4/ip_forward"
 EXACT = {
-    "net/ipv4/ip_forward": 1,
+    FORWARD: 1,
     # Frames from node to node over a bridge are not routed by the machine; its firewall's rules for routing, often
     # "drop", must not meet them.
     "net/bridge/bridge-nf-call-iptables": 0,
@@ -45,9 +50,21 @@ def ensure(cluster: LocalCluster) -> None:
 
 
 def restore(cluster: LocalCluster) -> None:
+    shared = foreign_bridges()
     for name, value in _remembered(cluster).items():
-        _set(name, value)
+        ours = EXACT.get(name, AT_LEAST.get(name))
+        if _value(name) == ours and not (name in EXACT and shared):
+            _set(name, value)
     cluster.kernel_memory.unlink(missing_ok=True)
+
+
+def foreign_bridges() -> list[str]:
+    return sorted(path.parent.name for path in LINKS.glob("*/bridge") if path.parent.name not in BRIDGES)
+
+
+def was_router(cluster: LocalCluster) -> bool:
+    """Whether the machine forwarded packets before we made it do so."""
+    return _remembered(cluster).get(FORWARD, _value(FORWARD)) == 1
 
 
 def _remembered(cluster: LocalCluster) -> dict[str, int]:

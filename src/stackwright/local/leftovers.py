@@ -35,7 +35,7 @@ def leftovers(cluster: LocalCluster) -> Leftovers:
     left.add("links", network.of_nodes() + sorted(network.links() & set(config.BRIDGES)))
     left.add("routes", _routes())
     left.add("cgroups", [str(path) for path in cgroups.groups() + cgroups.groups(config.VM_CGROUP)])
-    left.add("firewall", [f"nft table ip {network.NFT_TABLE}"] if network.has_nat() else [])
+    left.add("firewall", [f"nft table ip {network.NFT_TABLE}"] if network.has_table() else [])
     left.add("files", [str(path) for path in (cluster.run, cluster.kernel_memory) if path.exists()])
     left.add("names", [f"lines in {hosts_file.FILE}"] if hosts_file.has_block() else [])
     return left

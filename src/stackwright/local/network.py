@@ -6,8 +6,8 @@
     machine 172.24.4.1 ── sw-ext0 ─── sw-nodeN-ext ═ ext0    no address     the clouds' external network
 
 Nodes reach each other's pods straight over the first bridge; the machine reaches pods by a route per node, and Services
-through the first node's rules. One nftables table, ours alone, lets pods reach the outside. A node's own side is in
-`local/node_network.py`.
+through the first node's rules. One nftables table, ours alone, lets pods reach the outside, and lets nobody outside
+the machine reach pods, Services, nodes, or virtual machines. A node's own side is in `local/node_network.py`.
 """
 
 from __future__ import annotations
@@ -27,7 +27,8 @@ ADDRESSES = {
 }
 
 
-def ensure_bridges() -> None:
+def ensure_bridges(*, router: bool) -> None:
+    """`router`: the machine routed packets of others before it routed ours, and goes on with it."""
     there = links()
     for bridge in config.BRIDGES:
         if bridge not in there:
@@ -36,8 +37,7 @@ def ensure_bridges() -> None:
             run(["ip", "address", "replace", ADDRESSES[bridge], "dev", bridge])
         # A bridge without an attached link is down for others; its own address answers all the same.
         run(["ip", "link", "set", bridge, "up"])
-    if not has_nat():
-        run(["nft", "-f", "-"], stdin=nat_rules())
+    run(["nft", "-f", "-"], stdin=rules(router=router))
 
 
 def bridges_are_up() -> bool:
@@ -45,17 +45,37 @@ def bridges_are_up() -> bool:
     return links() >= set(config.BRIDGES)
 
 
-def has_nat() -> bool:
+def has_table() -> bool:
     return succeeds(["nft", "list", "table", "ip", NFT_TABLE])
 
 
-def nat_rules() -> str:
+def is_guarded() -> bool:
+    """Whether the table has all of its chains; one that an older version made has not."""
+    return all(succeeds(["nft", "list", "chain", "ip", NFT_TABLE, chain]) for chain in ("forward", "input"))
+
+
+def rules(*, router: bool) -> str:
+    """Replaces the table, in one transaction. A verdict of `accept` leaves the machine's own firewall in force."""
     sources = f"{{ {config.NODE_NETWORK}, {config.POD_NETWORK} }}"
+    ours = "{ " + ", ".join(f'"{bridge}"' for bridge in config.BRIDGES) + " }"
+    own = f"{{ {config.BRIDGE_ADDRESS}, {config.EXTERNAL_ADDRESS} }}"
+    # Our forwarding must not make a router of a machine that was none.
+    others = "" if router else f"    iifname != {ours} oifname != {ours} drop\n"
     return f"""\
+table ip {NFT_TABLE} {{}}
+delete table ip {NFT_TABLE}
 table ip {NFT_TABLE} {{
   chain postrouting {{
     type nat hook postrouting priority srcnat; policy accept;
     ip saddr {sources} oifname != "{config.BRIDGE}" masquerade
+  }}
+  chain forward {{
+    type filter hook forward priority filter; policy accept;
+    iifname != {ours} oifname {ours} ct state != {{ established, related }} drop
+{others}  }}
+  chain input {{
+    type filter hook input priority filter; policy accept;
+    iifname != {ours} iifname != "lo" ip daddr {own} drop
   }}
 }}
 """

@@ -150,9 +150,8 @@ def kube_proxy(pki: Path, node: Node) -> str:
 
 
 def labels(node: Node) -> dict[str, str]:
-    """The labels by which OpenStack's charts choose nodes."""
-    everywhere = ["openstack-compute-node", "openvswitch", "openstack-gateway"]
-    names = ["openstack-control-plane", *everywhere] if node.index == 1 else everywhere
+    """The labels by which OpenStack's charts choose nodes; with several nodes, all of them share the control plane."""
+    names = ["openstack-control-plane", "openstack-compute-node", "openvswitch", "openstack-gateway"]
     return dict.fromkeys(names, "enabled")
 
 

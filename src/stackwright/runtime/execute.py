@@ -16,6 +16,7 @@ from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.core.clouds import CloudCall, Slot
 from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
 from stackwright.core.plan import (
+    Account,
     Action,
     Apply,
     BrokerAccount,
@@ -167,7 +168,7 @@ async def _admin(key: Key, ports: Ports) -> dict[str, Any]:
     return dict(admin)
 
 
-async def _password(action: SqlAccount | BrokerAccount | CatalogEntry, ports: Ports) -> str:
+async def _password(action: Account, ports: Ports) -> str:
     """That of the account; whoever takes one away needs none."""
     password = secret_data(await ports.cluster.get(SECRET, action.secret)).get("password", "")
     if not password and not action.absent:

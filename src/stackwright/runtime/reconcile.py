@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import structlog
 
@@ -32,6 +32,9 @@ log = structlog.get_logger()
 
 class Runtime:
     """reader  what observing uses; ports what executing uses; both over the same cluster"""
+
+    ENDS: ClassVar[tuple[type[BaseException], ...]] = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt)
+    """What ends a worker."""
 
     def __init__(
         self, controllers: Iterable[Controller], ports: Ports, reader: Reader, store: Store, queue: KeyedQueue[Item]
@@ -92,7 +95,9 @@ class Runtime:
             outcome = "waiting" if isinstance(error, NotYet) else "refused"
             delay = self.queue.retry(item, getattr(error, "after", None))
             log.info("not yet", controller=name, object="/".join(key), cause=str(error), again_in=round(delay, 1))
-        except Exception:
+        except self.ENDS:
+            raise
+        except BaseException:  # a SystemExit of a library is an error of the library: it must not end the operator
             delay = self.queue.retry(item)
             log.exception("reconcile failed", controller=name, object="/".join(key), again_in=round(delay, 1))
         finally:

@@ -16,7 +16,7 @@ from typing import Any, Protocol
 import kopf
 
 from stackwright.api.meta import Kind
-from stackwright.api.registry import CLOUD_KINDS, SERVER_KINDS
+from stackwright.api.registry import ADMITTED
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
 from stackwright.runtime.cache import PARTIAL
@@ -60,7 +60,7 @@ class KopfSource:
             _watch(registry, kind, on_event)
         self._login(registry)
         if self._webhook:
-            for resource in (*CLOUD_KINDS, *SERVER_KINDS):
+            for resource in ADMITTED:
                 _admission(registry, resource.KIND, self._webhook.check)
         endpoint = f"http://0.0.0.0:{self._health_port}/healthz" if self._health_port else None
         await kopf.operator(

@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from stackwright.api.features_storage import DEFAULT_BACKEND, CinderBackend, CinderFeatures, Cleanup, VolumeType
+from stackwright.api.naming import InstanceName
 from stackwright.api.services import Cinder, Size
 from stackwright.core.merge import merge
 from stackwright.services.declaration import (
@@ -40,6 +41,7 @@ from stackwright.services.needs import (
     messaging,
     notifications,
 )
+from stackwright.services.sizes import limits
 
 PORT = 8776
 API = "cinder-api"
@@ -64,7 +66,7 @@ RBD_CLIENT = {"rbd_pool": "pool:volumes", "rbd_user": "user", "rbd_secret_uuid":
 class CinderSettings(CinderFeatures, Settings):
     """features.cinder."""
 
-    messaging_instance: str = Field("rabbitmq", description="Name of the RabbitMQ object.")
+    messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object.")
     services: list[str] = Field(
         default_factory=list, description="Services of the cloud, as features.services has them."
     )
@@ -223,7 +225,7 @@ def _values(context: Context) -> Values:
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "volume": {"port": {"api": {"default": PORT}}}},
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, *replicas, "job"),
-        "pod": {"replicas": replicas},
+        "pod": {"replicas": replicas, "resources": limits(api=size.api_workers)},
         "secrets": {
             "oslo_db": {"cinder": f"{context.name}-database"},
             "oslo_messaging": {"cinder": f"{context.name}-messaging", "notifications": f"{context.name}-notifications"},

@@ -13,6 +13,7 @@ from typing import Any
 from stackwright.services.declaration import COMPUTE, GATEWAY, OPENVSWITCH, Context
 
 OPERATOR = "operator"
+NAMESPACE_NAME = "kubernetes.io/metadata.name"  # a label that the API server sets and nobody else can
 Source = str | tuple[str, str]
 """An application, a node label for pods in their node's network, or the operator."""
 
@@ -103,8 +104,12 @@ def _peers(context: Context, sources: Iterable[Source]) -> list[dict[str, Any]]:
         if isinstance(source, tuple):
             addresses |= {node.address for node in context.labelled(source) if node.address}
         elif source == OPERATOR:
-            where = {"matchLabels": {"application": "stackwright"}}
-            peers.append({"namespaceSelector": {}, "podSelector": where})
+            peers.append(
+                {
+                    "namespaceSelector": {"matchLabels": {NAMESPACE_NAME: context.operator}},
+                    "podSelector": {"matchLabels": {"application": "stackwright", "component": "operator"}},
+                }
+            )
         else:
             peers.append({"podSelector": {"matchLabels": {"application": source}}})
     return peers + [{"ipBlock": {"cidr": f"{address}/{_bits(address)}"}} for address in sorted(addresses)]

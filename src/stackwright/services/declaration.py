@@ -45,6 +45,7 @@ class Context:
     pods      those of the service's charts, where the declaration wants to hear what they found out
     facts     data of the ConfigMap that the declaration names
     ceph_options  digest of pools and user that the Ceph gave it
+    operator  namespace of the operator
     """
 
     name: str
@@ -56,6 +57,7 @@ class Context:
     pods: tuple[Object, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
     ceph_options: str = ""
+    operator: str = "stackwright"
 
     def host(self, service: str) -> str:
         return f"{service}.{self.namespace}.svc.{self.spec.cluster_domain}"
@@ -82,6 +84,12 @@ GATEWAY = ("openstack-gateway", "enabled")
 PLACES = (CONTROL_PLANE, COMPUTE, OPENVSWITCH, GATEWAY)
 PUBLIC_TLS = "openstack-public-tls"
 INGRESS_CLASS = "openstack-ingress"
+
+
+def members(count: int) -> Values:
+    """`pod` of servers that vote. Their volumes are local, so two on one node would be lost together: never there."""
+    apart = {"affinity": {"anti": {"type": {"default": "requiredDuringSchedulingIgnoredDuringExecution"}}}}
+    return {"replicas": {"server": count}, **(apart if count > 1 else {})}
 
 
 def placed(label: tuple[str, str], *components: str) -> Values:

@@ -6,7 +6,16 @@ Members and clients know each other by certificates of the cloud's own authority
 from __future__ import annotations
 
 from stackwright.api.services import Etcd, Size
-from stackwright.services.declaration import CONTROL_PLANE, Certificate, Chart, Context, Service, Values, placed
+from stackwright.services.declaration import (
+    CONTROL_PLANE,
+    Certificate,
+    Chart,
+    Context,
+    Service,
+    Values,
+    members,
+    placed,
+)
 
 PORT = 2379
 API = "etcd"
@@ -26,7 +35,7 @@ def _values(context: Context) -> Values:
         "images": {"tags": {"etcd": context.image("etcd")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "server"),
-        "pod": {"replicas": {"server": MEMBERS[context.spec.size]}},
+        "pod": members(MEMBERS[context.spec.size]),
         "volume": {"class_name": context.spec.storage_class, "size": "2Gi"},
         "secrets": {"tls": {"etcd": TLS}},
     }

@@ -26,6 +26,7 @@ from stackwright.services.needs import (
     ingress_values,
     notifications,
 )
+from stackwright.services.sizes import limits
 
 PORT = 9292
 API = "glance-api"
@@ -127,6 +128,7 @@ def _values(context: Context) -> Values:
         "labels": placed(CONTROL_PLANE, "api", "job"),
         "pod": {
             "replicas": {"api": 1 if store else size.pods},
+            "resources": limits(api=size.workers),
             "lifecycle": {"upgrades": {"deployments": {"pod_replacement_strategy": _replacement(context, volume)}}},
         },
         "volume": {

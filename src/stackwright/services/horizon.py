@@ -13,6 +13,7 @@ from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secr
 from stackwright.services.keystone import auth_url
 from stackwright.services.memcached import servers
 from stackwright.services.needs import ingress_values
+from stackwright.services.sizes import limits
 
 NAME = "horizon"
 PORT = 80
@@ -79,7 +80,7 @@ def _values(context: Context) -> Values:
         },
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, "horizon"),
-        "pod": {"replicas": {"horizon": size.replicas}},
+        "pod": {"replicas": {"horizon": size.replicas}, "resources": limits(horizon=size.workers)},
         "secrets": {"secret_key": SECRET_KEY},
         "conf": {"horizon": _settings(context), "horizon_uwsgi": {"uwsgi": {"processes": size.workers}}},
     }

@@ -12,6 +12,7 @@ from typing import Literal
 from pydantic import Field
 
 from stackwright.api.features import KeystoneFeatures, SecretKey
+from stackwright.api.naming import InstanceName
 from stackwright.api.services import Keystone
 from stackwright.services.declaration import (
     CONTROL_PLANE,
@@ -27,13 +28,14 @@ from stackwright.services.declaration import (
 )
 from stackwright.services.memcached import servers
 from stackwright.services.needs import database, endpoint_values, ingress_values, messaging
-from stackwright.services.sizes import SIZES
+from stackwright.services.sizes import SIZES, limits
 
 ADMIN_SECRET = "keystone-admin"  # noqa: S105 - the name of a Secret
 DATABASE_SECRET = "keystone-database"  # noqa: S105
 MESSAGING_SECRET = "keystone-messaging"  # noqa: S105
 FERNET_KEYS = "keystone-fernet-keys"
 CREDENTIAL_KEYS = "keystone-credential-keys"
+CACHE_SECRET = "keystone-cache"  # noqa: S105
 PORT = 5000
 TOKEN_EXPIRATION = 12 * 3600
 MAX_ACTIVE_KEYS = 7
@@ -59,7 +61,7 @@ class KeystoneSettings(KeystoneFeatures, Settings):
     """features.keystone, and where audit events go."""
 
     cadf: Literal["", "messagingv2", "log"] = Field("", description="Where audit events go; empty for nowhere.")
-    messaging_instance: str = Field("rabbitmq", description="Name of the RabbitMQ object for audit events.")
+    messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object for audit events.")
     admin_password: SecretKey | None = Field(
         None, description="Where the administrator's first password is; absent: one is made."
     )
@@ -93,10 +95,11 @@ def _values(context: Context) -> Values:
         "images": {"tags": {"keystone_api": context.image("keystone"), "keystone_db_sync": context.image("keystone")}},
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "identity": identity},
         "labels": placed(CONTROL_PLANE, "api", "job"),
-        "pod": {"replicas": {"api": size.keystone}},
+        "pod": {"replicas": {"api": size.keystone}, "resources": limits(api=size.keystone_workers)},
         "secrets": {
             "oslo_db": {"keystone": DATABASE_SECRET},
             "oslo_messaging": {"keystone": MESSAGING_SECRET if _cadf(context) == "messagingv2" else None},
+            "cache": CACHE_SECRET,
             "fernet": FERNET_KEYS,
             "credential": CREDENTIAL_KEYS,
             "identity": {"admin": ADMIN_SECRET},
@@ -137,7 +140,10 @@ def _secrets(context: Context) -> tuple[Secret, ...]:
     fixed |= _admin(context)
     chosen = context.settings.admin_password
     given = {"password": (chosen.name, chosen.key)} if chosen else {}
-    return (Secret(ADMIN_SECRET, fixed=fixed, templates={"clouds.yaml": CLOUDS_YAML}, given=given),)
+    return (
+        Secret(ADMIN_SECRET, fixed=fixed, templates={"clouds.yaml": CLOUDS_YAML}, given=given),
+        Secret(CACHE_SECRET, generated=("key",)),
+    )
 
 
 def _keys(context: Context) -> tuple[Keys, ...]:

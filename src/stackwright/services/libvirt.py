@@ -29,7 +29,7 @@ def values(context: Context) -> Values:
         "conf": {
             "live_migration_interface": context.settings.live_migration_interface,
             "libvirtd": {"listen_tls": tls, "listen_tcp": not tls},
-            "qemu": {"migrate_tls_force": tls},
+            "qemu": {"migrate_tls_force": tls, "vnc_tls": tls},
         },
     }
 

@@ -7,8 +7,8 @@ Durability is not a matter of size: InnoDB flushes at each commit and keeps its 
 from __future__ import annotations
 
 from stackwright.api.services import MariaDB
-from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Values, placed
-from stackwright.services.sizes import SIZES
+from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Values, members, placed
+from stackwright.services.sizes import SIZES, memory
 
 ROOT_SECRET = "mariadb-root"  # noqa: S105 - the name of a Secret
 PORT = 3306
@@ -20,8 +20,11 @@ def _values(context: Context) -> Values:
         "images": {"tags": {"mariadb": context.image("mariadb")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "server"),
-        "pod": {"replicas": {"server": size.mariadb}},
-        "volume": {"class_name": context.spec.storage_class, "size": "5Gi"},
+        "pod": {
+            **members(size.mariadb),
+            "resources": {"server": memory(size.mariadb_limit, size.mariadb_buffer_pool + 192)},
+        },
+        "volume": {"class_name": context.spec.storage_class, "size": f"{size.mariadb_volume}Gi"},
         "secrets": {"oslo_db": {"root": ROOT_SECRET}},
         "conf": {
             "database": {"malloc_arenas": size.mariadb_arenas},

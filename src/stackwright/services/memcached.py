@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stackwright.api.services import Memcached, ServiceSpec
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Service, Values, placed
-from stackwright.services.sizes import SIZES
+from stackwright.services.sizes import SIZES, memory
 
 PORT = 11211
 
@@ -25,7 +25,10 @@ def _values(context: Context) -> Values:
         "images": {"tags": {"memcached": context.image("memcached")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "server"),
-        "pod": {"replicas": {"server": replicas(context.spec)}},
+        "pod": {
+            "replicas": {"server": replicas(context.spec)},
+            "resources": {"server": memory(size.memcached_limit, size.memcached_memory + 16)},
+        },
         "conf": {"memcached": {"memory": size.memcached_memory}},
     }
 

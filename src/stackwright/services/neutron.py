@@ -12,6 +12,7 @@ from collections import Counter
 from pydantic import Field, model_validator
 
 from stackwright.api.features import NeutronFeatures
+from stackwright.api.naming import InstanceName
 from stackwright.api.services import Neutron
 from stackwright.services.declaration import (
     COMPUTE,
@@ -31,6 +32,7 @@ from stackwright.services.keystone import ADMIN_SECRET
 from stackwright.services.needs import Endpoint, database, identity, ingress_values, messaging, notifications
 from stackwright.services.neutron_conf import SIZES, conf
 from stackwright.services.ovs import OPENVSWITCH_CHART, OVN_CHART, is_ovn
+from stackwright.services.sizes import limits
 
 PORT = 9696
 SERVER = "neutron-server"
@@ -67,7 +69,7 @@ def errors(features: NeutronFeatures) -> list[str]:
 class NeutronSettings(NeutronFeatures, Settings):
     """features.neutron."""
 
-    messaging_instance: str = Field("rabbitmq", description="Name of the RabbitMQ object.")
+    messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object.")
 
     @model_validator(mode="after")
     def _fit(self) -> NeutronSettings:
@@ -130,7 +132,8 @@ def _values(context: Context) -> Values:
                 "rpc-server": size.rpc_servers,
                 "periodic-workers": size.periodic,
                 "ovn-maintenance-worker": 1,
-            }
+            },
+            "resources": limits(server=size.workers, rpc_server=size.rpc_workers + size.report_workers),
         },
         "secrets": {
             "oslo_db": {"neutron": f"{name}-database"},

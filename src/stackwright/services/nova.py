@@ -12,11 +12,13 @@ from pydantic import Field
 
 from stackwright.api.features import NovaFeatures
 from stackwright.api.features_storage import Cleanup
+from stackwright.api.naming import InstanceName
 from stackwright.api.services import Nova, Size
 from stackwright.services import libvirt
 from stackwright.services.declaration import (
     COMPUTE,
     CONTROL_PLANE,
+    Certificate,
     Chart,
     Context,
     Contract,
@@ -40,10 +42,12 @@ from stackwright.services.needs import (
     messaging,
     notifications,
 )
+from stackwright.services.sizes import limits
 
 PORT = 8774
 METADATA_PORT = 8775
 NOVNC_PORT = 6080
+NOVNC_TLS = "nova-novncproxy-tls"
 API = "nova-api"
 API_DATABASE = "nova-api"  # of the contract; database and user are nova_api
 CELL0 = "nova_cell0"
@@ -54,7 +58,7 @@ IMAGES_TYPES = {"local": "qcow2", "qcow2": "qcow2", "raw": "raw", "ceph": "rbd"}
 class NovaSettings(NovaFeatures, Settings):
     """features.nova."""
 
-    messaging_instance: str = Field("nova-rabbitmq", description="Name of the RabbitMQ object.")
+    messaging_instance: InstanceName = Field("nova-rabbitmq", description="Name of the RabbitMQ object.")
     services: list[str] = Field(
         default_factory=list, description="Services of the cloud, as features.services has them."
     )
@@ -144,13 +148,19 @@ def _values(context: Context) -> Values:
         },
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, *replicas, "job") | placed(COMPUTE, "compute"),
-        "pod": {"replicas": replicas},
+        "pod": {
+            "replicas": replicas,
+            "resources": limits(
+                api_osapi=size.api_workers, api_metadata=size.workers, conductor=size.workers, scheduler=size.workers
+            ),
+        },
         "secrets": {
             "oslo_db": {"nova": f"{context.name}-database", "nova_api": f"{API_DATABASE}-database"},
             "oslo_messaging": {"nova": f"{context.name}-messaging", "notifications": f"{context.name}-notifications"},
             "identity": {"nova": f"{context.name}-keystone"},
             "metadata_proxy": METADATA_PROXY,
             "ssh": f"{context.name}-ssh",
+            "tls": {"novncproxy": NOVNC_TLS if _consoles_have_tls(context) else None},
             "ceph": {"nova": ceph_secret(context.name) if settings.in_ceph else None},
         },
         "cron": {"db_purge": cleanup_values(settings.cleanup)},
@@ -181,6 +191,17 @@ def _contracts(context: Context) -> tuple[Contract, ...]:
     )
 
 
+def _certificates(context: Context) -> tuple[Certificate, ...]:
+    """Those of hypervisors, and the one by which the proxy of consoles is let in by them."""
+    proxy = Certificate(NOVNC_TLS, names=("nova-novncproxy",))
+    return (*libvirt.certificates(context), *([proxy] if _consoles_have_tls(context) else []))
+
+
+def _consoles_have_tls(context: Context) -> bool:
+    settings = context.settings
+    return bool(settings.console.novnc.enabled and libvirt.certificates(context))
+
+
 SERVICE = Service(
     service="compute",
     name="nova",
@@ -192,7 +213,7 @@ SERVICE = Service(
     ),
     secrets=lambda context: (Secret(f"{context.name}-ssh", generated=(), keypairs=("ssh",)),),
     contracts=_contracts,
-    certificates=libvirt.certificates,
+    certificates=_certificates,
     settings=NovaSettings,
     labels=(CONTROL_PLANE, COMPUTE),
     conf_files={"nova": "nova"},

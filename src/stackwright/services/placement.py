@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from stackwright.api.services import Placement, Size
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Values, placed
 from stackwright.services.needs import Endpoint, api_conf, database, identity, ingress_values
+from stackwright.services.sizes import limits
 
 PORT = 8778
 API = "placement-api"
@@ -42,7 +43,7 @@ def _values(context: Context) -> Values:
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "placement": {"port": {"api": {"default": PORT}}}},
         "network": ingress_values(context),
         "labels": placed(CONTROL_PLANE, "api", "job"),
-        "pod": {"replicas": {"api": size.replicas}},
+        "pod": {"replicas": {"api": size.replicas}, "resources": limits(api=size.workers)},
         "secrets": {
             "oslo_db": {"placement": f"{context.name}-database"},
             "identity": {"placement": f"{context.name}-keystone"},

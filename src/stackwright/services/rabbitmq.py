@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from stackwright.api.services import RabbitMQ
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Values, placed
-from stackwright.services.sizes import SIZES
+from stackwright.services.sizes import SIZES, memory
 
 PORT = 5672
 NOTIFICATIONS_KEPT = 5000  # messages of a queue: nobody has to listen, and what nobody reads must not fill the memory
@@ -25,8 +25,11 @@ def _values(context: Context) -> Values:
         "images": {"tags": {"rabbitmq": context.image("rabbitmq")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
         "labels": placed(CONTROL_PLANE, "server"),
-        "pod": {"replicas": {"server": 1}},
-        "volume": {"class_name": context.spec.storage_class, "size": "1Gi"},
+        "pod": {
+            "replicas": {"server": 1},
+            "resources": {"server": memory(size.rabbitmq_limit, size.rabbitmq_memory * 3 // 8)},
+        },
+        "volume": {"class_name": context.spec.storage_class, "size": f"{size.rabbitmq_volume}Gi"},
         "name": context.name,
         "secrets": {"oslo_messaging": {"admin": admin_secret(context.name)}},
         "conf": {

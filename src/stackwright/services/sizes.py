@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from typing import Any
 
 from stackwright.api.services import Size
 
@@ -16,7 +18,7 @@ PRESETS: dict[str, tuple[str, ...]] = {"core": _CORE, "compute": (*_CORE, "coord
 
 @dataclass(frozen=True)
 class Sizing:
-    """Pods of each component, uWSGI workers of an API, and memory of the infrastructure (MiB).
+    """Pods of each component, uWSGI workers of an API, memory of the infrastructure (MiB) and its volumes (GiB).
 
     The intended cloud: single is one node for trial and tests, tiny about 10 computes, small 50, medium 300.
     """
@@ -30,11 +32,48 @@ class Sizing:
     mariadb_arenas: int | None  # heaps that threads share; as many as glibc likes if None
     rabbitmq_memory: int
     memcached_memory: int
+    mariadb_volume: int
+    rabbitmq_volume: int
+
+    @property
+    def mariadb_limit(self) -> int:
+        """The buffer pool with its pages' headers, the server with Galera's cache, and what connections take."""
+        return _rounded(self.mariadb_buffer_pool * 1.1 + 512 + self.mariadb_connections * 0.75)
+
+    @property
+    def rabbitmq_limit(self) -> int:
+        """Publishers are stopped at the watermark; collecting garbage and paging take half as much again."""
+        return _rounded(self.rabbitmq_memory * 1.5)
+
+    @property
+    def memcached_limit(self) -> int:
+        """Values, what slabs waste, and 4096 connections."""
+        return round(self.memcached_memory * 1.25) + 80
 
 
 SIZES: dict[Size, Sizing] = {
-    "single": Sizing(1, 1, 1, 2, 64, 500, 2, 512, 64),
-    "tiny": Sizing(3, 3, 3, 2, 1024, 2000, None, 1024, 256),
-    "small": Sizing(3, 3, 6, 2, 4096, 4000, None, 2048, 1024),
-    "medium": Sizing(3, 3, 15, 2, 16384, 8000, None, 8192, 4096),
+    "single": Sizing(1, 1, 1, 2, 64, 500, 2, 512, 64, 5, 1),
+    "tiny": Sizing(3, 3, 3, 2, 1024, 2000, None, 1024, 256, 20, 5),
+    "small": Sizing(3, 3, 6, 2, 4096, 4000, None, 2048, 1024, 50, 10),
+    "medium": Sizing(3, 3, 15, 2, 16384, 8000, None, 8192, 4096, 200, 20),
 }
+
+WORKER_MEMORY = 224  # MiB that a worker of an OpenStack service may grow to
+LEAST_LIMIT = 1024  # MiB, as the charts have it
+
+
+def limits(**workers: int) -> dict[str, Any]:
+    """`pod.resources` of a chart: component, `_` for `-`, → the limit for that many workers and what starts them."""
+    return {
+        component.replace("_", "-"): {"limits": {"memory": f"{_rounded(WORKER_MEMORY * (1 + count), LEAST_LIMIT)}Mi"}}
+        for component, count in workers.items()
+    }
+
+
+def memory(limit: int, request: int) -> dict[str, Any]:
+    """Resources of a component with so many MiB."""
+    return {"requests": {"memory": f"{request}Mi"}, "limits": {"memory": f"{limit}Mi"}}
+
+
+def _rounded(mebibytes: float, least: int = 0) -> int:
+    return max(least, math.ceil(mebibytes / 256) * 256)

@@ -9,14 +9,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
+from stackwright.api.crd import crd
 from stackwright.api.kinds import SECRET
+from stackwright.api.registry import BY_KIND
+from stackwright.controllers.contract import controllers
 from stackwright.controllers.contract.database import DATABASE
-from stackwright.controllers.contract.decide import decide
+from stackwright.controllers.contract.decide import AGAIN, decide
 from stackwright.controllers.contract.identity import IDENTITY
 from stackwright.controllers.contract.messaging import MESSAGING
 from stackwright.controllers.contract.observe import Observed
 from stackwright.core.objects import DIGEST, FINALIZER
+from stackwright.core.ports import UNCHECKED
 from stackwright.core.secretwrites import EnsureSecret
+from stackwright.runtime.accounts import KEPT
 
 SPECS = {
     "database": {
@@ -95,6 +100,100 @@ def test_the_account_is_made_once_and_again_when_spec_or_secret_are_others(name)
 
 
 @each_contract
+def test_an_account_belongs_to_the_oldest_object_that_names_it(name):
+    """Two would set each other's password in turn, and the first that goes would take the account of both."""
+    what = seen(name)
+    what.obj["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
+    other = obj(CONTRACTS[name].kind, "other", SPECS[name])
+    for stamp, belongs in (("2026-01-01T00:00:00Z", False), ("2026-01-03T00:00:00Z", True)):
+        other["metadata"]["creationTimestamp"] = stamp
+        plan = decide(replace(what, others=(other,)))
+        assert bool(plan.actions) is belongs
+        assert condition(plan).blocked is not belongs
+        if not belongs:
+            assert condition(plan).reason == "BlockedTaken"
+            assert f"user u of {CONTRACTS[name].instance_kind.kind} p" in condition(plan).message
+            assert f"{CONTRACTS[name].kind.kind} other" in condition(plan).message
+        gone = {**what.obj, "metadata": {**what.obj["metadata"], "deletionTimestamp": "2026-01-04T00:00:00Z"}}
+        absent = decide(replace(what, obj=gone, others=(other,))).actions
+        assert any(hasattr(action, "absent") for action in absent) is belongs, "only its owner takes it away"
+    elsewhere = obj(CONTRACTS[name].kind, "other", {**SPECS[name], "instance": "another", "secretName": "t"})
+    assert decide(replace(what, others=(elsewhere,))).actions
+
+
+def test_what_another_account_uses_too_outlives_this_one():
+    for name, field, value in (("database", "drop_database", False), ("messaging", "keep_vhost", True)):
+        what = seen(name, deleting=True, digest="made")
+        what.obj["spec"] = {**SPECS[name], **({"dropDatabase": True} if name == "database" else {})}
+        assert getattr(decide(what).actions[0], field) is not value
+        other = obj(CONTRACTS[name].kind, "x2", {**SPECS[name], "username": "other", "secretName": "t"})
+        assert getattr(decide(replace(what, others=(other,))).actions[0], field) is value
+
+
+def test_whoever_waits_for_an_account_is_looked_at_when_its_owner_changes():
+    first, second = (obj(DATABASE.kind, name, SPECS["database"]) for name in ("a", "b"))
+    third = obj(DATABASE.kind, "c", {**SPECS["database"], "username": "another", "secretName": "t"})
+    (controller,) = (each for each in controllers(UNCHECKED) if each.kind == DATABASE.kind)
+    keys = next(watch.keys for watch in controller.watches if watch.kind == DATABASE.kind)
+    assert list(keys(first, lambda kind, namespace: [first, second, third])) == [(NAMESPACE, "b")]
+    assert list(keys(second, lambda kind, namespace: [first, second, third])) == []
+
+
+@pytest.mark.parametrize(
+    ("name", "field", "values"),
+    [
+        ("database", "username", ["root", "ROOT", "mysql"]),
+        ("database", "database", ["mysql", "sys", "information_schema", "Performance_Schema"]),
+        ("database", "additionalDatabases", [["mysql"], ["a`b"], ["a.b"]]),
+        ("messaging", "username", ["admin", "guest"]),
+        ("identity", "username", ["admin"]),
+        ("identity", "serviceName", ["keystone"]),
+    ],
+)
+def test_what_the_provider_has_for_itself_is_refused(name, field, values):
+    contract = CONTRACTS[name]
+    schema = crd(BY_KIND[contract.kind.kind])["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    node = schema["properties"]["spec"]["properties"][field]
+    rules = node.get("items", node)["x-kubernetes-validations"]
+    assert any("self.lowerAscii() in" in rule["rule"] for rule in rules)
+    for value in values:
+        with pytest.raises(ValidationError):
+            contract.spec.model_validate({**SPECS[name], field: value})
+        what = seen(name)
+        what.obj["spec"] = {**SPECS[name], field: value}
+        assert decide(what).empty and condition(decide(what)).reason == "BlockedInvalidSpec"
+
+
+@each_contract
+def test_an_account_that_its_provider_lost_is_reported_and_made_again(name):
+    before = decide(seen(name)).status["digest"]
+    lost = decide(replace(seen(name, digest=before), missing="user u"))
+    assert lost.empty and lost.status["digest"] == "" and lost.requeue == AGAIN
+    kind = CONTRACTS[name].instance_kind.kind
+    assert condition(lost).status is False and condition(lost).reason == "AccountMissing"
+    assert condition(lost).message == f"{kind} p has lost user u; it is made again"
+    again = decide(seen(name, digest=lost.status["digest"]))
+    assert len(again.actions) == 1 and condition(again).status is True
+
+
+@each_contract
+def test_another_provider_of_the_same_name_has_no_account_yet(name):
+    what = seen(name, digest=decide(seen(name)).status["digest"])
+    what.instance["metadata"]["uid"] = "another"
+    assert len(decide(what).actions) == 1
+
+
+@each_contract
+def test_accounts_are_looked_at_again_but_not_all_at_once(name):
+    what = seen(name, digest=decide(seen(name)).status["digest"])
+    pauses = set()
+    for uid in range(20):
+        what.obj["metadata"]["uid"] = str(uid)
+        pauses.add(decide(what).requeue)
+    assert len(pauses) > 10 and min(pauses) > KEPT and max(pauses) < 600
+
+
+@each_contract
 def test_no_password_is_in_an_action(name):
     (action,) = decide(seen(name)).actions
     assert action.secret == (NAMESPACE, "s")
@@ -150,7 +249,7 @@ def of(name, **more):
 
 def filled(name, **more):
     spec = of(name, **more)
-    fields = {**CONTRACTS[name].fixed(spec, NAMESPACE), "password": "P"}
+    fields = {**CONTRACTS[name].fixed(spec, NAMESPACE), "password": "P", "cache_key": "K"}
     return {key: text.format(**fields) for key, text in CONTRACTS[name].templates(spec).items()}
 
 
@@ -197,3 +296,12 @@ def test_a_login_stands_in_each_section_that_a_service_asks_for():
         }  # fmt: skip
     assert filled("identity")["auth.conf"] == ""
     assert made["keystone_authtoken.conf"].startswith("[keystone_authtoken]\nwww_authenticate_uri = ")
+
+
+def test_a_service_encrypts_the_tokens_that_it_keeps_in_the_cache():
+    """With a random key of its own, which comes and goes with its password."""
+    text = configparser.ConfigParser(interpolation=None)
+    text.read_string(filled("identity")["keystone_authtoken.conf"])
+    token = text["keystone_authtoken"]
+    assert (token["memcache_security_strategy"], token["memcache_secret_key"]) == ("ENCRYPT", "K")
+    assert CONTRACTS["identity"].generated == ("password", "cache_key")

@@ -28,7 +28,7 @@ KEYSTONE = ", ".join(sorted(keystone.KeystoneSettings.model_fields))
 async def test_the_stages_follow_each_other_and_then_nothing_is_left_to_do():
     stage = Stage()
     first = await stage.do()
-    assert [type(action) for action in first.actions] == [EnsureSecret, RotateKeys, RotateKeys, Apply]
+    assert [type(action) for action in first.actions] == [EnsureSecret, EnsureSecret, RotateKeys, RotateKeys, Apply]
     assert (
         condition(first, "Database").message == "Waiting for DatabaseAccount openstack/keystone: it is being asked for"
     )

@@ -123,7 +123,8 @@ async def test_hypervisors_have_one_certificate_for_all_and_without_them_none_is
     node = {"metadata": {"name": "m", "labels": dict(PLACES)}}
     stage.cluster.put(NODE, {**node, "status": {"addresses": [{"type": "InternalIP", "address": "10.0.0.7"}]}})
     assert [str(action) for action in issues(await stage.do())] == [
-        "certificate openstack/libvirt-tls for m, n, 10.0.0.7"
+        "certificate openstack/libvirt-tls for m, n, 10.0.0.7",
+        "certificate openstack/nova-novncproxy-tls for nova-novncproxy",
     ]
     nowhere = await Stage(nova.SERVICE, node=False).plan()
     assert not issues(nowhere)

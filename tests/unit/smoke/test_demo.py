@@ -73,12 +73,15 @@ def context(folder: Path, **features: Any) -> Any:
     return SimpleNamespace(cloud=True, vm=True, bare=False, kubeconfig=None, cluster=cluster, api=api)
 
 
-def test_the_step_is_done_when_there_is_nothing_to_boot_in(tmp_path: Path) -> None:
-    assert step.done(context(tmp_path, enabled=False))
+def test_the_step_is_skipped_with_the_reason_when_there_is_nothing_to_boot_in(tmp_path: Path) -> None:
+    assert "floating_network" in (step.skipped(context(tmp_path, enabled=False)) or "")
     ctx = context(tmp_path, enabled=True)
+    assert step.skipped(ctx) is None
     assert not step.done(ctx)
     assert step in bringup.steps(ctx)
-    assert step not in bringup.steps(SimpleNamespace(**{**vars(ctx), "vm": False}))  # type: ignore[arg-type]
+    for option in ("vm", "cloud"):
+        without: Any = SimpleNamespace(**{**vars(ctx), option: False})
+        assert step.skipped(without) == f"--no-{option} was given"
     assert not any("ssh -i" in line for line in step.summary(ctx))
 
 

@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, contextmanager
 Report = Callable[[str], None]
 Phase = Callable[[str], AbstractContextManager[Report]]
 
-OK, FAILED = "✓", "✗"
+OK, FAILED, SKIPPED = "✓", "✗", "-"
 
 
 def progress() -> Phase:
@@ -20,6 +20,11 @@ def progress() -> Phase:
 
 def outcome(mark: str, title: str, start: float) -> str:
     return f" {mark} {title} ({time.monotonic() - start:.1f} s)"
+
+
+def skipped(title: str, reason: str) -> None:
+    """A step that does not apply."""
+    print(f" {SKIPPED} {title} (skipped: {reason})", flush=True)
 
 
 @contextmanager

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 READY, BUSY, BLOCKED, UNKNOWN = "ready", "progressing", "blocked", "unknown"
@@ -12,11 +12,25 @@ COLOURS = {READY: "green", BUSY: "yellow", BLOCKED: "red", UNKNOWN: "bright_blac
 
 
 @dataclass(frozen=True)
+class Subject:
+    """reason  of its condition Ready; "" where it has none
+    since   RFC 3339: the last change of its state, or when it was made
+    """
+
+    kind: str
+    name: str
+    namespace: str = ""
+    reason: str = ""
+    since: str = ""
+
+
+@dataclass(frozen=True)
 class Node:
     """state     READY, BUSY, BLOCKED or UNKNOWN
-    title     what it is: "Keystone openstack/keystone"
+    title     the text on the terminal: "Keystone openstack/keystone"
     message   why it is not ready
     facts     further short texts: progress, age, restarts
+    subject   the object behind the line, for programs; None for a line without one
     """
 
     state: str
@@ -24,16 +38,23 @@ class Node:
     message: str = ""
     facts: tuple[str, ...] = ()
     children: tuple[Node, ...] = ()
+    subject: Subject | None = None
 
     def as_dict(self) -> dict[str, Any]:
-        shown: dict[str, Any] = {"what": self.title, "state": self.state}
-        if self.message:
-            shown["message"] = self.message
-        if self.facts:
-            shown["facts"] = list(self.facts)
-        if self.children:
-            shown["children"] = [child.as_dict() for child in self.children]
-        return shown
+        """Every key is always there, so that programs need no defaults: docs/reference/output.md."""
+        subject = self.subject or Subject("", self.title)
+        return {
+            "kind": subject.kind,
+            "namespace": subject.namespace,
+            "name": subject.name,
+            "ready": self.state == READY,
+            "state": self.state,
+            "reason": subject.reason,
+            "message": self.message,
+            "since": subject.since,
+            "facts": list(self.facts),
+            "children": [child.as_dict() for child in self.children],
+        }
 
 
 def lines(node: Node, *, colour: bool = False) -> list[str]:
@@ -60,6 +81,22 @@ def troubles(node: Node) -> Node | None:
         return None
     left = tuple(found for child in node.children if (found := troubles(child)) is not None)
     return Node(node.state, node.title, node.message, node.facts, left)
+
+
+def folded(node: Node) -> Node:
+    """The tree without what is below a ready node; a fact says how much that is."""
+    if node.state == READY and node.children:
+        hidden = sum(1 for _ in flat(node.children))
+        return replace(node, facts=(*node.facts, f"{hidden} folded"), children=())
+    return replace(node, children=tuple(map(folded, node.children)))
+
+
+def fitted(text: list[str], rows: int) -> list[str]:
+    """At most `rows` lines; the last one says how many were cut."""
+    if len(text) <= rows:
+        return text
+    kept = max(rows - 1, 0)
+    return [*text[:kept], f"… {len(text) - kept} more lines do not fit"]
 
 
 def flat(nodes: Iterable[Node], above: str = "") -> Iterator[tuple[str, Node]]:

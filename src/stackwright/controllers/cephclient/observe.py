@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from stackwright.api.contracts import CephClient
+from stackwright.api.contracts import CephClient, CephClientSpec
 from stackwright.api.kinds import SECRET
 from stackwright.api.services import Ceph
 from stackwright.core.plan import Key, Object
@@ -29,7 +29,11 @@ async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
     obj = await reader.get(CephClient.KIND, key)
     if obj is None:
         return None
-    ceph = await reader.get(Ceph.KIND, (key[0], str(obj["spec"].get("instance", "ceph"))))
+    try:
+        spec = CephClientSpec.model_validate(obj["spec"])
+    except ValidationError:
+        return Observed(obj)  # decide reports the errors; such names must not be looked up
+    ceph = await reader.get(Ceph.KIND, (key[0], spec.instance))
     if ceph is None:
         return Observed(obj)
     try:
@@ -37,5 +41,5 @@ async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
     except ValidationError:
         return Observed(obj)  # the Ceph says what is wrong with them
     source = (settings.exchange(key[0]), KEYS)
-    secret = await reader.get(SECRET, (key[0], str(obj["spec"]["secretName"])))
+    secret = await reader.get(SECRET, (key[0], spec.secret_name))
     return Observed(obj, source, settings.trial, await reader.get(SECRET, source), secret)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from stackwright.api.contracts import DatabaseAccount, DatabaseAccountSpec
 from stackwright.api.services import MariaDB
-from stackwright.controllers.contract.objects import Contract
+from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.plan import SqlAccount
 from stackwright.services.mariadb import PORT, ROOT_SECRET
 
@@ -43,6 +46,16 @@ def _action(spec: DatabaseAccountSpec, namespace: str, absent: bool) -> SqlAccou
     )
 
 
+def _claims(spec: Raw) -> tuple[str, ...]:
+    return (f"user {spec.get('username')} of MariaDB {spec.get('instance')}",)
+
+
+def _kept(action: SqlAccount, others: Iterable[Raw]) -> SqlAccount:
+    """A database that another account uses too is not dropped."""
+    used = {name for spec in others for name in (spec.get("database"), *(spec.get("additionalDatabases") or ()))}
+    return replace(action, drop_database=action.drop_database and not used & {action.database, *action.additional})
+
+
 DATABASE = Contract(
     "database",
     DatabaseAccount.KIND,
@@ -51,4 +64,6 @@ DATABASE = Contract(
     _fixed,
     _templates,
     _action,
+    _claims,
+    _kept,
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from stackwright.api.contracts import KeystoneService, KeystoneServiceSpec
 from stackwright.api.services import Keystone
 from stackwright.controllers.contract.database import host
-from stackwright.controllers.contract.objects import Contract
+from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.plan import CatalogEntry
 from stackwright.services.keystone import ADMIN_SECRET, PORT
 
@@ -19,7 +19,9 @@ user_domain_name = Default
 project_domain_name = Default
 region_name = {region_name}
 """
-AUTHTOKEN = f"[keystone_authtoken]\nwww_authenticate_uri = {{auth_url}}\n{LOGIN}"
+# Each service has a key of its own for the tokens it remembers in memcached, so none of them can forge one for another.
+CACHE = "memcache_security_strategy = ENCRYPT\nmemcache_secret_key = {cache_key}\n"
+AUTHTOKEN = f"[keystone_authtoken]\nwww_authenticate_uri = {{auth_url}}\n{CACHE}{LOGIN}"
 
 
 def _templates(spec: KeystoneServiceSpec) -> dict[str, str]:
@@ -44,6 +46,14 @@ def _action(spec: KeystoneServiceSpec, namespace: str, absent: bool) -> CatalogE
     )
 
 
+def _claims(spec: Raw) -> tuple[str, ...]:
+    where = f"of Keystone {spec.get('instance')}"
+    return (
+        f"user {spec.get('username')} {where}",
+        f"service {spec.get('serviceType')}/{spec.get('serviceName')} {where}",
+    )
+
+
 IDENTITY = Contract(
     "identity",
     KeystoneService.KIND,
@@ -52,4 +62,6 @@ IDENTITY = Contract(
     _fixed,
     _templates,
     _action,
+    _claims,
+    generated=("password", "cache_key"),
 )

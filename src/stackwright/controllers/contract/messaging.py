@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
+
 from stackwright.api.contracts import MessagingAccount, MessagingAccountSpec
 from stackwright.api.services import RabbitMQ
 from stackwright.controllers.contract.database import host
-from stackwright.controllers.contract.objects import Contract
+from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.plan import BrokerAccount
 from stackwright.services.rabbitmq import PORT, admin_secret
 
@@ -41,6 +44,15 @@ def _action(spec: MessagingAccountSpec, namespace: str, absent: bool) -> BrokerA
     )
 
 
+def _claims(spec: Raw) -> tuple[str, ...]:
+    return (f"user {spec.get('username')} of RabbitMQ {spec.get('instance')}",)
+
+
+def _kept(action: BrokerAccount, others: Iterable[Raw]) -> BrokerAccount:
+    """A virtual host that another account uses too stays."""
+    return replace(action, keep_vhost=action.keep_vhost or any(spec.get("vhost") == action.vhost for spec in others))
+
+
 MESSAGING = Contract(
     "messaging",
     MessagingAccount.KIND,
@@ -49,4 +61,6 @@ MESSAGING = Contract(
     _fixed,
     _templates,
     _action,
+    _claims,
+    _kept,
 )

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.meta import CamelModel, Kind
-from stackwright.core.plan import Action, Object
+from stackwright.core.plan import Account, Object
+
+Raw = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
 class Contract:
     """fixed, templates  fields of the Secret (see EnsureSecret), from the spec, and for fixed ones the namespace
     action           what makes it true, or with absent=True what takes it away
+    claims           spec as the API has it → what only one object may have, in words
+    kept             the action without what the specs of other objects need as well
+    generated        fields of the Secret that are random
     """
 
     name: str
@@ -22,8 +27,22 @@ class Contract:
     spec: type[CamelModel]
     fixed: Callable[[Any, str], Mapping[str, str]]
     templates: Callable[[Any], Mapping[str, str]]
-    action: Callable[[Any, str, bool], Action]
+    action: Callable[[Any, str, bool], Account]
+    claims: Callable[[Raw], Iterable[str]]
+    kept: Callable[[Any, Iterable[Raw]], Account] = lambda action, others: action
+    generated: tuple[str, ...] = ("password",)
 
 
 def secret_of(obj: Object) -> str:
     return str(obj["spec"]["secretName"])
+
+
+def order(obj: Object) -> tuple[str, str]:
+    """Of objects that claim the same account: the oldest has it."""
+    return str(obj["metadata"].get("creationTimestamp") or ""), str(obj["metadata"]["name"])
+
+
+def claims(contract: Contract, obj: Object) -> set[str]:
+    """Which account an object is for, and the Secret that it writes: each belongs to one object only."""
+    spec = obj.get("spec") or {}
+    return {*contract.claims(spec), f"Secret {spec.get('secretName')}"}

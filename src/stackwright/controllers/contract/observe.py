@@ -2,25 +2,50 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+
+from pydantic import ValidationError
 
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.contract.objects import Contract, secret_of
+from stackwright.core.conditions import find, is_ready
+from stackwright.core.objects import is_deleting, key_of
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Reader
+from stackwright.core.ports import Accounts, Reader
 
 
 @dataclass(frozen=True)
 class Observed:
+    """others   further contracts of this kind in the namespace
+    missing  what was made before, and is not at the provider any more
+    """
+
     contract: Contract
     obj: Object
     instance: Object | None
     secret: Object | None
+    others: tuple[Object, ...] = ()
+    missing: str = ""
 
 
-async def observe(contract: Contract, reader: Reader, key: Key, now: float) -> Observed | None:
+async def observe(contract: Contract, accounts: Accounts, reader: Reader, key: Key, now: float) -> Observed | None:
     obj = await reader.get(contract.kind, key)
     if obj is None:
         return None
+    try:
+        spec = contract.spec.model_validate(obj["spec"])
+    except ValidationError:
+        return Observed(contract, obj, None, None)  # decide reports the errors; such names must not be looked up
     instance = await reader.get(contract.instance_kind, (key[0], str(obj["spec"]["instance"])))
-    return Observed(contract, obj, instance, await reader.get(SECRET, (key[0], secret_of(obj))))
+    secret = await reader.get(SECRET, (key[0], secret_of(obj)))
+    others = tuple(each for each in await reader.list(contract.kind, key[0]) if key_of(each) != key)
+    seen = Observed(contract, obj, instance, secret, others)
+    if is_deleting(obj) or not is_ready(instance) or not (obj.get("status") or {}).get("digest"):
+        return seen
+    return replace(seen, missing=await accounts.missing(contract.action(spec, key[0], False), _identity(instance)))
+
+
+def _identity(provider: Object | None) -> str:
+    """Which provider it is, and since when it serves. One that lost its data was away meanwhile."""
+    ready = find(provider) or {}
+    return f"{((provider or {}).get('metadata') or {}).get('uid')} {ready.get('lastTransitionTime')}"

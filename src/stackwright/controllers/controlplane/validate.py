@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import ValidationError
 
 from stackwright.api.controlplane import INFRASTRUCTURE_ONLY, STAGE, OpenStackControlPlaneSpec
-from stackwright.api.errors import messages
+from stackwright.api.errors import messages, repeatable
 from stackwright.core.plan import Object
 
 
@@ -15,7 +15,8 @@ def parse(obj: Object) -> tuple[OpenStackControlPlaneSpec | None, list[str]]:
     stage = notes.get(STAGE, "") if isinstance(notes, dict) else ""
     errors = []
     if stage not in ("", INFRASTRUCTURE_ONLY):
-        errors = [f"metadata.annotations.{STAGE}: {stage!r} is not allowed; allowed: {INFRASTRUCTURE_ONLY}"]
+        shown = repr(stage) if repeatable((STAGE,), stage) else "the value"
+        errors = [f"metadata.annotations.{STAGE}: {shown} is not allowed; allowed: {INFRASTRUCTURE_ONLY}"]
     try:
         spec = OpenStackControlPlaneSpec.model_validate(obj.get("spec") or {})
     except ValidationError as error:

@@ -13,6 +13,7 @@ from typing import Any
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.helmbundle.observe import Observed, release_key
+from stackwright.controllers.helmbundle.validate import permitted, problems
 from stackwright.core import precache
 from stackwright.core.causes import pods_of, why, workload_ready
 from stackwright.core.conditions import Condition, blocked, condition_type, done, summary, waiting
@@ -46,7 +47,10 @@ def decide(seen: Observed) -> Plan:
     actions += [HelmUninstall(key) for key in _dropped(seen)]
     actions += [action for step in steps for action in step.actions]
     stages = [step.condition for step in steps]
-    statuses = {w["name"]: step.status for w, step in zip(seen.obj["spec"]["releases"], steps, strict=True)}
+    statuses = {
+        wanted["name"]: {**step.status, "namespace": str(wanted.get("namespace") or "")}
+        for wanted, step in zip(seen.obj["spec"]["releases"], steps, strict=True)
+    }
     requeues = [step.requeue for step in steps if step.requeue is not None]
     return Plan(tuple(actions), (*summary(stages), *stages), {"releaseStatuses": statuses}, min(requeues, default=None))
 
@@ -56,15 +60,19 @@ def _remove(seen: Observed) -> Plan:
         return Plan()
     # All that there may be, not only those of which a record was seen: the watch may be behind helm.
     keys = [release_key(seen.obj, wanted) for wanted in seen.obj["spec"]["releases"]]
-    uninstall = [HelmUninstall(key) for key in [*keys, *_dropped(seen)]]
+    own = seen.obj["metadata"]["namespace"]
+    mine = [key for key in keys if permitted(seen.settings, own, key[0])]
+    uninstall = [HelmUninstall(key) for key in [*mine, *_dropped(seen)]]
     return Plan((*uninstall, Finalizer(HelmBundle.KIND, seen.obj, False)))
 
 
 def _dropped(seen: Observed) -> list[Key]:
     """Releases that this bundle once had and its spec no longer names."""
-    names = {wanted["name"] for wanted in seen.obj["spec"]["releases"]}
-    before = set((seen.obj.get("status") or {}).get("releaseStatuses") or {})
-    return [(seen.obj["metadata"]["namespace"], name) for name in sorted(before - names)]
+    own = seen.obj["metadata"]["namespace"]
+    wanted = {release_key(seen.obj, each) for each in seen.obj["spec"]["releases"]}
+    statuses = (seen.obj.get("status") or {}).get("releaseStatuses") or {}
+    before = {(str(status.get("namespace") or own), name) for name, status in statuses.items()}
+    return sorted(key for key in before - wanted if permitted(seen.settings, own, key[0]))
 
 
 def release_digest(settings: Settings, wanted: Object) -> str:
@@ -86,6 +94,9 @@ def _remembering(seen: Observed, step: Step, name: str) -> Step:
 
 def _release(seen: Observed, wanted: Object) -> Step:
     name = wanted["name"]
+    if wrong := problems(seen.settings, seen.obj["metadata"]["namespace"], wanted):
+        message = f"Release {name}: {'; '.join(wrong)}"
+        return Step((), blocked(condition_type(name), "NotPermitted", message), _status(None, success=False))
     target = release_digest(seen.settings, wanted)
     record = seen.records.get(name)
     before = _before(seen, name)

@@ -69,6 +69,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
             _labelled(nodes),
             await _pods(declared, reader, key[0]),
             await _facts(declared, reader, key[0]),
+            operator=settings.namespace,
         )
         context = replace(context, ceph_options=await _ceph_options(declared, context, reader))
         sensitive = _sensitive(declared, spec)

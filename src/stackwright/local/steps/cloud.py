@@ -8,6 +8,7 @@ from typing import Any
 
 from stackwright import assets
 from stackwright.core.conditions import find, is_ready
+from stackwright.local import evidence, namespaces
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.steps import charts
 from stackwright.local.steps.context import Context
@@ -17,12 +18,21 @@ TITLE = "Cloud"
 LIMIT = 900.0
 BLOCKED_LIMIT = 150.0  # a release that failed is tried again after a minute
 WEBHOOK_LIMIT = 120.0
+KINDS = "openstackdeployments.lcm.mirantis.com,openstackcontrolplanes.core.openstack.org"
+OPERATOR = "stackwright"  # its namespace
+
+
+def skipped(ctx: Context) -> str | None:
+    return None if ctx.cloud else "--no-cloud was given"
 
 
 def clouds(ctx: Context) -> list[dict[str, Any]]:
-    """All OpenStackDeployments of the cluster; none before the operator brought the kind."""
-    found = charts.kubectl(ctx, "get", "openstackdeployments", "--all-namespaces", "--output", "json")
-    return list(json.loads(found)["items"])
+    """All clouds of the cluster, of every kind."""
+    return _items(ctx, KINDS, "--all-namespaces")
+
+
+def _items(ctx: Context, *words: str) -> list[dict[str, Any]]:
+    return list(json.loads(charts.kubectl(ctx, "get", *words, "--output", "json"))["items"])
 
 
 def trouble(cloud: dict[str, Any]) -> str | None:
@@ -33,8 +43,36 @@ def trouble(cloud: dict[str, Any]) -> str | None:
     return str(condition["message"] or condition["reason"]) if condition else "the operator has not looked at it yet"
 
 
-def _missing(found: list[dict[str, Any]]) -> list[str]:
-    return [text for cloud in found if (text := trouble(cloud))]
+def _missing(ctx: Context, found: list[dict[str, Any]]) -> list[str]:
+    """What is missing until all clouds are ready. An old status does not count (evidence.py)."""
+    if missing := [text for cloud in found if (text := trouble(cloud))]:
+        return missing
+    doubt = _doubt(ctx, found)
+    return [doubt] if doubt else []
+
+
+def _doubt(ctx: Context, found: list[dict[str, Any]]) -> str | None:
+    started = {} if ctx.kubeconfig else {node.name: namespaces.started(node) for node in ctx.nodes}
+    operator = [pod for pod in _items(ctx, "pods", "--namespace", OPERATOR) if evidence.metrics_ports(pod)]
+    if not operator:
+        return "the operator does not run"
+    places = sorted({cloud["metadata"]["namespace"] for cloud in found})
+    ours = [pod for place in places for pod in _items(ctx, "pods", "--namespace", place, "--selector", "application")]
+    for pod in (*operator, *ours):
+        if doubt := evidence.pod_doubt(pod, started):
+            return doubt
+    kinds = {cloud["kind"] for cloud in found} | {"HelmBundle"}
+    try:
+        return evidence.operator_doubt(
+            [_metrics(ctx, pod, p) for pod in operator for p in evidence.metrics_ports(pod)], kinds
+        )
+    except LocalError as error:
+        return f"the operator's metrics: {error}"
+
+
+def _metrics(ctx: Context, pod: dict[str, Any], port: int) -> str:
+    place, name = pod["metadata"]["namespace"], pod["metadata"]["name"]
+    return charts.kubectl(ctx, "get", "--raw", f"/api/v1/namespaces/{place}/pods/{name}:{port}/proxy/metrics")
 
 
 def blocked(cloud: dict[str, Any]) -> bool:
@@ -43,21 +81,18 @@ def blocked(cloud: dict[str, Any]) -> bool:
 
 
 def done(ctx: Context) -> bool:
-    if not ctx.cloud:
-        return True
     if ctx.manifest and not ctx.applied:
         return False
     found = clouds(ctx)
-    return bool(found) and all(trouble(cloud) is None for cloud in found)
+    return bool(found) and not _missing(ctx, found)
 
 
 def run(ctx: Context, report: Report) -> None:
-    ctx.cloud_is_new = True
     if ctx.manifest or not clouds(ctx):
         _apply(ctx, report)
         ctx.applied = True
     start = sound = time.monotonic()
-    while missing := _missing(found := clouds(ctx)):
+    while missing := _missing(ctx, found := clouds(ctx)):
         report("; ".join(missing))
         # What is blocked stays so until somebody acts; only right after a change it may be about what was before.
         sound = sound if any(blocked(cloud) for cloud in found) else time.monotonic()
@@ -72,7 +107,9 @@ def run(ctx: Context, report: Report) -> None:
 
 def _apply(ctx: Context, report: Report) -> None:
     """After a reboot the operator's pod is known as ready before it is: the API cannot ask its webhook for a while."""
-    manifest = str(ctx.manifest or assets.require("examples/cloud.yaml"))
+    file = ctx.manifest or assets.require("examples/cloud.yaml")
+    ctx.before_apply(file)
+    manifest = str(file)
 
     def unchecked() -> str | None:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
@@ -30,11 +31,11 @@ class Context:
     """Somebody else's cluster."""
     manifest: Path | None = None
     """The cloud to make or change, in place of the example."""
+    before_apply: Callable[[Path], None] = lambda manifest: None
+    """Called before the manifest is applied; raises LocalError when somebody does not want what it would delete."""
     applied: bool = False
     """Whether this call applied the manifest."""
     images: list[store.Image] = field(default_factory=list)
-    cloud_is_new: bool = False
-    """Whether this call made the cloud, or had to wait for it."""
     token: str = ""
     """What `openstack token issue` printed."""
 
@@ -66,6 +67,8 @@ class Step(Protocol):
     """A module in `local/steps/`."""
 
     TITLE: str
+
+    # Optional: skipped(ctx) -> str | None, the reason why the step does not apply.
 
     def done(self, ctx: Context) -> bool:
         """Cheap, and without side effects: is there nothing to do?"""

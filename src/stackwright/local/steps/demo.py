@@ -48,9 +48,16 @@ def remembered(cluster: LocalCluster, found: dict[str, Any]) -> dict[str, str]:
     return known if known.get("cloud") == found["metadata"]["uid"] else {}
 
 
+def skipped(ctx: Context) -> str | None:
+    if not (ctx.vm and ctx.cloud):
+        return "--no-vm was given" if ctx.cloud else "--no-cloud was given"
+    needed = ", ".join(sorted(NEEDED))
+    return None if hosting(ctx) else f"no OpenStackDeployment here has {needed} and features.neutron.floating_network"
+
+
 def done(ctx: Context) -> bool:
     found = hosting(ctx)
-    return found is None or greets(remembered(ctx.cluster, found).get("address", ""))
+    return found is not None and greets(remembered(ctx.cluster, found).get("address", ""))
 
 
 def greets(address: str, patience: float = 1.0) -> bool:

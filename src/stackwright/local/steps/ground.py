@@ -17,6 +17,7 @@ def done(ctx: Context) -> bool:
         and supervisor.alive(ctx.cluster)
         and not kernel.wanting()
         and network.bridges_are_up()
+        and network.is_guarded()
         and all(power.is_on(node) and network.is_attached(node) for node in ctx.nodes)
     )
 
@@ -30,8 +31,8 @@ def run(ctx: Context, report: Report) -> None:
     ctx.cluster.run.mkdir(parents=True, exist_ok=True)
     (ctx.cluster.run / "home").write_text(str(ctx.cluster.state))
     remember(ctx)
+    network.ensure_bridges(router=kernel.was_router(ctx.cluster))  # the guards come before what they guard
     kernel.ensure(ctx.cluster)
-    network.ensure_bridges()
     for node in ctx.nodes:
         if not power.is_on(node):
             report(f"{node.name} starts")

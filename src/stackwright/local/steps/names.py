@@ -14,7 +14,7 @@ SERVICES = (
 
 
 def lines(ctx: Context) -> list[str]:
-    domains = {found["spec"]["public_domain_name"] for found in cloud.clouds(ctx)}
+    domains = {found["spec"].get("public_domain_name") for found in cloud.clouds(ctx)} - {None}
     address = ctx.cluster.node(1).address
     return [" ".join([address, *(f"{service}.{domain}" for service in SERVICES)]) for domain in sorted(domains)]
 

@@ -90,6 +90,9 @@ class FaultySql:
     async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None:
         await self._fuse.write(self._inner.account(action, admin, password))
 
+    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> str:
+        return await self._inner.missing(action, admin, password)
+
 
 class FaultyBroker:
     def __init__(self, inner: Broker, fuse: Fuse) -> None:
@@ -98,6 +101,9 @@ class FaultyBroker:
     async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None:
         await self._fuse.write(self._inner.account(action, admin, password))
 
+    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> str:
+        return await self._inner.missing(action, admin, password)
+
 
 class FaultyIdentity:
     def __init__(self, inner: Identity, fuse: Fuse) -> None:
@@ -105,6 +111,9 @@ class FaultyIdentity:
 
     async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
         await self._fuse.write(self._inner.entry(action, admin, password))
+
+    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> str:
+        return await self._inner.missing(action, admin, password)
 
 
 class FaultyClouds:

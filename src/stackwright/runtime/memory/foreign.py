@@ -71,6 +71,10 @@ class MemorySql:
         self.users[action.host, action.username] = password
         self.databases |= databases
 
+    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> str:
+        _maybe_fail(self.fail, action.host)
+        return "" if self.users.get((action.host, action.username)) == password else f"user {action.username}"
+
 
 class MemoryBroker:
     def __init__(self, fail: dict[str, Exception] | None = None) -> None:
@@ -90,6 +94,10 @@ class MemoryBroker:
         self.users[action.host, action.username] = password
         self.vhosts.add((action.host, action.vhost))
 
+    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> str:
+        _maybe_fail(self.fail, action.host)
+        return "" if (action.host, action.username) in self.users else f"user {action.username}"
+
 
 class MemoryIdentity:
     def __init__(self, fail: dict[str, Exception] | None = None) -> None:
@@ -108,6 +116,11 @@ class MemoryIdentity:
             return
         self.users[str(action.spec["username"])] = password
         self.catalog[name] = action.spec
+
+    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> str:
+        name = str(action.spec["username"])
+        _maybe_fail(self.fail, str(action.spec["serviceName"]))
+        return "" if self.users.get(name) == password else f"user {name}"
 
 
 class MemoryContents:

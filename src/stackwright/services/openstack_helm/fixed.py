@@ -120,7 +120,7 @@ FIXED: dict[str, Values] = {
             "glance": {
                 **_CONF,
                 "DEFAULT": {**_CONF["DEFAULT"], "workers": None, "enable_v1_api": None},
-                # An empty key would be a random one, another at each upgrade; nothing uses it without a strategy.
+                # An empty key would be a random one, another at each upgrade; the one that counts is in the Secret.
                 "keystone_authtoken": {
                     "memcache_secret_key": "unused",
                     "memcache_security_strategy": None,
@@ -168,7 +168,7 @@ ADDED: dict[str, dict[tuple[str, str], str]] = {
         ("cors", "allowed_origin"): "the dashboard's address; our Glance lets no foreign page call it",
         ("file", "*"): "names the folder that their chart mounts; no store of this name is enabled",
         ("swift", "*"): "no store of this name is enabled",
-        ("keystone_authtoken", "memcache_secret_key"): "nothing is encrypted with it",
+        ("keystone_authtoken", "memcache_secret_key"): "the file of the Secret goes over it",
         **{
             ("keystone_authtoken", option): "the file of the Secret goes over it"
             for option in (

@@ -1,0 +1,39 @@
+"""Calls of libraries in threads. Whatever a library raises ends the call, never the operator.
+
+A SystemExit or KeyboardInterrupt that leaves a task stops asyncio's event loop, and with it the process. In a thread no
+such exception comes from a user or a signal, so it is an error of the library like any other.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from concurrent.futures import Executor
+from typing import ParamSpec, TypeVar
+
+P = ParamSpec("P")
+T = TypeVar("T")
+
+
+class LibraryFailed(RuntimeError):
+    """A library raised what is no Exception."""
+
+
+def contained(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """Raises Exceptions only."""
+    try:
+        return function(*args, **kwargs)
+    except Exception:
+        raise
+    except BaseException as error:
+        raise LibraryFailed(f"a library raised {type(error).__name__}") from error
+
+
+async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
+    """asyncio.to_thread, contained."""
+    return await asyncio.to_thread(lambda: contained(function, *args, **kwargs))
+
+
+async def in_thread_of(executor: Executor, function: Callable[[], T]) -> T:
+    """The same in a thread of the executor."""
+    return await asyncio.get_running_loop().run_in_executor(executor, lambda: contained(function))

@@ -1,0 +1,95 @@
+"""Names of Kubernetes objects and keys of Secrets: one definition for CRDs, validators and the API client.
+
+A name becomes a segment of a URL path. A field that holds one has a type of this module, so that the API server, the
+admission webhook and `plan` refuse anything else; the API client checks again before it makes a request.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Annotated, Any
+
+from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
+from pydantic_core import CoreSchema, core_schema
+
+
+@dataclass(frozen=True)
+class Format:
+    """The format of a text field. It adds pattern and length to the schema, and its own message to validation.
+
+    optional  the empty text is allowed too; it stands for a default
+    """
+
+    pattern: str
+    longest: int
+    problem: str
+    optional: bool = False
+
+    def matches(self, text: str) -> bool:
+        if not text:
+            return self.optional
+        return len(text) <= self.longest and re.fullmatch(self.pattern, text) is not None
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        pattern = f"^({self.pattern})?$" if self.optional else f"^{self.pattern}$"
+        return {**handler(core), "maxLength": self.longest, "pattern": pattern}
+
+    def _checked(self, text: str) -> str:
+        if not self.matches(text):
+            raise ValueError(f"{self.problem}, at most {self.longest} characters")
+        return text
+
+
+@dataclass(frozen=True)
+class Account:
+    """The name of an account or database of a provider: not one of the provider's own, which are `reserved`.
+
+    fixed  the field cannot change: what was made under the old name would stay behind
+    """
+
+    reserved: tuple[str, ...] = ()
+    fixed: bool = True
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_after_validator_function(self._checked, handler(source))
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        rules = [FIXED_RULE] if self.fixed else []
+        if self.reserved:
+            rules.append({"rule": f"!(self.lowerAscii() in {list(self.reserved)})", "message": self._problem})
+        return {**handler(core), "maxLength": ACCOUNT_LENGTH, "pattern": ACCOUNT, "x-kubernetes-validations": rules}
+
+    @property
+    def _problem(self) -> str:
+        return f"{', '.join(self.reserved)}: reserved for the provider itself; choose another name"
+
+    def _checked(self, text: str) -> str:
+        if not re.fullmatch(ACCOUNT.strip("^$"), text):
+            raise ValueError("must begin with a letter, and have letters, digits, '-' and '_', 32 characters at most")
+        if text.lower() in self.reserved:
+            raise ValueError(self._problem)
+        return text
+
+
+# What may stand in SQL and AMQP identifiers without quoting; 32 is MariaDB's limit for portable user names.
+ACCOUNT_LENGTH = 32
+ACCOUNT = r"^[a-zA-Z][a-zA-Z0-9_-]{0,31}$"
+FIXED_RULE = {"rule": "self == oldSelf", "message": "cannot change; make another object"}
+_DASHED = "must be lower-case letters, digits and '-', with a letter or digit at both ends"
+_DOTTED = "must be lower-case letters, digits, '-' and '.', with a letter or digit at both ends of each part"
+NAMESPACE = Format("[a-z0-9]([-a-z0-9]*[a-z0-9])?", 63, _DASHED)
+# Shorter than two labels in one pattern, and the same: CRDs repeat it often.
+OBJECT = Format(r"[a-z0-9]+((-+|\.)[a-z0-9]+)*", 253, _DOTTED)
+SECRET_KEY = Format("[-._a-zA-Z0-9]+", 253, "must be letters, digits, '-', '_' and '.'")
+
+ObjectName = Annotated[str, OBJECT]
+OptionalObjectName = Annotated[str, Format(OBJECT.pattern, OBJECT.longest, OBJECT.problem, optional=True)]
+# Of an object whose name is also the name of a Service, and so part of a host name.
+InstanceName = Annotated[str, NAMESPACE]
+NamespaceName = Annotated[str, NAMESPACE]
+OptionalNamespaceName = Annotated[str, Format(NAMESPACE.pattern, NAMESPACE.longest, NAMESPACE.problem, optional=True)]
+SecretKeyName = Annotated[str, SECRET_KEY]

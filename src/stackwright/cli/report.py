@@ -1,0 +1,137 @@
+"""`stackwright report`: a support bundle, which holds no secret.
+
+Secrets are never read. Of all other objects, a value is blanked when its field's name says that it may be a secret, or
+when it is a private key; environment variables and arguments are kept, for none of ours holds a secret. Logs are
+those of the operator and of pods that are not ready.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import tarfile
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
+
+if TYPE_CHECKING:
+    from stackwright.core.plan import Object
+    from stackwright.core.ports import Reader
+
+LINES = 2000
+MODE = 0o600
+
+
+def report(
+    file: Annotated[Path, typer.Option("--file", "-f", dir_okay=False, help="Where to write it.")] = Path(
+        "stackwright-report.tar.gz"
+    ),
+    namespace: NamespaceOption = NAMESPACE,
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Collect what helps to find a fault: objects, conditions, events, logs. Secrets are never read.
+
+    For example:
+
+      stackwright report
+
+      stackwright report --file /tmp/cloud.tar.gz -n openstack
+    """
+    from stackwright.cli.cluster import connected, fail, run
+
+    async def work() -> dict[str, str]:
+        async with connected(kubeconfig) as cluster:
+            return {**await objects(cluster, namespace), **await _logs(cluster, namespace, kubeconfig)}
+
+    found = run(work())
+    try:
+        bundle(file, found)
+    except OSError as error:
+        fail(f"--file {file}: {error.strerror or error}")
+    typer.echo(f"{file}: {len(found)} files; read it before you pass it on")
+
+
+def bundle(path: Path, files: dict[str, str]) -> None:
+    """A compressed archive that only its owner may read."""
+    path.touch(mode=MODE)
+    with path.open("wb") as target, tarfile.open(fileobj=target, mode="w:gz") as archive:
+        for name, text in sorted(files.items()):
+            data = text.encode()
+            entry = tarfile.TarInfo(f"stackwright-report/{name}")
+            entry.size, entry.mtime, entry.mode = len(data), int(time.time()), MODE
+            archive.addfile(entry, io.BytesIO(data))
+
+
+async def objects(reader: Reader, namespace: str) -> dict[str, str]:
+    """File name → JSON: our kinds, workloads, pods and events of the cloud and the operator; nodes and volumes."""
+    from stackwright.api import kinds
+    from stackwright.api.registry import RESOURCES
+    from stackwright.core.ports import Conflict, NotYet, Refused
+
+    built_in = (*kinds.WORKLOADS, kinds.JOB, kinds.POD, kinds.SERVICE, kinds.PVC, kinds.EVENT)
+    asked = [(resource.KIND, namespace if resource.KIND.namespaced else "") for resource in RESOURCES]
+    asked += [(kind, space) for kind in built_in for space in (namespace, OPERATOR_NAMESPACE)]
+    asked += [(kind, "") for kind in (kinds.NODE, kinds.PV, kinds.STORAGE_CLASS)]
+
+    async def one(kind: Any, space: str) -> tuple[str, str]:
+        name = f"objects/{space or 'cluster'}/{kind.plural}.json"
+        try:
+            found = [blanked(obj) for obj in await reader.list(kind, space)]
+        except (NotYet, Refused, Conflict) as error:
+            return f"{name}.error", str(error)
+        return name, json.dumps(found, indent=1, ensure_ascii=False, default=str)
+
+    return dict(await asyncio.gather(*(one(kind, space) for kind, space in asked)))
+
+
+def blanked(value: Any, name: str = "") -> Any:
+    """A copy without what may be secret, and without what only fills pages."""
+    from stackwright.runtime.logs import SECRET_FIELDS, URL_PASSWORD
+
+    if isinstance(value, dict):
+        kept = {key: item for key, item in value.items() if key != "managedFields"}
+        notes = kept.get("annotations")
+        if isinstance(notes, dict):
+            kept["annotations"] = {key: text for key, text in notes.items() if "last-applied" not in key}
+        return {key: blanked(item, str(key)) for key, item in kept.items()}
+    if isinstance(value, list):
+        return [blanked(item, name) for item in value]
+    if not isinstance(value, str):
+        return value
+    if SECRET_FIELDS.search(name) or "PRIVATE KEY" in value:
+        return "***"
+    return URL_PASSWORD.sub(r"\1***@", value)
+
+
+async def _logs(reader: Reader, namespace: str, kubeconfig: Path | None) -> dict[str, str]:
+    from stackwright.adapters.kubernetes_logs import Container, LogReader, Part
+    from stackwright.api.kinds import POD
+    from stackwright.cli.cluster import kubeconfig as resolved
+    from stackwright.cli.logs import streams_of
+    from stackwright.core.ports import NotYet
+    from stackwright.runtime.logs import URL_PASSWORD
+
+    pods = await reader.list(POD, OPERATOR_NAMESPACE)
+    pods += [pod for pod in await reader.list(POD, namespace) if not _well(pod)]
+    client = LogReader(resolved(kubeconfig))
+    found: dict[str, str] = {}
+    for stream in streams_of(pods, None)[0]:
+        place = Container(stream.namespace, stream.pod, stream.container)
+        try:
+            lines = [line async for line in client.lines(place, Part(tail=LINES), follow=False)]
+        except NotYet as error:
+            lines = [str(error)]
+        text = "\n".join(lines)
+        found[f"logs/{stream.namespace}/{stream.pod}/{stream.container}.log"] = URL_PASSWORD.sub(r"\1***@", text)
+    return found
+
+
+def _well(pod: Object) -> bool:
+    status = pod.get("status") or {}
+    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions") or ())
+    return ready or status.get("phase") == "Succeeded"

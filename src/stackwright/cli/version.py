@@ -1,0 +1,76 @@
+"""`stackwright version`: of this program, of the operator in the cluster, and of the clouds it runs."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from stackwright.cli.cluster import OPERATOR_NAMESPACE, KubeconfigOption
+from stackwright.cli.output import Format, FormatOption
+
+VERSION_LABEL = "app.kubernetes.io/version"
+
+
+def version(output: FormatOption = Format.TABLE, kubeconfig: KubeconfigOption = None) -> None:
+    """Print the versions of the program, of the operator, and of the clouds.
+
+    Without a cluster only the program's own version is printed, and why the others are not known.
+
+    For example:
+
+      stackwright version
+
+      stackwright version -o json
+    """
+    from importlib.metadata import version as of
+
+    from stackwright.cli.output import dumped, table
+
+    told = {"program": of("stackwright"), **asyncio.run(_cluster(kubeconfig))}
+    if output is not Format.TABLE:
+        typer.echo(dumped(told, output))
+        return
+    rows = [("program", told["program"])]
+    if told["operator"]:
+        rows.append(("operator", f"{told['operator']['version']} ({told['operator']['image']})"))
+    rows += [(f"{each['kind']} {each['namespace']}/{each['name']}", each["version"]) for each in told["clouds"]]
+    typer.echo(table(rows))
+    if told["problem"]:
+        typer.echo(told["problem"], err=True)
+
+
+async def _cluster(kubeconfig: Path | None) -> dict[str, Any]:
+    """The operator {version, image} or None; clouds; problem: why they are not known."""
+    from stackwright.api.kinds import DEPLOYMENT
+    from stackwright.api.registry import CLOUD_KINDS
+    from stackwright.cli.cluster import CliError, connected
+    from stackwright.core.objects import label
+    from stackwright.core.ports import Conflict, NotYet, Refused
+
+    unknown: dict[str, Any] = {"operator": None, "clouds": [], "problem": ""}
+    try:
+        async with connected(kubeconfig) as cluster:
+            deployments, *lists = await asyncio.gather(
+                cluster.list(DEPLOYMENT, OPERATOR_NAMESPACE, {"application": "stackwright", "component": "operator"}),
+                *(cluster.list(resource.KIND) for resource in CLOUD_KINDS),
+            )
+    except (CliError, NotYet, Refused, Conflict) as error:
+        return {**unknown, "problem": str(error)}
+    clouds = [
+        {
+            "kind": resource.KIND.kind,
+            "namespace": obj["metadata"]["namespace"],
+            "name": obj["metadata"]["name"],
+            "version": str((obj.get("status") or {}).get("version") or "unknown"),
+        }
+        for resource, found in zip(CLOUD_KINDS, lists, strict=True)
+        for obj in found
+    ]
+    if not deployments:
+        return {**unknown, "clouds": clouds, "problem": f"No operator runs in namespace {OPERATOR_NAMESPACE}"}
+    image = str(deployments[0]["spec"]["template"]["spec"]["containers"][0]["image"])
+    operator = {"version": label(deployments[0], VERSION_LABEL) or "unknown", "image": image}
+    return {"operator": operator, "clouds": clouds, "problem": ""}

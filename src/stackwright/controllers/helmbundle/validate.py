@@ -1,0 +1,51 @@
+"""What a HelmBundle may ask for. Pure.
+
+Helm runs with the operator's rights, so a free choice of chart or namespace would give these rights to everyone that
+may create HelmBundles. Only shipped charts are allowed, in the namespace of the object, unless the operator's
+chart sets `helmbundles.unrestricted`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from stackwright.api.errors import messages
+from stackwright.api.helmbundle import HelmBundleSpec
+from stackwright.core.plan import Object
+from stackwright.core.settings import Settings
+
+PERMIT = "the operator permits others only with helmbundles.unrestricted"
+
+
+def errors_of(obj: Object, settings: Settings | None) -> list[str]:
+    """All errors. Without `settings` nobody knows which charts are shipped, so only the fields are checked."""
+    spec = obj.get("spec")
+    try:
+        HelmBundleSpec.model_validate({} if spec is None else spec)
+    except ValidationError as error:
+        return messages(error, HelmBundleSpec)
+    if settings is None:
+        return []
+    own = str(obj["metadata"].get("namespace") or "")
+    return [
+        f"spec.releases[{index}].{problem}"
+        for index, release in enumerate((spec or {})["releases"])
+        for problem in problems(settings, own, release)
+    ]
+
+
+def problems(settings: Settings, own: str, release: Mapping[str, Any]) -> list[str]:
+    """Why this release is not permitted to a HelmBundle of the namespace `own`; empty if it is."""
+    found = []
+    if not settings.unrestricted and release["chart"] not in settings.charts:
+        found.append(f"chart: is not a shipped chart; allowed: {', '.join(sorted(settings.charts))}; {PERMIT}")
+    if not permitted(settings, own, str(release.get("namespace") or own)):
+        found.append(f"namespace: allowed: {own}, that of this object; {PERMIT}")
+    return found
+
+
+def permitted(settings: Settings, own: str, namespace: str) -> bool:
+    return settings.unrestricted or namespace == own

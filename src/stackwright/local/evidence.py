@@ -1,0 +1,60 @@
+"""Whether a status may be trusted: is it newer than the start of the nodes and of the operator?
+
+The API server keeps every status over a restart of the machine. Pods that ended with the machine are listed as ready
+until their kubelet reports, and a cloud is listed as Ready until the operator has looked at it. So a status counts only
+
+    - when each container of the cloud and of the operator has started after its node did, and its pod is ready;
+    - when this operator process has reconciled the cloud and the releases, and has nothing else in its queue.
+
+Pure: objects and metrics in, doubts in words out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any
+
+CONTROLLERS = {"OpenStackDeployment": "cloud", "OpenStackControlPlane": "controlplane", "HelmBundle": "helmbundle"}
+"""Kind → name of its controller in the operator's metrics."""
+RECONCILES, QUEUE = "stackwright_reconciles_total", "stackwright_queue_depth"
+
+Object = Mapping[str, Any]
+
+
+def pod_doubt(pod: Object, started: Mapping[str, float]) -> str | None:
+    """None when a pod serves since its node's start (`started`: node → time), or is not meant to serve."""
+    meta, status = pod["metadata"], pod.get("status") or {}
+    owners = {owner["kind"] for owner in meta.get("ownerReferences") or ()}
+    if "Job" in owners or status.get("phase") in ("Succeeded", "Failed") or meta.get("deletionTimestamp"):
+        return None
+    name = f"Pod {meta['namespace']}/{meta['name']}"
+    boot = int(started.get(pod["spec"].get("nodeName", ""), 0.0))  # Kubernetes' times have no fractions
+    for container in status.get("containerStatuses") or ():
+        running = (container.get("state") or {}).get("running")
+        if running and datetime.fromisoformat(running["startedAt"]).timestamp() < boot:
+            return f"{name} has not started since its node did"
+    ready = next((c for c in status.get("conditions") or () if c["type"] == "Ready"), None)
+    return None if ready and ready["status"] == "True" else f"{name} is not ready"
+
+
+def metrics_ports(pod: Object) -> list[int]:
+    """One for each process of an operator's pod."""
+    ports = (port for container in pod["spec"]["containers"] for port in container.get("ports") or ())
+    return [port["containerPort"] for port in ports if str(port.get("name", "")).startswith("metrics")]
+
+
+def operator_doubt(metrics: Iterable[str], kinds: Iterable[str]) -> str | None:
+    """None when the operator's processes, by their metrics, have looked at objects of these kinds and are at rest."""
+    looked: set[str] = set()
+    waiting = 0.0
+    for line in (line for text in metrics for line in text.splitlines() if line and not line.startswith("#")):
+        series, _, value = line.rpartition(" ")
+        name, _, labels = series.partition("{")
+        if name == RECONCILES:
+            looked |= {kind for kind in kinds if f'kind="{CONTROLLERS[kind]}"' in labels}
+        elif name == QUEUE:
+            waiting += float(value)
+    if missing := sorted(set(kinds) - looked):
+        return f"the operator has not looked at any {missing[0]} since it started"
+    return f"the operator has {waiting:.0f} objects in its queue" if waiting else None

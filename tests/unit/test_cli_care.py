@@ -1,0 +1,128 @@
+"""`restart`, `history`, `delete` and `report` on a cluster in memory."""
+
+from __future__ import annotations
+
+import json
+import tarfile
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, EVENT, SECRET, STATEFULSET
+from stackwright.cli import cluster as cli_cluster
+from stackwright.cli.app import app
+from stackwright.cli.report import blanked, bundle, objects
+from stackwright.cli.restart import RESTARTED
+from stackwright.runtime.memory import MemoryCluster
+
+SPACE = "openstack"
+CLOUD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
+    memory = MemoryCluster()
+
+    @asynccontextmanager
+    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
+        yield memory
+
+    monkeypatch.setattr(cli_cluster, "connected", connected)
+    return memory
+
+
+def called(*words: str) -> Any:
+    return CliRunner().invoke(app, words)
+
+
+def workload(name: str, component: str, **spec: Any) -> dict[str, Any]:
+    labels = {"application": "nova", "component": component}
+    spec |= {"selector": {"matchLabels": labels}, "template": {"metadata": {"labels": labels}}}
+    return {"metadata": {"namespace": SPACE, "name": name, "labels": labels}, "spec": spec}
+
+
+def test_a_restart_changes_only_the_asked_workloads(cluster: MemoryCluster) -> None:
+    cluster.put(DEPLOYMENT, workload("nova-api", "api"))
+    cluster.put(STATEFULSET, workload("nova-scheduler", "scheduler"))
+    cluster.put(STATEFULSET, workload("nova-compute-x", "compute", updateStrategy={"type": "OnDelete"}))
+    result = called("restart", "nova-scheduler", "--no-wait")
+    assert (result.exit_code, result.stdout) == (0, "StatefulSet nova-scheduler: restarted\n")
+    assert [(each.verb, each.key) for each in cluster.writes] == [("patch", (SPACE, "nova-scheduler"))]
+    result = called("restart", "compute", "--no-wait")
+    assert "StatefulSet nova-compute-x: left alone" in result.stdout
+    assert "Deployment nova-api: restarted" in result.stdout
+    template = cluster.peek(DEPLOYMENT, (SPACE, "nova-api"))["spec"]["template"]  # type: ignore[index]
+    assert RESTARTED in template["metadata"]["annotations"]
+
+
+def test_a_restart_of_nothing_names_what_there_is(cluster: MemoryCluster) -> None:
+    cluster.put(DEPLOYMENT, workload("nova-api", "api"))
+    result = called("restart", "heat")
+    assert result.exit_code == 1
+    assert "there are: nova" in result.stderr
+
+
+def test_a_restart_that_never_gets_ready_ends_with_its_name(cluster: MemoryCluster) -> None:
+    cluster.put(DEPLOYMENT, workload("nova-api", "api"))
+    result = called("restart", "nova", "--timeout", "0")
+    assert result.exit_code == 1
+    assert "Deployment nova-api" in result.stderr
+
+
+def test_history_lists_each_kept_revision(cluster: MemoryCluster) -> None:
+    for revision, state in ((1, "superseded"), (2, "deployed")):
+        labels = {"owner": "helm", "name": "openstack-nova", "version": str(revision), "status": state}
+        meta = {"namespace": SPACE, "name": f"sh.helm.release.v1.openstack-nova.v{revision}", "labels": labels}
+        cluster.put(SECRET, {"metadata": meta})
+    found = json.loads(called("history", "-o", "json").stdout)
+    assert [(each["release"], each["revision"], each["state"]) for each in found] == [
+        ("openstack-nova", 1, "superseded"),
+        ("openstack-nova", 2, "deployed"),
+    ]
+    result = called("history", "heat")
+    assert result.exit_code == 1
+    assert "there is: openstack-nova" in result.stderr
+
+
+def test_delete_asks_and_without_a_terminal_needs_yes(cluster: MemoryCluster) -> None:
+    cluster.put(OpenStackDeployment.KIND, {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": CLOUD})
+    result = called("delete", "cloud")
+    assert result.exit_code == 1
+    assert "OpenStackDeployment openstack/cloud" in result.stderr
+    assert "--yes" in result.stderr
+    assert cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud"))
+    assert called("delete", "other", "--yes").exit_code == 1
+    assert cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud"))
+    assert called("delete", "cloud", "--yes").exit_code == 0
+    assert cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud")) is None
+
+
+async def test_a_report_holds_no_secret(tmp_path: Path) -> None:
+    memory = MemoryCluster()
+    word = "s3cr3t-word"
+    memory.put(SECRET, {"metadata": {"namespace": SPACE, "name": "a"}, "data": {"password": word}})
+    memory.put(CONFIGMAP, {"metadata": {"namespace": SPACE, "name": "a"}, "data": {"text": word}})
+    key = f"-----BEGIN PRIVATE KEY-----\n{word}\n-----END PRIVATE KEY-----"
+    note = {"kubectl.kubernetes.io/last-applied-configuration": word}
+    event = {"metadata": {"namespace": SPACE, "name": "e", "annotations": note}, "message": f"amqp://user:{word}@host"}
+    memory.put(EVENT, event)
+    spec = {**CLOUD, "common": {"openstack": {"values": {"conf": {"db_password": word, "text": key}}}}}
+    memory.put(OpenStackDeployment.KIND, {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": spec})
+    found = await objects(memory, SPACE)
+    assert not [name for name, text in found.items() if word in text]
+    assert "objects/openstack/openstackdeployments.json" in found
+    assert "user:***@host" in found["objects/openstack/events.json"]
+    bundle(tmp_path / "report.tar.gz", found)
+    assert (tmp_path / "report.tar.gz").stat().st_mode & 0o777 == 0o600
+    with tarfile.open(tmp_path / "report.tar.gz") as archive:
+        assert len(archive.getnames()) == len(found)
+
+
+def test_blanking_keeps_what_explains() -> None:
+    obj = {"status": {"conditions": [{"type": "Ready", "message": "waits"}]}, "spec": {"api_key": "k", "list": ["a"]}}
+    assert blanked(obj) == {**obj, "spec": {"api_key": "***", "list": ["a"]}}

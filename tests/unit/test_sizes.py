@@ -1,0 +1,98 @@
+"""What each size configures fits into the limits of its containers, and what fills a disk into its volume."""
+
+from pathlib import Path
+from typing import Any, get_args
+
+import pytest
+import yaml
+
+from stackwright.api.services import ServiceSpec, Size
+from stackwright.services.declaration import Context
+from stackwright.services.registry import SERVICES
+from stackwright.services.values import merged_values
+
+ROOT = Path(__file__).parents[2]
+UNITS = {"Mi": 1, "Gi": 1024, "M": 1, "G": 1024, "MiB": 1}
+WORKER = 200  # MiB that a worker of an OpenStack service is assumed to take at most
+SIZES = get_args(Size)
+
+
+def mebibytes(quantity: str) -> float:
+    number = quantity.rstrip("MGiB")
+    return float(number) * UNITS[quantity.removeprefix(number)]
+
+
+def overlaid(under: Any, over: Any) -> Any:
+    if not isinstance(under, dict) or not isinstance(over, dict):
+        return over
+    return under | {key: overlaid(under.get(key), value) for key, value in over.items()}
+
+
+def values(size: str, chart: str) -> dict[str, Any]:
+    """Of a chart in a cloud of that size, its own defaults included."""
+    for declared in SERVICES:
+        for each in declared.charts:
+            if each.name == chart:
+                context = Context(declared.name, "openstack", ServiceSpec(size=size), {}, declared.settings())
+                defaults = yaml.safe_load((ROOT / "charts" / chart / "values.yaml").read_text())
+                found: dict[str, Any] = overlaid(defaults, merged_values(declared, context, each))
+                return found
+    raise KeyError(chart)
+
+
+def limit(found: dict[str, Any], component: str) -> float:
+    resources = found["pod"]["resources"][component]
+    assert mebibytes(resources["requests"]["memory"]) <= mebibytes(resources["limits"]["memory"])
+    return mebibytes(resources["limits"]["memory"])
+
+
+each_size = pytest.mark.parametrize("size", SIZES)
+
+
+@each_size
+def test_the_database_fits_into_its_limit_and_its_volume(size: str) -> None:
+    found = values(size, "mariadb")
+    mysqld = found["conf"]["mariadb"]["mysqld"]
+    pool = mebibytes(mysqld["innodb_buffer_pool_size"])
+    # The server and Galera's cache: 400 MiB; half a MiB for each connection, as when all of them work.
+    assert pool * 1.1 + 400 + mysqld["max_connections"] * 0.5 <= limit(found, "server")
+    assert mebibytes(found["volume"]["size"]) >= max(5 * 1024, 4 * pool)
+
+
+@each_size
+def test_the_bus_fits_into_its_limit_and_its_volume(size: str) -> None:
+    found = values(size, "rabbitmq")
+    watermark = mebibytes(found["conf"]["rabbitmq"]["vm_memory_high_watermark"]["absolute"])
+    assert watermark * 1.4 <= limit(found, "server")
+    assert mebibytes(found["volume"]["size"]) >= 2 * watermark  # what is in memory may be written out
+
+
+@each_size
+def test_the_cache_fits_into_its_limit(size: str) -> None:
+    found = values(size, "memcached")
+    assert found["conf"]["memcached"]["memory"] * 1.2 + 64 <= limit(found, "server")
+
+
+@each_size
+@pytest.mark.parametrize(
+    ("chart", "component", "server"),
+    [
+        ("keystone", "api", "keystone_api_uwsgi"), ("glance", "api", "glance_api_uwsgi"),
+        ("placement", "api", "placement_api_uwsgi"), ("cinder", "api", "cinder_api_uwsgi"),
+        ("neutron", "server", "neutron_api_uwsgi"), ("horizon", "horizon", "horizon_uwsgi"),
+        ("nova", "api-osapi", "nova_api_uwsgi"), ("nova", "api-metadata", "nova_metadata_uwsgi"),
+    ],
+)  # fmt: skip
+def test_the_workers_of_an_api_fit_into_its_limit(size: str, chart: str, component: str, server: str) -> None:
+    found = values(size, chart)
+    assert (1 + found["conf"][server]["uwsgi"]["processes"]) * WORKER <= limit(found, component)
+
+
+@each_size
+def test_the_workers_of_other_processes_fit_into_their_limits(size: str) -> None:
+    nova, neutron = values(size, "nova"), values(size, "neutron")
+    for component in ("conductor", "scheduler"):
+        assert (1 + nova["conf"]["nova"][component]["workers"]) * WORKER <= limit(nova, component)
+    server = neutron["conf"]["neutron"]["DEFAULT"]
+    workers = server["rpc_workers"] + server["rpc_state_report_workers"]
+    assert (1 + workers) * WORKER <= limit(neutron, "rpc-server")
