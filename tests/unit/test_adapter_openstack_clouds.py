@@ -855,6 +855,29 @@ async def test_a_cloud_without_volumes_is_a_cloud(lists: Lists) -> None:
     await port_.close()
 
 
+@pytest.mark.parametrize("lacking", [frozenset({"volume"}), frozenset({"trunk"}), frozenset({"volume", "trunk"})])
+@pytest.mark.parametrize("begun", [False, True])
+async def test_after_a_restart_lists_settle_in_a_cloud_that_lacks_a_service(
+    lists: Lists, time: Time, lacking: frozenset[str], begun: bool
+) -> None:
+    """A server made by an earlier process could never be deleted: absent types counted as lists of time 0."""
+
+    def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
+        if what in lacking:
+            raise Trouble("NotFound", "HTTP 404")
+        return []
+
+    openstack_clouds.fetch = fetch  # type: ignore[assignment]
+    port_ = clouds([])
+    await port_.look(CLOUD, asker(1, waits=True, begun=begun))
+    for _ in range(3):
+        time.now += openstack_clouds.SETTLE + 1
+        look = await port_.look(CLOUD, asker(1, waits=True, begun=begun))
+    assert not look.unseen
+    assert look.settled
+    await port_.close()
+
+
 async def test_trouble_of_a_list_reaches_who_looks(lists: Lists) -> None:
     lists.fail = Trouble("ServerError", "HTTP 500")
     port_ = clouds([])

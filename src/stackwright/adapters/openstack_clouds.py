@@ -70,8 +70,9 @@ class OpenStackClouds:
         asking.waits = time.monotonic() + WAITS if asker.waits else 0.0
         if asker.waits:
             self._begin_watch(cloud, project)
-        unseen = frozenset(asker.kinds) - project.snapshot.taken.keys() - project.snapshot.absent
-        began = min((project.snapshot.fresh.get(what, 0.0) for what in asker.kinds if what not in unseen), default=0.0)
+        listed = frozenset(asker.kinds) - project.snapshot.absent  # what a cloud does not have is never listed
+        unseen = listed - project.snapshot.taken.keys()
+        began = min((project.snapshot.fresh.get(what, 0.0) for what in listed - unseen), default=0.0)
         return Look(project.snapshot.of(asker), began >= settled, unseen, project.line.place)
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:

@@ -142,7 +142,7 @@ async def operator_settings(reader: Reader) -> Settings:
     from stackwright.simulate import images
 
     configmap = await reader.get(CONFIGMAP, (OPERATOR_NAMESPACE, IMAGES))
-    return Settings(images(configmap), chart_digests(), OPERATOR_NAMESPACE)
+    return Settings(images(configmap), chart_digests(), namespace=OPERATOR_NAMESPACE)
 
 
 @asynccontextmanager
