@@ -40,6 +40,12 @@ class FaultyDirectories:
         return await self._inner.holds(path)
 
 
+class Mortal(Runtime):
+    """A Crash ends it, as the death of the process would."""
+
+    ENDS = (*Runtime.ENDS, Crash)
+
+
 class World:
     """A cluster with one claim, one node's directory, and a provisioner that may be killed and started again."""
 
@@ -83,7 +89,7 @@ class World:
             directories=made,
         )
         place = Place(node, node, str(self.root))
-        return Runtime(controllers(place, made), ports, CachedReader(store, cluster), store, KeyedQueue())
+        return Mortal(controllers(place, made), ports, CachedReader(store, cluster), store, KeyedQueue())
 
     async def run(self, fuse: Fuse, node: str = "node-1") -> None:
         """One life of the provisioner: load all, work until nothing is left to do. Raises Crash."""
