@@ -72,6 +72,8 @@ def held(obj: Object, cause: str) -> Plan:
     if leaves or (find(obj) or {}).get("reason", PAUSED_CONDITION) == PAUSED_CONDITION:
         before = [_ready(text), *(each for each in before if each.type != READY)]
     kept = {name: value for name, value in status.items() if name not in _KEPT}
+    if leaves and "ready" in kept:
+        kept["ready"] = False
     return Plan((), (*before, done(PAUSED_CONDITION, text, PAUSED_CONDITION)), kept, POLL)
 
 
