@@ -91,6 +91,7 @@ def server(**spec: Any) -> dict[str, Any]:
 
 SEVERAL = refused(replicas=3, size="huge", openstack_version="yoga", features={"telemetry": {}})
 SERVERS = server(flavor=None, replicas=2, image={"id": "guest", "filter": {"name": "guest"}}, ports=[])
+INVALID_NAME = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: My_Cloud\n  labels: {team: true}\n"
 MISSING = {"value_from": {"secret_key_ref": {"name": "directory", "key": "password"}}}
 
 # title, what FILE holds, command
@@ -125,6 +126,11 @@ FILES: list[tuple[str, Any, str]] = [
         "stackwright apply -f FILE",
     ),
     ("A key twice", "apiVersion: v1\nkind: Secret\nkind: Secret\n", "stackwright apply -f FILE"),
+    ("Template that was not rendered", "metadata:\n  name: {{ name }}\n", "stackwright apply -f FILE"),
+    ("Key that is not text", "spec:\n  on: true\n", "stackwright apply -f FILE"),
+    ("Anchor that contains itself", "spec: &all\n  nodes: *all\n", "stackwright apply -f FILE"),
+    ("Text where true or false belongs", refused(draft="true"), "stackwright apply -f FILE"),
+    ("Invalid name", INVALID_NAME, "stackwright apply -f FILE"),
     ("Not YAML", "spec: [\n", "stackwright apply -f FILE"),
     ("File that is not there", None, "stackwright apply -f nothing.yaml"),
     ("Kubeconfig that is not there", None, "stackwright status --kubeconfig nothing"),

@@ -26,6 +26,12 @@ CLASS = {
 KEY = ("openstack", "data")
 
 
+class _Mortal(Runtime):
+    """A Crash ends it, as the death of the process would."""
+
+    ENDS = (*Runtime.ENDS, Crash)
+
+
 class FaultyDirectories:
     def __init__(self, inner: LocalDirectories, fuse: Fuse) -> None:
         self._inner, self._fuse = inner, fuse
@@ -38,12 +44,6 @@ class FaultyDirectories:
 
     async def holds(self, path: str) -> bool:
         return await self._inner.holds(path)
-
-
-class Mortal(Runtime):
-    """A Crash ends it, as the death of the process would."""
-
-    ENDS = (*Runtime.ENDS, Crash)
 
 
 class World:
@@ -89,7 +89,7 @@ class World:
             directories=made,
         )
         place = Place(node, node, str(self.root))
-        return Mortal(controllers(place, made), ports, CachedReader(store, cluster), store, KeyedQueue())
+        return _Mortal(controllers(place, made), ports, CachedReader(store, cluster), store, KeyedQueue())
 
     async def run(self, fuse: Fuse, node: str = "node-1") -> None:
         """One life of the provisioner: load all, work until nothing is left to do. Raises Crash."""

@@ -7,6 +7,7 @@ import json
 import threading
 from base64 import b64encode
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 from unittest.mock import Mock
 
@@ -875,6 +876,32 @@ async def test_after_a_restart_lists_settle_in_a_cloud_that_lacks_a_service(
         look = await port_.look(CLOUD, asker(1, waits=True, begun=begun))
     assert not look.unseen
     assert look.settled
+    await port_.close()
+
+
+async def test_a_missing_service_does_not_hide_what_is_recorded_there(lists: Lists, time: Time) -> None:
+    """One wrong 404 must not make a volume look deleted; later the service is asked again."""
+    lacking = {"volume"}
+    things = [Thing("volume", "v1")]
+
+    def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
+        if what in lacking:
+            raise Trouble("NotFound", "HTTP 404")
+        return things if what == "volume" else []
+
+    openstack_clouds.fetch = fetch  # type: ignore[assignment]
+    port_ = clouds([])
+    recorded = replace(asker(1, waits=True), ids=frozenset({("volume", "v1")}))
+    for _ in range(2):
+        look = await port_.look(CLOUD, recorded)
+        assert "volume" in look.unseen
+        assert not look.certain
+        time.now += openstack_clouds.SETTLE + 1
+    lacking.clear()
+    time.now += openstack_project.ABSENT
+    look = await port_.look(CLOUD, recorded)
+    assert [thing.id for thing in look.things] == ["v1"]
+    assert look.certain
     await port_.close()
 
 

@@ -1,10 +1,14 @@
 from __future__ import annotations
 
+import contextlib
 from pathlib import Path
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
-from stackwright.cli.manifests import BadManifest, load
+from stackwright.cli.manifests import BadManifest, check, load
+from stackwright.cli.yaml_documents import BadDocument, documents
 from stackwright.core.clusterapi import CLUSTER
 
 CLOUD = """\
@@ -40,7 +44,7 @@ def test_all_errors_of_all_documents_at_once(tmp_path: Path) -> None:
     assert "m.yaml: document 1: spec.size: is required" in told
     assert any(line.startswith("m.yaml: document 1: spec.sizes: unknown field; allowed: ") for line in told)
     assert "m.yaml: document 2: metadata: is required, with a name" in told
-    assert any("apiVersion: None is not that of Keystone; allowed: stackwright.dev/v1alpha1" in line for line in told)
+    assert any("apiVersion: is required; allowed: stackwright.dev/v1alpha1" in line for line in told)
     assert any(line.startswith("m.yaml: document 2: spec.relase: unknown field") for line in told)
 
 
@@ -107,3 +111,103 @@ def test_a_status_is_not_applied(tmp_path: Path) -> None:
 @pytest.mark.parametrize("path", sorted(EXAMPLES.rglob("*.yaml")), ids=lambda path: path.name)
 def test_our_examples_are_valid(path: Path) -> None:
     assert load(path, "openstack")
+
+
+META = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n"
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("metadata:\n  name: {{ name }}\n", "m.yaml, line 2, column 10: a key must be text; render templates"),
+        ("spec:\n  on: 1\n", "m.yaml, line 2, column 3: a key must be text, and this is read as something else; quote"),
+        ("spec:\n  5: 1\n", "m.yaml, line 2, column 3: a key must be text, and this is read as something else; quote"),
+        ("? [a]\n: 1\n", "m.yaml, line 1, column 3: a key must be text"),
+        (f"spec: {'9' * 5000}\n", "m.yaml, line 1, column 7: this is no number that the Kubernetes API can hold"),
+        ("spec: 9223372036854775808\n", "m.yaml, line 1, column 7: this is no number"),
+        ("spec: .nan\n", "m.yaml, line 1, column 7: this is no number"),
+        ("spec: 1e999\n", "m.yaml, line 1, column 7: this is no number"),
+        ("spec: &a\n  b: *a\n", "m.yaml, line 1, column 7: what this anchor names contains itself"),
+        ("spec: &a [*a]\n", "m.yaml, line 1, column 7: what this anchor names contains itself"),
+        ("spec: &a\n  <<: *a\n", "m.yaml, line 1, column 7: what this anchor names contains itself"),
+        ("[" * 3000 + "]" * 3000, "m.yaml, line 1, column 101: nested deeper than 100 levels"),
+        ("{a: " * 3000 + "1" + "}" * 3000, "m.yaml, line 1, column 398: nested deeper than 100 levels"),
+        ("a: !!python/object/apply:os.system [x]\n", "m.yaml, line 1, column 4: the tag !!python/object"),
+        ("a: !!set {b}\n", "m.yaml, line 1, column 4: the tag !!set is not allowed"),
+        ("a: !!map [b]\n", "m.yaml, line 1, column 4: the tag !!map is not allowed"),
+        ("a: !!int b\n", "m.yaml, line 1, column 4: this is no number"),
+        ("a: !!bool b\n", "m.yaml, line 1, column 4: this is no number"),
+        ('a: "\\ud800"\n', "m.yaml, line 1, column 4: half of a character"),
+        ('a: "\\U00110000"\n', "m.yaml: an escape or a directive in it has a number that is too large"),
+        ("a: b\nc: \x07\n", "m.yaml, line 2: the character #x0007 is not allowed in YAML"),
+        ("%YAML " + "9" * 5000 + ".1\n---\na: b\n", "m.yaml: an escape or a directive"),
+        ("kind: [a]\n", "m.yaml: kind: unknown kind ['a']; allowed: "),
+    ],
+)  # fmt: skip
+def test_text_that_is_no_manifest_is_refused_with_its_place(tmp_path: Path, text: str, line: str) -> None:
+    [told] = errors(tmp_path, text)
+    assert told.startswith(line), told
+
+
+def test_aliases_that_expand_to_very_much_are_refused(tmp_path: Path) -> None:
+    levels = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 9))
+    [told] = errors(tmp_path, f"l0: &l0 [{', '.join(['x'] * 9)}]\n{levels}")
+    assert "more than 100000 values in one document" in told
+
+
+def test_dates_and_times_are_text_as_for_kubectl(tmp_path: Path) -> None:
+    text = CLOUD.replace("name: cloud", "name: 2026-11-24, annotations: {when: 22:30, list: 1:50}")
+    [manifest] = load(written(tmp_path, text), "x")
+    assert manifest.obj["metadata"]["name"] == "2026-11-24"
+    assert manifest.obj["metadata"]["annotations"] == {"when": "22:30", "list": "1:50"}
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="abk: -[]{}&*!?|>'\"%#@,\n0123456789.~<=\\xuU", max_size=60))
+def test_no_text_causes_a_traceback(text: str) -> None:
+    with contextlib.suppress(BadDocument):
+        for document in documents(text):
+            check(document, "openstack")
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        (("name: cloud", "name: Cloud"), "metadata.name: takes lower-case letters, digits, - and ."),
+        (("name: cloud", "name: ../../victim"), "metadata.name: takes lower-case letters, digits, - and ."),
+        (("name: cloud", "name: 5"), "metadata.name: takes text; quote it"),
+        (("name: cloud", "name: a, namespace: a.b"), "metadata.namespace: takes at most 63 lower-case letters"),
+        (("name: cloud", "name: a, lables: {}"), "metadata.lables: unknown field; allowed: annotations, "),
+        (("name: cloud", "name: a, labels: {a: true}"), "metadata.labels.a: takes text; quote it"),
+        (("name: cloud", "name: a, labels: {a: b c}"), "metadata.labels.a: takes at most 63 letters"),
+        (("name: cloud", "name: a, labels: {a/b/c: d}"), "metadata.labels: 'a/b/c' is no name of a label"),
+        (("size: single", 'size: single, draft: "true"'), "spec.draft: takes true or false, not 'true'"),
+        (("size: single", "size: single, region_name: 1"), "spec.region_name: takes text; quote it, not 1"),
+        (("spec:", "data: {}\nspec:"), "data: unknown field; allowed: apiVersion, kind, metadata, spec"),
+    ],
+)
+def test_what_the_api_server_would_refuse_is_told(tmp_path: Path, change: tuple[str, str], told: str) -> None:
+    [line] = errors(tmp_path, CLOUD.replace(*change))
+    assert line.startswith(f"m.yaml: {told}"), line
+
+
+@pytest.mark.parametrize(
+    ("more", "told"),
+    [
+        ("data: {a: 1}\n", "data.a: takes text; quote it"),
+        ("data: {a b: c}\n", "data: 'a b' is no key"),
+        ("spec: {}\n", "spec: unknown field; allowed: apiVersion, kind, metadata, data, binaryData, immutable"),
+        ("binaryData: {a: hidden!}\n", "binaryData.a: takes base64"),
+    ],
+)
+def test_companions_are_checked_too_and_their_values_never_told(tmp_path: Path, more: str, told: str) -> None:
+    [line] = errors(tmp_path, META.replace("NAME", "a") + more)
+    assert line.startswith(f"m.yaml: {told}")
+    assert "hidden" not in line
+
+
+def test_a_null_field_is_an_absent_one_and_a_null_value_removes_one(tmp_path: Path) -> None:
+    more = "size: single, features: null, services: {identity: {keystone: {values: {conf: null}}}}"
+    [manifest] = load(written(tmp_path, CLOUD.replace("size: single", more)), "x")
+    assert "features" not in manifest.obj["spec"]
+    assert manifest.obj["spec"]["services"]["identity"]["keystone"]["values"] == {"conf": None}

@@ -21,7 +21,7 @@ containers:
         failureThreshold: 3
     volumeMounts:
       {{- range .Values.secrets.clients }}
-      - {name: {{ include "lib.text" . }}, mountPath: /etc/ceph-clients/{{ . }}, readOnly: true}
+      - {name: {{ include "lib.text" . }}, mountPath: {{ include "lib.text" (printf "/etc/ceph-clients/%s" .) }}, readOnly: true}
       {{- end }}
       - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       - {name: token, mountPath: /var/run/secrets/kubernetes.io/serviceaccount, readOnly: true}

@@ -14,10 +14,10 @@ containers:
     command:
       - memcached
       - --port={{ $port }}
-      - --memory-limit={{ include "lib.scalar" $conf.memory }}
-      - --conn-limit={{ include "lib.scalar" $conf.max_connections }}
-      - --max-item-size={{ include "lib.scalar" $conf.max_item_size }}
-      - --threads={{ include "lib.scalar" $conf.threads }}
+      - {{ include "lib.text" (printf "--memory-limit=%s" (include "lib.scalar" $conf.memory)) }}
+      - {{ include "lib.text" (printf "--conn-limit=%s" (include "lib.scalar" $conf.max_connections)) }}
+      - {{ include "lib.text" (printf "--max-item-size=%s" (include "lib.scalar" $conf.max_item_size)) }}
+      - {{ include "lib.text" (printf "--threads=%s" (include "lib.scalar" $conf.threads)) }}
       {{- range $conf.extra_args }}
       - {{ . | quote }}
       {{- end }}

@@ -38,7 +38,7 @@ containers:
     volumeMounts:
       {{- include "neutron.mounts" $root | nindent 6 }}
       {{- range $a.files }}
-      - {name: etc, mountPath: /etc/neutron/{{ . }}, subPath: {{ include "lib.text" . }}, readOnly: true}
+      - {name: etc, mountPath: {{ include "lib.text" (printf "/etc/neutron/%s" .) }}, subPath: {{ include "lib.text" . }}, readOnly: true}
       {{- end }}
       {{- if $a.switch }}
       - {name: run-openvswitch, mountPath: /run/openvswitch}

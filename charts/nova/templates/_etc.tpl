@@ -17,7 +17,7 @@ ssh_config: {{ printf "Host *\n%s" (include "nova.ssh_conf" .Values.conf.ssh) | 
 {{- define "nova.conf" -}}
 {{- $e := .Values.endpoints }}
 vnc:
-  novncproxy_base_url: {{ printf "%s/vnc_auto.html" (include "lib.endpoint_url" (list . "compute_novnc_proxy" "public" "novnc_proxy")) }}
+  novncproxy_base_url: {{ printf "%s/vnc_auto.html" (include "lib.endpoint_url" (list . "compute_novnc_proxy" "public" "novnc_proxy")) | toJson }}
   novncproxy_port: {{ $e.compute_novnc_proxy.port.novnc_proxy.default }}
   {{- if .Values.secrets.tls.novncproxy }}
   auth_schemes: vencrypt

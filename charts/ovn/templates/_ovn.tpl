@@ -8,7 +8,7 @@ component: ovsdb-{{ $which }}
 configmaps: [etc, bin]
 claim: ovn-data
 headless:
-  name: {{ $endpoint.hosts.default }}-discovery
+  name: {{ include "lib.text" (printf "%s-discovery" $endpoint.hosts.default) }}
   ports:
     - {name: ovsdb, port: {{ $endpoint.port.ovsdb.default }}}
 service:

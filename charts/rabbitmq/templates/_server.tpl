@@ -1,11 +1,11 @@
 {{- define "rabbitmq.server" -}}
 {{- $port := .Values.endpoints.oslo_messaging.port -}}
-name: {{ .Values.name }}-server
+name: {{ include "lib.text" (printf "%s-server" .Values.name) }}
 component: server
 configmaps: [etc, bin]
 claim: rabbitmq-data
 headless:
-  name: {{ .Values.name }}-discovery
+  name: {{ include "lib.text" (printf "%s-discovery" .Values.name) }}
   notReady: true
   ports:
     - {name: amqp, port: {{ $port.amqp.default }}}

@@ -70,7 +70,9 @@ class OpenStackClouds:
         asking.waits = time.monotonic() + WAITS if asker.waits else 0.0
         if asker.waits:
             self._begin_watch(cloud, project)
-        listed = frozenset(asker.kinds) - project.snapshot.absent  # what a cloud does not have is never listed
+        # A cloud's word that it has no such service does not count against a record of something there.
+        lacking = project.snapshot.absent.keys() - {what for what, _ in asker.ids}
+        listed = frozenset(asker.kinds) - lacking
         unseen = listed - project.snapshot.taken.keys()
         began = min((project.snapshot.fresh.get(what, 0.0) for what in listed - unseen), default=0.0)
         return Look(project.snapshot.of(asker), began >= settled, unseen, project.line.place)
@@ -183,9 +185,10 @@ class OpenStackClouds:
             found = await self._do(cloud, project, LISTS[what][0], lambda made: fetch(made, what, since), queues=False)
         except (Trouble, Denied) as error:
             if what in MISSING and error.reason in ("NotFound", "BlockedServiceMissing"):
-                snapshot.absent.add(what)
+                snapshot.absent[what] = time.monotonic()
                 return
             raise
+        snapshot.absent.pop(what, None)
         changed = (snapshot.update if part else snapshot.replace)(what, found, began)
         took = time.monotonic() - began
         if part:

@@ -54,6 +54,7 @@ SHARE = {**dict.fromkeys(LISTS, TIMES), "server": 1.0, "volume": 3.0}
 OVERLAP = 5.0  # clocks and transactions: what changed just before the last look is asked for again
 PART = 10.0  # seconds that a peek at which servers are built does instead of a list of what changed
 LEAVING = 1.0  # the same while somebody waits for one to go
+ABSENT = 60.0  # seconds after which a service that the cloud did not offer is asked for again
 KEPT = 3.0  # seconds since the last look for those who wait
 ACTIVE = "ACTIVE"
 SETTLE = 8.0  # what a process asked for before it died, or before it gave up waiting, has happened by then
@@ -73,7 +74,7 @@ class Snapshot:
     took_part: float = 0.0  # the same of those that changed
     peeked: float = 0.0  # when it was last asked which servers are built
     written: dict[tuple[str, str], float] = field(default_factory=dict)
-    absent: set[str] = field(default_factory=set)
+    absent: dict[str, float] = field(default_factory=dict)  # what the cloud does not offer → when it said so
     _marked: dict[str, set[tuple[str, str]]] = field(default_factory=dict)  # uid → what has a mark of it
 
     def _put(self, thing: Thing) -> None:
@@ -147,7 +148,7 @@ class Snapshot:
 
         Whoever has to know what is not there needs a list that began when all was settled.
         """
-        if what in self.absent:
+        if now - self.absent.get(what, -1e9) < ABSENT:
             return False
         if self.fresh.get(what, 0.0) < settled <= now:
             return True

@@ -6,6 +6,7 @@ repeated only when it is short, has one line, and its field holds no secret.
 
 from __future__ import annotations
 
+import json
 import re
 import types
 import typing
@@ -14,6 +15,9 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from stackwright.api.wording import EMPTY, worded
+
+UNSUPPORTED = "unsupported"  # type of the error of a field that is known and not honoured
 LONGEST = 80  # characters of a value that is repeated
 # Words in the names of fields that may hold a secret.
 SECRET = re.compile(
@@ -29,18 +33,18 @@ def messages(error: ValidationError, model: type[BaseModel], prefix: str = "spec
 
 def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
     path = list(item["loc"])  # no model has a union, so each part is a name that the user wrote
-    text = item["msg"].removeprefix("Value error, ")
+    text = worded(item)
     if item["type"] == "extra_forbidden":
         text = f"unknown field; allowed: {', '.join(sorted(_fields(model, path[:-1])))}"
     elif item["type"] == "missing":
         text = "is required"
     elif item["type"] == "literal_error":
-        what = repr(item["input"]) if repeatable(path, item["input"]) else "the value"
+        what = _shown(item["input"]) if repeatable(path, item["input"]) else "the value"
         text = f"{what} is not allowed; allowed: {item['ctx']['expected']}"
     elif not repeatable(path, item.get("input")):
         text = _without(text, item["input"])
-    elif "input" in item and not isinstance(item["input"], dict | list) and not _told(item["input"], text):
-        text = f"{text}, not {item['input']!r}"
+    elif item["type"] != UNSUPPORTED and not isinstance(item["input"], dict | list) and not _told(item["input"], text):
+        text = f"{text}, not {_shown(item['input'])}"
     where = prefix
     for part in path:
         where += f"[{part}]" if isinstance(part, int) else f".{name_of(part)}" if where else name_of(part)
@@ -71,7 +75,12 @@ def _without(text: str, value: object) -> str:
 
 
 def _told(value: object, text: str) -> bool:
-    return isinstance(value, str) and repr(value) in text
+    return isinstance(value, str) and (text == EMPTY if not value else repr(value) in text)
+
+
+def _shown(value: object) -> str:
+    """As it stands in a manifest: true and null, not True and None."""
+    return repr(value) if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _fields(model: Any, path: list[Any]) -> list[str]:

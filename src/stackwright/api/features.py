@@ -11,13 +11,15 @@ import re
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
+from pydantic_core import PydanticCustomError
 
+from stackwright.api.errors import UNSUPPORTED
 from stackwright.api.meta import Model
 from stackwright.api.naming import ObjectName, OptionalObjectName, SecretKeyName
 
 
 def _refuse(value: object) -> object:
-    raise ValueError("is not supported by this version of Stackwright; remove it")
+    raise PydanticCustomError(UNSUPPORTED, "is not supported by this version of Stackwright; remove it")
 
 
 # A field of the reference shape that is refused when set. BeforeValidator runs only on given values.

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 from pydantic.alias_generators import to_camel
 
 LCM = "lcm.mirantis.com"
@@ -61,15 +61,24 @@ class Kind:
 
 
 class Model(BaseModel):
-    """Base of all parts of a spec: unknown fields are refused, values never change."""
+    """Base of all parts of a spec: unknown fields are refused, values never change, and no type becomes another one."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _null_is_absent(cls, value: Any) -> Any:
+        """As the API server has it: a declared field that is null takes its default, or is missing."""
+        if not isinstance(value, dict) or all(child is not None for child in value.values()):
+            return value
+        declared = set(cls.model_fields) | {field.alias for field in cls.model_fields.values()}
+        return {name: child for name, child in value.items() if child is not None or name not in declared}
 
 
 class CamelModel(Model):
     """Base of the parts of our own kinds: `database_name` here is `databaseName` on the wire."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, alias_generator=to_camel, populate_by_name=True)
 
 
 class Condition(Model):
@@ -97,7 +106,7 @@ class Status(CamelModel):
 class Resource(BaseModel):
     """A whole object. Subclasses set KIND, `spec` and `status`; metadata is Kubernetes' own."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     KIND: ClassVar[Kind]
     DESCRIPTION: ClassVar[str] = ""

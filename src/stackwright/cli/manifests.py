@@ -20,7 +20,6 @@ MANAGER = "kubectl"
 Object = dict[str, Any]
 # What a cloud's manifest may bring along; their content is the API server's to check.
 COMPANIONS = {kind.kind: kind for kind in (NAMESPACE, SECRET, CONFIGMAP)}
-_TOP = {"apiVersion", "kind", "metadata", "spec", "status"}
 
 
 class BadManifest(Exception):
@@ -84,7 +83,7 @@ async def check_changes(reader: Reader, manifests: list[Manifest]) -> None:
 
 
 def _documents(path: Path) -> Iterator[Any]:
-    import yaml
+    from stackwright.cli.yaml_documents import BadDocument, documents
 
     try:
         text = sys.stdin.read() if str(path) == "-" else path.read_text()
@@ -93,45 +92,28 @@ def _documents(path: Path) -> Iterator[Any]:
     except OSError as error:
         raise BadManifest(f"{path}: {error.strerror}") from None
     try:
-        yield from (document for document in yaml.load_all(text, _loader()) if document is not None)
-    except yaml.MarkedYAMLError as error:
-        mark = error.problem_mark or error.context_mark
-        at = f", line {mark.line + 1}, column {mark.column + 1}" if mark else ""
-        raise BadManifest(f"{path}{at}: {error.problem or error.context}") from None
-    except yaml.YAMLError as error:
-        raise BadManifest(f"{path}: {error}") from None
-
-
-def _loader() -> Any:
-    """Refuses a key that is written twice: of two values the first would be lost without a word."""
-    import yaml
-
-    class Strict(yaml.SafeLoader):
-        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            seen = set()
-            for key, _ in node.value:
-                if key.tag != "tag:yaml.org,2002:merge" and key.value in seen:
-                    raise yaml.constructor.ConstructorError(
-                        None, None, f"the key {key.value} is here twice", key.start_mark
-                    )
-                seen.add(key.value if isinstance(key.value, str) else id(key))
-            return super().construct_mapping(node, deep)
-
-    return Strict
+        yield from documents(text)
+    except BadDocument as error:
+        line = f", line {error.line}" if error.line else ""
+        column = f", column {error.column}" if error.column else ""
+        raise BadManifest(f"{path}{line}{column}: {error}") from None
 
 
 def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     """One document: the manifest, or its errors."""
+    from stackwright.cli.envelope import envelope_errors
+
     if not isinstance(document, dict):
         return None, ["is not a mapping; write apiVersion, kind, metadata and spec"]
     name = document.get("kind")
-    kind = BY_KIND[name].KIND if name in BY_KIND else _companion(document)
+    kind = _kind(document)
     if kind is None:
         allowed = ", ".join([*BY_KIND, *COMPANIONS, "those of Cluster API, by their apiVersion"])
         return None, [f"kind: {'is required' if name is None else f'unknown kind {name!r}'}; allowed: {allowed}"]
-    errors = _envelope(document, kind)
-    if name in BY_KIND:
-        errors += _spec_errors(document, str(name))
+    errors = envelope_errors(document, kind)
+    if kind.kind in BY_KIND:
+        document = _without_nulls(document, kind)
+        errors += _spec_errors(document, kind.kind)
     if errors:
         return None, errors
     meta = dict(document["metadata"])
@@ -142,30 +124,23 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     return Manifest(kind, {**content, "apiVersion": kind.api_version, "metadata": meta}), []
 
 
-def _companion(document: Object) -> Kind | None:
+def _kind(document: Object) -> Kind | None:
     """Of Cluster API any kind will do: its manifests of clusters have its own kinds and ours in one file."""
     from stackwright.core.clusterapi import kind_of
 
     name, api_version = document.get("kind"), document.get("apiVersion")
-    ours = COMPANIONS.get(str(name))
-    return ours or (kind_of(api_version, name) if isinstance(name, str) and isinstance(api_version, str) else None)
+    if not isinstance(name, str):
+        return None
+    ours = BY_KIND[name].KIND if name in BY_KIND else COMPANIONS.get(name)
+    return ours or (kind_of(api_version, name) if isinstance(api_version, str) else None)
 
 
-def _envelope(document: Object, kind: Kind) -> list[str]:
-    errors = []
-    if document.get("apiVersion") not in kind.api_versions:
-        allowed = ", ".join(kind.api_versions)
-        errors.append(f"apiVersion: {document.get('apiVersion')!r} is not that of {kind}; allowed: {allowed}")
-    meta = document.get("metadata")
-    if not isinstance(meta, dict):
-        errors.append("metadata: is required, with a name")
-    elif not isinstance(meta.get("name"), str) or not meta["name"]:
-        errors.append("metadata.name: is required")
-    if kind.kind in BY_KIND:
-        errors += [
-            f"{key}: unknown field; allowed: apiVersion, kind, metadata, spec" for key in document if key not in _TOP
-        ]
-    return errors
+def _without_nulls(document: Object, kind: Kind) -> Object:
+    """A field that is null is one that is absent, as for `kubectl apply`; in free-form fields null is a value."""
+    from stackwright.runtime.memory.shape import shape_of, without_declared_nulls
+
+    spec = without_declared_nulls(shape_of(kind).field("spec"), document.get("spec"))
+    return {**document, "spec": {} if spec is None else spec}
 
 
 def _spec_errors(document: Object, name: str) -> list[str]:
@@ -174,7 +149,7 @@ def _spec_errors(document: Object, name: str) -> list[str]:
     from stackwright.api.errors import messages
     from stackwright.controllers.validate import errors_of
 
-    spec = {} if document.get("spec") is None else document["spec"]
+    spec = document["spec"]
     if not isinstance(spec, dict):
         return ["spec: is not a mapping"]
     if BY_KIND[name] in CLOUD_KINDS:

@@ -214,7 +214,7 @@ def test_the_password_is_named_and_never_read():
         (template("glance", replicas=2), "spec.glance.template.replicas: unknown field; allowed: "),
         (
             template("glance", glanceAPIs={"default": {"replicas": 2}}),
-            "spec.glance.template.glanceAPIs.default.replicas: Input should be less than or equal to 1, not 2",
+            "spec.glance.template.glanceAPIs.default.replicas: must be at most 1, not 2",
         ),
         (
             template("horizon", customServiceConfig="A = 1"),

@@ -139,7 +139,7 @@ async def test_a_later_level_wins_with_a_plain_value_over_a_secrets_and_the_othe
         ),
         (
             {"settings": {"users": {"admin": "root"}}},
-            "spec.settings.users.admin: Input should be a valid dictionary or instance of KeystoneAdmin, not 'root'",
+            "spec.settings.users.admin: takes a mapping of fields, not 'root'",
         ),
         (
             {"settings": {"federation": {}}},

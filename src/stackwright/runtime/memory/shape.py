@@ -166,6 +166,19 @@ def without_nulls(value: Any) -> Any:
     return [without_nulls(v) for v in value] if isinstance(value, list) else value
 
 
+def without_declared_nulls(shape: Shape, value: Any) -> Any:
+    """Without the fields of the schema that are null; what lies in free-form fields stays as it is."""
+    if isinstance(value, list):
+        return [without_declared_nulls(shape.item(), item) for item in value] if shape.schema else value
+    if not isinstance(value, dict) or not shape.schema:
+        return value
+    return {
+        name: without_declared_nulls(shape.field(name), child)
+        for name, child in value.items()
+        if child is not None or not shape.declares(name)
+    }
+
+
 def unknown_fields(shape: Shape, value: Any) -> list[str]:
     """Paths of fields that the schema does not have; the API refuses them under strict validation."""
     if shape.builtin or shape.schema is None:

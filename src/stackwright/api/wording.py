@@ -1,0 +1,57 @@
+"""What pydantic found wrong with a value, in the words of a user of Kubernetes, without names from Python."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+EMPTY = "must not be empty"
+_BOOL, _TEXT, _MAPPING = "takes true or false", "takes text; quote it", "takes a mapping of fields"
+_INT, _FLOAT, _LIST = "takes a whole number", "takes a number", "takes a list"
+
+# Type of the error → the words; {…} are taken from the error's context.
+_WORDS: Mapping[str, str] = {
+    "bool_type": _BOOL,
+    "bool_parsing": _BOOL,
+    "string_type": _TEXT,
+    "int_type": _INT,
+    "int_parsing": _INT,
+    "int_parsing_size": "takes a smaller number",
+    "int_from_float": _INT,
+    "float_type": _FLOAT,
+    "float_parsing": _FLOAT,
+    "finite_number": _FLOAT,
+    "dict_type": _MAPPING,
+    "mapping_type": _MAPPING,
+    "model_type": _MAPPING,
+    "model_attributes_type": _MAPPING,
+    "list_type": _LIST,
+    "tuple_type": _LIST,
+    "set_type": _LIST,
+    "string_pattern_mismatch": "must match {pattern}",
+    "greater_than": "must be greater than {gt}",
+    "greater_than_equal": "must be at least {ge}",
+    "less_than": "must be less than {lt}",
+    "less_than_equal": "must be at most {le}",
+    "string_too_short": "must have at least {min_length} characters",
+    "string_too_long": "must have at most {max_length} characters",
+    "too_short": "must have at least {min_length} entries",
+    "too_long": "must have at most {max_length} entries",
+}
+
+
+def worded(item: Mapping[str, Any]) -> str:
+    """The words for one error of pydantic's. A message of our own validators stays as it is."""
+    context = {name: _whole(value) for name, value in (item.get("ctx") or {}).items()}
+    words = _WORDS.get(item["type"])
+    if words is None:
+        return str(item["msg"]).removeprefix("Value error, ")
+    if context.get("min_length") == 1:
+        return EMPTY
+    if item["type"] == "too_long" and context.get("max_length") == 1:
+        return "must have at most 1 entry"
+    return words.format(**context)
+
+
+def _whole(value: Any) -> Any:
+    return int(value) if isinstance(value, float) and value.is_integer() else value
