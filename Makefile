@@ -29,7 +29,7 @@ unit: $(VENV)/ok tools ## Pure tests: unit, golden, scenario; no cluster
 	$(PYTEST) -q --timeout=20 $(PURE)
 
 functional: $(VENV)/ok tools ## Tests against a real kube-apiserver
-	$(PYTEST) -q --timeout=600 tests/functional
+	$(PYTEST) -q --timeout=600 -m "not long" tests/functional
 
 e2e: $(VENV)/ok ## Tests of the real cloud on the local cluster, which is started if need be
 	$(PYTEST) -v --timeout=3600 --durations=25 --maxfail=3 -m "not long" tests/e2e

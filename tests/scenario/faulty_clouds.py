@@ -79,9 +79,20 @@ class FaultyClouds(MemoryClouds):
 
     @property
     def made_twice(self) -> list[str]:
-        """Not rules: Neutron makes some by itself, and holds none twice."""
-        made = Counter((call.uid, *call.slot) for call in self.calls if call.do == "create")
-        return [f"{what} {name}" for (_, what, name), n in made.items() if n > 1 and what != "security-group-rule"]
+        """Without a removal between, as of a bastion that is replaced by one of its name.
+
+        Not rules: Neutron makes some by itself, and holds none twice.
+        """
+        made: Counter[tuple[str, str, str]] = Counter()
+        twice: list[str] = []
+        for call in self.calls:
+            (what, name), slot = call.slot, (call.uid, *call.slot)
+            if call.do == "create":
+                made[slot] += 1
+                twice += [f"{what} {name}"] if made[slot] > 1 and what != "security-group-rule" else []
+            elif call.do == "delete" and call.why != "made twice":
+                made[slot] = 0
+        return twice
 
     async def _answer(self, cloud: CloudRef) -> None:
         self.asked += 1

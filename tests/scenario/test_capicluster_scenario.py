@@ -21,7 +21,7 @@ from capi_world import (
 from world import NAMESPACE
 
 from stackwright.core.clouds import Denied, Thing, Trouble
-from stackwright.core.clusterapi import CLUSTER, NAME, PAUSED
+from stackwright.core.clusterapi import CLUSTER, MANAGED_BY, NAME, PAUSED
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
@@ -291,13 +291,44 @@ async def test_paused_by_its_annotation_or_by_its_cluster_it_is_left_alone() -> 
     world.cluster.put(CLUSTER, {"metadata": {"name": "c", "namespace": NAMESPACE}, "spec": {"paused": True}})
     world.make()
     await world.run(50)
-    assert (world.there(), world.status()) == ([], {})
+    assert (world.there(), world.told()) == ([], ("Paused", "Paused by spec.paused of Cluster c"))
     world.write(CLUSTERS, "c", MANAGED, annotations={PAUSED: ""})
     world.cluster.put(CLUSTER, {**world.get(CLUSTER, "c"), "spec": {}})  # type: ignore[dict-item]
     await world.run(50)
-    assert (world.there(), world.status()) == ([], {})
+    assert (world.there(), world.told()[1]) == ([], "Paused by the annotation cluster.x-k8s.io/paused")
     world.write(CLUSTERS, "c", MANAGED, annotations={})
     await world.ready()
+    assert world.told("Paused")[0] == "NotPaused"
+    ready = world.told()
+    world.write(CLUSTERS, "c", MANAGED, annotations={PAUSED: ""})
+    await world.run(50)
+    assert world.told() == ready, "what was told before the pause stays"
+    assert world.told("Paused")[0] == "Paused"
+    assert world.status()["resources"]
+
+
+async def test_a_paused_cluster_holds_infrastructure_of_another_name_before_owner_and_label_exist() -> None:
+    world = Clusters(core=True)
+    ref = {"apiGroup": CLUSTERS.group, "kind": "OpenStackCluster", "name": "c"}
+    spec = {"paused": True, "infrastructureRef": ref}
+    world.cluster.put(CLUSTER, {"metadata": {"name": "top", "namespace": NAMESPACE}, "spec": spec})
+    world.make()
+    await world.run(50)
+    assert (world.there(), world.told()) == ([], ("Paused", "Paused by spec.paused of Cluster top"))
+    assert "finalizers" not in world.get(CLUSTERS, "c")["metadata"]  # type: ignore[index]
+    world.cluster.put(CLUSTER, {**world.get(CLUSTER, "top"), "spec": {"infrastructureRef": ref}})  # type: ignore[dict-item]
+    await world.ready()
+
+
+async def test_what_another_system_manages_is_left_to_it() -> None:
+    world = Clusters()
+    world.write(CLUSTERS, "c", MANAGED, annotations={MANAGED_BY: "terraform"})
+    await world.run(60)
+    assert (world.there(), world.status(), world.clouds.looks) == ([], {}, 0)
+    assert "finalizers" not in world.get(CLUSTERS, "c")["metadata"]  # type: ignore[index]
+    world.delete(CLUSTERS, "c")
+    await world.settle()
+    assert not world.get(CLUSTERS, "c")
 
 
 # The address of the API.

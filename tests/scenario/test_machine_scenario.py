@@ -8,6 +8,7 @@ import pytest
 from capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters, killed_everywhere
 from world import NAMESPACE
 
+from stackwright.api.kinds import SECRET
 from stackwright.core.clouds import Trouble
 from stackwright.core.clusterapi import CLUSTER, MACHINE, NAME, PAUSED
 from stackwright.core.conditions import find
@@ -274,11 +275,54 @@ async def test_paused_by_its_annotation_or_its_cluster_it_is_left_alone() -> Non
     world.make()
     world.machine(cluster="top")
     await world.run(50)
-    assert world.status(MACHINES, "m") == {}
-    world.write(MACHINES, "m", PART, annotations={PAUSED: ""})
+    assert told(world, "Paused") == told(world) == ("Paused", "Paused by spec.paused of Cluster top")
+    world.write(MACHINES, "m", PART, annotations={PAUSED: ""}, labels={NAME: "top"})
     top(world)
     await world.run(50)
-    assert world.status(MACHINES, "m") == {}
+    assert told(world, "Paused")[1] == "Paused by the annotation cluster.x-k8s.io/paused"
+    assert "finalizers" not in machine(world)["metadata"] and not world.get(SERVERS, "m")
+    world.write(MACHINES, "m", PART, annotations={}, labels={NAME: "top"})
+    await world.run(50)
+    assert told(world, "Paused")[0] == "NotPaused"
+    assert "finalizers" in machine(world)["metadata"]
+
+
+async def test_a_paused_cluster_holds_the_servers_of_its_machines_also_when_all_are_deleted() -> None:
+    world = Clusters(core=True)
+    top(world)
+    world.make()
+    world.machine(cluster="top")
+    owned(world, bootstrap={"dataSecretName": "data"})
+    world.cluster.put(SECRET, {"metadata": {"name": "data", "namespace": NAMESPACE}, "data": {"value": ""}})
+    await world.run(60)
+    assert told(world)[0] == "Ready"
+    before = world.there()
+    top(world, paused=True)
+    world.delete(SERVERS, "m")
+    world.delete(MACHINES, "m")
+    await world.run(120)
+    assert world.there() == before
+    for kind in (SERVERS, MACHINES):
+        reason, message = world.told(kind=kind, name="m")
+        assert reason == "Paused"
+        assert message.startswith("Paused by spec.paused of Cluster top; it is being deleted")
+    top(world)
+    await world.settle(patience=20)
+    assert not world.get(SERVERS, "m") and not world.get(MACHINES, "m")
+    assert not any(name.endswith((" m", " m-0")) for name in world.there())
+
+
+@pytest.mark.parametrize("holds", [(SERVERS, "m"), (MACHINES, "m")])
+async def test_a_server_is_paused_by_its_own_annotation_and_by_that_of_its_machine(holds: Any) -> None:
+    world = await made()
+    before, obj = world.there(), dict(world.get(*holds) or {})
+    obj["metadata"] = {**obj["metadata"], "annotations": {**obj["metadata"].get("annotations", {}), PAUSED: ""}}
+    world.cluster.put(holds[0], obj)
+    world.delete(SERVERS, "m")
+    await world.run(120)
+    assert world.there() == before
+    assert world.told("Paused", SERVERS, "m")[1].startswith("Paused by the annotation cluster.x-k8s.io/paused")
+    assert world.status(SERVERS, "m")["instanceID"], "the record stays"
 
 
 async def test_a_cluster_that_cluster_api_gave_another_name_knows_its_machines_by_that() -> None:
@@ -294,6 +338,18 @@ async def test_a_cluster_that_cluster_api_gave_another_name_knows_its_machines_b
     world.delete(CLUSTERS, "c")
     await world.run(30)
     assert world.told()[0] == "MachinesLeft"
+
+
+async def test_the_zone_that_its_machine_names_is_the_failure_domain_of_its_status() -> None:
+    world = Clusters(core=True)
+    top(world)
+    world.make()
+    world.machine(cluster="top")
+    owned(world, bootstrap={"dataSecretName": "data"}, failureDomain="az1")
+    await world.run(60)
+    assert told(world)[0] == "Ready"
+    assert server(world)["spec"]["availabilityZone"] == "az1"
+    assert world.status(MACHINES, "m")["failureDomain"] == "az1"
 
 
 # What becomes of it.

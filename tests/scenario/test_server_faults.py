@@ -12,6 +12,7 @@ from world import NAMESPACE
 
 from stackwright.controllers.server.observe import IMAGE
 from stackwright.core.clouds import SERVER, Denied, Trouble, mark
+from stackwright.core.origin import identity
 from stackwright.core.seen import LOGIN
 from stackwright.runtime.memory import openstack
 
@@ -224,7 +225,7 @@ async def test_what_is_recorded_comes_before_what_is_marked() -> None:
     world = await made()
     recorded = world.status["instanceID"]
     world.clouds.edit(world.one("server"), mark="")
-    world.clouds.edit(world.clouds.put("server", "web"), mark=mark(world.get()["metadata"]["uid"], SERVER))
+    world.clouds.edit(world.clouds.put("server", "web"), mark=mark(identity(world.get(), ""), SERVER))
     await world.run(120)
     assert [thing.id for thing in world.clouds.all("server")] == [recorded]
     assert [call.do for call in world.clouds.calls] == ["create", "create", "delete"]

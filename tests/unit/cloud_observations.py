@@ -139,12 +139,15 @@ def _machine(draw: Any, obj: Object, spec: dict[str, Any]) -> MachineSeen:
     owner = {"kind": "Machine", "apiVersion": "cluster.x-k8s.io/v1beta1", "name": "m", "uid": "m"}
     if draw(FLAG):
         obj["metadata"]["ownerReferences"] = [owner]
-    top = draw(st.sampled_from([None, None, None, {"spec": {}}, {"spec": {}}, {"spec": {"paused": True}}]))
+    named = {"metadata": {"name": "c"}}
+    running = {**named, "spec": {}}
+    top = draw(st.sampled_from([None, None, None, running, running, {**named, "spec": {"paused": True}}]))
     bootstrap = draw(st.sampled_from([{}, {"dataSecretName": "data"}]))
     return MachineSeen(
         {**obj, "status": status},
         spec,
         () if draw(MOSTLY) else ("spec.image: is required",),
+        "origin" if draw(MOSTLY) else "",
         top,
         draw(st.sampled_from([None, {"spec": {"bootstrap": bootstrap, "failureDomain": "nova"}}])),
         cluster if draw(MOSTLY) else None,

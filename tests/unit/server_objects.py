@@ -17,6 +17,7 @@ GOOD: dict[str, dict[str, Any]] = {
     "OpenStackMachine": MACHINE,
     "OpenStackMachineTemplate": {"template": {"spec": MACHINE}},
     "OpenStackCluster": {"identityRef": IDENTITY},
+    "OpenStackClusterTemplate": {"template": {"spec": {"identityRef": IDENTITY}}},
     "OpenStackFloatingIPPool": {"identityRef": IDENTITY},
     "OpenStackClusterIdentity": {"secretRef": {"name": "credentials", "namespace": "capi"}},
 }

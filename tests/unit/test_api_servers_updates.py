@@ -215,3 +215,17 @@ def test_other_kinds_have_no_such_rules() -> None:
     assert update_errors({"kind": "Pod", "spec": {"a": 1}}, {"kind": "Pod", "spec": {"a": 2}}) == []
     pool = obj("OpenStackFloatingIPPool", {"identityRef": IDENTITY, "maxIPs": 5})
     assert update_errors(obj("OpenStackFloatingIPPool"), pool) == []
+
+
+def test_a_template_of_clusters_stays_as_it_is_and_the_topology_controller_may_ask() -> None:
+    old = obj("OpenStackClusterTemplate")
+    for field, value in (("tags", ["a"]), ("identityRef", {"name": "other", "cloudName": "openstack"})):
+        new = obj(
+            "OpenStackClusterTemplate", changed(GOOD["OpenStackClusterTemplate"], {f"template.spec.{field}": value})
+        )
+        assert errors_of(new, old) == ["spec.template: cannot change; make another template"]
+        new["metadata"] = {**new["metadata"], "annotations": {TOPOLOGY: ""}}
+        assert errors_of(new, old, dry_run=True) == []
+    assert errors_of(old, old) == []
+    wrong = obj("OpenStackClusterTemplate", {"template": {"spec": {"identityRef": IDENTITY, "managedRouter": {}}}})
+    assert errors_of(wrong) == ["spec.template.spec.managedRouter.externalIPs: is required"]

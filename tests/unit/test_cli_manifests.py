@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from stackwright.cli.manifests import BadManifest, check, load
 from stackwright.cli.yaml_documents import BadDocument, documents
+from stackwright.core.clusterapi import CLUSTER
 
 CLOUD = """\
 apiVersion: lcm.mirantis.com/v1alpha1
@@ -45,6 +46,38 @@ def test_all_errors_of_all_documents_at_once(tmp_path: Path) -> None:
     assert "m.yaml: document 2: metadata: is required, with a name" in told
     assert any("apiVersion: is required; allowed: stackwright.dev/v1alpha1" in line for line in told)
     assert any(line.startswith("m.yaml: document 2: spec.relase: unknown field") for line in told)
+
+
+def test_cluster_apis_own_kinds_may_be_in_the_file(tmp_path: Path) -> None:
+    """As in every manifest of a cluster; unknown kinds of our group and of others are still refused."""
+    text = """\
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: Cluster
+metadata: {name: c}
+spec: {infrastructureRef: {apiGroup: infrastructure.cluster.x-k8s.io, kind: OpenStackCluster, name: c}}
+---
+apiVersion: bootstrap.cluster.x-k8s.io/v1beta2
+kind: KubeadmConfigTemplate
+metadata: {name: c, namespace: other}
+---
+apiVersion: cluster.x-k8s.io/v1beta2
+kind: ClusterClass
+metadata: {name: c}
+"""
+    cluster, template, class_ = load(written(tmp_path, text), "openstack")
+    assert (cluster.kind, cluster.name) == (CLUSTER, "Cluster openstack/c")
+    assert template.kind.plural == "kubeadmconfigtemplates"
+    assert template.obj["metadata"]["namespace"] == "other"
+    assert class_.kind.plural == "clusterclasses"
+    for api_version in (
+        "infrastructure.cluster.x-k8s.io/v1beta1",
+        "apps/v1",
+        "v1",
+        "evil-cluster.x-k8s.io/v1",
+        "cluster.x-k8s.io/../v1",
+    ):
+        [line] = errors(tmp_path, f"apiVersion: {api_version}\nkind: Sheep\nmetadata: {{name: c}}\n")
+        assert "unknown kind 'Sheep'; allowed: " in line
 
 
 def test_an_unknown_kind_names_the_known_ones(tmp_path: Path) -> None:

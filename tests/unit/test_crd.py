@@ -9,7 +9,7 @@ import yaml
 
 from stackwright.api.crd import KEEP, MARK
 from stackwright.api.crd import crd as generated
-from stackwright.api.registry import CLOUD_KINDS, RESOURCES
+from stackwright.api.registry import CLOUD_KINDS, RESOURCES, SERVER_KINDS
 
 each_kind = pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.KIND.kind)
 NOT_STRUCTURAL = {"$ref", "$defs", "title", "const", "discriminator", "definitions", "examples", MARK}
@@ -165,9 +165,11 @@ def test_names_of_kinds_are_unique():
 
 
 def test_cluster_api_finds_by_a_label_which_versions_it_may_read():
-    labels = {resource.KIND.kind: crd(resource)["metadata"].get("labels") for resource in RESOURCES}
+    labels = {resource.KIND.kind: dict(crd(resource)["metadata"].get("labels") or {}) for resource in RESOURCES}
+    moved = {kind for kind, told in labels.items() if told.pop("clusterctl.cluster.x-k8s.io", None) == ""}
+    assert moved == {resource.KIND.kind for resource in SERVER_KINDS}, "`clusterctl move` takes these along"
     contract = {"cluster.x-k8s.io/v1beta2": "v1beta1_v1beta2"}
-    kinds = ("OpenStackCluster", "OpenStackMachine", "OpenStackMachineTemplate")
+    kinds = ("OpenStackCluster", "OpenStackClusterTemplate", "OpenStackMachine", "OpenStackMachineTemplate")
     assert {kind: told for kind, told in labels.items() if told} == dict.fromkeys(kinds, contract)
 
 
@@ -194,7 +196,8 @@ def test_the_shapes_are_those_of_the_contract_v1beta2_of_cluster_api():
             "status.initialization.provisioned": "boolean",
             "status.addresses.[].type": "string",
             "status.addresses.[].address": "string",
+            "status.failureDomain": "string",
         },
-        "OpenStackMachineTemplate": {"spec.template.spec": "object", "status.capacity": "object"},
+        "OpenStackMachineTemplate": {"spec.template.spec": "object"},
     }
     assert {kind: {path: kind_at(kind, path) for path in paths} for kind, paths in expected.items()} == expected

@@ -10,6 +10,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from server_objects import ID
 
+from stackwright.api.kinds import NAMESPACE
 from stackwright.controllers.server.decide import decide
 from stackwright.controllers.server.observe import KIND, observe
 from stackwright.core.clouds import Asker, CloudCall, CloudRef, Denied, Look, Thing, Trouble, fill
@@ -70,6 +71,8 @@ class Walk:
         self.dies = ""  # with which request, before what came of it is written down
 
     async def get(self, kind: Any, key: Any) -> Object | None:
+        if kind == NAMESPACE:
+            return {"metadata": {"uid": "cluster"}}
         return self.obj if kind == KIND else None
 
     async def reconcile(self) -> None:
@@ -82,7 +85,7 @@ class Walk:
                 if isinstance(action, CloudCall):
                     made[action.slot] = await self.clouds.run(action)
                 elif isinstance(action, Finalizer) and action.present:
-                    self.obj["metadata"]["finalizers"] = [FINALIZER]
+                    self.obj["metadata"] |= {"finalizers": [FINALIZER], "annotations": dict(action.note)}
                 elif isinstance(action, Finalizer):
                     self.obj = None
                     return

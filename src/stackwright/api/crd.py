@@ -21,6 +21,7 @@ Schema = dict[str, Any]
 KEEP = "x-kubernetes-preserve-unknown-fields"
 ATOMIC = "x-kubernetes-map-type"
 CLOUDS = ("OpenStackDeployment", "OpenStackControlPlane")
+INFRASTRUCTURE, MOVED = "infrastructure.cluster.x-k8s.io", "clusterctl.cluster.x-k8s.io"
 MARK = "x-stackwright-unsupported"
 NEEDS_ONE = "x-stackwright-needs-one-of"
 _DROPPED = ("title", "default", "additionalProperties", "discriminator", MARK, NEEDS_ONE)
@@ -59,9 +60,12 @@ def crd(resource: type[Resource]) -> Schema:
 
 
 def _labels(kind: Kind) -> Schema:
-    """By which Cluster API finds the versions of a kind that it may read: those that fulfil a contract of its."""
-    versions = "_".join((kind.version, *kind.also))
-    return {"labels": {f"cluster.x-k8s.io/{kind.contract}": versions}} if kind.contract else {}
+    """By which Cluster API finds the kinds that `clusterctl move` takes along, and the versions that it may read: those
+    that fulfil a contract of its.
+    """
+    moved = {MOVED: ""} if kind.group == INFRASTRUCTURE else {}
+    versions = {f"cluster.x-k8s.io/{kind.contract}": "_".join((kind.version, *kind.also))} if kind.contract else {}
+    return {"labels": {**moved, **versions}} if moved or versions else {}
 
 
 def _column(column: Any) -> Schema:

@@ -1,5 +1,7 @@
 """OpenStackCluster: what machines of a cluster share: network, router, security groups, the way to the API, bastion.
 
+OpenStackClusterTemplate has the same spec, from which a ClusterClass makes OpenStackClusters. No controller acts on it.
+
 Load balancers are not supported yet: refused by name.
 """
 
@@ -9,7 +11,18 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from stackwright.api.capi import AGE, CATEGORIES, CLUSTER, GROUP, MESSAGE, READY, InfraResource, Part, Texts
+from stackwright.api.capi import (
+    AGE,
+    CATEGORIES,
+    CLUSTER,
+    GROUP,
+    MESSAGE,
+    READY,
+    InfraResource,
+    InfraStatus,
+    Part,
+    Texts,
+)
 from stackwright.api.features import Unsupported, unsupported
 from stackwright.api.meta import Column, Kind
 from stackwright.api.openstack_identity import IdentityReference
@@ -29,7 +42,7 @@ from stackwright.api.openstackcluster_parts import (
 )
 from stackwright.api.openstackcluster_spelling import later_spelling
 from stackwright.api.openstackcluster_status import OpenStackClusterStatus
-from stackwright.api.openstackmachine import CONTRACT, VERSIONS
+from stackwright.api.openstackmachine import ANOTHER, CONTRACT, VERSIONS
 from stackwright.api.rules import Change, Rule
 
 FINALIZER = f"openstackcluster.{GROUP}"
@@ -141,3 +154,32 @@ class OpenStackCluster(InfraResource):
     CHANGES: ClassVar[tuple[Change, ...]] = WHOLE
     spec: OpenStackClusterSpec = Field(description="The cluster that is wanted.")
     status: OpenStackClusterStatus = Field(default_factory=OpenStackClusterStatus, description="The cluster as it is.")
+
+
+class TemplateClusterSpec(OpenStackClusterSpec):
+    """A template does not change at all, so the rules for updates of a cluster say nothing about it."""
+
+    CHANGES: ClassVar[tuple[Change, ...]] = ()
+
+
+class ClusterTemplate(Part):
+    spec: TemplateClusterSpec = Field(description="The spec of each cluster.")
+
+
+class OpenStackClusterTemplateSpec(Part):
+    # Admission's to refuse, not the schema's: the topology controller of Cluster API asks for changes as a dry run.
+    CHANGES: ClassVar[tuple[Change, ...]] = (
+        Change("template", ANOTHER, "", lambda old, new: old.get("template") != new.get("template")),
+    )
+
+    template: ClusterTemplate = Field(description="What each cluster is like.")
+
+
+class OpenStackClusterTemplate(InfraResource):
+    DESCRIPTION = "What the clusters of a ClusterClass share in an OpenStack."
+    KIND: ClassVar[Kind] = Kind(
+        GROUP, VERSIONS[0], "OpenStackClusterTemplate", "openstackclustertemplates", short=("osct",), also=VERSIONS[1:],
+        columns=(AGE,), categories=CATEGORIES, contract=CONTRACT,
+    )  # fmt: skip
+    spec: OpenStackClusterTemplateSpec = Field(description="The template.")
+    status: InfraStatus = Field(default_factory=InfraStatus, description="Nothing is written here.")

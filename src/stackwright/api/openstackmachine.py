@@ -95,6 +95,7 @@ class OpenStackMachineStatus(InfraStatus):
     instance_id: str | None = Field(None, description="Id in Nova.")
     instance_state: str | None = Field(None, description="Nova's word for how it is.")
     addresses: list[Address] = Field(default_factory=list, description="Its addresses.")
+    failure_domain: str | None = Field(None, description="Availability zone that it was made in.")
 
 
 class OpenStackMachine(InfraResource):
@@ -111,8 +112,9 @@ class OpenStackMachine(InfraResource):
     status: OpenStackMachineStatus = Field(default_factory=OpenStackMachineStatus, description="The machine as it is.")
 
 
+ANOTHER = "cannot change; make another template"
 TEMPLATE_CHANGES: tuple[Change, ...] = tuple(
-    Change(change.field, "cannot change; make another template", "", change.refused)
+    Change(change.field, ANOTHER, "", change.refused)
     for change in (
         *MACHINE_CHANGES,
         *map(fixed, ("identityRef", "instanceID", "recreatePolicy", "credentialsLostPolicy")),
@@ -141,22 +143,11 @@ class OpenStackMachineTemplateSpec(Part):
     template: MachineTemplate = Field(description="What each machine is like.")
 
 
-class NodeInfo(Part):
-    operating_system: str | None = Field(None, description="E.g. linux.")
-
-
-class OpenStackMachineTemplateStatus(InfraStatus):
-    capacity: dict[str, str] = Field(default_factory=dict, description="Resources of such a machine: cpu, memory …")
-    node_info: NodeInfo | None = Field(None, description="What runs on it.")
-
-
 class OpenStackMachineTemplate(InfraResource):
     DESCRIPTION = "What the machines of a group are like."
     KIND: ClassVar[Kind] = Kind(
         GROUP, VERSIONS[0], "OpenStackMachineTemplate", "openstackmachinetemplates", short=("osmt",),
-        also=VERSIONS[1:], columns=(CLUSTER, READY, MESSAGE, AGE), categories=CATEGORIES, contract=CONTRACT,
+        also=VERSIONS[1:], columns=(CLUSTER, AGE), categories=CATEGORIES, contract=CONTRACT,
     )  # fmt: skip
     spec: OpenStackMachineTemplateSpec = Field(description="The template.")
-    status: OpenStackMachineTemplateStatus = Field(
-        default_factory=OpenStackMachineTemplateStatus, description="What is known of such machines."
-    )
+    status: InfraStatus = Field(default_factory=InfraStatus, description="Nothing is written here.")

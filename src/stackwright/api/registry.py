@@ -9,7 +9,7 @@ from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.meta import Kind, Resource
 from stackwright.api.openstack_identity import OpenStackClusterIdentity
-from stackwright.api.openstackcluster import OpenStackCluster
+from stackwright.api.openstackcluster import OpenStackCluster, OpenStackClusterTemplate
 from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
 from stackwright.api.openstackmachine import OpenStackMachine, OpenStackMachineTemplate
 from stackwright.api.openstackserver import OpenStackServer
@@ -55,6 +55,7 @@ SERVER_KINDS: tuple[type[InfraResource], ...] = (
     OpenStackFloatingIPPool,
     OpenStackClusterIdentity,
     OpenStackCluster,
+    OpenStackClusterTemplate,
     OpenStackMachine,
     OpenStackMachineTemplate,
 )

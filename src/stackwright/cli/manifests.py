@@ -106,9 +106,9 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     if not isinstance(document, dict):
         return None, ["is not a mapping; write apiVersion, kind, metadata and spec"]
     name = document.get("kind")
-    kind = _kind(name)
+    kind = _kind(document)
     if kind is None:
-        allowed = ", ".join([*BY_KIND, *COMPANIONS])
+        allowed = ", ".join([*BY_KIND, *COMPANIONS, "those of Cluster API, by their apiVersion"])
         return None, [f"kind: {'is required' if name is None else f'unknown kind {name!r}'}; allowed: {allowed}"]
     errors = envelope_errors(document, kind)
     if kind.kind in BY_KIND:
@@ -124,10 +124,15 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     return Manifest(kind, {**content, "apiVersion": kind.api_version, "metadata": meta}), []
 
 
-def _kind(name: object) -> Kind | None:
+def _kind(document: Object) -> Kind | None:
+    """Of Cluster API any kind will do: its manifests of clusters have its own kinds and ours in one file."""
+    from stackwright.core.clusterapi import kind_of
+
+    name, api_version = document.get("kind"), document.get("apiVersion")
     if not isinstance(name, str):
         return None
-    return BY_KIND[name].KIND if name in BY_KIND else COMPANIONS.get(name)
+    ours = BY_KIND[name].KIND if name in BY_KIND else COMPANIONS.get(name)
+    return ours or (kind_of(api_version, name) if isinstance(api_version, str) else None)
 
 
 def _without_nulls(document: Object, kind: Kind) -> Object:

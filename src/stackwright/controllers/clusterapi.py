@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from stackwright.api.meta import Kind
 from stackwright.api.naming import OBJECT
+from stackwright.core.clusterapi import CLUSTER, NAME, owner_named, refers_to
+from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import NotServed, Reader
 
@@ -26,8 +28,26 @@ async def get_if_served(reader: Reader, kind: Kind, key: Key) -> Object | None:
 async def list_if_served(
     reader: Reader, kind: Kind, namespace: str, labels: Mapping[str, str] | None = None
 ) -> list[Object] | None:
-    """None where the kind is not installed."""
-    try:
-        return await reader.list(kind, namespace, labels)
-    except NotServed:
-        return None
+    """In the newest version that is served; None where the kind is not installed."""
+    for version in (kind.version, *kind.also):
+        try:
+            return await reader.list(replace(kind, version=version), namespace, labels)
+        except NotServed:
+            continue
+    return None
+
+
+async def cluster_of(reader: Reader, obj: Object) -> Object | None:
+    """The Cluster of an object, by its label or its owner."""
+    namespace, _ = key_of(obj)
+    name = label(obj, NAME) or owner_named(obj, CLUSTER)
+    return await get_if_served(reader, CLUSTER, (namespace, name)) if name else None
+
+
+async def cluster_referring(reader: Reader, obj: Object) -> Object | None:
+    """The Cluster of an OpenStackCluster, also before it has a label and an owner; else that of its own name."""
+    if label(obj, NAME) or owner_named(obj, CLUSTER):
+        return await cluster_of(reader, obj)
+    every = await list_if_served(reader, CLUSTER, key_of(obj)[0]) or ()
+    named = (each for each in every if each["metadata"]["name"] == obj["metadata"]["name"])
+    return next((each for each in every if refers_to(each, obj)), None) or next(named, None)

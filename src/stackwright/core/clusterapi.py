@@ -12,12 +12,41 @@ CLUSTER = Kind(CORE, "v1beta2", "Cluster", "clusters", also=("v1beta1",))
 MACHINE = Kind(CORE, "v1beta2", "Machine", "machines", also=("v1beta1",))
 CLAIM = Kind(IPAM, "v1beta1", "IPAddressClaim", "ipaddressclaims")
 ADDRESS = Kind(IPAM, "v1beta1", "IPAddress", "ipaddresses")
+INFRASTRUCTURE = f"infrastructure.{CORE}"
 NAME, CONTROL_PLANE = f"{CORE}/cluster-name", f"{CORE}/control-plane"  # labels
 PAUSED = f"{CORE}/paused"  # an annotation; what it says does not matter
+MANAGED_BY = f"{CORE}/managed-by"  # of an OpenStackCluster whose infrastructure another system makes and reports
+
+
+def kind_of(api_version: str, name: str) -> Kind | None:
+    """A namespaced kind of Cluster API or its bootstrap and control plane providers; None for one of others.
+
+    Infrastructure is ours, so a kind of that group which we do not know is a mistake.
+    """
+    group, _, version = api_version.rpartition("/")
+    if (
+        group == INFRASTRUCTURE
+        or not (group == CORE or group.endswith(f".{CORE}"))
+        or not name.isalnum()
+        or not version.isalnum()
+    ):
+        return None
+    plural = f"{name.lower()}es" if name.endswith("s") else f"{name.lower()}s"
+    return Kind(group, version, name, plural)
 
 
 def is_paused(obj: Object) -> bool:
     return PAUSED in (obj["metadata"].get("annotations") or {})
+
+
+def is_managed_elsewhere(obj: Object) -> bool:
+    return MANAGED_BY in (obj["metadata"].get("annotations") or {})
+
+
+def refers_to(other: Object, obj: Object) -> bool:
+    """Whether the infrastructureRef of a Cluster or a Machine names this object, of either version of Cluster API."""
+    found = (other.get("spec") or {}).get("infrastructureRef") or {}
+    return (found.get("kind"), found.get("name")) == (obj["kind"], obj["metadata"]["name"])
 
 
 def owner_named(obj: Object, kind: Kind) -> str:

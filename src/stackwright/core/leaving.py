@@ -38,7 +38,7 @@ def leave(
     if seen.trouble or seen.look is None or seen.cloud is None:
         stage = _held(seen.trouble, out or _way_out(lost))
         return going(stage, _status(seen, written(record)), requeue=seen.after or POLL)
-    found = removal(Owner(seen.cloud, seen.obj["metadata"]["uid"]), *_without(record, seen.look, keeps))
+    found = removal(Owner(seen.cloud, seen.identity), *_without(record, seen.look, keeps))
     if not found.whole:
         stage = waiting(DELETED, found.wait, "Deleting")
         return going(stage, _status(seen, written(found.record)), found.calls)

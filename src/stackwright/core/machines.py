@@ -16,7 +16,8 @@ from stackwright.api.meta import OURS
 from stackwright.api.openstackserver import OpenStackServer, OpenStackServerSpec
 from stackwright.core.clusterapi import NAME
 from stackwright.core.digest import digest
-from stackwright.core.objects import annotation, covers, key_of, label, owned
+from stackwright.core.objects import annotation, belongs, covers, key_of, label, owned
+from stackwright.core.origin import inherited
 from stackwright.core.plan import Apply, Key, Object
 
 SERVER = OpenStackServer.KIND
@@ -120,7 +121,21 @@ def server_object(key: Key, owner: Object, spec: Mapping[str, Any], cluster: str
 
 def _object(key: Key, owner: Object, spec: Mapping[str, Any], cluster: str, origin: str) -> Object:
     obj = owned(SERVER, key, owner, spec, {NAME: cluster})
-    return {**obj, "metadata": {**obj["metadata"], "annotations": {MADE_OF: origin}}}
+    return {**obj, "metadata": {**obj["metadata"], "annotations": {MADE_OF: origin, **inherited(owner)}}}
+
+
+def taken_over(server: Object, owner: Object) -> tuple[Apply, ...]:
+    """A server that was restored from a backup belongs to its owner again, which has another UID now."""
+    if belongs(server, owner["metadata"]["uid"]):
+        return ()
+    return (_again(server, owner, server["spec"], "taken over"),)
+
+
+def _again(server: Object, owner: Object, spec: Mapping[str, Any], why: str) -> Apply:
+    """With the UID of the server: if it is gone by now, none is made."""
+    obj = _object(key_of(server), owner, spec, label(server, NAME), annotation(server, MADE_OF))
+    obj["metadata"]["uid"] = server["metadata"]["uid"]
+    return Apply(SERVER, obj, why)
 
 
 def made_of(spec: Mapping[str, Any]) -> str:
@@ -142,7 +157,4 @@ def passed_on(
     changed = {name: want[name] for name in PASSED_ON if want.get(name) and not covers(have.get(name), want[name])}
     if not changed:
         return ()
-    spec = {**have, **changed}
-    obj = _object(key_of(server), owner, spec, label(server, NAME), annotation(server, MADE_OF))
-    obj["metadata"]["uid"] = server["metadata"]["uid"]  # this one: if it is gone by now, none is made
-    return (Apply(SERVER, obj, "passed on"),)
+    return (_again(server, owner, {**have, **changed}, "passed on"),)

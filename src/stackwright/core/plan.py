@@ -60,12 +60,16 @@ class Delete(Action):
 
 @dataclass(frozen=True)
 class Finalizer(Action):
-    """Adds or removes our finalizer on the object that is reconciled."""
+    """Adds or removes our finalizer on the object that is reconciled.
+
+    note  annotations that are written with it
+    """
 
     verb = "finalizer"
     kind: Kind
     obj: Object
     present: bool
+    note: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def target(self) -> str:

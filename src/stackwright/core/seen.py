@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from stackwright.api.meta import Kind
 from stackwright.core.clouds import CloudRef, Denied, Look, Trouble
 from stackwright.core.conditions import Condition, blocked, waiting
 from stackwright.core.objects import has_finalizer, is_deleting
-from stackwright.core.plan import Object
+from stackwright.core.origin import guard, identity, is_guarded
+from stackwright.core.plan import Finalizer, Object
 
 AUTHENTICATION, CLOUD = "OpenStackAuthenticationSucceeded", "CloudReachable"
 LOGIN = (
@@ -24,7 +26,9 @@ LOGIN = (
 
 @dataclass(frozen=True)
 class Seen:
-    """cloud    None while nobody knows where to log in
+    """paused   what pauses it; empty if nothing does
+    origin   where it was first seen; see `origin`
+    cloud    None while nobody knows where to log in
     trouble  why the cloud could not be asked; there is no look then
     after    seconds until it is worth asking again, where the cloud says so
     """
@@ -33,7 +37,8 @@ class Seen:
     now: float
     spec: Mapping[str, Any]
     errors: tuple[str, ...] = ()
-    paused: bool = False
+    paused: str = ""
+    origin: str = ""
     cloud: CloudRef | None = None
     trouble: Condition | None = None
     look: Look | None = None
@@ -42,6 +47,18 @@ class Seen:
     @property
     def status(self) -> Mapping[str, Any]:
         return self.obj.get("status") or {}
+
+    @property
+    def identity(self) -> str:
+        """By which its things are marked."""
+        return identity(self.obj, self.origin) if self.origin else str(self.obj["metadata"]["uid"])
+
+    def guarded(self, kind: Kind) -> Finalizer:
+        return guard(kind, self.obj, self.origin)
+
+    @property
+    def is_guarded(self) -> bool:
+        return is_guarded(self.obj, self.origin)
 
     @property
     def asks(self) -> bool:

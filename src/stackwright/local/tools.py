@@ -68,6 +68,9 @@ TOOLS = (
     Tool("ingress", {"ingress": "."}),
 )  # fmt: skip
 
+# Cluster API's core manager, for the tests of clusters alone: no cloud needs it, so it is not built with the others.
+CORE_MANAGER = Tool("cluster-api", {"cluster-api-core": "sigs.k8s.io/cluster-api/core"})
+
 
 def source(tool: Tool) -> Path:
     return assets.require(f"tools/{tool.module}")
@@ -99,7 +102,7 @@ def digest(tool: Tool) -> str:
 
 @cache
 def folder(cluster: LocalCluster, module: str) -> Path:
-    tool = next(tool for tool in TOOLS if tool.module == module)
+    tool = next(tool for tool in (*TOOLS, CORE_MANAGER) if tool.module == module)
     return cluster.cache / "tools" / f"{module}-{digest(tool)}"
 
 
@@ -122,6 +125,13 @@ def build_all(cluster: LocalCluster, report: Report = quiet) -> None:
     go = find_go(cluster, report)
     for tool in wanted:
         build(cluster, tool, go, report)
+
+
+def built(cluster: LocalCluster, tool: Tool, report: Report = quiet) -> Path:
+    """Where its programs are; they are built if they are not there yet."""
+    if not folder(cluster, tool.module).is_dir():
+        build(cluster, tool, find_go(cluster, report), report)
+    return folder(cluster, tool.module)
 
 
 def build(cluster: LocalCluster, tool: Tool, go: Path, report: Report) -> None:

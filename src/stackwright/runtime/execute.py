@@ -127,7 +127,8 @@ async def _finalizer(action: Finalizer, ports: Ports) -> None:
             raise Conflict(f"{action}: the object is gone")
         return
     current_finalizers = current["metadata"].get("finalizers") or []
-    if (FINALIZER in current_finalizers) == action.present:
+    annotations = current["metadata"].get("annotations") or {}
+    if (FINALIZER in current_finalizers) == action.present and action.note.items() <= annotations.items():
         return
     if action.present and is_deleting(current):
         raise Conflict(f"{action}: the object is being deleted")
@@ -136,6 +137,7 @@ async def _finalizer(action: Finalizer, ports: Ports) -> None:
         "metadata": {
             "finalizers": [*others, FINALIZER] if action.present else others,
             "resourceVersion": current["metadata"]["resourceVersion"],
+            **({"annotations": dict(action.note)} if action.note else {}),
         }
     }
     await ports.cluster.patch(action.kind, key_of(action.obj), patch)

@@ -18,7 +18,16 @@ from stackwright.core.belongings import Owner
 from stackwright.core.clouds import Thing
 from stackwright.core.clusterapi import cluster_name
 from stackwright.core.conditions import Condition, blocked, copied, done, find, waiting
-from stackwright.core.machines import MADE_OF, SERVER, homeless, passed_on, place_of, server_object, server_spec
+from stackwright.core.machines import (
+    MADE_OF,
+    SERVER,
+    homeless,
+    passed_on,
+    place_of,
+    server_object,
+    server_spec,
+    taken_over,
+)
 from stackwright.core.objects import annotation, is_deleting, key_of
 from stackwright.core.plan import Action, Apply, Delete, Object
 
@@ -46,7 +55,7 @@ def bastion(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> Outcome:
         return _made(seen, desired)
     if is_deleting(server) or annotation(server, MADE_OF) != annotation(desired, MADE_OF):
         return gone(seen, server)
-    changes = passed_on(server, seen.obj, machine, seen.spec["identityRef"])
+    changes = taken_over(server, seen.obj) or passed_on(server, seen.obj, machine, seen.spec["identityRef"])
     outcome = _there(seen, owner, server)
     return Outcome(outcome.condition, (*changes, *outcome.actions), outcome.status)
 

@@ -19,29 +19,32 @@ from stackwright.controllers.capicluster.record import API, BASTION, SUBNET, rec
 from stackwright.controllers.capicluster.stages import NETWORK_READY, ROUTER_READY, report, stage_of, stopped
 from stackwright.core.belongings import Owner, Record, Step, step
 from stackwright.core.clouds import Slot
+from stackwright.core.clusterapi import is_managed_elsewhere
 from stackwright.core.conditions import blocked, done, waiting
 from stackwright.core.corrections import corrections, strangers
 from stackwright.core.corrections import told as set_back
 from stackwright.core.leaving import POLL
-from stackwright.core.objects import has_finalizer, is_deleting
-from stackwright.core.plan import Finalizer, Plan
+from stackwright.core.objects import is_deleting
+from stackwright.core.pausing import pausable
+from stackwright.core.plan import Plan
 
 DRIFT = 60.0
 UNMARKED = {"description": ""}
 
 
+@pausable
 def decide(seen: Observed) -> Plan:
-    if seen.paused:
-        return Plan(requeue=POLL)  # it may be the Cluster that says so
     if is_deleting(seen.obj):
         return leave(seen)
+    if is_managed_elsewhere(seen.obj):
+        return Plan()  # its status is that system's to write
     if seen.errors:
         return report(seen, (blocked(NETWORK_READY, "InvalidSpec", "; ".join(seen.errors)),))
     if seen.trouble:
         return report(seen, (seen.trouble,), requeue=seen.after or POLL)
-    if not has_finalizer(seen.obj):
+    if not seen.is_guarded:
         stage = waiting(NETWORK_READY, "Names are being looked up", "Applying")
-        return report(seen, (stage,), (Finalizer(KIND, seen.obj, True),), 0.0)
+        return report(seen, (stage,), (seen.guarded(KIND),), 0.0)
     if seen.found is None or seen.found.names is None:
         problems = "; ".join(seen.found.problems) if seen.found else ""
         stage = waiting(NETWORK_READY, problems or "Names are being looked up", "DependencyFailed")
@@ -56,7 +59,7 @@ def _make(seen: Observed) -> Plan:
     """Nothing is made before it is written down of what."""
     assert seen.cloud is not None
     assert seen.look is not None
-    owner, want, record = Owner(seen.cloud, seen.uid), wanted(seen), record_of(seen.status)
+    owner, want, record = Owner(seen.cloud, seen.identity), wanted(seen), record_of(seen.status)
     if due := _released(seen, record):
         calls = tuple(owner.call("update", s, id=record[s], body=UNMARKED, why="the user's now") for s in due)
         left = {slot: id_ for slot, id_ in record.items() if slot not in due}

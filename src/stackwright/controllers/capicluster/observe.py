@@ -11,14 +11,17 @@ from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.controllers.asking import answered
 from stackwright.controllers.capicluster.record import record_of
 from stackwright.controllers.capicluster.resolve import Found, resolve
-from stackwright.controllers.clusterapi import get_if_served
+from stackwright.controllers.clusterapi import cluster_referring
 from stackwright.controllers.identity import cloud_of
+from stackwright.controllers.origin import origin_of
 from stackwright.core.clouds import Asker, Clouds, Denied, Trouble, What, ids
-from stackwright.core.clusterapi import CLUSTER, cluster_name, is_paused
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
+from stackwright.core.clusterapi import cluster_name, is_managed_elsewhere
 from stackwright.core.conditions import is_ready
 from stackwright.core.machines import SERVER
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
+from stackwright.core.origin import is_restored
+from stackwright.core.pausing import pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.seen import Seen, looked, troubled
@@ -53,7 +56,7 @@ class Observed(Seen):
     def bastion(self) -> Object | None:
         """That is there and ours."""
         found = self.servers.get(self.bastion_name)
-        return found if belongs(found, self.uid) else None
+        return found if belongs(found, self.uid) or is_restored(found, self.obj) else None
 
 
 async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -61,12 +64,12 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if obj is None:
         return None
     spec, errors = OpenStackCluster.parsed(obj)
-    top = await get_if_served(reader, CLUSTER, (key[0], cluster_name(obj)))
-    paused = is_paused(obj) or bool(((top or {}).get("spec") or {}).get("paused"))
+    paused = pause_cause(obj, await cluster_referring(reader, obj))
     seen = await _with_servers(Observed(obj, now, spec, tuple(errors), paused), reader)
-    if not seen.asks:
+    if not seen.asks or (is_managed_elsewhere(obj) and not is_deleting(obj)):
         return seen
     try:
+        seen = replace(seen, origin=await origin_of(reader, obj))
         cloud = await cloud_of(reader, key[0], spec["identityRef"])
         seen = replace(seen, cloud=cloud)
         if not is_deleting(obj):
@@ -92,4 +95,4 @@ def _asker(seen: Observed) -> Asker:
     given = {("floating-ip", thing.id) for thing in (seen.found.addresses if seen.found else {}).values()}
     waits = is_deleting(seen.obj) or not is_ready(seen.obj)
     known = ids(record_of(seen.status).items()) | given
-    return Asker(NAME, (meta["namespace"], meta["name"]), meta["uid"], KINDS, known, waits, has_finalizer(seen.obj))
+    return Asker(NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, known, waits, has_finalizer(seen.obj))

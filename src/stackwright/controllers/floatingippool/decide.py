@@ -10,23 +10,31 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.controllers.floatingippool.leave import leave
-from stackwright.controllers.floatingippool.objects import FIELDS, adopted, ip_address, is_stale, part, unused
+from stackwright.controllers.floatingippool.objects import (
+    FIELDS,
+    adopted,
+    ip_address,
+    is_restored,
+    is_stale,
+    part,
+    unused,
+)
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.core.belongings import Owner, Step, listed, step, unlisted
 from stackwright.core.clouds import CloudCall, Slot
 from stackwright.core.clusterapi import ADDRESS, CLAIM
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
-from stackwright.core.objects import has_finalizer, is_deleting, key_of
-from stackwright.core.plan import Action, Apply, Delete, Finalizer, Plan, SetStatus
+from stackwright.core.objects import is_deleting, key_of
+from stackwright.core.pausing import pausable
+from stackwright.core.plan import Action, Apply, Delete, Plan, SetStatus
 from stackwright.core.seen import AUTHENTICATION, project
 
 ADDRESSES = "AddressesReady"
 POLL = 10.0  # seconds; nobody tells us of claims
 
 
+@pausable
 def decide(seen: Observed) -> Plan:
-    if seen.paused:
-        return Plan()
     if is_deleting(seen.obj):
         return leave(seen)
     if seen.errors:
@@ -36,9 +44,9 @@ def decide(seen: Observed) -> Plan:
         return _report(seen, waiting(ADDRESSES, text, "KindMissing"))
     if seen.trouble:
         return _report(seen, seen.trouble, requeue=seen.after or POLL)
-    if not has_finalizer(seen.obj):
+    if not seen.is_guarded:
         stage = waiting(ADDRESSES, "The network is being looked up", "Applying")
-        return _report(seen, stage, (Finalizer(KIND, seen.obj, True),), 0.0)
+        return _report(seen, stage, (seen.guarded(KIND),), 0.0)
     if not seen.found.network:
         text = "; ".join(seen.found.problems) or "The network is being looked up"
         return _report(seen, waiting(ADDRESSES, text, "DependencyFailed"))
@@ -60,7 +68,7 @@ def _serve(seen: Observed) -> Plan:
     assert seen.look is not None
     if "floating-ip" in seen.look.unseen:
         return Plan(_told(seen, {}), requeue=POLL)  # nobody waits, so it is looked at now and then
-    owner = Owner(seen.cloud, seen.obj["metadata"]["uid"])
+    owner = Owner(seen.cloud, seen.identity)
     record = adopted(owner.uid, unlisted(seen.status.get("resources")), seen.look)
     taken = {str(each["spec"]["address"]): each for each in seen.addresses}
     free = _free(seen, record)
@@ -122,6 +130,12 @@ def _told(seen: Observed, due: Mapping[Any, str]) -> tuple[Action, ...]:
         Delete(ADDRESS, key_of(each), "its claim is gone")
         for each in seen.addresses
         if is_stale(seen, each) and not is_deleting(each)
+    ]
+    claims = {key_of(claim): claim for claim in seen.claims or ()}
+    actions += [
+        Apply(ADDRESS, ip_address(seen, claims[key_of(each)], each["spec"]["address"]), "taken over")
+        for each in seen.addresses
+        if is_restored(seen, each) and key_of(each) in claims
     ]
     served = {each["metadata"]["name"] for each in seen.addresses if not is_stale(seen, each)}
     for claim in seen.claims or ():

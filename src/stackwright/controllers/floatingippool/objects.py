@@ -9,8 +9,8 @@ from typing import Any
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.core.belongings import Part
 from stackwright.core.clouds import Look, Slot, mark
-from stackwright.core.clusterapi import ADDRESS
-from stackwright.core.objects import belongs, is_deleting, key_of, owned, owner_reference
+from stackwright.core.clusterapi import ADDRESS, CLAIM
+from stackwright.core.objects import OWNER, belongs, is_deleting, key_of, label, owned, owner_label, owner_reference
 from stackwright.core.plan import Object
 
 GROUP = KIND.group
@@ -46,8 +46,16 @@ def ip_address(seen: Observed, claim: Object, address: str) -> Object:
     return {**obj, "metadata": {**obj["metadata"], "ownerReferences": owners}}
 
 
+def is_restored(seen: Observed, address: Object) -> bool:
+    """Whether it lost the reference to its claim, with which it was made."""
+    owners = {each.get("kind") for each in address["metadata"].get("ownerReferences") or ()}
+    return CLAIM.kind not in owners and label(address, OWNER) == owner_label(seen.obj)
+
+
 def is_stale(seen: Observed, address: Object) -> bool:
-    """Whether its claim is gone, or another one by now."""
+    """Whether its claim is gone, or another one by now. One that was restored from a backup waits for its claim."""
+    if is_restored(seen, address):
+        return False
     claims = {each["metadata"]["name"]: each for each in seen.claims or ()}
     claim = claims.get(address["metadata"]["name"])
     return claim is None or is_deleting(claim) or not belongs(address, claim["metadata"]["uid"])

@@ -9,13 +9,15 @@ from typing import Any
 
 from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
 from stackwright.controllers.asking import answered
-from stackwright.controllers.clusterapi import list_if_served
+from stackwright.controllers.clusterapi import cluster_of, list_if_served
 from stackwright.controllers.identity import cloud_of
+from stackwright.controllers.origin import origin_of
 from stackwright.core.belongings import unlisted
 from stackwright.core.clouds import Asker, Clouds, Denied, Question, Thing, Trouble, What, ids, question
-from stackwright.core.clusterapi import ADDRESS, CLAIM, is_paused
+from stackwright.core.clusterapi import ADDRESS, CLAIM
 from stackwright.core.names import Answers, Resolver, named
 from stackwright.core.objects import has_finalizer, is_deleting
+from stackwright.core.pausing import pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.seen import Seen, looked, troubled
@@ -59,7 +61,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if obj is None:
         return None
     spec, errors = OpenStackFloatingIPPool.parsed(obj)
-    seen = Observed(obj, now, spec, tuple(errors), paused=is_paused(obj))
+    seen = Observed(obj, now, spec, tuple(errors), paused=pause_cause(obj, await cluster_of(reader, obj)))
     claims = await list_if_served(reader, CLAIM, key[0])
     if claims is not None:
         every = await list_if_served(reader, ADDRESS, key[0]) or ()
@@ -68,6 +70,8 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if not seen.asks:
         return seen
     try:
+        # By its UID: what a pool retains is not for a later pool of its name.
+        seen = replace(seen, origin=await origin_of(reader, obj, obj["metadata"]["uid"]))
         cloud = await cloud_of(reader, key[0], spec["identityRef"])
         seen = replace(seen, cloud=cloud)
         if not is_deleting(obj):
@@ -103,4 +107,4 @@ def _asker(seen: Observed) -> Asker:
     meta = seen.obj["metadata"]
     waits = is_deleting(seen.obj) or bool(seen.waiting)
     owned = ids(unlisted(seen.status.get("resources")).items())
-    return Asker(NAME, (meta["namespace"], meta["name"]), meta["uid"], KINDS, owned, waits, has_finalizer(seen.obj))
+    return Asker(NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, owned, waits, has_finalizer(seen.obj))

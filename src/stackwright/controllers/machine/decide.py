@@ -15,22 +15,30 @@ from stackwright.controllers.machine.observe import KIND, Observed
 from stackwright.controllers.machine.wait import BOOTSTRAP, reason_to_wait
 from stackwright.core.conditions import PROGRESSING, READY, Condition, blocked, copied, find, summary, waiting
 from stackwright.core.leaving import DELETED, POLL
-from stackwright.core.machines import INSTANCE, SERVER, passed_on
+from stackwright.core.machines import INSTANCE, SERVER, passed_on, taken_over
 from stackwright.core.objects import belongs, completed, has_finalizer, is_deleting, key_of
+from stackwright.core.origin import guard, is_guarded, is_restored
+from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Object, Plan
 
-FIELDS = {"ready": False, "initialization": {}, "instanceID": "", "instanceState": "", "addresses": []}
+FIELDS = {
+    "ready": False,
+    "initialization": {},
+    "instanceID": "",
+    "instanceState": "",
+    "addresses": [],
+    "failureDomain": "",
+}
 SOON = 5.0  # seconds; nobody tells us of Machines, and all that comes before is waited for longer
 
 
+@pausable
 def decide(seen: Observed) -> Plan:
-    if seen.paused:
-        return Plan(requeue=POLL)  # it may be the Cluster that says so
     if is_deleting(seen.obj):
         return _leave(seen)
-    if not has_finalizer(seen.obj):
+    if not is_guarded(seen.obj, seen.origin):
         stage = waiting(INSTANCE, "Its cluster is being looked at", "Applying")
-        return _report(seen, stage, actions=(Finalizer(KIND, seen.obj, True),), requeue=0.0)
+        return _report(seen, stage, actions=(guard(KIND, seen.obj, seen.origin),), requeue=0.0)
     if server := _own(seen):
         return _mirror(seen, server)
     if seen.errors:
@@ -45,7 +53,9 @@ def decide(seen: Observed) -> Plan:
 
 
 def _own(seen: Observed) -> Object | None:
-    return seen.server if belongs(seen.server, seen.obj["metadata"]["uid"]) else None
+    """Also one that was restored from a backup, and is about to be taken over."""
+    ours = belongs(seen.server, seen.obj["metadata"]["uid"]) or is_restored(seen.server, seen.obj)
+    return seen.server if ours else None
 
 
 def _report(
@@ -68,13 +78,19 @@ def _mirror(seen: Observed, server: Object) -> Plan:
     status = server.get("status") or {}
     ready = bool(status.get("ready")) and not is_deleting(server)
     named = {"providerID": provider_id(server)} if status.get("instanceState") == "ACTIVE" else {}
-    actions = (*_changes(seen, server), *completed(KIND, seen.obj, named))
+    known = seen.spec.get("providerID")
+    if named and known not in (None, named["providerID"]) and seen.spec.get("recreatePolicy") != "Always":
+        text = f"spec.providerID is {known}, and OpenStackServer {server['metadata']['name']} is {named['providerID']}"
+        way = "delete that OpenStackServer, or this object"
+        return _report(seen, blocked(INSTANCE, "ProviderIDMismatch", f"{text}; {way}"), ready=False)
+    actions = (*taken_over(server, seen.obj), *_changes(seen, server), *completed(KIND, seen.obj, named))
     told = {name: status.get(name) or FIELDS[name] for name in ("instanceID", "instanceState", "addresses")}
+    zone = server["spec"].get("availabilityZone") or ""
     provisioned = ready or bool((seen.status.get("initialization") or {}).get("provisioned"))
     return Plan(
         actions,
         _conditions(server),
-        {**told, "ready": ready, "initialization": {"provisioned": True} if provisioned else {}},
+        {**told, "ready": ready, "initialization": {"provisioned": True} if provisioned else {}, "failureDomain": zone},
     )
 
 

@@ -14,10 +14,12 @@ from typing import Any
 from stackwright.api.openstackcluster import OpenStackCluster
 from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.controllers.clusterapi import get_if_served
-from stackwright.core.clusterapi import CLUSTER, MACHINE, is_paused, owner_named
+from stackwright.controllers.origin import origin_of
+from stackwright.core.clusterapi import CLUSTER, MACHINE, owner_named
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.machines import SERVER
 from stackwright.core.objects import label
+from stackwright.core.pausing import pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -27,13 +29,15 @@ KIND = OpenStackMachine.KIND
 
 @dataclass(frozen=True)
 class Observed:
-    """top      Cluster API's Cluster;  machine  its Machine; None where Cluster API does not know this machine
+    """origin   where it was first seen; see `core.origin`
+    top      Cluster API's Cluster;  machine  its Machine; None where Cluster API does not know this machine
     cluster  the OpenStackCluster, whose spec is in the later spelling;  named  its name, empty while nobody names one
     """
 
     obj: Object
     spec: Mapping[str, Any]
     errors: tuple[str, ...] = ()
+    origin: str = ""
     top: Object | None = None
     machine: Object | None = None
     cluster: Object | None = None
@@ -45,8 +49,8 @@ class Observed:
         return self.obj.get("status") or {}
 
     @property
-    def paused(self) -> bool:
-        return is_paused(self.obj) or bool(((self.top or {}).get("spec") or {}).get("paused"))
+    def paused(self) -> str:
+        return pause_cause(self.obj, self.top)
 
 
 async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
@@ -55,7 +59,7 @@ async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
         return None
     spec, errors = OpenStackMachine.parsed(obj)
     server = await reader.get(SERVER, key)
-    seen = Observed(obj, spec, tuple(errors), server=server)
+    seen = Observed(obj, spec, tuple(errors), await origin_of(reader, obj), server=server)
     if name := label(obj, CLUSTER_NAME):
         seen = await _of_cluster(seen, reader, (key[0], name))
     if server is None and (owner := owner_named(obj, MACHINE)):

@@ -21,8 +21,9 @@ from stackwright.core.conditions import Condition, blocked, done, summary, waiti
 from stackwright.core.corrections import corrections, told
 from stackwright.core.leaving import POLL, leave
 from stackwright.core.machines import INSTANCE
-from stackwright.core.objects import has_finalizer, is_deleting, key_of
-from stackwright.core.plan import Action, Finalizer, Plan
+from stackwright.core.objects import is_deleting, key_of
+from stackwright.core.pausing import pausable
+from stackwright.core.plan import Action, Plan
 from stackwright.core.seen import AUTHENTICATION, project
 
 RESOLVED, RESOURCES = "Resolved", "ResourcesReady"
@@ -30,18 +31,17 @@ FIELDS = {"ready": False, "instanceID": "", "instanceState": "", "addresses": []
 DRIFT = 60.0  # seconds; what the cloud itself tells of comes sooner
 
 
+@pausable
 def decide(seen: Observed) -> Plan:
-    if seen.paused:
-        return Plan()
     if is_deleting(seen.obj):
         return leave(KIND, seen, record_of(seen.status), written)
     if seen.errors:
         return _report(seen, blocked("Spec", "InvalidSpec", "; ".join(seen.errors)))
     if seen.trouble:
         return _report(seen, seen.trouble, requeue=seen.after or POLL)
-    if not has_finalizer(seen.obj):
+    if not seen.is_guarded:
         stage = waiting(RESOLVED, "Names are being looked up", "Applying")
-        return _report(seen, stage, actions=(Finalizer(KIND, seen.obj, True),), requeue=0.0)
+        return _report(seen, stage, actions=(seen.guarded(KIND),), requeue=0.0)
     resolved = seen.status.get("resolved")
     return _make(seen, resolved) if resolved else _resolve(seen)
 
@@ -73,11 +73,13 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     assert seen.look is not None
     if SERVER[0] in seen.look.unseen:
         return Plan(requeue=POLL)  # it waits for nothing, and the list is still on its way
-    owner, before = Owner(seen.cloud, seen.obj["metadata"]["uid"]), record_of(seen.status)
+    owner, before = Owner(seen.cloud, seen.identity), record_of(seen.status)
     wanted = list(parts(key_of(seen.obj), seen.spec, resolved))
     found = step(owner, wanted, before, seen.look)
     if found.lost:
         return _lost(seen, owner, found)
+    if seen.known and not found.wait and SERVER not in found.things and seen.spec.get("recreatePolicy") != "Always":
+        return _unknown(seen)
     if found.whole:
         return _running(seen, owner, wanted, found)
     if found.wait:
@@ -137,6 +139,13 @@ def _lost(seen: Observed, owner: Owner, found: Step) -> Plan:
         actions = tuple(call for call in calls if call is not None)
         return _progress(seen, making, found.record, actions=actions, requeue=POLL)
     return _progress(seen, making, {slot: id_ for slot, id_ in left.items() if slot != SERVER}, requeue=0.0)
+
+
+def _unknown(seen: Observed) -> Plan:
+    """Its machine has a server, so another one is not made."""
+    text = f"Its OpenStackMachine is server {seen.known}, which is not there, or was not made for this object"
+    way = "set spec.recreatePolicy to Always to have it made anew, or delete the machine"
+    return _report(seen, done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", f"{text}; {way}"), requeue=DRIFT)
 
 
 def _told(seen: Observed, found: Step) -> Plan:

@@ -11,15 +11,19 @@ from functools import partial
 from typing import Any
 
 from stackwright.api.meta import Kind
+from stackwright.api.openstackcluster import OpenStackCluster
+from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.api.openstackserver import OpenStackServer
 from stackwright.controllers.asking import answered
-from stackwright.controllers.clusterapi import get_if_served
+from stackwright.controllers.clusterapi import cluster_of, get_if_served
 from stackwright.controllers.identity import cloud_of
+from stackwright.controllers.origin import origin_of
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
 from stackwright.core.clouds import Asker, CloudRef, Clouds, Denied, Trouble, What, ids, question
-from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, is_paused
-from stackwright.core.objects import is_deleting
+from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
+from stackwright.core.objects import OWNER, has_finalizer, is_deleting, key_of, label, owner_label
+from stackwright.core.pausing import pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.seen import Seen, looked, troubled
@@ -45,10 +49,12 @@ class Pool:
 class Observed(Seen):
     """resolved  what the names of the spec mean; None where that is in the status
     pool      what was got from a pool of floating IPs
+    known     id of the server by which Kubernetes knows its machine; empty while there is none
     """
 
     resolved: Resolved | None = None
     pool: Pool = Pool()
+    known: str = ""
 
 
 async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -56,10 +62,13 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if obj is None:
         return None
     spec, errors = OpenStackServer.parsed(obj)
-    seen = Observed(obj, now, spec, tuple(errors), paused=is_paused(obj))
+    seen = Observed(obj, now, spec, tuple(errors), paused=await _paused(reader, obj))
     if not seen.asks:
         return seen
+    if not record_of(seen.status):
+        seen = replace(seen, known=await _known(reader, obj))
     try:
+        seen = replace(seen, origin=await origin_of(reader, obj))
         cloud = await cloud_of(reader, key[0], spec["identityRef"])
         seen = replace(seen, cloud=cloud)
         if spec.get("floatingIPPoolRef") and not is_deleting(obj):
@@ -75,14 +84,29 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         return troubled(seen, error)
 
 
+async def _paused(reader: Reader, obj: Object) -> str:
+    """By itself, the machine or the cluster that it is of, or Cluster API's Cluster."""
+    namespace, _ = key_of(obj)
+    named = ((kind, owner_named(obj, kind)) for kind in (OpenStackMachine.KIND, OpenStackCluster.KIND))
+    owners = [await reader.get(kind, (namespace, name)) for kind, name in named if name]
+    return pause_cause(obj, await cluster_of(reader, obj), *owners)
+
+
+async def _known(reader: Reader, obj: Object) -> str:
+    """A machine has the name of its server, and may have been there before this object."""
+    machine = await reader.get(OpenStackMachine.KIND, key_of(obj))
+    if machine is None or label(obj, OWNER) != owner_label(machine):
+        return ""
+    return str(machine["spec"].get("instanceID") or machine["spec"].get("providerID") or "").rsplit("/", 1)[-1]
+
+
 def _asker(seen: Observed) -> Asker:
-    meta, status = seen.obj["metadata"], seen.status
+    status = seen.status
     waits = is_deleting(seen.obj) or not status.get("ready")
     pooled = {("floating-ip", seen.pool.id)} if seen.pool.id else set()
     known = ids(record_of(status).items()) | pooled
     kinds: tuple[What, ...] = (*KINDS, "floating-ip") if pooled else KINDS
-    key = (meta["namespace"], meta["name"])
-    return Asker(NAME, key, meta["uid"], kinds, known, waits, bool(status.get("resolved")))
+    return Asker(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, has_finalizer(seen.obj))
 
 
 async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object) -> Pool:

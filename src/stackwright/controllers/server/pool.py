@@ -13,6 +13,7 @@ from stackwright.core.clouds import Slot
 from stackwright.core.clusterapi import CLAIM, claim_name
 from stackwright.core.conditions import Condition, done, waiting
 from stackwright.core.objects import belongs, key_of, owned
+from stackwright.core.origin import is_restored
 from stackwright.core.plan import Action, Apply, Object
 
 POOLED = "FloatingAddressFromPoolReady"
@@ -28,6 +29,9 @@ def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[
     claim = seen.pool.claim
     if claim is None:
         return waiting(POOLED, f"Making {named}", "Applying"), (Apply(CLAIM, _claim(seen, reference), "absent"),)
+    if is_restored(claim, seen.obj) and not belongs(claim, seen.obj["metadata"]["uid"]):
+        taken = Apply(CLAIM, _claim(seen, reference), "taken over")
+        return waiting(POOLED, f"Taking over {named}", "Applying"), (taken,)
     if not belongs(claim, seen.obj["metadata"]["uid"]):
         return waiting(POOLED, f"Waiting for an earlier {named} to go", "NameTaken"), ()
     if not seen.pool.address:

@@ -28,6 +28,7 @@ Ref = tuple[Kind, Key]
 Objects = list[Object]  # inside the class, `list` is the port's method
 Listener = Callable[[str, Kind, Object], None]
 PATCHER = "stackwright"
+SYSTEM = "kube-system"
 T = TypeVar("T")
 
 
@@ -57,6 +58,10 @@ class MemoryCluster:
         self._listeners: list[Listener] = []
         self._version = 0
         self._uids = 0
+        if base is None:  # as every cluster has it
+            meta = {"name": SYSTEM, "uid": SYSTEM, "resourceVersion": "0"}
+            body = {"apiVersion": NAMESPACE.api_version, "kind": NAMESPACE.kind, "metadata": meta}
+            self._objects[NAMESPACE, ("", SYSTEM)] = body
 
     # Reads.
 

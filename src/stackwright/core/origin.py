@@ -1,0 +1,64 @@
+"""By what the things of an object are marked in an OpenStack, so that they outlive the object's uid. Pure.
+
+The UID of an object changes when `clusterctl move` or a backup tool makes it anew. Its mark is a digest of its kind,
+namespace and name, and of the Kubernetes cluster in which it was first seen: two clusters may have objects of the same
+name in one project. That origin is an annotation of the object, so it goes where the object goes.
+
+A forged origin gains nothing. The namespace of the object itself is part of the digest, so no origin leads to what
+belongs to another namespace; and the origin of a namespace in another cluster is a digest of that cluster's random id.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import uuid
+from typing import Any
+
+from stackwright.api.meta import OURS, Kind
+from stackwright.core.objects import OWNER, annotation, has_finalizer, is_deleting, key_of, label, owner_label
+from stackwright.core.plan import Finalizer, Object
+
+ORIGIN = f"{OURS}/origin"
+INSTANCE = f"{OURS}/instance"  # of an OpenStackServer: id of the server that its machine has already
+
+
+def origin_here(cluster: str, namespace: str, *more: str) -> str:
+    """Of what is first seen here; `cluster` is the UID of this cluster's namespace kube-system.
+
+    With the UID of an object in `more`, only this object and its copies have the origin, and no later one of its name.
+    """
+    return _digest(cluster, namespace, *more)
+
+
+def identity(obj: Object, origin: str) -> str:
+    return _digest(annotation(obj, ORIGIN) or origin, obj["kind"], *key_of(obj))
+
+
+def is_guarded(obj: Object, origin: str) -> bool:
+    """Whether it cannot go unnoticed, and its origin is written down, so that things may be made for it."""
+    return has_finalizer(obj) and bool(annotation(obj, ORIGIN) or not origin)
+
+
+def guard(kind: Kind, obj: Object, origin: str) -> Finalizer:
+    """What comes before anything is made."""
+    return Finalizer(kind, obj, True, {ORIGIN: origin} if origin else {})
+
+
+def inherited(owner: Object) -> dict[str, str]:
+    """Annotations of what is made for an object."""
+    origin = annotation(owner, ORIGIN)
+    return {ORIGIN: origin} if origin else {}
+
+
+def is_restored(obj: Object | None, owner: Object) -> bool:
+    """Whether it was made for an object of this kind and name, and lost the reference to it with that one's UID."""
+    if obj is None or is_deleting(obj) or label(obj, OWNER) != owner_label(owner):
+        return False
+    named = (owner["kind"], owner["metadata"]["name"])
+    return all((each["kind"], each["name"]) == named for each in obj["metadata"].get("ownerReferences") or ())
+
+
+def _digest(*parts: Any) -> str:
+    """As long as the UID of an object, and as hard to guess as what it is made of."""
+    return str(uuid.UUID(bytes=hashlib.sha256(json.dumps(parts).encode()).digest()[:16]))

@@ -1,0 +1,81 @@
+"""Pause: an object that is paused is not changed, neither in Kubernetes nor in OpenStack. Pure.
+
+`clusterctl move` depends on it: it pauses the Cluster, copies all objects into another cluster, and deletes them here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import wraps
+from typing import Protocol, TypeVar
+
+from stackwright.core.clusterapi import PAUSED, is_paused
+from stackwright.core.conditions import READY, Condition, copied, done, find, waiting
+from stackwright.core.leaving import POLL
+from stackwright.core.objects import has_finalizer, is_deleting
+from stackwright.core.plan import Object, Plan
+
+PAUSED_CONDITION = "Paused"  # by this name Cluster API's contract knows it
+_KEPT = ("conditions", "observedGeneration")  # fields that the report writes
+
+
+class Pausable(Protocol):
+    @property
+    def obj(self) -> Object: ...
+
+    @property
+    def paused(self) -> str: ...
+
+
+S = TypeVar("S", bound=Pausable)
+
+
+def pausable(decide: Callable[[S], Plan]) -> Callable[[S], Plan]:
+    """`decide` for objects that may be paused."""
+
+    @wraps(decide)
+    def held_or_decided(seen: S) -> Plan:
+        if seen.paused:
+            return held(seen.obj, seen.paused)
+        plan = decide(seen)
+        if not plan.conditions or find(seen.obj, PAUSED_CONDITION) is None:
+            return plan
+        return replace(plan, conditions=(*plan.conditions, Condition(PAUSED_CONDITION, False, "NotPaused")))
+
+    return held_or_decided
+
+
+def pause_cause(obj: Object, top: Object | None = None, *owners: Object | None) -> str:
+    """What pauses an object; empty if nothing does. `top` is its Cluster of Cluster API, `owners` objects of ours."""
+    if is_paused(obj):
+        return f"the annotation {PAUSED}"
+    for owner in owners:
+        if owner and is_paused(owner):
+            return f"the annotation {PAUSED} of {owner['kind']} {owner['metadata']['name']}"
+    if ((top or {}).get("spec") or {}).get("paused"):
+        return f"spec.paused of Cluster {(top or {})['metadata']['name']}"
+    return ""
+
+
+def held(obj: Object, cause: str) -> Plan:
+    """Nothing is done; all that the status says stays, and the condition Paused names the cause.
+
+    The kinds of Cluster API are not watched, so the object is looked at again.
+    """
+    text = f"Paused by {cause}"
+    leaves = is_deleting(obj) and has_finalizer(obj)
+    if leaves:
+        text = f"{text}; it is being deleted, and what it has in OpenStack stays until that is removed"
+    status = obj.get("status") or {}
+    before = [copied(entry) for entry in status.get("conditions") or () if entry["type"] != PAUSED_CONDITION]
+    if leaves or (find(obj) or {}).get("reason", PAUSED_CONDITION) == PAUSED_CONDITION:
+        before = [_ready(text), *(each for each in before if each.type != READY)]
+    kept = {name: value for name, value in status.items() if name not in _KEPT}
+    if leaves and "ready" in kept:
+        kept["ready"] = False
+    return Plan((), (*before, done(PAUSED_CONDITION, text, PAUSED_CONDITION)), kept, POLL)
+
+
+def _ready(text: str) -> Condition:
+    return waiting(READY, text, PAUSED_CONDITION)

@@ -1,0 +1,164 @@
+"""Objects that are made anew without status and with other UIDs adopt everything, as after `clusterctl move`."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import pytest
+from capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters
+from world import NAMESPACE
+
+from stackwright.api.kinds import NAMESPACE as SPACE
+from stackwright.api.meta import Kind
+from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
+from stackwright.core.clusterapi import ADDRESS, CLAIM
+from stackwright.core.objects import OWNER
+from stackwright.core.origin import ORIGIN
+from stackwright.core.plan import Object
+
+pytestmark = pytest.mark.looptime
+POOLS = OpenStackFloatingIPPool.KIND
+KINDS = (POOLS, CLUSTERS, MACHINES, SERVERS, CLAIM, ADDRESS)
+KEPT = ("name", "namespace", "labels", "annotations")
+
+
+async def whole() -> Clusters:
+    """A cluster with a bastion, two machines, one with disks, and an address of a pool."""
+    world = Clusters(core=True)
+    world.write(POOLS, "p", {"identityRef": IDENTITY, "reclaimPolicy": "Delete"})
+    world.make(bastion=BASTION)
+    await world.run(60)
+    assert world.told()[0] == "Ready"
+    world.machine("cp", control_plane=True, rootVolume={"sizeGiB": 10})
+    world.machine("m", floatingIPPoolRef={"kind": "OpenStackFloatingIPPool", "name": "p"})
+    await world.run(120)
+    for name in ("cp", "m"):
+        assert world.told(kind=MACHINES, name=name)[0] == "Ready"
+    return world
+
+
+def restored(old: Clusters, kinds: Iterable[Kind] = KINDS, edit: Callable[[Object], Object] = lambda obj: obj) -> Any:
+    """Another Kubernetes cluster with what a backup has of each object, and the same OpenStack."""
+    world = old.again()
+    kept = [(kind, obj) for kind in kinds for obj in old.cluster.all(kind)]
+    space = world.cluster.peek(SPACE, ("", "kube-system")) or {}
+    space["metadata"]["uid"] = "another"
+    others = {key: obj for key, obj in world.cluster._objects.items() if key[0] not in KINDS}
+    world.cluster._objects = {**others, (SPACE, ("", "kube-system")): space}
+    for kind, obj in kept:
+        meta = {name: value for name, value in obj["metadata"].items() if name in KEPT}
+        world.cluster.put(kind, edit(copy.deepcopy({"metadata": meta, "spec": obj["spec"]})))
+    return world
+
+
+async def test_a_backup_that_is_restored_into_another_cluster_adopts_everything_and_deletes_it_all() -> None:
+    old = await whole()
+    await old.stop()
+    things = {(t.what, t.id) for t in old.clouds.all()}
+    ids = {name: (old.get(MACHINES, name) or {})["spec"]["providerID"] for name in ("cp", "m")}
+    addresses = [each["spec"]["address"] for each in old.cluster.all(ADDRESS)]
+    world = restored(old)
+    before = len(world.clouds.calls)
+    await world.run(200)
+    assert {(t.what, t.id) for t in world.clouds.all()} == things
+    # The rules that Neutron itself puts into each group have no mark; asking for one that is there makes none.
+    calls = [call for call in world.clouds.calls[before:] if call.slot[0] != "security-group-rule"]
+    assert [str(call) for call in calls if call.do != "update"] == []
+    for name in ("cp", "m"):
+        assert world.told(kind=MACHINES, name=name)[0] == "Ready"
+        assert (world.get(MACHINES, name) or {})["spec"]["providerID"] == ids[name]
+    assert world.told() == ("Ready", "")
+    assert world.status()["bastion"]["floatingIP"] == old.status()["bastion"]["floatingIP"]
+    assert [each["spec"]["address"] for each in world.cluster.all(ADDRESS)] == addresses
+    for kind, name in ((CLUSTERS, "c"), (MACHINES, "cp"), (MACHINES, "m"), (POOLS, "p")):
+        world.delete(kind, name)
+    await world.settle(patience=20)
+    assert world.there() == []
+    assert not any(world.names(kind) for kind in KINDS)
+
+
+async def test_a_machine_whose_server_object_was_not_moved_finds_its_server() -> None:
+    old = await whole()
+    await old.stop()
+    world = restored(old, (CLUSTERS, MACHINES))
+    await world.run(200)
+    assert world.told(kind=MACHINES, name="cp")[0] == "Ready"
+    assert {t.id for t in world.clouds.all("server")} == {t.id for t in old.clouds.all("server")}
+    assert {t.id for t in world.clouds.all("port")} == {t.id for t in old.clouds.all("port")}
+
+
+async def test_a_machine_that_is_known_by_an_id_never_gets_another_server() -> None:
+    """Without the origin its things cannot be told from those of another cluster's machine of this name."""
+
+    def bare(obj: Object) -> Object:
+        obj["metadata"]["annotations"] = {}
+        return obj
+
+    old = await whole()
+    await old.stop()
+    world = restored(old, edit=bare)
+    await world.run(200)
+    names = [t.name for t in world.clouds.all("server")]
+    assert (names.count("cp"), names.count("m")) == (1, 1)
+    for name in ("cp", "m"):
+        before = (old.get(MACHINES, name) or {})["spec"]["providerID"]
+        reason, message = world.told(kind=MACHINES, name=name)
+        assert reason == "BlockedInstanceNotFound"
+        assert before.rsplit("/", 1)[-1] in message
+        assert (world.get(MACHINES, name) or {})["spec"]["providerID"] == before
+
+
+async def test_two_clusters_with_objects_of_one_name_in_one_project_share_nothing() -> None:
+    old = Clusters()
+    old.make()
+    await old.ready()
+    old.machine()
+    await old.ready(MACHINES, "m")
+    await old.stop()
+    world = restored(old, ())
+    before = {(t.what, t.id) for t in old.clouds.all()}
+    world.make()
+    await world.ready()
+    world.machine()
+    await world.ready(MACHINES, "m")
+    assert len(world.clouds.all("server")) == len(world.clouds.all("router")) == 2
+    world.delete(MACHINES, "m")
+    world.delete(CLUSTERS, "c")
+    await world.settle(patience=20)
+    assert {(t.what, t.id) for t in world.clouds.all()} == before
+
+
+async def test_an_origin_copied_from_another_namespace_leads_to_nothing_of_it() -> None:
+    world = Clusters()
+    world.make()
+    await world.ready()
+    world.machine()
+    await world.ready(MACHINES, "m")
+    victim = (world.get(SERVERS, "m") or {})["metadata"]
+    assert victim["annotations"][ORIGIN]
+    (server,) = world.clouds.all("server")
+    spec = {**PART, "identityRef": IDENTITY, "ports": [{"network": {"filter": {"name": "public"}}}]}
+    meta = {"name": "m", "namespace": "tenant", "annotations": victim["annotations"], "labels": {OWNER: "x"}}
+    world.cluster.put(SERVERS, {"metadata": meta, "spec": spec})
+    await world.run(60)
+    assert len(world.clouds.all("server")) == 2
+    await world.cluster.delete(SERVERS, ("tenant", "m"))
+    await world.run(60)
+    assert [t.id for t in world.clouds.all("server")] == [server.id]
+    assert NAMESPACE != "tenant"
+
+
+async def test_a_machine_whose_server_object_is_another_server_keeps_its_provider_id() -> None:
+    world = Clusters()
+    world.make()
+    await world.ready()
+    world.machine()
+    await world.ready(MACHINES, "m")
+    machine = world.get(MACHINES, "m") or {}
+    other = "openstack:///6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+    world.cluster.put(MACHINES, {**machine, "spec": {**machine["spec"], "providerID": other}})
+    await world.run(60)
+    assert world.told(kind=MACHINES, name="m")[0] == "BlockedProviderIDMismatch"
+    assert (world.get(MACHINES, "m") or {})["spec"]["providerID"] == other

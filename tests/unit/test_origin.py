@@ -1,0 +1,63 @@
+"""Marks that outlive the UID of an object, and that nobody can forge into another namespace or cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackwright.adapters.openstack_things import MARK
+from stackwright.core.clouds import SERVER, mark
+from stackwright.core.objects import FINALIZER, OWNER, owner_label
+from stackwright.core.origin import ORIGIN, identity, inherited, is_guarded, is_restored, origin_here
+
+
+def obj(name: str = "m", namespace: str = "ns", kind: str = "OpenStackServer", **meta: Any) -> dict[str, Any]:
+    return {"kind": kind, "metadata": {"name": name, "namespace": namespace, "uid": "u", **meta}}
+
+
+def test_the_identity_is_that_of_cluster_namespace_kind_and_name_and_not_of_the_uid() -> None:
+    here = origin_here("one", "ns")
+    known = identity(obj(), here)
+    assert identity(obj(uid="another"), here) == known
+    others = (
+        identity(obj("n"), here),
+        identity(obj(namespace="other"), here),
+        identity(obj(kind="OpenStackCluster"), here),
+        identity(obj(), origin_here("two", "ns")),
+        identity(obj(), origin_here("one", "other")),
+    )
+    assert len({known, *others}) == 6
+    assert MARK.fullmatch(mark(known, SERVER)) and len(mark(known, SERVER)) <= 60
+
+
+def test_the_origin_that_is_written_down_counts_in_another_cluster() -> None:
+    there = origin_here("one", "ns")
+    moved = obj(annotations={ORIGIN: there})
+    assert identity(moved, origin_here("two", "ns")) == identity(obj(), there)
+
+
+def test_a_forged_origin_does_not_lead_into_another_namespace() -> None:
+    victim = origin_here("one", "victim")
+    forged = obj(namespace="mine", annotations={ORIGIN: victim})
+    assert identity(forged, "") != identity(obj(namespace="victim"), victim)
+    assert identity(forged, "") != identity(obj(namespace="mine"), origin_here("one", "mine"))
+
+
+def test_nothing_is_made_before_finalizer_and_origin_are_there() -> None:
+    assert not is_guarded(obj(), "o")
+    assert not is_guarded(obj(finalizers=[FINALIZER]), "o")
+    assert not is_guarded(obj(annotations={ORIGIN: "o"}), "o")
+    guarded = obj(finalizers=[FINALIZER], annotations={ORIGIN: "o"})
+    assert is_guarded(guarded, "o")
+    assert (inherited(guarded), inherited(obj())) == ({ORIGIN: "o"}, {})
+
+
+def test_what_was_restored_is_known_by_its_label_and_is_of_nobody_else() -> None:
+    owner = obj(kind="OpenStackMachine")
+    label = {OWNER: owner_label(owner)}
+    before = {"kind": "OpenStackMachine", "name": "m", "uid": "before"}
+    assert is_restored(obj(labels=label), owner)
+    assert is_restored(obj(labels=label, ownerReferences=[before]), owner)
+    assert not is_restored(None, owner)
+    assert not is_restored(obj(), owner)
+    assert not is_restored(obj(labels=label, deletionTimestamp="now"), owner)
+    assert not is_restored(obj(labels=label, ownerReferences=[{**before, "name": "n"}]), owner)
