@@ -36,6 +36,7 @@ e2e: $(VENV)/ok ## Tests of the real cloud on the local cluster, which is starte
 
 e2e-long: $(VENV)/ok ## Those that are not run each time: more faults, somebody else's Ceph, all of Tempest's smoke set
 	$(PYTEST) -v --timeout=3600 --durations=25 -m long tests/e2e
+	$(PYTEST) -v --timeout=1200 -m long tests/functional
 	TEMPEST=all $(PYTEST) -v --timeout=3600 tests/e2e/test_91_tempest.py
 
 golden: $(VENV)/ok ## Write golden files and generated CRDs anew, to be reviewed as a diff

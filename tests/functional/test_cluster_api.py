@@ -120,6 +120,7 @@ async def operator(cluster: KubernetesCluster, clouds: MemoryClouds) -> AsyncIte
     store, queue = Store(), main._queue()
     wired = replace(main.ports(WriteThrough(store, cluster), None, clouds), clouds=clouds)
     chosen = controllers(Settings({}, {}), ("servers",), clouds)
+    wired.helm.close()  # servers need none
     runtime = Runtime(chosen, wired, CachedReader(store, cluster), store, queue)
     await runtime.load()
     task = asyncio.create_task(runtime.run(settle=1.0, resync=1.0))
