@@ -8,11 +8,11 @@ Neutron's tags cannot, they are set by a second request.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from stackwright.core.conditions import steady
 from stackwright.core.digest import digest
 from stackwright.core.plan import Action, Key
 from stackwright.core.ports import NotYet, Refused
@@ -27,11 +27,6 @@ SERVER: Slot = ("server", "")
 PREFIX = "stackwright"
 # In the place of a field of a router or a server: what it gets, by a request of its own. The value is an id.
 ADD_INTERFACE, ADD_PORT, ADD_VOLUME = "add_interface", "add_port", "add_volume"
-# Of a refusal: the number of the request, the address of an object in our own memory, the time of day.
-_PASSING = re.compile(
-    r"\s*\(?(request-id:\s*)?\breq-[0-9a-f-]+\)?| at 0x[0-9a-f]+|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.\d]*Z?",
-    re.IGNORECASE,
-)
 
 
 def mark(uid: str, slot: Slot) -> str:
@@ -169,16 +164,11 @@ class CloudCall(Action):
         return f"{self.do} {what}{f' {shown}' if shown else ''}{f' {self.id}' if self.id else ''}"
 
 
-def _steady(text: str) -> str:
-    """Without what differs each time: a condition with other words is written, which has its object looked at again."""
-    return _PASSING.sub("", text)
-
-
 class Trouble(NotYet):
     """The cloud cannot do it now. `reason` is that of the condition; `after` seconds until it is worth a try."""
 
     def __init__(self, reason: str, text: str, after: float | None = None) -> None:
-        super().__init__(_steady(text))
+        super().__init__(steady(text))
         self.reason, self.after = reason, after
 
 
@@ -186,7 +176,7 @@ class Denied(Refused):
     """The cloud will not do it until somebody changes something; `reason` is that of the condition."""
 
     def __init__(self, reason: str, text: str) -> None:
-        super().__init__(_steady(text))
+        super().__init__(steady(text))
         self.reason = reason if reason.startswith("Blocked") else f"Blocked{reason}"
 
 

@@ -1,11 +1,12 @@
 """Conditions as values: how a controller says what it sees, and how the worst of them becomes `Ready`.
 
-Reasons that begin with "Blocked" mean that a human must act; all others resolve by themselves. Messages are stable
-(no counters, no times), so an unchanged state writes nothing.
+Reasons that begin with "Blocked" mean that a human must act; all others resolve by themselves. Messages are stable:
+`steady` removes what differs at each attempt, so an unchanged state writes nothing.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,6 +14,26 @@ from typing import Any
 READY = "Ready"
 PROGRESSING = "Progressing"
 DONE = "Done"  # the reason of a stage that is true because its actions ran
+
+
+# Foreign systems put these into their messages: request ids, addresses in memory, times of day, fractions of seconds,
+# temporary files, source ports of connections, and the growing delay of a container's restart.
+_VARYING = re.compile(
+    r"\s*\(?\b(?:x-openstack-)?(?:request[- _]?id)\b\W{0,3}[0-9a-f][0-9a-f-]{7,}\)?"
+    r"|\s*\(?(?:\brequest[- _]?ids?\b\W{0,3})?\breq-[0-9a-f-]+\)?"
+    r"|\s*\bat 0x[0-9a-f]+"
+    r"|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]*(?:Z|[+-]\d\d:?\d\d)?"
+    r"|\s*\b\d+\.\d+ ?(?:ms|µs|s|seconds)\b"
+    r"|(?<=/tmp/)[\w.-]+"
+    r"|(?<=\d):\d{4,5}(?=->)"
+    r"|(?<=back-off )[\dhms]+ ",
+    re.IGNORECASE,
+)
+
+
+def steady(text: str) -> str:
+    """A message without what differs at each attempt: a new message is a write, and wakes all that watch the object."""
+    return _VARYING.sub("", text)
 
 
 @dataclass(frozen=True)
@@ -32,7 +53,7 @@ class Condition:
             "type": self.type,
             "status": shown,
             "reason": self.reason,
-            "message": self.message,
+            "message": steady(self.message),
             "observedGeneration": generation,
             "lastTransitionTime": now,
         }

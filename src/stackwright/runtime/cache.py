@@ -43,6 +43,7 @@ class Store:
         self._objects: dict[Kind, dict[str, dict[Key, Object]]] = {}
         self._told: dict[tuple[Kind, Key], tuple[str, int]] = {}  # uid and version
         self._gone: OrderedDict[tuple[Kind, Key], int] = OrderedDict()  # version at which it was last deleted
+        self._written: OrderedDict[tuple[Kind, Key, int], str] = OrderedDict()  # our writes of a status, until told
 
     def watch(self, kind: Kind) -> None:
         self._objects.setdefault(kind, {})
@@ -84,6 +85,18 @@ class Store:
             space = self._objects[kind].setdefault(key[0], {})
             if key not in space or _version(obj) > _version(space[key]):
                 space[key] = slim(kind, obj)
+
+    def wrote_status(self, kind: Kind, obj: Object, manager: str) -> None:
+        """Remember that this version is the answer of our own write, until a watch tells of it."""
+        known = self.get(kind, key_of(obj))
+        if self.holds(kind) and (known is None or _version(known) < _version(obj)):
+            self._written[kind, key_of(obj), _version(obj)] = manager
+            while len(self._written) > REMEMBERED:
+                self._written.popitem(last=False)
+
+    def writer(self, kind: Kind, obj: Object) -> str:
+        """The manager whose write of the status made this version, if it was ours; asked once, when it is told."""
+        return self._written.pop((kind, key_of(obj), _version(obj)), "") if self._written else ""
 
     def drop(self, kind: Kind, obj: Object) -> None:
         """Forget an object, unless another one has taken its name meanwhile."""
@@ -142,7 +155,9 @@ class WriteThrough:
         return self._keep(kind, await self._cluster.apply(kind, obj, manager))
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
-        return self._keep(kind, await self._cluster.apply_status(kind, obj, manager))
+        answer = await self._cluster.apply_status(kind, obj, manager)
+        self._store.wrote_status(kind, answer, manager)
+        return self._keep(kind, answer)
 
     async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
         return self._keep(kind, await self._cluster.patch(kind, key, patch))

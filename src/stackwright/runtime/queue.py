@@ -1,8 +1,8 @@
 """The keyed queue: what is to be looked at, each key once, however often it is named.
 
 A key that is added while it is being worked on is worked on again afterwards, never at the same time. A failed key
-comes back after a growing, jittered delay; an event may bring it back sooner. All waiting is done on the loop's own
-clock, so tests run it under simulated time.
+comes back after a growing, jittered delay; an event brings it back sooner, unless the event is the echo of our own
+write. All waiting is done on the loop's own clock, so tests run it under simulated time.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ class KeyedQueue(Generic[T]):
         self._queued: set[T] = set()
         self._working: set[T] = set()
         self._again: set[T] = set()
+        self._echoed: set[T] = set()  # while they were being worked on
         self._delayed: list[tuple[float, int, T]] = []
         self._due: dict[T, float] = {}
         self._failures: dict[T, int] = {}
@@ -74,6 +75,13 @@ class KeyedQueue(Generic[T]):
             self._ready.append(item)
             self._wake.set()
 
+    def echo(self, item: T) -> None:
+        """Its own report has come back as an event: as add, except that a retry is not brought forward."""
+        if item in self._working:
+            self._echoed.add(item)
+        elif item not in self._failures:
+            self.add(item)
+
     async def get(self) -> T:
         """The next item; the caller must call done() when it is finished with it."""
         while True:
@@ -102,7 +110,9 @@ class KeyedQueue(Generic[T]):
 
     def done(self, item: T) -> None:
         self._working.discard(item)
-        if item in self._again:
+        echoed = item in self._echoed and item not in self._failures
+        self._echoed.discard(item)
+        if item in self._again or echoed:
             self._again.discard(item)
             self.add(item)
 

@@ -16,6 +16,7 @@ import structlog
 
 from stackwright.api.meta import Kind
 from stackwright.core.clouds import Slot, fill
+from stackwright.core.conditions import steady
 from stackwright.core.controller import Controller
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object, Plan
@@ -62,9 +63,11 @@ class Runtime:
         self.enqueue(kind, obj)
 
     def enqueue(self, kind: Kind, obj: Object) -> None:
+        writer = self.store.writer(kind, obj)
         for name, keys in self._routes.get(kind, ()):
+            own = self.controllers[name].manager == writer
             for key in [key_of(obj)] if keys is None else keys(obj, self.store.list):
-                self.queue.add((name, key))
+                (self.queue.echo if own else self.queue.add)((name, key))
         metrics.QUEUE_DEPTH.set(len(self.queue))
 
     async def work(self) -> None:
@@ -116,7 +119,7 @@ class Runtime:
             if controller.reports:
                 await self._report(controller, after_failure(plan, seen.obj, error), seen.obj)
             else:
-                await self.ports.cluster.event(seen.obj, "Failed", str(error), True)
+                await self.ports.cluster.event(seen.obj, "Failed", steady(str(error)), True)
             raise
         plan = replace(plan, status=fill(plan.status, made)) if made else plan
         written = await self._report(controller, plan, seen.obj)

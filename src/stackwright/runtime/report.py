@@ -9,7 +9,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from stackwright.core.conditions import DONE, PROGRESSING, READY, Condition, find, merged
+from stackwright.core.conditions import DONE, PROGRESSING, READY, Condition, find, merged, steady
 from stackwright.core.controller import Controller
 from stackwright.core.objects import generation
 from stackwright.core.plan import Finalizer, Object, Plan
@@ -48,13 +48,23 @@ def _unless_new(condition: Condition, status: Object) -> Condition:
 def status_of(plan: Plan, current: Object, now: float) -> dict[str, Any] | None:
     """The status to write, or None when the object says all of it already."""
     status = current.get("status") or {}
-    wanted: dict[str, Any] = dict(plan.status)
+    wanted: dict[str, Any] = {name: _steadied(value) for name, value in plan.status.items()}
     if plan.conditions:
         before = status.get("conditions") or ()
         wanted["conditions"] = merged(plan.conditions, before, generation(current), stamp(now))
         if any(c.type == READY for c in plan.conditions):
             wanted["observedGeneration"] = generation(current)
     return None if _says(status, wanted) else wanted
+
+
+def _steadied(value: Any) -> Any:
+    """With steady messages, at whatever depth they are; what has none is the same object."""
+    if isinstance(value, dict):
+        return {
+            name: steady(each) if name == "message" and isinstance(each, str) else _steadied(each)
+            for name, each in value.items()
+        }
+    return [_steadied(each) for each in value] if isinstance(value, list | tuple) else value
 
 
 def _says(status: Object, wanted: dict[str, Any]) -> bool:
@@ -93,6 +103,6 @@ async def _tell(plan: Plan, before: Any, current: Object, cluster: Cluster) -> N
     if ready.status and not was_ready:
         await cluster.event(current, "Ready", f"{current['kind']} is ready", False)
     elif ready.blocked and not (before and before["reason"] == ready.reason):
-        await cluster.event(current, ready.reason, ready.message, True)
+        await cluster.event(current, ready.reason, steady(ready.message), True)
     elif was_ready and not ready.status:
-        await cluster.event(current, "NotReady", ready.message, True)
+        await cluster.event(current, "NotReady", steady(ready.message), True)

@@ -1,0 +1,212 @@
+"""The loop itself: what wakes it, and what a failure leads to. In memory and in simulated time."""
+
+import asyncio
+import itertools
+import uuid
+from dataclasses import dataclass
+
+import pytest
+
+from stackwright.api.kinds import CONFIGMAP
+from stackwright.api.services import Keystone, Memcached
+from stackwright.core.conditions import done, find, steady, summary
+from stackwright.core.controller import Controller, Watch
+from stackwright.core.objects import key_of
+from stackwright.core.plan import Apply, Plan
+from stackwright.core.ports import NotYet, Ports, Refused
+from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.memory import (
+    FrozenClock,
+    MemoryBroker,
+    MemoryCluster,
+    MemoryHelm,
+    MemoryIdentity,
+    MemorySql,
+    SeededEntropy,
+)
+from stackwright.runtime.queue import KeyedQueue
+from stackwright.runtime.reconcile import Runtime
+
+pytestmark = pytest.mark.looptime
+KEY = ("n", "x")
+SAME = Apply(CONFIGMAP, {"metadata": {"namespace": "n", "name": "made"}, "data": {}})
+
+
+@dataclass
+class Seen:
+    obj: dict
+
+
+def controller(name="test", kind=Memcached.KIND, watches=(), decide=None, observe=None, **more):
+    async def look(reader, key, now):
+        obj = await reader.get(kind, key)
+        return None if obj is None else Seen(obj)
+
+    def nothing(seen):
+        return Plan()
+
+    return Controller(name, "osdpl", kind, tuple(watches), observe or look, decide or nothing, **more)
+
+
+def plan(*actions):
+    stage = done("Made")
+    return Plan(tuple(actions), (*summary([stage]), stage))
+
+
+class Operator:
+    """A runtime over a cluster in memory whose watches tell of each change at once, unless they are deaf."""
+
+    def __init__(self, *controllers, latency=0.0):
+        self.cluster = MemoryCluster(clock=FrozenClock())
+        self.store, clock = Store(), FrozenClock()
+        ports = Ports(
+            WriteThrough(self.store, self.cluster), MemoryHelm(self.cluster, clock, lambda chart, values: []),
+            MemorySql(), MemoryBroker(), MemoryIdentity(), clock, SeededEntropy(),
+        )  # fmt: skip
+        self.runtime = Runtime(controllers, ports, CachedReader(self.store, self.cluster), self.store, KeyedQueue())
+        self.deaf, self._latency = False, latency
+        self.cluster.subscribe(self._tell)
+        self.runs = []
+        course = self.runtime.reconcile
+
+        async def counted(item):
+            self.runs.append(item)
+            await course(item)
+
+        self.runtime.reconcile = counted
+
+    def _tell(self, event, kind, obj):
+        if not self.deaf and kind in self.runtime.kinds:
+            loop = asyncio.get_running_loop()
+            loop.call_later(self._latency, self.runtime.on_event, event == "DELETED", kind, obj)
+
+    async def run(self, seconds):
+        await self.runtime.load()
+        task = asyncio.create_task(self.runtime.run(workers=4))
+        await asyncio.wait({task}, timeout=seconds)
+        assert not task.done(), task.exception()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    def condition(self, kind=Memcached.KIND, type_="Ready"):
+        return find(self.cluster.peek(kind, KEY), type_)
+
+
+def put(operator, kind=Memcached.KIND):
+    return operator.cluster.put(kind, {"metadata": {"namespace": "n", "name": "x"}, "spec": {}})
+
+
+def failing(operator, error):
+    async def apply(kind, obj, manager):
+        raise error()
+
+    operator.cluster.apply = apply
+
+
+WORDS = itertools.count()
+
+
+@pytest.mark.parametrize("latency", [0.0, 0.2])
+@pytest.mark.parametrize("kind", [NotYet, Refused])
+async def test_a_failure_whose_message_differs_each_time_is_retried_with_backoff(kind, latency):
+    """Whatever is in the message, the status that we write must not bring the retry forward."""
+    operator = Operator(controller(decide=lambda seen: plan(SAME)), latency=latency)
+    put(operator)
+    failing(operator, lambda: kind(f"attempt {'x' * next(WORDS)} failed"))
+    await operator.run(60)
+    assert len(operator.runs) <= 9, "0.5 s, doubled up to a minute"
+    assert operator.condition()["message"].startswith("attempt")
+
+
+async def test_a_change_by_somebody_else_still_brings_a_retry_forward():
+    operator = Operator(controller(decide=lambda seen: plan(SAME)))
+    put(operator)
+    failing(operator, lambda: NotYet(f"attempt {'x' * next(WORDS)} failed"))
+    running = asyncio.create_task(operator.run(60))
+    await asyncio.sleep(20)
+    before = len(operator.runs)
+    live = operator.cluster.peek(Memcached.KIND, KEY)
+    operator.cluster.put(Memcached.KIND, {**live, "metadata": {**live["metadata"], "labels": {"a": "b"}}})
+    await asyncio.sleep(0.1)
+    assert len(operator.runs) == before + 1
+    await running
+
+
+async def test_another_controller_hears_of_a_status_that_a_failing_one_writes():
+    heard = []
+
+    def hear(seen):
+        heard.append(seen)
+        return Plan()
+
+    def keys(obj, lookup):
+        return [key_of(obj)]
+
+    other = controller("other", Keystone.KIND, [Watch(Memcached.KIND, keys)], hear)
+    operator = Operator(controller(decide=lambda seen: plan(SAME)), other)
+    put(operator)
+    put(operator, Keystone.KIND)
+    failing(operator, lambda: NotYet("not yet"))
+    await operator.run(0.3)
+    assert len(heard) >= 2
+
+
+async def test_a_success_is_looked_at_again_when_its_own_report_comes_back():
+    """Some decide one step at a time, and read the last one from their own status."""
+
+    def decide(seen):
+        step = int((seen.obj.get("status") or {}).get("progress") or 0)
+        return Plan(status={"progress": str(min(3, step + 1))})
+
+    operator = Operator(controller(decide=decide))
+    put(operator)
+    await operator.run(5)
+    assert operator.cluster.peek(Memcached.KIND, KEY)["status"]["progress"] == "3"
+
+
+def ids():
+    return f"req-{uuid.uuid4()}"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        lambda: f"HTTP 500 (Request-ID: {ids()})",
+        lambda: f"An unexpected error (HTTP 500) ({ids()})",
+        lambda: f"failed, request id: {uuid.uuid4()}",
+        lambda: f"<Connection object at {hex(id(object()) + next(WORDS))}> timed out",
+        lambda: f"2026-11-24T12:00:{next(WORDS) % 60:02d}.123Z no leader",
+        lambda: f"2026-11-24 12:00:{next(WORDS) % 60:02d},123+00:00 no leader",
+        lambda: f"timed out after 10.{next(WORDS):04d}s",
+        lambda: f"open /tmp/helm-{next(WORDS)}: no such file",
+        lambda: f"read tcp 10.0.0.1:{40000 + next(WORDS)}->10.0.0.2:443: reset",
+        lambda: f"back-off {next(WORDS) + 1}m20s restarting failed container",
+    ],
+)
+def test_what_differs_at_each_attempt_is_not_in_a_message(text):
+    first, second = text(), text()
+    assert first != second
+    assert steady(first) == steady(second)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "2 of 3 pods ready",
+        "Release x did not become ready in 600 s",
+        "Server 5b6c1d0e-0000-4000-8000-000000000001 is in ERROR",
+        "10.0.0.1:3306 refuses the connection",
+        "the certificate ends on 2027-01-31",
+        "version 10.11.6 is older than 11.4",
+    ],
+)
+def test_what_a_message_says_is_kept(text):
+    assert steady(text) == text
+
+
+async def test_a_message_with_a_request_id_is_written_once():
+    operator = Operator(controller(decide=lambda seen: plan(SAME)))
+    put(operator)
+    failing(operator, lambda: NotYet(f"Keystone: HTTP 503 (Request-ID: {ids()})"))
+    await operator.run(60)
+    assert [write.verb for write in operator.cluster.writes].count("apply_status") == 1
