@@ -176,6 +176,24 @@ OTHERS = [
         "spec.features.cinder.volume.backends.x: values.conf.backends: takes section → option → value, one section at",
     ),
     (
+        {"cinder": {"volume": {"backends": {"x": {"values": {"conf": {"backends": {"x": {}}, "cinder": None}}}}}}},
+        "spec.features.cinder.volume.backends.x: values.conf.cinder: takes section → option → value",
+    ),
+    (
+        {
+            "cinder": {
+                "volume": {
+                    "backends": {"x": {"values": {"conf": {"backends": {"x": {}}, "cinder": {"DEFAULT": None}}}}}
+                }
+            }
+        },
+        "spec.features.cinder.volume.backends.x: values.conf.cinder: takes section → option → value",
+    ),
+    (
+        {"cinder": {"volume": {"backends": {"x": {"values": {"conf": {"backends": {"x": {}}, "cinder": ["a"]}}}}}}},
+        "spec.features.cinder.volume.backends.x: values.conf.cinder: takes section → option → value",
+    ),
+    (
         {"database": {"cleanup": {"nova": {"schedule": "now"}}}},
         "spec.features.database.cleanup.nova.schedule: must match ",
     ),

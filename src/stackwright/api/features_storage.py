@@ -55,6 +55,9 @@ class CinderBackend(Model):
             if not (isinstance(name, str) and name)
         ]:
             raise ValueError("; ".join(wrong))
+        sections = self.values.conf.get("cinder", {})
+        if not isinstance(sections, dict) or not all(isinstance(options, dict) for options in sections.values()):
+            raise ValueError("values.conf.cinder: takes section → option → value")
         if unknown := sorted(set(self.values.conf) - {"cinder", "backends"}):
             raise ValueError(f"values.conf: unknown {', '.join(unknown)}; allowed: backends, cinder")
         return self
