@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import importlib
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -21,6 +22,7 @@ from stackwright.core.plan import Object
 pytestmark = pytest.mark.looptime
 POOLS = OpenStackFloatingIPPool.KIND
 KINDS = (POOLS, CLUSTERS, MACHINES, SERVERS, CLAIM, ADDRESS)
+OBSERVED = ("server", "machine", "capicluster", "floatingippool")
 KEPT = ("name", "namespace", "labels", "annotations")
 
 
@@ -162,3 +164,48 @@ async def test_a_machine_whose_server_object_is_another_server_keeps_its_provide
     await world.run(60)
     assert world.told(kind=MACHINES, name="m")[0] == "BlockedProviderIDMismatch"
     assert (world.get(MACHINES, "m") or {})["spec"]["providerID"] == other
+
+
+async def test_a_later_cluster_of_the_same_name_has_nothing_of_one_that_was_moved_away() -> None:
+    old = Clusters()
+    old.make()
+    await old.ready()
+    old.machine()
+    await old.ready(MACHINES, "m")
+    await old.stop()
+    moved = {(t.what, t.id) for t in old.clouds.all()}  # of another Kubernetes cluster now
+    world = old.again()
+    world.cluster._objects = {at: obj for at, obj in world.cluster._objects.items() if at[0] not in KINDS}
+    world.make()
+    await world.ready()
+    world.machine()
+    await world.ready(MACHINES, "m")
+    assert len(world.clouds.all("server")) == len(world.clouds.all("router")) == 2
+    world.delete(MACHINES, "m")
+    world.delete(CLUSTERS, "c")
+    await world.settle(patience=20)
+    assert {(t.what, t.id) for t in world.clouds.all()} == moved
+
+
+async def test_a_cluster_of_an_earlier_version_is_adopted_after_a_move(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its things have the UIDs of its objects as marks."""
+
+    async def none(reader: Any, obj: Any) -> str:
+        return ""
+
+    modules = [importlib.import_module(f"stackwright.controllers.{name}.observe") for name in OBSERVED]
+    with monkeypatch.context() as earlier:
+        for module in modules:
+            earlier.setattr(module, "origin_of", none)
+        old = await whole()
+        await old.stop()
+    upgraded = old.again()
+    await upgraded.run(400)
+    await upgraded.stop()
+    things = {(t.what, t.id) for t in upgraded.clouds.all()}
+    assert things == {(t.what, t.id) for t in old.clouds.all()}
+    world = restored(upgraded)
+    await world.run(300)
+    assert {(t.what, t.id) for t in world.clouds.all()} == things
+    for kind, name in ((CLUSTERS, "c"), (MACHINES, "cp"), (MACHINES, "m")):
+        assert world.told(kind=kind, name=name)[0] == "Ready"

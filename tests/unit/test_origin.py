@@ -15,31 +15,41 @@ def obj(name: str = "m", namespace: str = "ns", kind: str = "OpenStackServer", *
 
 
 def test_the_identity_is_that_of_cluster_namespace_kind_and_name_and_not_of_the_uid() -> None:
-    here = origin_here("one", "ns")
+    here = origin_here("one", obj())
     known = identity(obj(), here)
-    assert identity(obj(uid="another"), here) == known
+    assert identity(obj(uid="another", annotations={ORIGIN: here}), "") == known
     others = (
         identity(obj("n"), here),
         identity(obj(namespace="other"), here),
         identity(obj(kind="OpenStackCluster"), here),
-        identity(obj(), origin_here("two", "ns")),
-        identity(obj(), origin_here("one", "other")),
+        identity(obj(), origin_here("two", obj())),
+        identity(obj(), origin_here("one", obj(namespace="other"))),
+        identity(obj(), origin_here("one", obj(uid="later"))),
     )
-    assert len({known, *others}) == 6
+    assert len({known, *others}) == 7
     assert MARK.fullmatch(mark(known, SERVER)) and len(mark(known, SERVER)) <= 60
 
 
 def test_the_origin_that_is_written_down_counts_in_another_cluster() -> None:
-    there = origin_here("one", "ns")
-    moved = obj(annotations={ORIGIN: there})
-    assert identity(moved, origin_here("two", "ns")) == identity(obj(), there)
+    there = origin_here("one", obj())
+    moved = obj(uid="another", annotations={ORIGIN: there})
+    assert identity(moved, origin_here("two", moved)) == identity(obj(), there)
+
+
+def test_what_an_earlier_version_marked_by_the_uid_keeps_its_mark() -> None:
+    before = obj(uid="before", finalizers=[FINALIZER])
+    there = origin_here("one", before)
+    assert identity(before, there) == "before"
+    moved = obj(uid="after", annotations={ORIGIN: there}, finalizers=[FINALIZER])
+    assert identity(moved, origin_here("two", moved)) == "before"
+    assert inherited(moved) == {}, "its server had a UID of its own"
 
 
 def test_a_forged_origin_does_not_lead_into_another_namespace() -> None:
-    victim = origin_here("one", "victim")
+    victim = origin_here("one", obj(namespace="victim"))
     forged = obj(namespace="mine", annotations={ORIGIN: victim})
     assert identity(forged, "") != identity(obj(namespace="victim"), victim)
-    assert identity(forged, "") != identity(obj(namespace="mine"), origin_here("one", "mine"))
+    assert identity(forged, "") != identity(obj(namespace="mine"), origin_here("one", obj(namespace="mine")))
 
 
 def test_nothing_is_made_before_finalizer_and_origin_are_there() -> None:

@@ -1,11 +1,12 @@
 """By what the things of an object are marked in an OpenStack, so that they outlive the object's uid. Pure.
 
 The UID of an object changes when `clusterctl move` or a backup tool makes it anew. Its mark is a digest of its kind,
-namespace and name, and of the Kubernetes cluster in which it was first seen: two clusters may have objects of the same
-name in one project. That origin is an annotation of the object, so it goes where the object goes.
+namespace and name, and of its origin: the Kubernetes cluster in which it was first seen, and its UID there. For two
+clusters may have objects of the same name in one project, and one cluster one after the other. The origin is an
+annotation of the object, so copies of the object have the same mark, and no later object of its name has it.
 
 A forged origin gains nothing. The namespace of the object itself is part of the digest, so no origin leads to what
-belongs to another namespace; and the origin of a namespace in another cluster is a digest of that cluster's random id.
+belongs to another namespace. Objects of an earlier version have marks of their UID alone; their origin says so.
 """
 
 from __future__ import annotations
@@ -20,19 +21,22 @@ from stackwright.core.objects import OWNER, annotation, has_finalizer, is_deleti
 from stackwright.core.plan import Finalizer, Object
 
 ORIGIN = f"{OURS}/origin"
+_EARLIER = "uid:"
 INSTANCE = f"{OURS}/instance"  # of an OpenStackServer: id of the server that its machine has already
 
 
-def origin_here(cluster: str, namespace: str, *more: str) -> str:
+def origin_here(cluster: str, obj: Object) -> str:
     """Of what is first seen here; `cluster` is the UID of this cluster's namespace kube-system.
 
-    With the UID of an object in `more`, only this object and its copies have the origin, and no later one of its name.
+    An object with our finalizer and without an origin had things before there were origins: they have its UID as mark.
     """
-    return _digest(cluster, namespace, *more)
+    uid = str(obj["metadata"]["uid"])
+    return f"{_EARLIER}{uid}" if has_finalizer(obj) else _digest(cluster, key_of(obj)[0], uid)
 
 
 def identity(obj: Object, origin: str) -> str:
-    return _digest(annotation(obj, ORIGIN) or origin, obj["kind"], *key_of(obj))
+    known = annotation(obj, ORIGIN) or origin
+    return known.removeprefix(_EARLIER) if known.startswith(_EARLIER) else _digest(known, obj["kind"], *key_of(obj))
 
 
 def is_guarded(obj: Object, origin: str) -> bool:
@@ -46,9 +50,9 @@ def guard(kind: Kind, obj: Object, origin: str) -> Finalizer:
 
 
 def inherited(owner: Object) -> dict[str, str]:
-    """Annotations of what is made for an object."""
+    """Annotations of what is made for an object. An earlier version marked that by a UID of its own."""
     origin = annotation(owner, ORIGIN)
-    return {ORIGIN: origin} if origin else {}
+    return {ORIGIN: origin} if origin and not origin.startswith(_EARLIER) else {}
 
 
 def is_restored(obj: Object | None, owner: Object) -> bool:

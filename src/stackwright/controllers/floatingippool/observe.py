@@ -70,8 +70,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if not seen.asks:
         return seen
     try:
-        # By its UID: what a pool retains is not for a later pool of its name.
-        seen = replace(seen, origin=await origin_of(reader, obj, obj["metadata"]["uid"]))
+        seen = replace(seen, origin=await origin_of(reader, obj))
         cloud = await cloud_of(reader, key[0], spec["identityRef"])
         seen = replace(seen, cloud=cloud)
         if not is_deleting(obj):
