@@ -161,3 +161,13 @@ def test_a_client_that_cannot_be_made_is_told_without_secrets(
         connection(Login("d", {"auth": AUTH}, "", 0.0), files)
     assert told.value.reason == "CredentialsInvalid"
     assert "pw-x" not in str(told.value)
+
+
+@pytest.mark.parametrize("where", ["region_name: ", "auth: {password: "])
+def test_a_number_without_end_is_refused_by_name(where: str) -> None:
+    """Python refuses to write down such a number; YAML has them in hexadecimal."""
+    end = "}" if "{" in where else ", auth: {}"
+    data = {"clouds.yaml": f"clouds: {{mine: {{{where}0x{'f' * 40_000}{end}}}}}"}
+    with pytest.raises(Trouble, match="takes a text") as raised:
+        login_of(CLOUD, data, 0)
+    assert raised.value.reason == "CredentialsInvalid"

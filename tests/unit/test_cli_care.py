@@ -123,6 +123,28 @@ async def test_a_report_holds_no_secret(tmp_path: Path) -> None:
         assert len(archive.getnames()) == len(found)
 
 
+@pytest.mark.parametrize(
+    "obj",
+    [
+        {"customServiceConfig": "[DEFAULT]\nadmin_password = s3cr3t-word"},
+        {"env": [{"name": "DB_PASSWORD", "value": "s3cr3t-word"}]},
+        {"bind_pw": "s3cr3t-word"},
+        {"clouds": {"transport_url": "rabbit://u:s3cr3t-word@host"}},
+        {"ssl": {"api_cert": "s3cr3t-word"}},
+    ],
+)
+def test_blanking_finds_secrets_by_name(obj: Any) -> None:
+    assert "s3cr3t-word" not in str(blanked(obj))
+
+
+def test_a_bundle_that_was_readable_for_all_is_not_any_more(tmp_path: Path) -> None:
+    (tmp_path / "a.tar.gz").touch(mode=0o644)
+    bundle(tmp_path / "a.tar.gz", {"x": "y"})
+    assert (tmp_path / "a.tar.gz").stat().st_mode & 0o777 == 0o600
+
+
 def test_blanking_keeps_what_explains() -> None:
     obj = {"status": {"conditions": [{"type": "Ready", "message": "waits"}]}, "spec": {"api_key": "k", "list": ["a"]}}
     assert blanked(obj) == {**obj, "spec": {"api_key": "***", "list": ["a"]}}
+    kept = {"secretName": "a", "identityRef": {"name": "b"}, "storageClass": "c", "env": [{"name": "A", "value": "1"}]}
+    assert blanked(kept) == kept

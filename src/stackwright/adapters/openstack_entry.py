@@ -101,13 +101,18 @@ def _auth_errors(auth: Mapping[Any, Any]) -> list[str]:
 
 
 def _text_errors(where: str, value: object) -> list[str]:
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or _is_vast(value):
         return [f"{where} takes a text"]
     return [] if str(value).isprintable() else [f"{where} has control characters"]
 
 
+def _is_vast(value: object) -> bool:
+    """A number that cannot be written down: Python refuses to convert more than 4,300 digits."""
+    return isinstance(value, int) and value.bit_length() > 64
+
+
 def _name(name: object) -> str:
     """A name in one short line."""
-    text = str(name)
+    text = "a number" if _is_vast(name) else str(name)
     text = text if text.isprintable() else ascii(text)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

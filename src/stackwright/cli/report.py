@@ -10,6 +10,8 @@ from __future__ import annotations
 import asyncio
 import io
 import json
+import os
+import re
 import tarfile
 import time
 from pathlib import Path
@@ -25,6 +27,9 @@ if TYPE_CHECKING:
 
 LINES = 2000
 MODE = 0o600
+PASSWORD = re.compile(r"(^|_)(pw|pwd)$", re.IGNORECASE)
+# Names of Secrets and keys in them are no secrets, and explain much.
+REFERENCE = re.compile(r"(Name|Ref|_name|_ref|_type|Class)$|^(secret|key|config|conf|configMap)$")
 
 
 def report(
@@ -58,8 +63,9 @@ def report(
 
 def bundle(path: Path, files: dict[str, str]) -> None:
     """A compressed archive that only its owner may read."""
-    path.touch(mode=MODE)
-    with path.open("wb") as target, tarfile.open(fileobj=target, mode="w:gz") as archive:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, MODE)
+    os.fchmod(handle, MODE)  # it may have been there
+    with os.fdopen(handle, "wb") as target, tarfile.open(fileobj=target, mode="w:gz") as archive:
         for name, text in sorted(files.items()):
             data = text.encode()
             entry = tarfile.TarInfo(f"stackwright-report/{name}")
@@ -91,9 +97,11 @@ async def objects(reader: Reader, namespace: str) -> dict[str, str]:
 
 def blanked(value: Any, name: str = "") -> Any:
     """A copy without what may be secret, and without what only fills pages."""
-    from stackwright.runtime.logs import SECRET_FIELDS, URL_PASSWORD
+    from stackwright.runtime.logs import URL_PASSWORD
 
     if isinstance(value, dict):
+        if isinstance(value.get("name"), str) and _may_be_secret(value["name"]):  # an environment variable
+            value = {key: "***" if key == "value" else item for key, item in value.items()}
         kept = {key: item for key, item in value.items() if key != "managedFields"}
         notes = kept.get("annotations")
         if isinstance(notes, dict):
@@ -103,9 +111,18 @@ def blanked(value: Any, name: str = "") -> Any:
         return [blanked(item, name) for item in value]
     if not isinstance(value, str):
         return value
-    if SECRET_FIELDS.search(name) or "PRIVATE KEY" in value:
+    if _may_be_secret(name) or "PRIVATE KEY" in value:
         return "***"
     return URL_PASSWORD.sub(r"\1***@", value)
+
+
+def _may_be_secret(name: str) -> bool:
+    from stackwright.api.errors import SECRET
+    from stackwright.runtime.logs import SECRET_FIELDS
+
+    return bool(
+        SECRET_FIELDS.search(name) or (SECRET.search(name) and not REFERENCE.search(name)) or PASSWORD.search(name)
+    )
 
 
 async def _logs(reader: Reader, namespace: str, kubeconfig: Path | None) -> dict[str, str]:
