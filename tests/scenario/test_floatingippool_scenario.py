@@ -255,3 +255,22 @@ async def test_without_cluster_api_a_server_says_what_is_missing() -> None:
     reason, message = world.told(kind=SERVERS, name="web")
     assert reason == "KindMissing"
     assert "ipaddressclaims" in message
+
+
+@pytest.mark.parametrize("leaves", [False, True])
+async def test_an_address_without_the_reference_to_its_claim_is_given_back(leaves: bool) -> None:
+    """Kubernetes removes references to owners that are gone from objects which have another owner."""
+    world = await pools(reclaimPolicy="Delete")
+    world.claim("a")
+    await world.run(30)
+    (address,) = world.cluster.all(ADDRESS)
+    owners = [each for each in address["metadata"]["ownerReferences"] if each["kind"] != CLAIM.kind]
+    assert len(owners) == 1
+    world.cluster.put(ADDRESS, {**address, "metadata": {**address["metadata"], "ownerReferences": owners}})
+    world.delete(CLAIM, "a")
+    if leaves:
+        world.delete(POOLS, "p")
+    await world.run(60)
+    assert world.ips() == []
+    assert not world.cluster.all(ADDRESS)
+    assert bool(world.get(POOLS, "p")) is not leaves

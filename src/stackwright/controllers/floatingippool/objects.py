@@ -9,7 +9,7 @@ from typing import Any
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.core.belongings import Part
 from stackwright.core.clouds import Look, Slot, mark
-from stackwright.core.clusterapi import ADDRESS, CLAIM
+from stackwright.core.clusterapi import ADDRESS
 from stackwright.core.objects import OWNER, belongs, is_deleting, key_of, label, owned, owner_label, owner_reference
 from stackwright.core.plan import Object
 
@@ -47,9 +47,11 @@ def ip_address(seen: Observed, claim: Object, address: str) -> Object:
 
 
 def is_restored(seen: Observed, address: Object) -> bool:
-    """Whether it lost the reference to its claim, with which it was made."""
-    owners = {each.get("kind") for each in address["metadata"].get("ownerReferences") or ()}
-    return CLAIM.kind not in owners and label(address, OWNER) == owner_label(seen.obj)
+    """Whether it was made for this pool before the pool had the UID that it has now.
+
+    The reference to the claim tells nothing: Kubernetes removes it when the claim goes and the pool stays.
+    """
+    return label(address, OWNER) == owner_label(seen.obj) and not belongs(address, seen.obj["metadata"]["uid"])
 
 
 def is_stale(seen: Observed, address: Object) -> bool:
