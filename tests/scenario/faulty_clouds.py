@@ -31,6 +31,7 @@ class FaultyClouds(MemoryClouds):
     """asked   how often anything was asked of it
     slow    seconds that each answer takes
     locked  Secrets whose credentials it does not know
+    hidden  kinds of which its lists have nothing, which the way into it has not confirmed
     lost    of which request no answer comes, 0 none: it is done LATE seconds later
     hears   is told of each request before it is done
     wordy   whether each refusal has other words than the one before
@@ -41,6 +42,7 @@ class FaultyClouds(MemoryClouds):
         self.asked, self.slow, self.lost, self.wordy = 0, 0.0, 0, False
         self.hears: Callable[[CloudCall], None] = lambda call: None
         self.locked: set[str] = set()
+        self.hidden: set[str] = set()
         self._unsure, self._made = 0.0, 0
         self._ids = self._numbers()
 
@@ -56,8 +58,9 @@ class FaultyClouds(MemoryClouds):
 
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         await self._answer(cloud)
-        self.settled = self._clock.now() >= self._unsure
-        return await super().look(cloud, asker)
+        self.settled = self._clock.now() >= self._unsure and not self.hidden
+        look = await super().look(cloud, asker)
+        return replace(look, things=tuple(thing for thing in look.things if thing.what not in self.hidden))
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         await self._answer(cloud)

@@ -466,12 +466,18 @@ class Lists:
         self.asked: list[tuple[str, bool]] = []
         self.peeks = 0
         self.fail: Exception | None = None
+        self.single: list[tuple[str, str]] = []
 
     def __call__(self, connection: Any, what: str, since: str = "") -> list[Thing]:
         self.asked.append((what, bool(since)))
         if self.fail:
             raise self.fail
         return self.things.get(what, [])
+
+    def one(self, connection: Any, what: str, id_: str) -> Thing | None:
+        """A request for one thing by its id."""
+        self.single.append((what, id_))
+        return next((thing for thing in self.things.get(what, []) if thing.id == id_), None)
 
     def peek(self, connection: Any, since: str) -> list[str]:
         self.peeks += 1
@@ -485,6 +491,7 @@ def lists(monkeypatch: pytest.MonkeyPatch) -> Lists:
     made = Lists()
     monkeypatch.setattr(openstack_clouds, "fetch", made)
     monkeypatch.setattr(openstack_clouds, "peek", made.peek)
+    monkeypatch.setattr(openstack_clouds, "single", made.one)
     monkeypatch.setattr(openstack_line, "connection", lambda login, *_: Mock(login=login))
     return made
 
@@ -549,6 +556,7 @@ async def test_other_credentials_in_the_same_secret_are_used_at_once(lists: List
 
 
 async def test_what_was_begun_by_a_predecessor_is_not_settled_at_once(lists: Lists) -> None:
+    lists.things["server"] = [Thing("server", "1"), Thing("server", "2")]
     port_ = clouds([])
     assert not (await port_.look(CLOUD, asker(1, waits=True))).settled
     assert (await port_.look(CLOUD, asker(2, waits=True, begun=False))).settled
@@ -846,7 +854,7 @@ async def test_a_cloud_without_volumes_is_a_cloud(lists: Lists) -> None:
     def fetch(connection: Any, what: str, since: str = "") -> list[Thing]:
         if what == "volume":
             raise Trouble("NotFound", "HTTP 404")
-        return []
+        return [Thing("server", "1")] if what == "server" else []
 
     openstack_clouds.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
@@ -919,6 +927,7 @@ async def test_after_a_429_nobody_of_the_project_asks_for_anything(
     answers: list[Any] = []
     monkeypatch.setattr(openstack_clouds, "find", lambda made, asked: answers.append(asked) or ())
     monkeypatch.setattr(openstack_clouds, "run", lambda made, call, data: answers.append(call) or ("1", {}))
+    lists.things["server"] = [Thing("server", str(n)) for n in range(4)]
     port_ = clouds([], {"theirs": "pw-y"})
     await port_.look(CLOUD, asker(1, waits=True, begun=False))
     time.now += 4
@@ -970,6 +979,7 @@ async def test_who_does_not_look_any_more_is_forgotten_with_all_that_is_about_hi
 
 
 async def test_who_was_forgotten_and_comes_back_is_told_nothing_that_is_not_settled(lists: Lists, time: Time) -> None:
+    lists.things["server"] = [Thing("server", "1"), Thing("server", "2")]
     port_ = clouds([])
     await port_.look(CLOUD, asker(1, begun=False))
     time.now += 2 * openstack_sharing.FORGET

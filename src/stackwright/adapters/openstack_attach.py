@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_send import send
+from stackwright.adapters.openstack_send import key_in, send
 from stackwright.core.clouds import ADD_INTERFACE, ADD_PORT, ADD_VOLUME, Denied, Trouble
 
 if TYPE_CHECKING:
@@ -75,7 +75,7 @@ def _exists(connection: Connection, server: str) -> bool:
 
 def one(connection: Connection, what: str, id_: str) -> dict[str, Any]:
     """It, as its API has it."""
-    return dict(send(connection, what, "GET", f"/{id_}").json()[what])
+    return dict(send(connection, what, "GET", f"/{id_}").json()[key_in(what)])
 
 
 REQUESTS: Mapping[str, Callable[[Connection, str, str], Mapping[str, Any]]] = {

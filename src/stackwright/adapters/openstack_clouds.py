@@ -14,11 +14,12 @@ from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from stackwright.adapters.openstack_confirm import CONFIRM, confirm
 from stackwright.adapters.openstack_find import WHERE, find
 from stackwright.adapters.openstack_flight import Flight, Late
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_login import Count, Logins, Secrets
-from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, SETTLE, Snapshot, fetch, peek, stamp
+from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, SETTLE, Snapshot, fetch, peek, single, stamp
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import PATHS
 from stackwright.adapters.openstack_sharing import FORGET, WATCHED, Answer, Asking, Project
@@ -75,7 +76,21 @@ class OpenStackClouds:
         listed = frozenset(asker.kinds) - lacking
         unseen = listed - project.snapshot.taken.keys()
         began = min((project.snapshot.fresh.get(what, 0.0) for what in listed - unseen), default=0.0)
-        return Look(project.snapshot.of(asker), began >= settled, unseen, project.line.place)
+        ask = partial(self._single, cloud, project)
+        sure = await confirm(project.snapshot, asker, listed - unseen, ask, time.monotonic())
+        if listed & project.snapshot.doubts.lists.keys() or not sure:
+            self._look_again(asking)
+            sure = False
+        return Look(project.snapshot.of(asker), sure and began >= settled, unseen, project.line.place)
+
+    async def _single(self, cloud: CloudRef, project: Project, what: str, id_: str) -> Thing | None:
+        return await self._do(cloud, project, LISTS[what][0], lambda made: single(made, what, id_))
+
+    def _look_again(self, asking: Asking) -> None:
+        """As soon as what is missing can be confirmed."""
+        if time.monotonic() - asking.doubted >= CONFIRM:
+            asking.doubted = time.monotonic()
+            asyncio.get_running_loop().call_later(CONFIRM, self._tell, asking.asker.controller, asking.asker.key)
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         project = await self._project(cloud)
@@ -104,7 +119,7 @@ class OpenStackClouds:
         if call.do == "delete":
             project.snapshot.leaving((what, id_), now)
         if call.do == "delete" and what not in ("server", "volume"):  # those take their time to go
-            project.snapshot.drop((what, id_), now)
+            (project.snapshot.drop if told is None else project.snapshot.deleted)((what, id_), now)
         elif told and what in LISTS:
             project.snapshot.write(LISTS[what][3](told), now)
         elif call.do == "update":
@@ -147,7 +162,8 @@ class OpenStackClouds:
             enough = snapshot.does(what, settled)
             try:
                 ask = partial(self._update, cloud, project, what, enough)
-                moment = 0.0 if waits and what not in WATCHED else MOMENT  # he is told of what changed
+                told = waits and what not in WATCHED and what not in snapshot.doubts.lists
+                moment = 0.0 if told else MOMENT  # it is told of what changed
                 await flight.join(f"{cloud}: list of {what}s", ask, moment if enough else None)
             except Late:
                 if enough or not waits:
@@ -162,7 +178,7 @@ class OpenStackClouds:
         What it is to be is found here, once, and not by each of the many who join.
         """
         snapshot, began = project.snapshot, time.monotonic()
-        if what != "server" or what not in snapshot.taken:
+        if what != "server" or what not in snapshot.taken or snapshot.doubtful(what, began):
             return await self._list(cloud, project, what)
         if snapshot.due_whole(began):
             project.whole.begin(partial(self._list, cloud, project, what))

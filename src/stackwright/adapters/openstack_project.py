@@ -12,10 +12,13 @@ import datetime
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
 
 from stackwright.adapters import openstack_things as things
+from stackwright.adapters.openstack_confirm import CONFIRM, Doubts
 from stackwright.adapters.openstack_find import own, pages
-from stackwright.core.clouds import Asker, Thing
+from stackwright.adapters.openstack_send import key_in, send
+from stackwright.core.clouds import Asker, Thing, Trouble
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -56,7 +59,7 @@ PART = 10.0  # seconds that a peek at which servers are built does instead of a 
 LEAVING = 1.0  # the same while somebody waits for one to go
 ABSENT = 60.0  # seconds after which a service that the cloud did not offer is asked for again
 KEPT = 3.0  # seconds since the last look for those who wait
-ACTIVE = "ACTIVE"
+ACTIVE, DELETED = "ACTIVE", "DELETED"
 SETTLE = 8.0  # what a process asked for before it died, or before it gave up waiting, has happened by then
 MISSING = ("trunk", "volume")  # services and extensions that a cloud may not have
 
@@ -75,11 +78,13 @@ class Snapshot:
     peeked: float = 0.0  # when it was last asked which servers are built
     written: dict[tuple[str, str], float] = field(default_factory=dict)
     absent: dict[str, float] = field(default_factory=dict)  # what the cloud does not offer → when it said so
+    doubts: Doubts = field(default_factory=Doubts)
     _marked: dict[str, set[tuple[str, str]]] = field(default_factory=dict)  # uid → what has a mark of it
 
     def _put(self, thing: Thing) -> None:
         self._pop((thing.what, thing.id))  # it may have lost its mark
         self.things[thing.what, thing.id] = thing
+        self.doubts.seen((thing.what, thing.id))
         if thing.mark:
             self._marked.setdefault(thing.mark.split(":")[1], set()).add((thing.what, thing.id))
 
@@ -96,6 +101,10 @@ class Snapshot:
         listed = {(what, thing.id): thing for thing in found}
         gone = {key for key in self.things if key[0] == what and key not in listed}
         changed = {key for key in gone if self.written.get(key, 0.0) < began}
+        stays = {key for key in self.things if key[0] == what and not self._goes(self.things[key])}
+        self.doubts.weigh(what, stays - (gone - changed), listed, began)
+        self.doubts.single.difference_update(listed)
+        self.doubts.gone |= {key for key in changed if self.things[key].state == DELETED}
         for key in changed:
             self._pop(key)
         changed |= self.merge(listed.values(), began)
@@ -119,6 +128,24 @@ class Snapshot:
             self._put(thing)
             changed.add(key)
         return changed
+
+    def restore(self, thing: Thing, now: float) -> None:
+        """A request for it found what a list lacked."""
+        self.write(thing, now)
+        self.doubts.single.add((thing.what, thing.id))
+
+    def deleted(self, key: tuple[str, str], now: float) -> None:
+        """The cloud deleted it at our request, and with a security group its rules."""
+        rules = {k for k, thing in self.things.items() if thing.facts.get("security_group_id") == key[1]}
+        for each in {key, *(rules if key[0] == "security-group" else ())}:
+            self.drop(each, now)
+            self.doubts.gone.add(each)
+
+    def _goes(self, thing: Thing) -> bool:
+        """Whether a list without it is as expected: it is on its way out, or what it belongs to has gone."""
+        group = thing.facts.get("security_group_id")
+        orphan = group is not None and ("security-group", group) not in self.things
+        return orphan or _leaving(thing) or thing.state.lower() in ("deleting", "deleted", "soft_deleted")
 
     def write(self, thing: Thing, now: float) -> None:
         self._put(thing)
@@ -152,8 +179,14 @@ class Snapshot:
             return False
         if self.fresh.get(what, 0.0) < settled <= now:
             return True
+        if self.doubtful(what, now):
+            return True
         begin = self.begun if what != "server" and not waits else -1e9
         return now - self.seen(what, begin) >= self.age(what, waits)
+
+    def doubtful(self, what: str, now: float) -> bool:
+        """Whether its last list lacked many things, and another one is due that confirms it."""
+        return what in self.doubts.lists and now - self.taken[what] >= CONFIRM
 
     def does(self, what: str, settled: float) -> bool:
         """For whoever needs a list that began then or later."""
@@ -216,6 +249,17 @@ def fetch(connection: Connection, what: str, since: str = "") -> list[Thing]:
     service, path, key, thing = LISTS[what]
     params = {**own(connection, service), **({"changes-since": since} if since else {})}
     return [thing(raw) for raw in pages(connection, service, path, key, params)]
+
+
+def single(connection: Connection, what: str, id_: str) -> Thing | None:
+    """From the cloud, None if it answers 404. Raises Trouble or Denied."""
+    try:
+        answer = send(connection, what, "GET", f"/{quote(id_, safe='')}").json()
+    except Trouble as error:
+        if error.reason != "NotFound":
+            raise
+        return None
+    return LISTS[what][3](answer[key_in(what)])
 
 
 def peek(connection: Connection, since: str) -> list[str]:

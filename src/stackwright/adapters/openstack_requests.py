@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack_attach import REQUESTS, attach, let_go, one
-from stackwright.adapters.openstack_send import send
+from stackwright.adapters.openstack_send import key_in, send
 from stackwright.adapters.openstack_things import METADATA
 from stackwright.core.clouds import CloudCall, Denied, Trouble, mark
 
@@ -28,15 +28,17 @@ SAME_RULE = (
 )  # fmt: skip
 
 
-def run(connection: Connection, call: CloudCall, user_data: bytes | None) -> tuple[str, Mapping[str, Any]]:
-    """The id, and the thing as the API told it, if it did; of a router that got an interface, the port."""
+def run(connection: Connection, call: CloudCall, user_data: bytes | None) -> tuple[str, Mapping[str, Any] | None]:
+    """The id, and the thing as the API told it, if it did; of a router that got an interface, the port.
+
+    None of what was to be deleted and was not found, which is no more than one answer.
+    """
     match call.do:
         case "create":
             return _create(connection, call, user_data)
         case "update":
             return call.id, _update(connection, call)
-    _delete(connection, call)
-    return call.id, {}
+    return call.id, {} if _delete(connection, call) else None
 
 
 def _create(connection: Connection, call: CloudCall, user_data: bytes | None) -> tuple[str, Mapping[str, Any]]:
@@ -52,9 +54,9 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
         body["metadata"] = {**body.get("metadata", {}), METADATA: made}
     else:
         body["description"] = f"{body.get('description') or ''} [{made}]".strip()
-    wrapped = {_key(what): body, **({"os:scheduler_hints": hints} if hints else {})}
+    wrapped = {key_in(what): body, **({"os:scheduler_hints": hints} if hints else {})}
     try:
-        answer = dict(send(connection, what, "POST", json=wrapped).json()[_key(what)])
+        answer = dict(send(connection, what, "POST", json=wrapped).json()[key_in(what)])
     except Trouble as error:
         if what == "security-group-rule" and error.reason == "Conflict":
             return _same_rule(connection, body, error)
@@ -90,10 +92,11 @@ def _update(connection: Connection, call: CloudCall) -> Mapping[str, Any]:
         send(connection, what, "POST", f"/{call.id}/metadata", json={"metadata": body.pop("metadata")})
     if not body:
         return {}
-    return dict(send(connection, what, "PUT", f"/{call.id}", json={_key(what): body}).json()[_key(what)])
+    return dict(send(connection, what, "PUT", f"/{call.id}", json={key_in(what): body}).json()[key_in(what)])
 
 
-def _delete(connection: Connection, call: CloudCall) -> None:
+def _delete(connection: Connection, call: CloudCall) -> bool:
+    """Whether it was there."""
     what = call.slot[0]
     try:
         if what == "router":
@@ -104,8 +107,11 @@ def _delete(connection: Connection, call: CloudCall) -> None:
             _remove_interface(connection, call.id, error)
         elif what == "volume" and error.reason == "BlockedRejected" and let_go(connection, call.id):
             send(connection, what, "DELETE", f"/{call.id}")
-        elif error.reason != "NotFound":
+        elif error.reason == "NotFound":
+            return False
+        else:
             raise
+    return True
 
 
 def _remove_interface(connection: Connection, port: str, error: Trouble | Denied) -> None:
@@ -120,7 +126,3 @@ def _leave_subnets(connection: Connection, router: str) -> None:
     for port in send(connection, "port", "GET", params={"device_id": router}).json()["ports"]:
         if port.get("device_owner") in INTERFACES:
             send(connection, "router", "PUT", f"/{router}/remove_router_interface", json={"port_id": port["id"]})
-
-
-def _key(what: str) -> str:
-    return {"floating-ip": "floatingip"}.get(what, what.replace("-", "_"))

@@ -41,6 +41,11 @@ def send(connection: Connection, what: str, method: str, path: str = "", **more:
     return response
 
 
+def key_in(what: str) -> str:
+    """Under which a request and an answer have a thing of this kind."""
+    return {"floating-ip": "floatingip"}.get(what, what.replace("-", "_"))
+
+
 def text_of(response: Response) -> str:
     """What the service says, in a line: the message in an envelope that each of them names in its own way."""
     try:

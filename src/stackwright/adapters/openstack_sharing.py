@@ -22,6 +22,7 @@ class Asking:
     """known   it came before anything was begun for it, so this process knows of all that was; who comes back after he
         was forgotten is taken for one of a predecessor, which is of no consequence once that one's requests are settled
     looked  when it did last
+    doubted when it was last asked to look again because a list lacked something
     waits   until when it is taken to wait
     """
 
@@ -29,6 +30,7 @@ class Asking:
     known: bool
     looked: float = 0.0
     waits: float = 0.0
+    doubted: float = -FORGET
 
 
 @dataclass
@@ -70,7 +72,7 @@ class Project:
 
     def keeps(self, what: str, asker: Asker, settled: float) -> bool:
         """Whether who waits need not ask: it is watched, or he has nothing of it."""
-        if what not in WATCHED or not self.watched:
+        if what not in WATCHED or not self.watched or what in self.snapshot.doubts.lists:
             return False
         if what == "server" or any(kind == what for kind, _ in asker.ids):
             return self.snapshot.kept(what, settled, time.monotonic())
@@ -88,6 +90,7 @@ class Project:
         self.askers = {uid: each for uid, each in self.askers.items() if each.looked >= before}
         self.answers = {asked: each for asked, each in self.answers.items() if each.at >= before}
         self.snapshot.forget(before)
+        self.snapshot.doubts.forget(frozenset[tuple[str, str]]().union(*(e.asker.ids for e in self.askers.values())))
 
     def close(self) -> None:
         if self.watch:

@@ -1,0 +1,44 @@
+"""A cloud that answers lists without what is there: as long as that is not confirmed, nothing is lost or made again."""
+
+from __future__ import annotations
+
+import pytest
+from capi_world import CLUSTERS, MACHINES, SERVERS
+from test_capicluster_faults import empty, leave, manned
+
+from stackwright.core.belongings import TAKEN_AWAY
+from stackwright.core.clouds import What
+
+pytestmark = pytest.mark.looptime
+KINDS: list[tuple[What, ...]] = [*((what,) for what in TAKEN_AWAY), TAKEN_AWAY]
+EACH = pytest.mark.parametrize("kinds", KINDS, ids=lambda kinds: kinds[0] if len(kinds) == 1 else "all")
+
+
+@pytest.mark.parametrize("policy", ["Never", "Always"])
+@EACH
+async def test_a_list_without_what_is_there_makes_nothing_again(kinds: tuple[What, ...], policy: str) -> None:
+    world = await manned(recreatePolicy=policy)
+    there, before = world.there(), len(world.clouds.calls)
+    world.clouds.hidden = set(kinds)
+    await world.run(400)
+    assert [str(call) for call in world.clouds.calls[before:]] == []
+    told = [world.told(kind=kind, name=name) for kind in (CLUSTERS, SERVERS, MACHINES) for name in world.names(kind)]
+    assert not [reason for reason, _ in told if "ResourceNotFound" in reason], told
+    world.clouds.hidden = set()
+    await world.run(120)
+    assert world.there() == there
+    assert not world.clouds.made_twice
+    await world.ready()
+    await world.ready(MACHINES, "m")
+
+
+@EACH
+async def test_a_list_without_what_is_there_orphans_nothing(kinds: tuple[What, ...]) -> None:
+    world = await manned()
+    leave(world)
+    world.clouds.hidden = set(kinds)
+    await world.run(300)
+    assert world.names(CLUSTERS), "its finalizer stays"
+    world.clouds.hidden = set()
+    await world.run(120)
+    await empty(world)

@@ -1,0 +1,239 @@
+"""One wrong answer of a cloud: no list that is short, empty or old makes anything be forgotten or made again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.unit.test_adapter_openstack_clouds import (
+    CLOUD,
+    UID,
+    Lists,
+    Response,
+    Services,
+    Time,
+    clouds,
+    lists,
+    time,
+)
+
+from stackwright.adapters import openstack_clouds
+from stackwright.adapters.openstack_clouds import OpenStackClouds
+from stackwright.adapters.openstack_confirm import CONFIRM
+from stackwright.adapters.openstack_project import LISTS, WHOLE, single
+from stackwright.core.belongings import Owner, removal
+from stackwright.core.clouds import Asker, CloudCall, Look, Slot, Thing, Trouble, mark
+
+__all__ = ["lists", "time"]
+KINDS = sorted(LISTS)
+IDS = [f"id-{number}" for number in range(4)]
+
+
+class Cloud(Lists):
+    """There is one thing or several of a kind; `wrong` is what a list of it says instead, None for the truth."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.wrong: dict[str, list[Thing] | None] = {}
+
+    def __call__(self, connection: Any, what: str, since: str = "") -> list[Thing]:
+        found = super().__call__(connection, what, since)
+        wrong = self.wrong.get(what)
+        return found if wrong is None else wrong
+
+
+@pytest.fixture
+def cloud(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> Cloud:
+    made = Cloud()
+    monkeypatch.setattr(openstack_clouds, "fetch", made)
+    monkeypatch.setattr(openstack_clouds, "peek", made.peek)
+    monkeypatch.setattr(openstack_clouds, "single", made.one)
+    return made
+
+
+def things(what: str, number: int = len(IDS)) -> list[Thing]:
+    return [Thing(what, id_, mark=mark(UID, (what, id_)), state="ACTIVE") for id_ in IDS[:number]]  # type: ignore[arg-type]
+
+
+def asks(what: str, *ids: str) -> Asker:
+    owned = frozenset((what, id_) for id_ in ids)
+    return Asker("capicluster", ("ns", "c"), UID, (what,), owned, waits=True, begun=False)  # type: ignore[arg-type]
+
+
+SHORT: dict[str, Callable[[list[Thing]], list[Thing]]] = {
+    "empty": lambda every: [],
+    "short": lambda every: every[:1],
+    "stale": lambda every: every[:-1],
+}
+
+
+async def listed_again(port_: OpenStackClouds, asker: Asker, time: Time) -> Look:
+    """By a whole list."""
+    (project,) = port_._projects.values()
+    time.now += WHOLE
+    await port_._list(CLOUD, project, asker.kinds[0])
+    return await port_.look(CLOUD, asker)
+
+
+@pytest.mark.parametrize("kind", SHORT)
+@pytest.mark.parametrize("what", KINDS)
+async def test_a_list_that_lacks_what_is_recorded_forgets_nothing(
+    cloud: Cloud, time: Time, what: str, kind: str
+) -> None:
+    cloud.things[what] = things(what)
+    port_, asker = clouds([]), asks(what, *IDS)
+    assert (await port_.look(CLOUD, asker)).certain
+    assert cloud.single == [], "nothing is missing, so nothing more is asked for"
+    cloud.wrong[what] = SHORT[kind](cloud.things[what])
+    look = await listed_again(port_, asker, time)
+    assert sorted(thing.id for thing in look.things) == IDS
+    assert {id_ for _, id_ in cloud.single} == set(IDS) - {thing.id for thing in cloud.wrong[what] or ()}
+    await port_.close()
+
+
+@pytest.mark.parametrize("what", KINDS)
+async def test_what_is_recorded_is_gone_once_two_requests_say_so(cloud: Cloud, time: Time, what: str) -> None:
+    cloud.things[what] = things(what)
+    told: list[Any] = []
+    port_, asker = clouds(told), asks(what, *IDS)
+    await port_.look(CLOUD, asker)
+    del cloud.things[what][-1]
+    look = await listed_again(port_, asker, time)
+    assert not look.settled
+    time.now += CONFIRM - 1
+    assert not (await port_.look(CLOUD, asker)).settled
+    assert len(cloud.single) == 1
+    time.now += 1
+    assert (await port_.look(CLOUD, asker)).certain
+    assert cloud.single == [(what, IDS[-1])] * 2
+    time.now += CONFIRM
+    assert (await port_.look(CLOUD, asker)).certain
+    assert len(cloud.single) == 2, "once confirmed it is not asked for again"
+    await port_.close()
+
+
+@pytest.mark.parametrize("what", KINDS)
+async def test_after_a_restart_an_empty_list_forgets_nothing(cloud: Cloud, time: Time, what: str) -> None:
+    cloud.things[what], cloud.wrong[what] = things(what), []
+    look = await clouds([]).look(CLOUD, asks(what, *IDS))
+    assert sorted(thing.id for thing in look.things) == IDS
+
+
+@pytest.mark.parametrize(("kind", "number"), [("empty", 1), ("empty", 4), ("short", 4)])
+@pytest.mark.parametrize("what", KINDS)
+async def test_a_list_that_suddenly_lacks_many_items_counts_once_another_one_agrees(
+    cloud: Cloud, time: Time, what: str, kind: str, number: int
+) -> None:
+    """Of what is known by its mark alone, there is no id to ask for."""
+    cloud.things[what] = things(what, number)
+    port_, asker = clouds([]), asks(what)
+    assert (await port_.look(CLOUD, asker)).certain
+    cloud.wrong[what] = SHORT[kind](cloud.things[what])
+    look = await listed_again(port_, asker, time)
+    assert not look.settled
+    assert not removal(Owner(CLOUD, UID), {}, look).whole, "the finalizer stays"
+    time.now += CONFIRM
+    cloud.wrong[what] = None
+    look = await port_.look(CLOUD, asker)
+    assert look.certain
+    assert len(look.things) == number
+    cloud.wrong[what] = SHORT[kind](cloud.things[what])
+    assert not (await listed_again(port_, asker, time)).settled
+    time.now += CONFIRM
+    assert (await port_.look(CLOUD, asker)).certain, "two lists agree"
+    await port_.close()
+
+
+async def test_a_recorded_router_keeps_its_finalizer_through_an_empty_list(cloud: Cloud, time: Time) -> None:
+    """So a router was orphaned while a replica of Neutron came up."""
+    cloud.things["router"] = things("router", 1)
+    record: dict[Slot, str] = {("router", ""): IDS[0]}
+    port_, asker = clouds([]), asks("router", IDS[0])
+    cloud.wrong["router"] = []
+    step = removal(Owner(CLOUD, UID), record, await port_.look(CLOUD, asker))
+    assert [call.id for call in step.calls] == [IDS[0]]
+    assert step.record == record
+    await port_.close()
+
+
+@pytest.mark.parametrize("what", [what for what in KINDS if what not in ("server", "volume")])
+@pytest.mark.parametrize("found", [True, False])
+async def test_what_the_cloud_deleted_for_us_is_gone_and_a_404_is_one_answer(
+    cloud: Cloud, time: Time, monkeypatch: pytest.MonkeyPatch, what: str, found: bool
+) -> None:
+    cloud.things[what] = things(what, 1)
+    port_, asker = clouds([]), asks(what, IDS[0])
+    await port_.look(CLOUD, asker)
+    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, data: (call.id, {} if found else None))
+    await port_.run(CloudCall(CLOUD, "delete", (what, ""), UID, id=IDS[0]))  # type: ignore[arg-type]
+    if found:
+        cloud.things[what] = []
+    look = await port_.look(CLOUD, asker)
+    assert look.certain
+    assert [thing.id for thing in look.things] == ([] if found else [IDS[0]])
+    assert len(cloud.single) == (0 if found else 1)
+    await port_.close()
+
+
+async def test_the_rules_of_a_group_go_with_it(cloud: Cloud, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
+    rules = [Thing("security-group-rule", f"r{n}", facts={"security_group_id": IDS[0]}) for n in range(3)]
+    cloud.things = {"security-group": things("security-group", 1), "security-group-rule": rules}
+    known = frozenset({("security-group", IDS[0]), *(("security-group-rule", rule.id) for rule in rules)})
+    asker = replace(asks("security-group"), kinds=("security-group", "security-group-rule"), ids=known)
+    port_ = clouds([])
+    assert len((await port_.look(CLOUD, asker)).things) == 4
+    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, data: (call.id, {}))
+    await port_.run(CloudCall(CLOUD, "delete", ("security-group", ""), UID, id=IDS[0]))
+    cloud.things.clear()
+    time.now += WHOLE
+    look = await port_.look(CLOUD, asker)
+    assert look.certain
+    assert (look.things, cloud.single) == ((), [])
+    await port_.close()
+
+
+async def test_trouble_of_a_single_request_confirms_nothing(
+    cloud: Cloud, time: Time, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(connection: Any, what: str, id_: str) -> Thing | None:
+        raise Trouble("ServerError", "HTTP 503")
+
+    monkeypatch.setattr(openstack_clouds, "single", fails)
+    port_ = clouds([])
+    for _ in range(3):
+        with pytest.raises(Trouble, match="503"):
+            await port_.look(CLOUD, asks("router", IDS[0]))
+        time.now += CONFIRM
+    await port_.close()
+
+
+async def test_who_lacks_something_is_told_when_it_can_be_confirmed(
+    cloud: Cloud, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(openstack_clouds, "CONFIRM", 0.0)
+    told: list[Any] = []
+    port_ = clouds(told)
+    await port_.look(CLOUD, asks("router", IDS[0]))
+    await asyncio.sleep(0.01)
+    assert told == [("capicluster", ("ns", "c"))]
+    await port_.close()
+
+
+@pytest.mark.parametrize("what", KINDS)
+def test_one_thing_is_asked_for_by_its_id(what: str) -> None:
+    def answer(method: str, path: str, body: Any) -> Response:
+        if path.endswith("/none"):
+            return Response(404, {"error": {"message": "no"}})
+        key = {"floating-ip": "floatingip"}.get(what, what.replace("-", "_"))
+        return Response(200, {key: {"id": "x", "name": "n"}})
+
+    services = Services(answer)
+    found = single(services, what, "x")  # type: ignore[arg-type]
+    assert found is not None
+    assert (found.what, found.id, found.name) == (what, "x", "n")
+    assert single(services, what, "none") is None  # type: ignore[arg-type]
+    single(services, what, "../x?y")  # type: ignore[arg-type]
+    assert services.asked[-1][1].endswith("/..%2Fx%3Fy")
