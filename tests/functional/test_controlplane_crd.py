@@ -27,6 +27,7 @@ async def applied(cluster: KubernetesCluster, **sections: Any) -> dict[str, Any]
     ("sections", "named"),
     [
         ({"swift": {"enabled": True}}, "spec.swift.enabled"),
+        ({"swift": {"template": {"swiftRing": {"ringReplicas": 1}}}}, "spec.swift: .*remove it"),
         ({"tls": {"podLevel": {"enabled": True}}}, "spec.tls.podLevel.enabled"),
         ({"nodeSelector": {"a": "b"}}, "spec.nodeSelector"),
         ({"extraMounts": [{"name": "v1"}]}, "spec.extraMounts"),
@@ -50,6 +51,8 @@ async def test_what_is_not_supported_is_refused_by_its_name(
 async def test_sections_that_are_off_are_taken_with_all_that_is_in_them(cluster: KubernetesCluster) -> None:
     swift = {"enabled": False, "template": {"swiftRing": {"ringReplicas": 1}}}
     assert (await applied(cluster, swift=swift))["spec"]["swift"] == swift
+    heat = {"template": {"heatAPI": {"replicas": 1}}}
+    assert (await applied(cluster, heat=heat))["spec"]["heat"] == heat
 
 
 async def test_a_section_is_on_once_it_is_there_but_for_the_dashboard(cluster: KubernetesCluster) -> None:

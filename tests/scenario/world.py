@@ -120,7 +120,8 @@ def cloud_object(name: str = NAME, namespace: str = NAMESPACE, *, whole: bool = 
     base = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
     if not whole:
         features = dict(spec.get("features") or {})
-        features["services"] = [*AWAY, *features.get("services", ())]
+        asked = features.get("services", ())
+        features["services"] = [*(name for name in AWAY if name[1:] not in asked), *asked]
         spec["features"] = features
     return {"metadata": {"name": name, "namespace": namespace}, "spec": {**base, **spec}}
 

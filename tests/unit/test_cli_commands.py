@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.api.kinds import NODE
+from stackwright.api.kinds import NAMESPACE, NODE
 from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import COMMANDS, app
@@ -34,6 +34,7 @@ spec: {flavor: small, image: {filter: {name: guest}}, sshKeyName: key, ports: [{
 def cluster(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> MemoryCluster:
     """The commands' cluster is in memory, and there is no local one."""
     memory = MemoryCluster()
+    memory.put(NAMESPACE, {"metadata": {"name": "openstack"}})
     memory.put(NODE, {"metadata": {"name": "node1", "labels": {"openstack-control-plane": "enabled"}}})
 
     @asynccontextmanager
@@ -63,7 +64,6 @@ def test_apply_then_plan_then_status(cluster: MemoryCluster) -> None:
     result = called("apply", "-f", "-", stdin=MANIFEST)
     assert result.exit_code == 0
     assert result.stdout.splitlines() == [
-        "Namespace openstack: created",
         "OpenStackDeployment openstack/cloud: created",
     ]
     assert called("apply", "-f", "-", stdin=MANIFEST).stdout == "OpenStackDeployment openstack/cloud: unchanged\n"

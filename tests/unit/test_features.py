@@ -165,7 +165,7 @@ OTHERS = [
     ),
     (
         {"glance": {"backends": {"file": {"a": {"pvc": {"size": "much"}}}}}},
-        "spec.features.glance.backends.file.a.pvc.size: must match ",
+        "spec.features.glance.backends.file.a.pvc.size: must be a number above 0 ",
     ),
     (
         {"glance": {"backends": {"rbd": {"one": {}}, "cinder": {"two": {}}}}},

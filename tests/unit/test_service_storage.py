@@ -47,7 +47,13 @@ def test_a_cloud_that_says_nothing_keeps_volumes_in_ceph() -> None:
     }
     assert built["secrets"]["ceph"] == {"cinder": "cinder-ceph"}
     assert built["conf"]["privileged_volume"] is False
-    assert cinder.SERVICE.requires(context(cinder.SERVICE).settings) == ("coordination", "ceph")
+    assert cinder.SERVICE.requires(context(cinder.SERVICE).settings) == (
+        "database",
+        "messaging",
+        "identity",
+        "coordination",
+        "ceph",
+    )
 
 
 def test_ceph_is_asked_for_what_back_ends_and_backups_need() -> None:
@@ -89,7 +95,12 @@ def test_back_ends_without_ceph_need_none() -> None:
     assert built["conf"]["privileged_volume"] is True
     assert built["manifests"] == {"statefulset_volume": True, "statefulset_backup": False}
     assert "CephClient" not in contracts(**asked)
-    assert cinder.SERVICE.requires(context(cinder.SERVICE, **asked).settings) == ("coordination",)
+    assert cinder.SERVICE.requires(context(cinder.SERVICE, **asked).settings) == (
+        "database",
+        "messaging",
+        "identity",
+        "coordination",
+    )
 
 
 def test_volume_types_are_named_after_back_ends() -> None:

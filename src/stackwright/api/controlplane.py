@@ -2,15 +2,17 @@
 
 It is the second entry beside OpenStackDeployment, and stands for the same service objects. A section that is absent is
 off; one that is there without `enabled` is as in the reference. What this version does not honour is refused by its
-name. Sections of services that Stackwright does not have may say `enabled: false`, as manifests do, and nothing else.
+name. Sections of services that Stackwright does not have may be off, in the way of the reference, and nothing else.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, ClassVar
 
 from pydantic import ConfigDict, Field, StrictBool, model_validator
 from pydantic.functional_validators import AfterValidator
+from pydantic_core import PydanticCustomError
 
 from stackwright.api.controlplane_templates import (
     BusReference,
@@ -25,6 +27,7 @@ from stackwright.api.controlplane_templates import (
     RabbitTemplates,
 )
 from stackwright.api.deployment import ServiceState
+from stackwright.api.errors import UNSUPPORTED
 from stackwright.api.features import Unsupported, UnsupportedList, unsupported
 from stackwright.api.meta import CamelModel, Column, Kind, Resource, Status
 from stackwright.api.naming import ObjectName, OptionalObjectName
@@ -34,29 +37,51 @@ STAGE = f"{CORE}/deployment-stage"
 INFRASTRUCTURE_ONLY = "infrastructure-only"
 
 
+UNKNOWN = "is not supported by this version of Stackwright"
+NOT_YET = f"{UNKNOWN}; remove it, or write enabled: false"
+
+
 def _off(value: bool) -> bool:
     if value:
-        raise ValueError("is not supported by this version of Stackwright; only enabled: false is accepted")
+        raise ValueError(f"{UNKNOWN}; only enabled: false is accepted")
     return value
 
 
-class Absent(CamelModel):
-    """What Stackwright does not have. Whatever else stands in a section that is off means nothing, here as there."""
+def _rule(rule: str, message: str, **more: str) -> dict[str, Any]:
+    return {"rule": rule, "message": message, "reason": "FieldValueForbidden", **more}
+
+
+_OFF: dict[str, Any] = _rule(
+    "!has(self.enabled) || !self.enabled", f"{UNKNOWN}; only enabled: false is accepted", fieldPath=".enabled"
+)
+
+
+class OffAnyway(CamelModel):
+    """What Stackwright does not have, and what is off in the reference where nothing is said of it.
+
+    Whatever else stands in a section that is off means nothing, here as there.
+    """
+
+    model_config = ConfigDict(extra="allow", json_schema_extra={"x-kubernetes-validations": [_OFF]})
+    # By a factory, which the CRD does not show: the API server would fill in a default, and Absent could not refuse.
+    enabled: Annotated[StrictBool, AfterValidator(_off)] = Field(
+        default_factory=lambda: False, description="false: nothing else is supported."
+    )
+
+
+class Absent(OffAnyway):
+    """The same of what is on in the reference where nothing is said of it, so `enabled: false` must be written."""
 
     model_config = ConfigDict(
-        extra="allow",
-        json_schema_extra={
-            "x-kubernetes-validations": [
-                {
-                    "rule": "!self.enabled",
-                    "message": "is not supported by this version of Stackwright; only enabled: false is accepted",
-                    "fieldPath": ".enabled",
-                    "reason": "FieldValueForbidden",
-                }
-            ]
-        },
+        extra="allow", json_schema_extra={"x-kubernetes-validations": [_OFF, _rule("has(self.enabled)", NOT_YET)]}
     )
-    enabled: Annotated[StrictBool, AfterValidator(_off)] = Field(description="false: nothing else is supported.")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _not_there(cls, value: Any) -> Any:
+        if isinstance(value, Mapping) and "enabled" not in value:
+            raise PydanticCustomError(UNSUPPORTED, NOT_YET)
+        return value
 
 
 class Section(CamelModel):
@@ -148,21 +173,21 @@ class OpenStackControlPlaneSpec(CamelModel):
     node_selector: Unsupported = unsupported("Label of nodes; Stackwright's own labels place pods.")
     topology_ref: Unsupported = unsupported("Topologies.")
     extra_mounts: UnsupportedList = unsupported("Further volumes.")
-    application_credential: Absent | None = _absent("Application credentials.")
+    application_credential: OffAnyway | None = _absent("Application credentials.")
     openstackclient: Unsupported = unsupported("The client; Keystone brings one along.")
     barbican: Absent | None = _absent("Key manager.")
     cinder: Absent | None = _absent("Block storage.")
-    designate: Absent | None = _absent("DNS service.")
+    designate: OffAnyway | None = _absent("DNS service.")
     dns: Absent | None = _absent("dnsmasq for hosts outside Kubernetes.")
-    heat: Absent | None = _absent("Orchestration.")
-    ironic: Absent | None = _absent("Bare metal service.")
-    manila: Absent | None = _absent("Shared file systems.")
-    octavia: Absent | None = _absent("Load balancer service.")
+    heat: OffAnyway | None = _absent("Orchestration.")
+    ironic: OffAnyway | None = _absent("Bare metal service.")
+    manila: OffAnyway | None = _absent("Shared file systems.")
+    octavia: OffAnyway | None = _absent("Load balancer service.")
     ovn: Absent | None = _absent("OVN as a section; neutron.template.ml2MechanismDrivers chooses it.")
-    redis: Absent | None = _absent("Redis.")
+    redis: OffAnyway | None = _absent("Redis.")
     swift: Absent | None = _absent("Object storage.")
     telemetry: Absent | None = _absent("Telemetry.")
-    watcher: Absent | None = _absent("Optimization service.")
+    watcher: OffAnyway | None = _absent("Optimization service.")
 
     @model_validator(mode="after")
     def _complete(self) -> OpenStackControlPlaneSpec:

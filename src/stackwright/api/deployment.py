@@ -131,6 +131,13 @@ class Features(Model):
     manila: Unsupported = unsupported("Shared file systems.")
     masakari: Unsupported = unsupported("Instance high availability.")
 
+    @field_validator("services")
+    @classmethod
+    def _not_both(cls, value: list[str]) -> list[str]:
+        if both := sorted({name for name in value if f"~{name}" in value}):
+            raise ValueError(f"{', '.join(both)}: listed both with and without ~; remove one of the two")
+        return value
+
 
 class NodeOverride(Model):
     services: FreeForm = Field(

@@ -15,7 +15,7 @@ from pydantic_core import PydanticCustomError
 
 from stackwright.api.errors import UNSUPPORTED
 from stackwright.api.meta import Model
-from stackwright.api.naming import ObjectName, OptionalObjectName, SecretKeyName
+from stackwright.api.naming import Format, ObjectName, OptionalObjectName, SecretKeyName
 
 
 def _refuse(value: object) -> object:
@@ -60,7 +60,14 @@ Address = Annotated[str, AfterValidator(_address)]
 Network = Annotated[str, AfterValidator(_network)]
 InterfaceName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,14}$")]
 PhysnetName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$")]
-Quantity = Annotated[str, Field(pattern=r"^[0-9]+(\.[0-9]+)?(Ki|Mi|Gi|Ti|k|M|G|T)?$")]
+Quantity = Annotated[
+    str,
+    Format(
+        r"([0-9]*[1-9][0-9]*(\.[0-9]+)?|0+\.[0-9]*[1-9][0-9]*)(Ki|Mi|Gi|Ti|k|M|G|T)?",
+        32,
+        "must be a number above 0 with a unit, such as 20Gi",
+    ),
+]
 
 
 class SecretKey(Model):
@@ -250,8 +257,13 @@ class FloatingSubnet(Model):
         for name in ("pool_start", "pool_end", "gateway"):
             if ipaddress.ip_address(getattr(self, name)) not in network:
                 raise ValueError(f"{name} {getattr(self, name)} is not in range {self.range}")
-        if int(ipaddress.ip_address(self.pool_start)) > int(ipaddress.ip_address(self.pool_end)):
+        first, gateway, last = (
+            int(ipaddress.ip_address(each)) for each in (self.pool_start, self.gateway, self.pool_end)
+        )
+        if first > last:
             raise ValueError(f"pool_start {self.pool_start} is after pool_end {self.pool_end}")
+        if first <= gateway <= last:
+            raise ValueError(f"gateway {self.gateway} is inside the pool {self.pool_start} to {self.pool_end}")
         return self
 
 

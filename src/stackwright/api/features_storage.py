@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
+from stackwright.api.cron import Schedule
 from stackwright.api.features import Quantity, Unsupported, unsupported
 from stackwright.api.helmbundle import FreeForm
 from stackwright.api.meta import Model
@@ -152,11 +153,7 @@ class CinderFeatures(Model):
 
 class Cleanup(Model):
     enabled: bool = Field(True, description="Remove what was deleted long ago from the database.")
-    schedule: str = Field(
-        "1 0 * * 1",
-        pattern=r"^(\S+ ){4}\S+$|^@(hourly|daily|weekly|monthly|yearly)$",
-        description="When, as cron has it.",
-    )
+    schedule: Schedule = Field("1 0 * * 1", description="When, as cron has it.")
     age: int = Field(30, ge=1, description="Days that a deleted thing is kept.")
     batch: int = Field(1000, ge=1, description="Rows of one step.")
 

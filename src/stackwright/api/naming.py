@@ -31,6 +31,10 @@ class Format:
             return self.optional
         return len(text) <= self.longest and re.fullmatch(self.pattern, text) is not None
 
+    @property
+    def message(self) -> str:
+        return f"{self.problem}, at most {self.longest} characters"
+
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self._checked, handler(source))
 
@@ -40,7 +44,7 @@ class Format:
 
     def _checked(self, text: str) -> str:
         if not self.matches(text):
-            raise ValueError(f"{self.problem}, at most {self.longest} characters")
+            raise ValueError(self.message)
         return text
 
 

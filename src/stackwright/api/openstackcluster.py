@@ -89,7 +89,7 @@ class OpenStackClusterSpec(Part):
     )
     credentials_lost_policy: CredentialsLostPolicy = Field("Wait", description=LOST)
 
-    network_mtu: int | None = _older("managedNetwork.mtu")
+    network_mtu: Annotated[int, Field(ge=68, le=65535)] | None = _older("managedNetwork.mtu")
     disable_port_security: bool | None = _older("managedNetwork.enablePortSecurity", opposite=True)
     external_router_ips: list[ExternalRouterIP] | None = _older("managedRouter.externalIPs")
     disable_external_network: bool | None = _older("enableExternalNetwork", opposite=True)

@@ -7,17 +7,19 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.cluster import KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
     from stackwright.cli.manifests import Manifest
-    from stackwright.core.ports import Cluster
+    from stackwright.core.ports import Cluster, Reader
 
 
 def apply(
-    file: Annotated[Path, typer.Option("--file", "-f", help="Manifests in YAML; - for standard input.")],
-    namespace: NamespaceOption = NAMESPACE,
+    file: Annotated[
+        list[Path], typer.Option("--file", "-f", help="Manifests in YAML; - for standard input. May be repeated.")
+    ],
+    namespace: OnlyNamespaceOption = None,
     wait: Annotated[bool, typer.Option("--wait", help="Wait until the cloud is ready.")] = False,
     timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
     yes: YesOption = False,
@@ -25,21 +27,23 @@ def apply(
 ) -> None:
     """Check manifests and apply them; all mistakes are told at once, and with one of them nothing is applied.
 
-    A namespace that does not exist is made. Before anything of a cloud is deleted or uninstalled you are asked; without
-    a terminal it is refused, unless --yes is given.
+    Several files are applied in their order. A namespace that does not exist is made only when a manifest names it.
+    Before anything of a cloud is deleted or uninstalled you are asked; without a terminal it is refused, unless --yes
+    is given.
 
     For example:
 
       stackwright apply -f cloud.yaml
 
-      stackwright apply -f cloud.yaml --wait --timeout 900
+      stackwright apply -f secrets.yaml -f cloud.yaml --wait --timeout 900
     """
     from stackwright.cli.cluster import connected, fail, run
     from stackwright.cli.confirm import confirm, foreseen_losses
-    from stackwright.cli.manifests import BadManifest, check_changes, load
+    from stackwright.cli.manifests import BadManifest, check_changes, load_all
 
     async def work(manifests: list[Manifest]) -> None:
         async with connected(kubeconfig) as cluster:
+            await check_namespaces(cluster, manifests)
             await check_changes(cluster, manifests)
             if not yes:
                 confirm(await foreseen_losses(cluster, manifests), yes, "Nothing was applied.")
@@ -48,17 +52,33 @@ def apply(
                 await _wait(cluster, manifests, timeout)
 
     try:
-        run(work(load(file, namespace)))
+        run(work(load_all(file, namespace)))
     except BadManifest as error:
         fail(f"{error}\nNothing was applied.")
 
 
+async def check_namespaces(reader: Reader, manifests: list[Manifest]) -> None:
+    """Only a manifest can ask for a namespace. Raises BadManifest for one that is neither there nor asked for."""
+    from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
+    from stackwright.cli.manifests import BadManifest
+
+    asked = {
+        m.obj["metadata"]["namespace" if m.placed else "name"]
+        for m in manifests
+        if m.placed or m.kind == NAMESPACE_KIND
+    }
+    needed = {m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} - asked
+    if missing := [name for name in sorted(needed) if await reader.get(NAMESPACE_KIND, ("", name)) is None]:
+        hint = "write it as metadata.namespace, or add a manifest of kind Namespace"
+        raise BadManifest("\n".join(f"There is no namespace {name}; {hint}" for name in missing))
+
+
 async def apply_all(cluster: Cluster, manifests: list[Manifest]) -> None:
-    """Namespaces first, then the rest in its order."""
+    """Namespaces first, those too that only a manifest of something else names; then the rest in its order."""
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
 
     given = {m.obj["metadata"]["name"] for m in manifests if m.kind == NAMESPACE_KIND}
-    wanted = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} - given)
+    wanted = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.placed} - given)
     for name in wanted:
         await _namespace(cluster, name)
     for manifest in sorted(manifests, key=lambda m: m.kind != NAMESPACE_KIND):

@@ -30,6 +30,11 @@ KubeconfigOption = Annotated[
     Path | None, typer.Option("--kubeconfig", metavar="FILE", help="The cluster to use, if not the usual one.")
 ]
 NamespaceOption = Annotated[str, typer.Option("--namespace", "-n", help="Namespace of the cloud.")]
+# Of commands that read manifests: None is not the same as the default, for a manifest may name another one.
+OnlyNamespaceOption = Annotated[
+    str | None,
+    typer.Option("--namespace", "-n", help=f"Namespace of all manifests; {NAMESPACE} where a manifest names none."),
+]
 
 
 class CliError(Exception):

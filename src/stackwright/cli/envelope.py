@@ -11,6 +11,7 @@ import re
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from stackwright.api import naming
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
 
@@ -22,12 +23,7 @@ _FIELDS = {
     CONFIGMAP.kind: ("data", "binaryData", "immutable"),
 }
 _BINARY = {("Secret", "data"), ("ConfigMap", "binaryData")}
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
-_SUBDOMAIN = re.compile(r"(?=.{1,253}\Z)[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
 _WORD = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
-_DATA_KEY = re.compile(r"[-._a-zA-Z0-9]{1,253}")
-_SHORT = "takes at most 63 lower-case letters, digits and -, with a letter or digit at both ends"
-_LONG = "takes lower-case letters, digits, - and ., with a letter or digit at both ends of each part"
 _QUALIFIED = "is no name of a label or annotation, such as app or example.org/app"
 _KNOWN = (
     "annotations", "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers",
@@ -58,11 +54,10 @@ def _metadata(meta: Any, kind: Kind) -> list[str]:
     if not isinstance(meta, dict):
         return ["metadata: is required, with a name"]
     errors = [f"metadata.{key}: unknown field; allowed: {', '.join(_KNOWN)}" for key in meta if key not in _KNOWN]
-    valid, told = (_LABEL, _SHORT) if kind == NAMESPACE else (_SUBDOMAIN, _LONG)
-    errors += _name("name", meta.get("name"), valid, told)
+    errors += _name("name", meta.get("name"), naming.NAMESPACE if kind == NAMESPACE else naming.OBJECT)
     if meta.get("namespace") is not None:
         if kind.namespaced:
-            errors += _name("namespace", meta["namespace"], _LABEL, _SHORT)
+            errors += _name("namespace", meta["namespace"], naming.NAMESPACE)
         else:
             errors.append(f"metadata.namespace: a {kind} is in no namespace; remove it")
     errors += _texts("labels", meta.get("labels"), _label_value)
@@ -70,12 +65,12 @@ def _metadata(meta: Any, kind: Kind) -> list[str]:
     return errors
 
 
-def _name(field: str, value: Any, valid: re.Pattern[str], told: str) -> list[str]:
+def _name(field: str, value: Any, valid: naming.Format) -> list[str]:
     if value is None or value == "":
         return [f"metadata.{field}: is required"]
     if not isinstance(value, str):
         return [f"metadata.{field}: takes text; quote it"]
-    return [] if valid.fullmatch(value) else [f"metadata.{field}: {told}"]
+    return [] if valid.matches(value) else [f"metadata.{field}: {valid.message}"]
 
 
 def _texts(field: str, value: Any, wrong: Callable[[str], str]) -> list[str]:
@@ -87,7 +82,7 @@ def _texts(field: str, value: Any, wrong: Callable[[str], str]) -> list[str]:
     errors = []
     for key, text in value.items():
         prefix, slash, name = key.rpartition("/")
-        if not _WORD.fullmatch(name) or (slash and not _SUBDOMAIN.fullmatch(prefix)):
+        if not _WORD.fullmatch(name) or (slash and not naming.OBJECT.matches(prefix)):
             errors.append(f"metadata.{field}: {key!r} {_QUALIFIED}")
         elif not isinstance(text, str):
             errors.append(f"metadata.{field}.{key}: takes text; quote it")
@@ -110,8 +105,8 @@ def _data(kind: str, field: str, value: Any) -> list[str]:
         return [f"{field}: takes a mapping of keys to texts"]
     errors = []
     for key, text in value.items():
-        if not _DATA_KEY.fullmatch(key):
-            errors.append(f"{field}: {key!r} is no key; allowed are letters, digits, -, _ and .")
+        if not naming.SECRET_KEY.matches(key):
+            errors.append(f"{field}: {key!r} is no key: it {naming.SECRET_KEY.message}")
         elif text is not None and not isinstance(text, str):
             errors.append(f"{field}.{key}: takes text; quote it")
         elif text is not None and (kind, field) in _BINARY and not _is_base64(text):

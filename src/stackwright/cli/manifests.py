@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,11 +28,14 @@ class BadManifest(Exception):
 
 @dataclass(frozen=True)
 class Manifest:
-    """`where` it was found; its errors begin with that."""
+    """where   it was found; its errors begin with that
+    placed  whether it names its namespace itself
+    """
 
     kind: Kind
     obj: Object
     where: str = ""
+    placed: bool = False
 
     @property
     def name(self) -> str:
@@ -53,6 +56,31 @@ def load(path: Path, namespace: str) -> list[Manifest]:
             found.append(replace(manifest, where=where))
     if not documents:
         errors = [f"{path}: there is nothing in it"]
+    if errors:
+        raise BadManifest("\n".join(errors))
+    return found
+
+
+def load_all(files: Sequence[Path], namespace: str | None) -> list[Manifest]:
+    """All documents of all files, in order. Raises BadManifest with every error of every file.
+
+    namespace  of all of them; None: the default one, for those that name none
+    """
+    from stackwright.cli.cluster import NAMESPACE as DEFAULT
+
+    found: list[Manifest] = []
+    errors: list[str] = []
+    if [str(file) for file in files].count("-") > 1:
+        raise BadManifest("-: standard input can be read once only")
+    for file in files:
+        try:
+            found += load(file, namespace or DEFAULT)
+        except BadManifest as error:
+            errors.append(str(error))
+    for each in found:
+        there = each.obj["metadata"].get("namespace")
+        if namespace and there and there != namespace:
+            errors.append(f"{each.where}metadata.namespace: {there!r} is not that of --namespace, {namespace!r}")
     if errors:
         raise BadManifest("\n".join(errors))
     return found
@@ -117,11 +145,12 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     if errors:
         return None, errors
     meta = dict(document["metadata"])
+    placed = kind.namespaced and bool(meta.get("namespace"))
     if kind.namespaced:
         meta["namespace"] = meta.get("namespace") or namespace
     content = {key: value for key, value in document.items() if key != "status"}
     # All versions of a kind have one schema, so an object of another one becomes one of that which is stored.
-    return Manifest(kind, {**content, "apiVersion": kind.api_version, "metadata": meta}), []
+    return Manifest(kind, {**content, "apiVersion": kind.api_version, "metadata": meta}, placed=placed), []
 
 
 def _kind(document: Object) -> Kind | None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.output import Format, FormatOption
 
 if TYPE_CHECKING:
@@ -28,9 +28,10 @@ IMAGES = "stackwright-images"  # the ConfigMap from which the operator knows its
 
 def plan(
     file: Annotated[
-        Path | None, typer.Option("--file", "-f", help="Manifests that would be applied; - for standard input.")
+        list[Path] | None,
+        typer.Option("--file", "-f", help="Manifests that would be applied; - for standard input. May be repeated."),
     ] = None,
-    namespace: NamespaceOption = NAMESPACE,
+    namespace: OnlyNamespaceOption = None,
     delete: Annotated[
         str | None, typer.Option("--delete", metavar="NAME", help="As if this OpenStackDeployment were deleted.")
     ] = None,
@@ -52,12 +53,12 @@ def plan(
       stackwright plan --delete cloud
     """
     from stackwright.cli.cluster import fail, run
-    from stackwright.cli.manifests import BadManifest, load
+    from stackwright.cli.manifests import BadManifest, load_all
     from stackwright.cli.ui.steps import lines
 
     try:
-        manifests = load(file, namespace) if file else []
-        found, stuck = run(_work(manifests, namespace, delete, kubeconfig))
+        manifests = load_all(file or [], namespace)
+        found, stuck = run(_work(manifests, namespace or NAMESPACE, delete, kubeconfig))
     except BadManifest as error:
         fail(f"{error}\nNothing was changed.")
     if output is not Format.TABLE:

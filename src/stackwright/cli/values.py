@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stackwright.cli.cluster import NAMESPACE, NamespaceOption
+from stackwright.cli.cluster import OnlyNamespaceOption
 from stackwright.cli.crds import Data
 
 if TYPE_CHECKING:
@@ -22,11 +22,14 @@ class Target(StrEnum):
 
 def values(
     chart: Annotated[str, typer.Argument(help="A chart of the cloud, for instance keystone.")],
-    file: Annotated[Path, typer.Option("--file", "-f", help="An OpenStackDeployment in YAML; - for standard input.")],
+    file: Annotated[
+        list[Path],
+        typer.Option("--file", "-f", help="An OpenStackDeployment in YAML; - for standard input. May be repeated."),
+    ],
     target: Annotated[Target, typer.Option("--for", help="Whose chart of that name is to take them.")] = (
         Target.STACKWRIGHT
     ),
-    namespace: NamespaceOption = NAMESPACE,
+    namespace: OnlyNamespaceOption = None,
     output: Annotated[Data, typer.Option("--output", "-o", help="How to print.")] = Data.YAML,
 ) -> None:
     """Print the values that a chart gets from a cloud: from its features, its size and its overrides.
@@ -54,17 +57,18 @@ def values(
     typer.echo(dumped(found, Format(output.value)))
 
 
-def _cloud(file: Path, namespace: str) -> Object:
+def _cloud(files: list[Path], namespace: str | None) -> Object:
     from stackwright.api.deployment import OpenStackDeployment
     from stackwright.cli.cluster import fail
-    from stackwright.cli.manifests import BadManifest, load
+    from stackwright.cli.manifests import BadManifest, load_all
 
     try:
-        clouds = [each.obj for each in load(file, namespace) if each.kind == OpenStackDeployment.KIND]
+        asked = [each for each in load_all(files, namespace) if each.kind == OpenStackDeployment.KIND]
     except BadManifest as error:
         fail(str(error))
+    clouds = list({each.name: each.obj for each in asked}.values())  # of one cloud the last one counts, as for apply
     if len(clouds) != 1:
-        fail(f"{file}: there must be one OpenStackDeployment in it, not {len(clouds)}")
+        fail(f"{', '.join(map(str, files))}: there must be one OpenStackDeployment in it, not {len(clouds)}")
     meta = {"uid": "", **clouds[0]["metadata"]}  # of an object that is in no cluster yet
     return {**clouds[0], "metadata": meta}
 

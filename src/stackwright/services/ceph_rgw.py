@@ -67,7 +67,7 @@ SERVICE = Service(
     charts=(Chart("ceph-rgw", _values, wanted=lambda context: context.settings.trial),),
     contracts=_contracts,
     settings=CephRGWSettings,
-    requires=lambda settings: ("ceph",),
+    requires=lambda settings: ("identity", "ceph"),
     facts=GATEWAY,
     lacks=_lacks,
 )

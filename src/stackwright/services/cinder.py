@@ -291,6 +291,9 @@ SERVICE = Service(
     certificates=_certificates,
     settings=CinderSettings,
     conf_files={"cinder": "cinder"},
-    requires=lambda settings: ("coordination", *(("ceph",) if settings.in_ceph else ())),
+    requires=lambda settings: (
+        *("database", "messaging", "identity", "coordination"),
+        *(("ceph",) if settings.in_ceph else ()),
+    ),
     backends=lambda settings: tuple(sorted(settings.sections)),
 )

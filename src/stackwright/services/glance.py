@@ -164,7 +164,13 @@ def _contracts(context: Context) -> tuple[Contract, ...]:
 
 def _requires(settings: GlanceSettings) -> tuple[str, ...]:
     stores = settings.stores
-    return (*(["ceph"] if stores.rbd else []), *(["block-storage"] if stores.cinder else []))
+    return (
+        "database",
+        "messaging",
+        "identity",
+        *(["ceph"] if stores.rbd else []),
+        *(["block-storage"] if stores.cinder else []),
+    )
 
 
 SERVICE = Service(

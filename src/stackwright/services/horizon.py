@@ -94,4 +94,5 @@ SERVICE = Service(
     charts=(Chart("horizon", _values),),
     secrets=lambda context: (Secret(SECRET_KEY, generated=("secret_key",)),),
     settings=HorizonSettings,
+    requires=lambda settings: ("memcached", "identity"),
 )

@@ -163,6 +163,10 @@ def _contracts(context: Context) -> tuple[Contract, ...]:
     return (database("keystone"), messaging("keystone", context.settings.messaging_instance, username="keystone"))
 
 
+def _requires(settings: KeystoneSettings) -> tuple[str, ...]:
+    return ("database",) if settings.cadf != "messagingv2" else ("database", "messaging")
+
+
 SERVICE = Service(
     service="identity",
     name="keystone",
@@ -174,4 +178,5 @@ SERVICE = Service(
     contracts=_contracts,
     settings=KeystoneSettings,
     conf_files={"keystone": "keystone"},
+    requires=_requires,
 )

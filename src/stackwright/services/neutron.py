@@ -183,4 +183,5 @@ SERVICE = Service(
     settings=NeutronSettings,
     labels=(CONTROL_PLANE, OPENVSWITCH, GATEWAY),
     conf_files={"neutron": "neutron"},
+    requires=lambda settings: ("database", "messaging", "identity"),
 )

@@ -218,5 +218,8 @@ SERVICE = Service(
     labels=(CONTROL_PLANE, COMPUTE),
     conf_files={"nova": "nova"},
     told=libvirt.told,
-    requires=lambda settings: ("ceph",) if settings.in_ceph else (),
+    requires=lambda settings: (
+        *("database", "messaging", "identity", "placement", "networking"),
+        *(("ceph",) if settings.in_ceph else ()),
+    ),
 )

@@ -68,4 +68,5 @@ SERVICE = Service(
     charts=(Chart("placement", _values),),
     contracts=_contracts,
     conf_files={"placement": "placement"},
+    requires=lambda settings: ("database", "identity"),
 )

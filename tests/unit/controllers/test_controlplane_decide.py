@@ -204,7 +204,13 @@ def test_the_password_is_named_and_never_read():
     ("change", "expected"),
     [
         ({"swift": {"enabled": True}}, "spec.swift.enabled: is not supported by this version of Stackwright; only"),
-        ({"cinder": {}}, "spec.cinder.enabled: is required"),
+        (
+            {"cinder": {"template": {"cinderAPI": {"replicas": 1}}}},
+            "spec.cinder: is not supported by this version of Stackwright; remove it, or write enabled: false",
+        ),
+        ({"tls": {"ingress": {}}}, "spec.tls.ingress: is not supported"),
+        ({"heat": {"enabled": True}}, "spec.heat.enabled: is not supported"),
+        ({"heat": {"enabled": "no"}}, "spec.heat.enabled: takes true or false"),
         ({"tls": {"podLevel": {"enabled": True}}}, "spec.tls.podLevel.enabled: is not supported"),
         ({"nodeSelector": {"a": "b"}}, "spec.nodeSelector: is not supported"),
         ({"mystery": {}}, "spec.mystery: unknown field; allowed: "),
@@ -247,6 +253,13 @@ def test_what_is_not_supported_is_refused_by_its_name(change, expected):
 
 def test_sections_that_are_off_may_hold_anything():
     spec_of({"heat": {"enabled": False, "template": {"heatAPI": {"replicas": 1}}}, "redis": {"enabled": False}})
+
+
+@pytest.mark.parametrize(
+    "section", ["applicationCredential", "designate", "heat", "ironic", "manila", "octavia", "redis", "watcher"]
+)
+def test_sections_that_are_off_by_default_need_not_say_so(section):
+    spec_of({section: {"template": {"anything": 1}}})
 
 
 def test_two_values_for_one_option_of_nova_are_refused_with_both_places():

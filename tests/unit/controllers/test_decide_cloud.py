@@ -108,7 +108,6 @@ def test_the_worst_service_is_mirrored_with_its_own_reason_and_name():
     [
         ([], ["database", "messaging", "memcached", "identity"]),
         (["~messaging"], ["database", "memcached", "identity"]),
-        (["~messaging", "messaging"], ["database", "messaging", "memcached", "identity"]),
         (["memcached"], ["database", "messaging", "memcached", "identity"]),
         (["~identity", "~database", "~messaging"], ["memcached"]),
     ],

@@ -70,10 +70,21 @@ def wanted_services(spec: OpenStackDeploymentSpec) -> list[Wanted]:
 def wanted_names(spec: OpenStackDeploymentSpec) -> list[str]:
     """Asked for, and what those cannot be without; who takes one of these away (~name) keeps it away."""
     names = _asked(spec)
-    refused = {asked[1:] for asked in spec.features.services if asked.startswith("~")}
+    refused = _refused(spec)
     while added := [need for need in _required(spec, names) if need not in names and need not in refused]:
         names += added[:1]
     return sorted(names, key=list(BY_SERVICE).index)
+
+
+def lost_needs(spec: OpenStackDeploymentSpec) -> dict[str, list[str]]:
+    """Service that is kept away → those that cannot be without it."""
+    names = wanted_names(spec)
+    found = {lost: [name for name in names if lost in _required(spec, [name], names)] for lost in _refused(spec)}
+    return {lost: users for lost, users in sorted(found.items()) if users}
+
+
+def _refused(spec: OpenStackDeploymentSpec) -> set[str]:
+    return {asked[1:] for asked in spec.features.services if asked.startswith("~")}
 
 
 def _asked(spec: OpenStackDeploymentSpec) -> list[str]:
@@ -86,14 +97,15 @@ def _asked(spec: OpenStackDeploymentSpec) -> list[str]:
     return names
 
 
-def _required(spec: OpenStackDeploymentSpec, names: Collection[str]) -> list[str]:
+def _required(spec: OpenStackDeploymentSpec, names: Collection[str], among: Collection[str] = ()) -> list[str]:
+    """What services cannot be without; `among`: all of the cloud, if these are some of them."""
     found: list[str] = []
     for name in names:
         declared = BY_SERVICE[name]
         if declared.requires is None:
             continue
         try:
-            parsed = declared.settings.model_validate(settings(spec, declared, names))
+            parsed = declared.settings.model_validate(settings(spec, declared, among or names))
         except ValidationError:
             continue  # told in full where the spec is checked
         found += declared.requires(parsed)

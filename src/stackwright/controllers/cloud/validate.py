@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from stackwright.api.deployment import OpenStackDeploymentSpec
 from stackwright.api.errors import messages
-from stackwright.controllers.cloud.objects import settings, spec_errors, wanted_names
+from stackwright.controllers.cloud.objects import lost_needs, settings, spec_errors, wanted_names
 from stackwright.core.plan import Object
 from stackwright.services.registry import SERVICES
 
@@ -17,9 +17,18 @@ def parse(obj: Object) -> tuple[OpenStackDeploymentSpec | None, list[str]]:
         spec = OpenStackDeploymentSpec.model_validate(obj.get("spec") or {})
     except ValidationError as error:
         return None, messages(error, OpenStackDeploymentSpec)
-    if errors := [*spec_errors(spec), *_settings_errors(spec)]:
+    if errors := [*spec_errors(spec), *_settings_errors(spec), *_lost_needs(spec)]:
         return None, errors
     return spec, []
+
+
+def _lost_needs(spec: OpenStackDeploymentSpec) -> list[str]:
+    """Services that are taken away although others, which stay, cannot be without them."""
+    return [
+        f"spec.features.services: ~{name} takes away what {', '.join(users)} cannot be without; "
+        f"remove ~{name}, or take these away too"
+        for name, users in lost_needs(spec).items()
+    ]
 
 
 def _settings_errors(spec: OpenStackDeploymentSpec) -> list[str]:

@@ -1,0 +1,97 @@
+"""Several files of manifests in one call, and the namespaces they may name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from test_cli_commands import MANIFEST, called, cluster
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import CONFIGMAP, NAMESPACE
+from stackwright.runtime.memory import MemoryCluster
+
+__all__ = ["cluster"]
+MAP = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: %s}
+data: {a: %s}
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Any:
+    def written(name: str, text: str) -> str:
+        path = tmp_path / f"{name}.yaml"
+        path.write_text(text)
+        return str(path)
+
+    return written
+
+
+def test_all_files_are_applied_in_their_order(cluster: MemoryCluster, file: Any) -> None:
+    one, two = file("one", MAP % ("one", "first")), file("two", MAP % ("two", "x"))
+    again = file("again", MAP % ("one", "last"))
+    result = called("apply", "-f", one, "-f", two, "-f", again)
+    assert result.exit_code == 0
+    assert [line.split(": ") for line in result.stdout.splitlines()] == [
+        ["ConfigMap openstack/one", "created"],
+        ["ConfigMap openstack/two", "created"],
+        ["ConfigMap openstack/one", "changed"],
+    ]
+    assert cluster.peek(CONFIGMAP, ("openstack", "one"))["data"] == {"a": "last"}
+
+
+def test_errors_of_all_files_are_told_and_nothing_is_applied(cluster: MemoryCluster, file: Any) -> None:
+    good = file("good", MAP % ("one", "x"))
+    wrong = [file("a", MANIFEST.replace("epoxy", "yoga")), file("b", "kind: Nothing\n")]
+    result = called("apply", "-f", wrong[0], "-f", good, "-f", wrong[1])
+    assert result.exit_code == 1
+    assert f"{wrong[0]}: spec.openstack_version" in result.stderr
+    assert f"{wrong[1]}: kind: unknown kind 'Nothing'" in result.stderr
+    assert not cluster.all(CONFIGMAP)
+
+
+def test_standard_input_is_read_once(cluster: MemoryCluster) -> None:
+    result = called("apply", "-f", "-", "-f", "-", stdin=MANIFEST)
+    assert (result.exit_code, "standard input can be read once only" in result.stderr) == (1, True)
+
+
+def test_plan_and_values_take_all_files(cluster: MemoryCluster, file: Any) -> None:
+    cloud, more = file("cloud", MANIFEST), file("more", MAP % ("one", "x"))
+    result = called("plan", "-f", cloud, "-f", more)
+    assert result.exit_code == 2
+    assert "OpenStackDeployment openstack/cloud" in result.stdout
+    assert called("values", "keystone", "-f", cloud, "-f", more).exit_code == 0
+    other = file("other", MANIFEST.replace("name: cloud", "name: other"))
+    result = called("values", "keystone", "-f", cloud, "-f", other)
+    assert (result.exit_code, "there must be one OpenStackDeployment in it, not 2" in result.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("command", [("apply",), ("plan",), ("values", "keystone")])
+def test_a_namespace_that_is_not_the_given_one_is_refused(command: Any, cluster: MemoryCluster, file: Any) -> None:
+    placed = file("placed", MANIFEST.replace("name: cloud", "name: cloud, namespace: here"))
+    result = called(*command, "-n", "there", "-f", placed)
+    assert result.exit_code == 1
+    assert f"{placed}: metadata.namespace: 'here' is not that of --namespace, 'there'" in result.stderr
+    assert not cluster.all(OpenStackDeployment.KIND)
+    assert called(*command, "-n", "here", "-f", placed).exit_code in (0, 2)
+
+
+@pytest.mark.parametrize("words", [("-n", "typo"), ()])
+def test_only_a_manifest_can_ask_for_a_namespace(words: Any, cluster: MemoryCluster) -> None:
+    cluster.remove(NAMESPACE, ("", "openstack"))
+    result = called("apply", *words, "-f", "-", stdin=MANIFEST)
+    assert result.exit_code == 1
+    name = "typo" if words else "openstack"
+    assert f"There is no namespace {name}; write it as metadata.namespace" in result.stderr
+    assert cluster.peek(NAMESPACE, ("", name)) is None
+    document = f"\n---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n"
+    assert called("apply", *words, "-f", "-", stdin=MANIFEST + document).exit_code == 0
+
+
+def test_a_namespace_that_a_manifest_names_is_made(cluster: MemoryCluster) -> None:
+    result = called("apply", "-f", "-", stdin=MANIFEST.replace("name: cloud", "name: cloud, namespace: new"))
+    assert result.stdout.splitlines() == ["Namespace new: created", "OpenStackDeployment new/cloud: created"]

@@ -1,0 +1,125 @@
+"""What cannot work is refused at admission, in words that say what to change."""
+
+from __future__ import annotations
+
+import pytest
+from pydantic import TypeAdapter, ValidationError
+
+from stackwright.api.cron import Schedule
+from stackwright.controllers.validate import errors_of
+
+
+def errors(**features):
+    spec = {"openstack_version": "epoxy", "preset": "compute", "size": "tiny", "features": features}
+    return errors_of({"kind": "OpenStackDeployment", "metadata": {"name": "c", "namespace": "n"}, "spec": spec})
+
+
+def test_a_service_that_others_need_cannot_be_taken_away():
+    (told,) = errors(services=["~database"])
+    assert told == (
+        "spec.features.services: ~database takes away what identity, image, placement, block-storage, "
+        "networking, compute cannot be without; remove ~database, or take these away too"
+    )
+
+
+@pytest.mark.parametrize(
+    ("asked", "lost"),
+    [
+        (["~identity"], ["identity"]),
+        (["~coordination"], ["coordination"]),
+        (["~messaging", "~networking"], ["messaging", "networking"]),
+        (["object-storage", "~ceph"], ["ceph"]),
+        (["~memcached"], ["memcached"]),
+        (["~compute", "~placement", "~networking"], []),
+        (["~image", "~ingress", "~dashboard"], []),
+        (["~dashboard", "~memcached"], []),
+    ],
+)
+def test_only_what_the_others_need_is_refused(asked, lost):
+    told = errors(services=asked)
+    assert [each.split("~")[1].split()[0] for each in told] == lost
+
+
+def test_a_service_is_listed_with_or_without_a_tilde_but_not_both():
+    assert errors(services=["ceph", "~image", "~ceph"]) == [
+        "spec.features.services: ceph: listed both with and without ~; remove one of the two"
+    ]
+
+
+def network(gateway):
+    subnet = {"range": "192.0.2.0/24", "pool_start": "192.0.2.10", "pool_end": "192.0.2.20", "gateway": gateway}
+    floating = {"enabled": True, "physnet": "p", "subnet": subnet}
+    return {
+        "external_networks": [{"physnet": "p", "bridge": "br-ex", "network_types": ["flat"]}],
+        "floating_network": floating,
+    }
+
+
+@pytest.mark.parametrize(
+    ("gateway", "refused"),
+    [("192.0.2.9", 0), ("192.0.2.10", 1), ("192.0.2.15", 1), ("192.0.2.20", 1), ("192.0.2.21", 0)],
+)
+def test_a_gateway_is_outside_its_pool(gateway, refused):
+    told = errors(neutron=network(gateway))
+    assert len(told) == refused
+    if refused:
+        assert f"gateway {gateway} is inside the pool 192.0.2.10 to 192.0.2.20" in told[0]
+
+
+@pytest.mark.parametrize("mtu", [-1, 0, 67, 65536, 10**9])
+def test_an_mtu_is_one_that_a_network_can_have(mtu):
+    external = [{"physnet": "p", "bridge": "br-ex", "network_types": ["flat"], "mtu": mtu}]
+    assert (
+        "spec.features.neutron.external_networks[0].mtu: must be at"
+        in errors(neutron={"external_networks": external})[0]
+    )
+    for field, value in (("networkMTU", mtu), ("managedNetwork", {"mtu": mtu})):
+        spec = {"identityRef": {"name": "n", "cloudName": "c"}, field: value}
+        obj = {"kind": "OpenStackCluster", "metadata": {"name": "c", "namespace": "n"}, "spec": spec}
+        assert any("MTU: must be at" in told or "mtu: must be at" in told for told in errors_of(obj)), field
+
+
+@pytest.mark.parametrize("size", ["0", "0Gi", "00.0Gi", "-1Gi", "", "1e3", "Gi"])
+def test_a_volume_has_a_size(size):
+    (told,) = errors(glance={"backends": {"file": {"f": {"pvc": {"size": size}}}}})
+    assert "pvc.size: must be a number above 0 with a unit, such as 20Gi" in told
+    assert "osd_size: must be a number above 0" in errors(ceph={"osd_size": size})[0]
+
+
+@pytest.mark.parametrize("size", ["1", "10Gi", "0.5Ti", "1.0G", "100"])
+def test_sizes_that_are_right(size):
+    assert errors(ceph={"osd_size": size}) == []
+
+
+@pytest.mark.parametrize(
+    ("schedule", "told"),
+    [
+        ("99 0 * * 1", "minute '99' is not within 0 to 59"),
+        ("0 24 * * *", "hour '24' is not within 0 to 23"),
+        ("0 0 0 * *", "day of month '0' is not within 1 to 31"),
+        ("0 0 * 13 *", "month '13' is not within 1 to 12"),
+        ("0 0 * * 7", "day of week '7' is not within 0 to 6"),
+        ("*/0 * * * *", "minute '*/0' is not within"),
+        ("5-1 * * * *", "minute '5-1' is not within"),
+        ("1,,2 * * * *", "minute '1,,2' is not within"),
+        ("a b c d e", "day of week 'e' is not within"),
+        ("1-2-3 * * * *", "minute '1-2-3' is not within"),
+    ],
+)
+def test_a_schedule_is_one_that_cron_can_read(schedule, told):
+    (error,) = errors(database={"cleanup": {"nova": {"schedule": schedule}}})
+    assert error.startswith("spec.features.database.cleanup.nova.schedule: ")
+    assert told in error
+
+
+@pytest.mark.parametrize(
+    "schedule", ["@daily", "1 0 * * 1", "*/15 0-6/2 1,15 jan-MAR mon", "0 0 ? * SUN,6", "5/10 * * * *"]
+)
+def test_schedules_that_are_right(schedule):
+    assert TypeAdapter(Schedule).validate_python(schedule) == schedule
+
+
+@pytest.mark.parametrize("schedule", ["", "* * * *", "@fortnightly", "* * * * * *"])
+def test_schedules_that_have_no_five_fields(schedule):
+    with pytest.raises(ValidationError):
+        TypeAdapter(Schedule).validate_python(schedule)
