@@ -99,6 +99,17 @@ def test_the_account_is_made_once_and_again_when_spec_or_secret_are_others(name)
     assert len(decide(anew).actions) == 1
 
 
+def test_users_of_keystone_that_differ_in_case_are_one():
+    what = seen("identity")
+    what.obj["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
+    spec = {**SPECS["identity"], "username": SPECS["identity"]["username"].upper(), "secretName": "t"}
+    other = obj(CONTRACTS["identity"].kind, "other", {**spec, "serviceName": "another", "serviceType": "another"})
+    other["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    plan = decide(replace(what, others=(other,)))
+    assert not plan.actions
+    assert condition(plan).reason == "BlockedTaken"
+
+
 @each_contract
 def test_an_account_belongs_to_the_oldest_object_that_names_it(name):
     """Two would set each other's password in turn, and the first that goes would take the account of both."""

@@ -47,10 +47,11 @@ def _action(spec: KeystoneServiceSpec, namespace: str, absent: bool) -> CatalogE
 
 
 def _claims(spec: Raw) -> tuple[str, ...]:
+    """Keystone compares names in MariaDB, where case does not count."""
     where = f"of Keystone {spec.get('instance')}"
     return (
-        f"user {spec.get('username')} {where}",
-        f"service {spec.get('serviceType')}/{spec.get('serviceName')} {where}",
+        f"user {str(spec.get('username')).casefold()} {where}",
+        f"service {spec.get('serviceType')}/{str(spec.get('serviceName')).casefold()} {where}",
     )
 
 
