@@ -39,7 +39,16 @@ class BadEntry(ValueError):
     """What is wrong with it. No value of an entry is repeated."""
 
 
+DEEPEST = 20  # brackets in brackets
+
+
 class _Loader(yaml.SafeLoader):
+    def fetch_flow_collection_start(self, TokenClass: Any) -> None:
+        """Before the scanner reads far ahead, which costs it much for each bracket."""
+        if self.flow_level >= DEEPEST:
+            raise BadEntry(f"is nested deeper than {DEEPEST} levels")
+        super().fetch_flow_collection_start(TokenClass)
+
     def compose_node(self, parent: Any, index: Any) -> Any:
         if self.check_event(yaml.AliasEvent):
             raise BadEntry("YAML aliases are not allowed; write the value in each place")
