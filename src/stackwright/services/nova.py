@@ -218,8 +218,9 @@ SERVICE = Service(
     labels=(CONTROL_PLANE, COMPUTE),
     conf_files={"nova": "nova"},
     told=libvirt.told,
+    # Without Placement it starts no server, but keeps those it has: Placement may go and come back.
     requires=lambda settings: (
-        *("database", "messaging", "identity", "placement", "networking"),
+        *("database", "messaging", "identity", "networking"),
         *(("ceph",) if settings.in_ceph else ()),
     ),
 )
