@@ -41,6 +41,20 @@ async def whole() -> Clusters:
     return world
 
 
+async def make_small(world: Clusters) -> None:
+    """A cluster with one machine."""
+    world.make()
+    await world.ready()
+    world.machine()
+    await world.ready(MACHINES, "m")
+
+
+async def small() -> Clusters:
+    world = Clusters()
+    await make_small(world)
+    return world
+
+
 def restored(old: Clusters, kinds: Iterable[Kind] = KINDS, edit: Callable[[Object], Object] = lambda obj: obj) -> Any:
     """Another Kubernetes cluster with what a backup has of each object, and the same OpenStack."""
     world = old.again()
@@ -113,18 +127,11 @@ async def test_a_machine_that_is_known_by_an_id_never_gets_another_server() -> N
 
 
 async def test_two_clusters_with_objects_of_one_name_in_one_project_share_nothing() -> None:
-    old = Clusters()
-    old.make()
-    await old.ready()
-    old.machine()
-    await old.ready(MACHINES, "m")
+    old = await small()
     await old.stop()
     world = restored(old, ())
     before = {(t.what, t.id) for t in old.clouds.all()}
-    world.make()
-    await world.ready()
-    world.machine()
-    await world.ready(MACHINES, "m")
+    await make_small(world)
     assert len(world.clouds.all("server")) == len(world.clouds.all("router")) == 2
     world.delete(MACHINES, "m")
     world.delete(CLUSTERS, "c")
@@ -133,11 +140,7 @@ async def test_two_clusters_with_objects_of_one_name_in_one_project_share_nothin
 
 
 async def test_an_origin_copied_from_another_namespace_leads_to_nothing_of_it() -> None:
-    world = Clusters()
-    world.make()
-    await world.ready()
-    world.machine()
-    await world.ready(MACHINES, "m")
+    world = await small()
     victim = (world.get(SERVERS, "m") or {})["metadata"]
     assert victim["annotations"][ORIGIN]
     (server,) = world.clouds.all("server")
@@ -153,11 +156,7 @@ async def test_an_origin_copied_from_another_namespace_leads_to_nothing_of_it() 
 
 
 async def test_a_machine_whose_server_object_is_another_server_keeps_its_provider_id() -> None:
-    world = Clusters()
-    world.make()
-    await world.ready()
-    world.machine()
-    await world.ready(MACHINES, "m")
+    world = await small()
     machine = world.get(MACHINES, "m") or {}
     other = "openstack:///6ba7b810-9dad-11d1-80b4-00c04fd430c8"
     world.cluster.put(MACHINES, {**machine, "spec": {**machine["spec"], "providerID": other}})
@@ -167,19 +166,12 @@ async def test_a_machine_whose_server_object_is_another_server_keeps_its_provide
 
 
 async def test_a_later_cluster_of_the_same_name_has_nothing_of_one_that_was_moved_away() -> None:
-    old = Clusters()
-    old.make()
-    await old.ready()
-    old.machine()
-    await old.ready(MACHINES, "m")
+    old = await small()
     await old.stop()
     moved = {(t.what, t.id) for t in old.clouds.all()}  # of another Kubernetes cluster now
     world = old.again()
     world.cluster._objects = {at: obj for at, obj in world.cluster._objects.items() if at[0] not in KINDS}
-    world.make()
-    await world.ready()
-    world.machine()
-    await world.ready(MACHINES, "m")
+    await make_small(world)
     assert len(world.clouds.all("server")) == len(world.clouds.all("router")) == 2
     world.delete(MACHINES, "m")
     world.delete(CLUSTERS, "c")

@@ -149,6 +149,6 @@ async def _logs(reader: Reader, namespace: str, kubeconfig: Path | None) -> dict
 
 
 def _well(pod: Object) -> bool:
-    status = pod.get("status") or {}
-    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in status.get("conditions") or ())
-    return ready or status.get("phase") == "Succeeded"
+    from stackwright.core.conditions import find
+
+    return (find(pod) or {}).get("status") == "True" or (pod.get("status") or {}).get("phase") == "Succeeded"

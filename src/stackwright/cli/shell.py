@@ -88,9 +88,10 @@ async def client_pod(reader: Reader, namespace: str) -> str:
 
 
 def _ready(pod: Object) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
-    return ready and not pod["metadata"].get("deletionTimestamp")
+    from stackwright.core.conditions import find
+    from stackwright.core.objects import is_deleting
+
+    return (find(pod) or {}).get("status") == "True" and not is_deleting(pod)
 
 
 def find_kubectl() -> str:
