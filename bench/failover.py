@@ -43,7 +43,8 @@ def measure(options: Options) -> Iterator[Figure]:
         Goal(most=0.1),
         peer="one queue for all",
         peers=theirs,
-        note=f"each call of Helm takes {CALL:g} s here, and up to 300 s in a cloud; the peer: n {len(theirs)}, p95 {percentile(theirs, 0.95):.3g}",
+        note=f"each call of Helm takes {CALL:g} s here, and up to 300 s in a cloud; "
+        f"the peer: n {len(theirs)}, p95 {percentile(theirs, 0.95):.3g}",
     )
 
 
@@ -125,8 +126,8 @@ def _fill(cluster: Any) -> None:
     cluster.put(MariaDB.KIND, {"metadata": {"name": "mariadb", "namespace": NAMESPACE}, "spec": {}})
     for index in range(SERVERS):
         role = {"mariadb-role": "backup" if index else "primary"}
-        meta: dict[str, Any] = {"name": f"mariadb-server-{index}", "namespace": NAMESPACE, "labels": LABELS | role}
-        cluster.put(POD, {"metadata": meta, "spec": {}, "status": _status(ready=True)})
+        pod = {"name": f"mariadb-server-{index}", "namespace": NAMESPACE, "labels": LABELS | role}
+        cluster.put(POD, {"metadata": pod, "spec": {}, "status": _status(ready=True)})
 
 
 def _status(*, ready: bool) -> dict[str, Any]:
