@@ -149,7 +149,7 @@ def test_a_manifest_of_a_whole_cluster_is_planned_and_applied_with_kinds_that_ar
     applied = called("apply", "-f", "-", stdin=text)
     assert applied.exit_code == 0, applied.stderr
     again = called("plan", "-f", "-", stdin=text).stdout
-    assert not [kind for _, kind in kinds if f" {kind} openstack/c" in again]
+    assert not [kind for _, kind in kinds if f" {kind} openstack/c\n" in again]
 
 
 def test_what_others_wrote_and_another_spelling_are_no_changes(cluster: MemoryCluster) -> None:
