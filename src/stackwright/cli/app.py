@@ -15,6 +15,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from stackwright.cli.common import add
+
 EXIT_FAILURE, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 # In the order of a day's work. A name whose file does not exist is not shown.
@@ -62,10 +64,10 @@ class LazyCommand(TyperCommand):
         assert self.name is not None
         module = importlib.import_module(f"stackwright.cli.{self.name.replace('-', '_')}")
         if isinstance(group := getattr(module, "app", None), typer.Typer):
-            return typer.main.get_command(group)
+            return add(typer.main.get_command(group))
         single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         single.command(self.name)(getattr(module, self.name.replace("-", "_")))
-        return typer.main.get_command(single)
+        return add(typer.main.get_command(single))
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         return self.load().make_context(info_name, args, parent=parent, **extra)

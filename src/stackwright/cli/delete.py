@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.common import say
 from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ def delete(
                 [f"{cloud['kind']} {namespace}/{name} with its services and their data"], yes, "Nothing was deleted."
             )
             await _delete(cluster, cloud)
-            typer.echo(f"{cloud['kind']} {namespace}/{name}: deletion requested")
+            say(f"{cloud['kind']} {namespace}/{name}: deletion requested")
             if wait:
                 await follow(cluster, namespace, name, Patience(Goal.DELETED, timeout))
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import common
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ def _client(given: Path | None) -> LogReader:
     from stackwright.adapters.kubernetes_logs import LogReader
     from stackwright.cli.cluster import kubeconfig
 
-    return LogReader(kubeconfig(given))
+    return LogReader(kubeconfig(given), common.given.context)
 
 
 async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.common import say
 
 if TYPE_CHECKING:
     from stackwright.core.plan import Object
@@ -65,7 +66,7 @@ def wait(
 
 
 async def follow(
-    reader: Reader, namespace: str, name: str | None, patience: Patience, say: Callable[[str], None] = typer.echo
+    reader: Reader, namespace: str, name: str | None, patience: Patience, say: Callable[[str], None] = say
 ) -> None:
     """Return when the goal is reached. Raises CliError with the tree of causes when it is not."""
     from stackwright.api.registry import CLOUD_KINDS
