@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
-from stackwright.cli import common
+from stackwright.cli import common, completion
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes import KubernetesCluster
@@ -31,7 +31,10 @@ POD_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 KubeconfigOption = Annotated[
     Path | None, typer.Option("--kubeconfig", metavar="FILE", help="The cluster to use, if not the usual one.")
 ]
-NamespaceOption = Annotated[str, typer.Option("--namespace", "-n", help="Namespace of the cloud.")]
+NamespaceOption = Annotated[
+    str,
+    typer.Option("--namespace", "-n", help="Namespace of the cloud.", autocompletion=completion.namespaces),
+]
 # Of commands that read manifests: None is not the same as the default, for a manifest may name another one.
 OnlyNamespaceOption = Annotated[
     str | None,

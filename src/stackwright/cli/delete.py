@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import completion
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import say
 from stackwright.cli.confirm import YesOption
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def delete(
-    name: Annotated[str, typer.Argument(help="The cloud.")],
+    name: Annotated[str, typer.Argument(help="The cloud.", autocompletion=completion.clouds)],
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until it is gone.")] = True,
     timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,

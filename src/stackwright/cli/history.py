@@ -7,12 +7,18 @@ from typing import Annotated
 
 import typer
 
+from stackwright.cli import completion
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.output import Format, FormatOption
 
 
 def history(
-    release: Annotated[str | None, typer.Argument(help="A release, e.g. openstack-keystone; all if not given.")] = None,
+    release: Annotated[
+        str | None,
+        typer.Argument(
+            help="A release, e.g. openstack-keystone; all if not given.", autocompletion=completion.releases
+        ),
+    ] = None,
     namespace: NamespaceOption = NAMESPACE,
     output: FormatOption = Format.TABLE,
     kubeconfig: KubeconfigOption = None,

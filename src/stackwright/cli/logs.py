@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stackwright.cli import common
+from stackwright.cli import common, completion
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
@@ -52,7 +52,9 @@ class Choice:
 
 
 def logs(
-    what: Annotated[str, typer.Argument(metavar="SERVICE|operator|POD", help="Whose logs.")],
+    what: Annotated[
+        str, typer.Argument(metavar="SERVICE|operator|POD", help="Whose logs.", autocompletion=completion.services)
+    ],
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as more is written.")] = False,
     tail: Annotated[int, typer.Option("--tail", help="Lines from the end of each log; -1 for all.")] = 100,
     container: Annotated[str | None, typer.Option("--container", "-c", help="Only this container.")] = None,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import completion
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import say
 
@@ -22,7 +23,9 @@ EVERY = 1.0
 
 
 def restart(
-    what: Annotated[str, typer.Argument(metavar="SERVICE|operator|WORKLOAD", help="Whose pods.")],
+    what: Annotated[
+        str, typer.Argument(metavar="SERVICE|operator|WORKLOAD", help="Whose pods.", autocompletion=completion.services)
+    ],
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until all new pods are ready.")] = True,
     timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import completion
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import say
 
@@ -37,7 +38,9 @@ class Patience:
 
 
 def wait(
-    name: Annotated[str | None, typer.Argument(help="The cloud; the first by name if not given.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="The cloud; the first by name if not given.", autocompletion=completion.clouds)
+    ] = None,
     namespace: NamespaceOption = NAMESPACE,
     goal: Annotated[Goal, typer.Option("--for", help="What to wait for.")] = Goal.READY,
     timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
