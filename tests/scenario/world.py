@@ -268,7 +268,7 @@ class World:
         self.clouds = FaultyClouds(self.clock)
         self.settings: Settings | None = None
         self.ceph = True  # whether somebody hands over what is asked of a Ceph
-        self._latency, self._workers = latency, workers
+        self._latency, self.workers = latency, workers
         self._runtime: Runtime | None = None
         self._task: asyncio.Task[None] | None = None
         self.cluster.subscribe(self.kubelet.notice)
@@ -313,7 +313,7 @@ class World:
             for obj in self.cluster.all(kind):
                 self.kubelet.notice("ADDED", kind, obj)
         await runtime.load()
-        self._task = asyncio.create_task(runtime.run(self._workers))
+        self._task = asyncio.create_task(runtime.run(self.workers))
 
     async def stop(self) -> None:
         """kill -9."""
@@ -375,7 +375,7 @@ class World:
     def again(self, now: float | None = None) -> World:
         """A copy of the world as it is now, in which no operator runs; this one stays as it is."""
         now = self.clock.now() if now is None else now
-        other = type(self)(nodes=0, latency=self._latency, workers=self._workers, now=now)
+        other = type(self)(nodes=0, latency=self._latency, workers=self.workers, now=now)
         for mine, theirs in ((self.cluster, other.cluster), (self.helm, other.helm)):
             for name in ("_objects", "_hidden", "_version", "_uids", "_charts"):
                 if hasattr(mine, name):
