@@ -29,6 +29,8 @@ COMMANDS = {
     "wait": "Wait until a cloud is ready, telling what it waits for.",
     "logs": "Show the logs of a service.",
     "restart": "Restart the pods of a service by a rolling update.",
+    "pause": "Let the operator change nothing of a cloud, a service or a server.",
+    "resume": "End a pause.",
     "history": "Show the revisions of a cloud's Helm releases.",
     "delete": "Delete a cloud, after showing what goes with it.",
     "servers": "Show the servers that were made in OpenStacks, with what belongs to them.",

@@ -46,6 +46,13 @@ def servers(ctx: typer.Context, incomplete: str) -> list[str]:
     return _fitting(_named(ctx, [OpenStackServer.KIND, OpenStackCluster.KIND]), incomplete)
 
 
+def pausable(ctx: typer.Context, incomplete: str) -> list[str]:
+    """Clouds, and services of them."""
+    from stackwright.api.registry import CLOUD_KINDS, SERVICE_KINDS
+
+    return _fitting(_named(ctx, [each.KIND for each in (*CLOUD_KINDS, *SERVICE_KINDS)]), incomplete)
+
+
 def releases(ctx: typer.Context, incomplete: str) -> list[str]:
     from stackwright.api.kinds import SECRET
     from stackwright.core.helmrecords import SELECTOR, revisions

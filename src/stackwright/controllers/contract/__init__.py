@@ -35,7 +35,8 @@ def _controller(contract: Contract, accounts: Accounts) -> Controller:
         Watch(contract.instance_kind, all_in_namespace(contract.kind)),
         Watch(SECRET, by_owner(contract.kind.kind)),
     )
-    return Controller(contract.name, "secrets", contract.kind, watches, partial(observe, contract, accounts), decide)
+    look = partial(observe, contract, accounts)
+    return Controller(contract.name, "secrets", contract.kind, watches, look, decide, pausable=True)
 
 
 def controllers(accounts: Accounts) -> tuple[Controller, ...]:

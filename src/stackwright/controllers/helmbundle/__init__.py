@@ -45,6 +45,7 @@ def controllers(settings: Settings) -> tuple[Controller, ...]:
         tuple(Watch(kind, _by_release) for kind in kinds),
         partial(observe, settings),
         decide,
+        pausable=True,
     )
     upward = Controller(
         "children",

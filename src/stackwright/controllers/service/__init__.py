@@ -39,6 +39,5 @@ def controller(declared: Service, settings: Settings) -> Controller:
             if declared.group == "openstack"
         ),
     )
-    return Controller(
-        declared.kind.kind.lower(), "osdpl", declared.kind, watches, partial(observe, declared, settings), decide
-    )
+    name, look = declared.kind.kind.lower(), partial(observe, declared, settings)
+    return Controller(name, "osdpl", declared.kind, watches, look, decide, pausable=True)
