@@ -467,8 +467,9 @@ class World:
         objects = {
             f"{kind.kind}/{obj['metadata']['name']}": _normal(obj) for kind in kinds for obj in self.cluster.all(kind)
         }
+        history = ("Secret/sh.helm", "Secret/openstackdeployment.", "Secret/openstackcontrolplane.")
         return {
-            "objects": {name: obj for name, obj in objects.items() if not name.startswith("Secret/sh.helm")},
+            "objects": {name: obj for name, obj in objects.items() if not name.startswith(history)},
             "sql": (sorted(self.sql.users), sorted(self.sql.databases)),
             "broker": (sorted(self.broker.users), sorted(self.broker.vhosts)),
             "identity": (sorted(self.identity.users), sorted(self.identity.catalog)),

@@ -15,7 +15,6 @@ from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.runtime.memory import MemoryCluster
 
-
 SPEC = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
 
 

@@ -28,11 +28,9 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
     memory = MemoryCluster()
     memory.put(OpenStackDeployment.KIND, {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": CLOUD})
     memory.put(Keystone.KIND, {"metadata": {"namespace": SPACE, "name": "keystone"}, "spec": {}})
+    server = good("OpenStackServer")["spec"]
     for name in ("web", "db"):
-        memory.put(
-            OpenStackServer.KIND,
-            {"metadata": {"namespace": SPACE, "name": name}, "spec": good("OpenStackServer")["spec"]},
-        )
+        memory.put(OpenStackServer.KIND, {"metadata": {"namespace": SPACE, "name": name}, "spec": server})
 
     @asynccontextmanager
     async def connected(given: Any) -> AsyncIterator[MemoryCluster]:

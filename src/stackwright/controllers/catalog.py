@@ -15,6 +15,7 @@ from stackwright.controllers import (
     machine,
     node,
     primary,
+    revision,
     server,
     service,
 )
@@ -46,6 +47,7 @@ def controllers(
         ceph.controller(),
         health.controller(),
         primary.controller(),
+        *revision.controllers(),
         node.controller(),
         server.controller(clouds),
         machine.controller(),

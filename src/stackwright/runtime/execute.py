@@ -37,14 +37,7 @@ from stackwright.core.plan import (
     Warn,
 )
 from stackwright.core.ports import Conflict, NotYet, Ports, secret_data
-from stackwright.core.secretwrites import (
-    CephAccess,
-    CopySecret,
-    EnsureCertificate,
-    EnsureSecret,
-    GatherSecret,
-    RotateKeys,
-)
+from stackwright.core.secretwrites import SecretWrite
 from stackwright.runtime import secrets
 
 
@@ -87,7 +80,7 @@ async def _run(action: Action, ports: Ports, manager: str) -> None:
             await ports.cluster.apply_status(action.kind, {**body, "status": dict(action.status)}, manager)
         case Warn():
             await ports.cluster.event(action.obj, action.reason, action.message, True)
-        case EnsureSecret() | RotateKeys() | CopySecret() | GatherSecret() | EnsureCertificate() | CephAccess():
+        case _ if isinstance(action, SecretWrite):
             await secrets.write(action, ports, manager)
         case _:
             await _foreign(action, ports, manager)

@@ -12,9 +12,10 @@ import string
 from typing import Any
 
 from stackwright.api.kinds import SECRET
-from stackwright.core import cephkeys, fernet
+from stackwright.api.registry import kind_of
+from stackwright.core import cephkeys, fernet, revisions
 from stackwright.core.digest import digest
-from stackwright.core.objects import DIGEST, EXPIRES, MANAGED, OPTIONS, OWNER, owner_label, owner_reference
+from stackwright.core.objects import DIGEST, EXPIRES, MANAGED, OPTIONS, OWNER, key_of, owner_label, owner_reference
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import NotYet, Ports, Refused, secret_data
 from stackwright.core.secretwrites import (
@@ -23,6 +24,7 @@ from stackwright.core.secretwrites import (
     EnsureCertificate,
     EnsureSecret,
     GatherSecret,
+    KeepRevision,
     RotateKeys,
     SecretWrite,
 )
@@ -52,6 +54,8 @@ async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
             await _certify(action, ports, manager)
         case CephAccess():
             await _ceph(action, ports, manager)
+        case KeepRevision():
+            await _revision(action, ports, manager)
 
 
 async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
@@ -95,6 +99,19 @@ async def _copy(action: CopySecret, ports: Ports, manager: str) -> None:
             lines.append(f"{option} = {await _value((action.key[0], name), key, ports)}")
     data = {action.field: "\n".join(lines) + "\n"}
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
+
+
+async def _revision(action: KeepRevision, ports: Ports, manager: str) -> None:
+    """A spec that has changed meanwhile is kept by the next look, which that change brings."""
+    kind = kind_of(action.owner["kind"])
+    current = await ports.cluster.get(kind, key_of(action.owner))
+    spec = (current or {}).get("spec") or {}
+    if current is None or digest(spec) != action.digest:
+        return
+    data = {revisions.FIELD: json.dumps(spec, sort_keys=True)}
+    number = {revisions.NUMBER: str(action.number)}
+    obj = _secret(action.key, action.owner, data, {DIGEST: action.digest}, number)
+    await ports.cluster.apply(SECRET, obj, manager)
 
 
 async def _gather(action: GatherSecret, ports: Ports, manager: str) -> None:
