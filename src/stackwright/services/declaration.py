@@ -204,3 +204,12 @@ class Service:
     @property
     def kind(self) -> Kind:
         return self.resource.KIND
+
+    def releases(self, name: str) -> frozenset[tuple[str, str]]:
+        """Release and chart of all that the HelmBundle of an object of this kind may have."""
+        return frozenset((chart.release(name), chart.name) for chart in self.charts)
+
+
+def bundle_name(name: str) -> str:
+    """Of the HelmBundle of a service object."""
+    return f"openstack-{name}"
