@@ -18,6 +18,7 @@ from stackwright.controllers.helmbundle import controllers
 from stackwright.controllers.helmbundle.decide import decide
 from stackwright.controllers.helmbundle.observe import Observed, observe
 from stackwright.controllers.validate import errors_of
+from stackwright.core.ages import Ages
 from stackwright.core.helmrecords import BUNDLE_LABEL, bundle_label
 from stackwright.core.objects import FINALIZER, key_of, owner_reference
 from stackwright.core.plan import HelmUpgrade
@@ -31,7 +32,7 @@ URL = "https://charts.example/evil-1.tgz"
 
 def seen(release, settings=SHIPPED, *, statuses=None, deleting=False):
     thing = obj(HelmBundle.KIND, "b", {"releases": [release]}, finalizers=[FINALIZER], deleting=deleting)
-    return Observed(settings, {**thing, "status": {"releaseStatuses": statuses or {}}}, 10_000.0)
+    return Observed(settings, {**thing, "status": {"releaseStatuses": statuses or {}}})
 
 
 def texts(plan):
@@ -83,6 +84,7 @@ def test_of_a_release_without_a_namespace_it_is_that_of_the_object():
 
 MAY = Settings({}, {"memcached": "digest", "libvirt": "digest", "nova": "digest"}, frozenset({"libvirt", "nova"}))
 NOVA = obj(Nova.KIND, "nova")
+AGES = Ages(lambda: 10_000.0)
 RELEASES = [{"name": "openstack-libvirt", "chart": "libvirt"}, {"name": "openstack-nova", "chart": "nova"}]
 RIGHTS = {"pod": {"security_context": {"server": {"container": {"privileged": True}}}}}
 
@@ -106,7 +108,7 @@ def owned_by(owner, name="openstack-nova", releases=RELEASES, **ref):
 
 
 async def decided(bundle, *objects, settings=MAY):
-    return decide(await observe(settings, Objects(bundle, *objects), key_of(bundle), 10_000.0))
+    return decide(await observe(settings, AGES, Objects(bundle, *objects), key_of(bundle), 10_000.0))
 
 
 async def test_a_service_object_may_have_charts_with_rights_on_nodes_installed():
@@ -207,7 +209,7 @@ async def test_a_release_belongs_to_one_helm_bundle(mine, theirs, record):
 
 async def test_who_waits_for_a_release_has_it_when_the_other_is_gone():
     assert texts(await decided(claimant("b", 2), recorded("a"))) == ["helm upgrade --install openstack/mc"]
-    (watch,) = (w for w in controllers(SHIPPED)[0].watches if w.kind == HelmBundle.KIND)
+    (watch,) = (w for w in controllers(SHIPPED, AGES)[0].watches if w.kind == HelmBundle.KIND)
     both = [claimant("a", 1), claimant("b", 2), claimant("c", 3, names=("x",))]
     both[2]["status"] = {}
     assert list(watch.keys(both[0], lambda kind, namespace: both)) == [(NAMESPACE, "b")]

@@ -22,10 +22,10 @@ def release_key(obj: Object, release: Object) -> Key:
 
 def claims(obj: Object) -> frozenset[Key]:
     """Releases that a HelmBundle names, or once named."""
-    return frozenset(release_key(obj, each) for each in obj["spec"]["releases"]) | before(obj)
+    return frozenset(release_key(obj, each) for each in obj["spec"]["releases"]) | past(obj)
 
 
-def before(obj: Object) -> frozenset[Key]:
+def past(obj: Object) -> frozenset[Key]:
     """Releases that a HelmBundle named when its status was written."""
     return frozenset(
         (str(status.get("namespace") or obj["metadata"]["namespace"]), name) for name, status in _statuses(obj).items()
@@ -53,7 +53,7 @@ def makes(declared: Service, owner: Object | None, obj: Object) -> bool:
 
 
 def _order(obj: Object, key: Key) -> tuple[bool, str, str]:
-    had = key in before(obj) and bool(_statuses(obj)[key[1]].get("revision"))
+    had = key in past(obj) and bool(_statuses(obj)[key[1]].get("revision"))
     return not had, str(obj["metadata"].get("creationTimestamp", "")), str(obj["metadata"].get("uid", ""))
 
 

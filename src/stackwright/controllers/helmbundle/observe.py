@@ -9,6 +9,7 @@ from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DAEMONSET, JOB, NODE, POD, SECRET, WORKLOADS
 from stackwright.controllers.helmbundle.claims import claims, holder, makes, release_key
 from stackwright.core import precache
+from stackwright.core.ages import Ages
 from stackwright.core.helmrecords import releases
 from stackwright.core.objects import CLOUD, controller_of, key_of, label
 from stackwright.core.plan import Key, Object
@@ -22,6 +23,7 @@ INSTANCE = "app.kubernetes.io/instance"
 @dataclass(frozen=True)
 class Observed:
     """records    release → what Helm knows of it; the truth about what is deployed
+    ages       release → seconds that its newest record has been as it is; no time of day is in it
     workloads  release → its Deployments, StatefulSets, DaemonSets and Jobs
     taken      releases of others → the HelmBundle that has each
     made       whether a service object makes this HelmBundle
@@ -30,8 +32,8 @@ class Observed:
 
     settings: Settings
     obj: Object
-    now: float
     records: Mapping[str, Release] = field(default_factory=dict)
+    ages: Mapping[str, float] = field(default_factory=dict)
     workloads: Mapping[str, tuple[Object, ...]] = field(default_factory=dict)
     pods: tuple[Object, ...] = ()
     taken: Mapping[Key, Key] = field(default_factory=dict)
@@ -39,12 +41,16 @@ class Observed:
     holder: Object | None = None
     nodes: tuple[Object, ...] = ()
 
+    def before(self, name: str) -> Object:
+        """The status of a release as it was written last."""
+        return ((self.obj.get("status") or {}).get("releaseStatuses") or {}).get(name) or {}
 
-async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
+
+async def observe(settings: Settings, ages: Ages, reader: Reader, key: Key, now: float) -> Observed | None:
     obj = await reader.get(HelmBundle.KIND, key)
     if obj is None:
         return None
-    seen = Observed(settings, obj, now, taken=await _taken(reader, obj), made=await _made(reader, obj))
+    seen = Observed(settings, obj, taken=await _taken(reader, obj), made=await _made(reader, obj))
     if label(obj, CLOUD):
         images = await reader.get(DAEMONSET, (key[0], precache.NAME))
         seen = replace(seen, holder=images, nodes=tuple(await reader.list(NODE)))
@@ -52,7 +58,13 @@ async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> O
     for namespace in sorted({each for each, _ in wanted}):
         here = [name for each, name in wanted if each == namespace]
         seen = await _look(reader, namespace, here, seen)
-    return seen
+    return replace(seen, ages={name: _age(ages, seen.before(name), record) for name, record in seen.records.items()})
+
+
+def _age(ages: Ages, before: Object, record: Release) -> float:
+    state = (record.revision, record.state, record.digest, record.updated)
+    is_told = (before.get("revision"), before.get("digest")) == (record.revision, record.digest)
+    return ages.of((record.namespace, record.name), state, float(before.get("waited") or 0) if is_told else 0.0)
 
 
 async def _taken(reader: Reader, obj: Object) -> dict[Key, Key]:
