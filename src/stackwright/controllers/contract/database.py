@@ -75,4 +75,5 @@ DATABASE = Contract(
     _claims,
     _uses,
     _kept,
+    revision=("exact",),  # rights that were given on patterns are taken back
 )

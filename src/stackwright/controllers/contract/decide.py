@@ -79,7 +79,7 @@ def _uid(obj: Object | None) -> str:
 
 def _digest(seen: Observed) -> str:
     """Of the account as it should be."""
-    return digest(seen.obj["spec"], _uid(seen.secret) or None, _uid(seen.instance) or None)
+    return digest(seen.obj["spec"], _uid(seen.secret) or None, _uid(seen.instance) or None, *seen.contract.revision)
 
 
 def _taken(seen: Observed) -> str:

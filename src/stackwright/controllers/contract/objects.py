@@ -20,6 +20,7 @@ class Contract:
     uses             spec as the API has it → what several objects may have, in words
     kept             the action without what the specs of other objects need as well
     generated        fields of the Secret that are random
+    revision         another one when the action does more than before: what is there is made once more
     """
 
     name: str
@@ -33,6 +34,7 @@ class Contract:
     uses: Callable[[Raw], Iterable[str]] = lambda spec: ()
     kept: Callable[[Any, Iterable[Raw]], Account] = lambda action, others: action
     generated: tuple[str, ...] = ("password",)
+    revision: tuple[str, ...] = ()
 
 
 def secret_of(obj: Object) -> str:
