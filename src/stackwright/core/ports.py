@@ -26,6 +26,12 @@ class NotServed(NotYet):
     reason = "KindMissing"
 
 
+class StillMissing(NotYet):
+    """What was made is not there: making it once more at once would go on without end."""
+
+    reason = "AccountMissing"
+
+
 class Refused(Exception):
     """A foreign system will not do what was asked until somebody changes the request; the text says what."""
 

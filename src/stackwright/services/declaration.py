@@ -45,6 +45,7 @@ class Context:
     pods      those of the service's charts, where the declaration wants to hear what they found out
     facts     data of the ConfigMap that the declaration names
     ceph_options  digest of pools and user that the Ceph gave it
+    losses    how often its databases were lost and made anew, all together
     operator  namespace of the operator
     """
 
@@ -57,6 +58,7 @@ class Context:
     pods: tuple[Object, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
     ceph_options: str = ""
+    losses: int = 0
     operator: str = "stackwright"
 
     def host(self, service: str) -> str:
