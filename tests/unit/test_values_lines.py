@@ -1,4 +1,4 @@
-"""Options in free-form values are one line: told by level and path where values are built, before charts are rendered."""
+"""Options in free-form values are one line: told by level and path where values are built, before a chart is used."""
 
 from __future__ import annotations
 
