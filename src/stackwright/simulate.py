@@ -4,7 +4,7 @@
 fall through to the real cluster, once per object; nothing is ever written there and no program is started. Workloads
 are left out of sight, so a release counts as ready when it is installed, and each level then goes on to the next.
 
-Values of Secrets are blanked on the way in: no forecast can show one.
+Values of Secrets are blanked on the way in: no forecast can show one. What is left is why a Helm release failed.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from stackwright.controllers.catalog import controllers
 from stackwright.core.clouds import Clouds, fill
 from stackwright.core.conditions import find
 from stackwright.core.controller import Controller
+from stackwright.core.helmrecords import cause_only
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Action, Apply, Key, Object, Plan
 from stackwright.core.ports import Conflict, Contents, NotYet, Ports, Reader, Refused
@@ -148,7 +149,7 @@ def _blank(kind: Kind, obj: Object | None) -> Object | None:
     notes = obj["metadata"].get("annotations") or {}
     notes = {name: "" if "last-applied" in name else text for name, text in notes.items()}
     meta = {**obj["metadata"], **({"annotations": notes} if notes else {})}
-    blanks = dict.fromkeys(obj.get("data") or {}, BLANK)
+    blanks = {**dict.fromkeys(obj.get("data") or {}, BLANK), **cause_only(obj)}
     if meta["name"] == KEYS:
         blanks = ceph.blank(blanks)
     if "ca.key" in blanks:  # certificates are issued in a forecast too, by an authority of its own

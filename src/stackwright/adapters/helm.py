@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from stackwright.core.digest import LENGTH
-from stackwright.core.helmrecords import DIGEST_LABEL
+from stackwright.core.helmrecords import DIGEST_LABEL, told
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import HelmUpgrade, Key
 from stackwright.core.ports import NotYet, Refused
@@ -131,7 +131,7 @@ def failure(command: str, text: str) -> Exception:
     useful = [
         line for line in lines if not line.startswith(("walk.go", "coalesce.go", "WARNING:", "warning:", "Use --debug"))
     ]
-    reason = " ".join(useful)
+    reason = told(" ".join(useful))
     while (shorter := _NOISE.sub("", reason)) != reason:
         reason = shorter
     message = f"helm {command}: {reason[:2000] or 'failed without a word'}"

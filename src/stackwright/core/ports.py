@@ -87,6 +87,7 @@ class Release:
     updated: float  # seconds since the epoch
     deployed_revision: int = 0  # newest revision before this one that was deployed and got ready
     secret: str = ""  # name of the Secret of the newest record
+    cause: str = ""  # why it failed, in Helm's words
 
 
 class Helm(Protocol):
