@@ -294,15 +294,6 @@ class _Simulation:
                     self.forecast.stuck[name] = str(entry.get("message") or entry.get("reason"))
 
 
-def causes(stuck: Mapping[str, str]) -> dict[str, str]:
-    """Names → cause, without objects that only repeat what another one says."""
-    found: dict[str, list[str]] = {}
-    for name, message in stuck.items():
-        if not any(other != message and other in message for other in stuck.values()):
-            found.setdefault(message, []).append(name)
-    return {", ".join(names): message for message, names in found.items()}
-
-
 def images(configmap: Object | None) -> dict[str, str]:
     """Image references from the ConfigMap that the operator gets them from."""
     text = ((configmap or {}).get("data") or {}).get("images.json")

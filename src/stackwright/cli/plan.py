@@ -175,7 +175,8 @@ async def forecast(
 ) -> tuple[list[Entry], dict[str, str]]:
     """What would be done, and what would then still not be ready, and why."""
     from stackwright.cli.planned import FAIL, Entry, entries
-    from stackwright.simulate import causes, simulate
+    from stackwright.core.causes import causes
+    from stackwright.simulate import simulate
 
     result = await simulate(reader, settings, request, now, outside)
     found = entries(result.steps, await _background(result, settings, request.namespace))
@@ -198,8 +199,9 @@ async def _background(result: Forecast, settings: Settings, namespace: str) -> B
     for bundle in await base.list(HelmBundle.KIND, namespace):
         for wanted in bundle["spec"]["releases"]:
             if record := records.get(wanted["name"]):
-                known = _as_deployed(settings, bundle, wanted, record.digest)
+                known = record.state == "deployed" and _as_deployed(settings, bundle, wanted, record.digest)
                 found.releases[namespace, wanted["name"]] = _deployed(wanted, known)
+            found.failures[namespace, wanted["name"]] = _failure(bundle, wanted["name"])
     for bundle in await result.world.list(HelmBundle.KIND, namespace):
         for ref in bundle["metadata"].get("ownerReferences") or ():
             if ref["kind"] in BY_KIND:
@@ -213,6 +215,16 @@ def _deployed(wanted: Any, known: bool) -> Any:
     from stackwright.cli.planned import Deployed
 
     return Deployed(wanted["chart"], wanted.get("values") or {}, known)
+
+
+def _failure(bundle: Any, release: str) -> str:
+    """Why the operator did not get on with a release, if somebody must act."""
+    from stackwright.core.conditions import condition_type, find
+
+    own, ready = find(bundle, condition_type(release)) or {}, find(bundle) or {}
+    current = ready.get("observedGeneration") == bundle["metadata"].get("generation")
+    blocked = [entry for entry in (own, ready) if str(entry.get("reason", "")).startswith("Blocked")]
+    return str(blocked[0].get("message", "")) if blocked and current and own.get("status") != "True" else ""
 
 
 def _as_deployed(settings: Settings, bundle: Any, wanted: Any, digest: str) -> bool:
