@@ -20,7 +20,7 @@ def apply(
         list[Path], typer.Option("--file", "-f", help="Manifests in YAML; - for standard input. May be repeated.")
     ],
     namespace: OnlyNamespaceOption = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until the cloud is ready.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all is ready.")] = False,
     timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
     yes: YesOption = False,
     kubeconfig: KubeconfigOption = None,
@@ -105,10 +105,16 @@ async def _one(cluster: Cluster, manifest: Manifest) -> None:
 
 
 async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float) -> None:
-    from stackwright.api.registry import CLOUD_KINDS
+    """For each object that gets ready, in their order; the time is that of all."""
+    import time
+
+    from stackwright.api.registry import BY_KIND, STILL
     from stackwright.cli.wait import Patience, follow
 
+    end = time.monotonic() + timeout
     for manifest in manifests:
-        if manifest.kind in {each.KIND for each in CLOUD_KINDS}:
-            meta = manifest.obj["metadata"]
-            await follow(cluster, meta["namespace"], meta["name"], Patience(timeout=timeout))
+        resource, meta = BY_KIND.get(manifest.kind.kind), manifest.obj["metadata"]
+        if resource is None or resource in STILL or manifest.kind != resource.KIND:
+            continue
+        patience = Patience(timeout=max(0.0, end - time.monotonic()))
+        await follow(cluster, meta["namespace"], meta["name"], patience, kinds=(resource,))
