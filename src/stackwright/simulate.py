@@ -99,6 +99,7 @@ class Forecast:
     stuck    object → why it would not get ready, at the end
     base     the cluster as it is;  world  as it would be
     settled  False when the rounds ended before the changes did
+    unheard  cloud → why it could not be asked what is in it
     """
 
     base: Snapshot
@@ -106,6 +107,7 @@ class Forecast:
     steps: list[Step] = field(default_factory=list)
     stuck: dict[str, str] = field(default_factory=dict)
     settled: bool = False
+    unheard: dict[str, str] = field(default_factory=dict)
 
 
 class Snapshot:
@@ -171,7 +173,7 @@ class _Simulation:
         self.world = MemoryCluster(base, self.clock)
         self.request = request
         self.forecast = Forecast(base, self.world)
-        clouds = ForecastClouds(outside.clouds)
+        self.clouds = clouds = ForecastClouds(outside.clouds)
         self.controllers = controllers(settings, ROLES, clouds)
         self.ports = Ports(
             cluster=self.world,
@@ -202,6 +204,7 @@ class _Simulation:
                 self.forecast.settled = True
                 break
         await self._stuck()
+        self.forecast.unheard = {str(cloud): why for cloud, why in self.clouds.unheard.items()}
         return self.forecast
 
     async def _hold(self) -> None:

@@ -54,6 +54,7 @@ def plan(
     """
     from stackwright.cli.cluster import fail, run
     from stackwright.cli.manifests import BadManifest, load_all
+    from stackwright.cli.planned import summary
     from stackwright.cli.ui.steps import lines
 
     try:
@@ -68,7 +69,7 @@ def plan(
         typer.echo(dumped(data, output))
     else:
         typer.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=sys.stdout.isatty()))))
-    if any(entry.does != "wait" for entry in found):
+    if summary(found):
         raise typer.Exit(EXIT_CHANGES)
 
 
@@ -152,7 +153,7 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
     from stackwright.adapters.openstack_clouds import OpenStackClouds
     from stackwright.adapters.openstack_contents import PublicContents
     from stackwright.api.kinds import SECRET
-    from stackwright.cli.access import read_access
+    from stackwright.cli.access import read_access, way_from_here
     from stackwright.cli.cluster import CliError
     from stackwright.core.ports import NotYet
     from stackwright.simulate import Outside
@@ -163,7 +164,8 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
         except CliError as error:
             raise NotYet(str(error)) from None
 
-    clouds = OpenStackClouds(partial(reader.get, SECRET), lambda controller, key: None)
+    way = partial(way_from_here, reader)
+    clouds = OpenStackClouds(partial(reader.get, SECRET), lambda controller, key: None, way=way)
     try:
         yield Outside(PublicContents(ask), clouds)
     finally:
@@ -174,12 +176,16 @@ async def forecast(
     reader: Reader, settings: Settings, request: Request, now: float, outside: Outside | None = None
 ) -> tuple[list[Entry], dict[str, str]]:
     """What would be done, and what would then still not be ready, and why."""
-    from stackwright.cli.planned import FAIL, Entry, entries
+    from stackwright.cli.planned import FAIL, NOTE, Entry, entries
     from stackwright.core.causes import causes
     from stackwright.simulate import simulate
 
     result = await simulate(reader, settings, request, now, outside)
     found = entries(result.steps, await _background(result, settings, request.namespace))
+    for cloud, why in result.unheard.items():
+        found.insert(
+            0, Entry(NOTE, "ask", f"{cloud} cannot be asked from here: {why}", "what is recorded counts as there")
+        )
     if not result.settled:
         found.append(Entry(FAIL, "fail", "The controllers did not come to rest; the plan is cut off here"))
     return found, causes(result.stuck)

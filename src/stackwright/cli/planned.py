@@ -28,8 +28,8 @@ from stackwright.core.secretwrites import (
 )
 from stackwright.simulate import Step
 
-CREATE, CHANGE, DELETE, CALL, WAIT, FAIL = "create", "change", "delete", "call", "wait", "fail"
-SIGNS = {CREATE: "+", CHANGE: "~", DELETE: "-", CALL: "»", WAIT: "…", FAIL: "✗"}
+CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "call", "wait", "fail", "note"
+SIGNS = {CREATE: "+", CHANGE: "~", DELETE: "-", CALL: "»", WAIT: "…", FAIL: "✗", NOTE: "!"}
 BUILT = ""
 
 
@@ -222,7 +222,7 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
 
 def summary(found: Iterable[Entry]) -> str:
     """`Plan: 3 objects to create, …`, or an empty string when nothing would be done."""
-    count = Counter((entry.does, entry.verb == "helm") for entry in found if entry.does != WAIT)
+    count = Counter((entry.does, entry.verb == "helm") for entry in found if entry.does not in (WAIT, NOTE))
     words = [
         (count[CREATE, False], "to create", "to create"),
         (count[CHANGE, False], "to change", "to change"),
