@@ -1,11 +1,13 @@
 """What happens around the cloud: nodes, pods, the primary of the database, keys that grow old, Secrets of users."""
 
+import asyncio
 import itertools
 
 import pytest
 from world import CONTROL_PLANE, NAMESPACE, UNREADY, World, cloud_object, ready_world
 
 from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DEPLOYMENT, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.services import Keystone
 from stackwright.core.objects import FINALIZER
@@ -114,6 +116,29 @@ async def test_at_no_time_two_pods_of_the_database_are_primary():
         await world.run(2)
     assert max(seen) == 1
     assert [*roles(world).values()].count("primary") == 1
+
+
+async def test_another_pod_becomes_primary_at_once_while_helm_holds_all_workers(monkeypatch):
+    world = await ready_world(size="tiny")
+    held = []
+
+    async def upgrade(action):
+        held.append(action.release)
+        await asyncio.sleep(300)
+
+    monkeypatch.setattr(world.helm, "upgrade", upgrade)
+    for index in range(12):
+        name = f"other-{index}"
+        release = {"name": name, "chart": "memcached", "values": {}}
+        meta = {"name": name, "namespace": NAMESPACE}
+        world.cluster.put(HelmBundle.KIND, {"metadata": meta, "spec": {"releases": [release]}})
+    await world.run(5)
+    assert len(held) == world.workers, "every ordinary worker waits for helm"
+    pod = world.get(POD, "mariadb-server-0")
+    world.cluster.put(POD, {**pod, "status": UNREADY})
+    await world.run(1)
+    assert roles(world)["mariadb-server-1"] == "primary"
+    assert len(held) == world.workers
 
 
 async def test_keys_turn_for_days_and_no_token_outlives_the_key_that_reads_it():

@@ -28,6 +28,7 @@ from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.report import after_failure, report
 
 Item = tuple[str, Key]  # controller's name, key
+RESERVED = 2  # workers for urgent work
 log = structlog.get_logger()
 
 
@@ -47,6 +48,8 @@ class Runtime:
             self._routes.setdefault(controller.kind, []).append((controller.name, None))
             for watch in controller.watches:
                 self._routes.setdefault(watch.kind, []).append((controller.name, watch.keys))
+        urgent = {controller.name for controller in self.controllers.values() if controller.urgent}
+        queue.urgent = lambda item: item[0] in urgent
         for kind in self._routes:
             store.watch(kind)
 
@@ -70,10 +73,10 @@ class Runtime:
                 (self.queue.echo if own else self.queue.add)((name, key))
         metrics.QUEUE_DEPTH.set(len(self.queue))
 
-    async def work(self) -> None:
-        """One worker; it ends only by cancellation or a crash."""
+    async def work(self, urgent: bool = False) -> None:
+        """One worker, for all work or for what is urgent only; it ends only by cancellation or a crash."""
         while True:
-            item = await self.queue.get()
+            item = await self.queue.get(urgent)
             metrics.QUEUE_DEPTH.set(len(self.queue))
             try:
                 await self.reconcile(item)
@@ -167,8 +170,10 @@ class Runtime:
                 if gone is not None and await self.ports.cluster.get(kind, key) is None:
                     self.on_event(True, kind, gone)
 
-    async def run(self, workers: int = 8, settle: float = 10.0, resync: float = 600.0) -> None:
-        """Work until cancelled; a crash of one worker ends all.
+    async def run(
+        self, workers: int = 8, settle: float = 10.0, resync: float = 600.0, reserved: int = RESERVED
+    ) -> None:
+        """Work until cancelled; a crash of one worker ends all. `reserved` workers do nothing but urgent work.
 
         The first resync comes soon: what is deleted after the first list and before the watches have begun is told
         by no event.
@@ -176,6 +181,8 @@ class Runtime:
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
                 group.create_task(self.work())
+            for _ in range(reserved):
+                group.create_task(self.work(urgent=True))
             group.create_task(self._resync(settle, resync))
 
     async def _resync(self, first: float, every: float) -> None:
