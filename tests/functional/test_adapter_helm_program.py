@@ -93,6 +93,19 @@ async def test_a_manifest_that_the_api_refuses(helm: HelmCli, charts: Path, name
         await helm.upgrade(release(namespace, "d", value="x"))
 
 
+async def test_why_the_api_refused_an_object_is_in_the_record(
+    helm: HelmCli, cluster: KubernetesCluster, charts: Path, namespace: str
+) -> None:
+    await helm.upgrade(release(namespace, "d1", value="x"))
+    quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\nspec: {hard: {pods: lots}}\n"
+    (charts / "demo/templates/quota.yaml").write_text(quota)
+    with pytest.raises(Refused, match="quantities must match"):
+        await helm.upgrade(release(namespace, "d2", value="x"))
+    found = releases(await cluster.list(SECRET, namespace, SELECTOR))["demo"]
+    assert (found.state, found.digest) == ("failed", "d2")
+    assert "quantities must match" in found.cause
+
+
 async def test_rendering_needs_no_cluster(charts: Path) -> None:
     helm = HelmCli(charts, kubeconfig="/nowhere", binary=BINARY or "helm")
     assert 'value: "shown"' in await helm.render("demo", {"value": "shown"}, ("n", "demo"))
