@@ -178,7 +178,7 @@ SERVICE = Service(
     name="glance",
     group="openstack",
     resource=Glance,
-    charts=(Chart("glance", _values, in_ceph=("api",)),),
+    charts=(Chart("glance", _values, in_ceph=("api",), claims=("api",)),),
     contracts=_contracts,
     settings=GlanceSettings,
     conf_files={"glance": "glance"},
