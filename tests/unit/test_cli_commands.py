@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from stackwright.api.kinds import NAMESPACE, NODE
@@ -123,6 +124,32 @@ def test_changes_that_the_api_would_refuse_are_told_all_at_once(
         f"Nothing was {told}.",
     ]
     assert not cluster.writes
+
+
+def test_a_manifest_of_a_whole_cluster_is_planned_and_applied_with_kinds_that_are_not_ours(
+    cluster: MemoryCluster,
+) -> None:
+    spec = {"identityRef": {"name": "clouds", "cloudName": "mine"}, "managedSubnets": [{"cidr": "10.6.0.0/24"}]}
+    group = "cluster.x-k8s.io"
+    kinds = [
+        ("v1", "Secret"), (f"{group}/v1beta2", "Cluster"), (f"controlplane.{group}/v1beta2", "KubeadmControlPlane"),
+        (f"{group}/v1beta2", "MachineDeployment"), (f"bootstrap.{group}/v1beta2", "KubeadmConfigTemplate"),
+        (f"{group}/v1beta2", "MachineHealthCheck"), (f"addons.{group}/v1beta2", "ClusterResourceSet"),
+    ]  # fmt: skip
+    every: list[dict[str, Any]] = [
+        {"apiVersion": version, "kind": kind, "metadata": {"name": "c"}} for version, kind in kinds
+    ]
+    ours = {"apiVersion": f"infrastructure.{group}/v1beta1", "kind": "OpenStackCluster", "metadata": {"name": "c"}}
+    text = yaml.safe_dump_all([*every, {**ours, "spec": spec}])
+    planned = called("plan", "-f", "-", stdin=text)
+    assert planned.exit_code == 2
+    for _, kind in kinds:
+        assert f"+ {kind} openstack/c" in planned.stdout
+    assert "+ network k8s-clusterapi-cluster-openstack-c in cloud mine" in planned.stdout
+    applied = called("apply", "-f", "-", stdin=text)
+    assert applied.exit_code == 0, applied.stderr
+    again = called("plan", "-f", "-", stdin=text).stdout
+    assert not [kind for _, kind in kinds if f" {kind} openstack/c\n" in again]
 
 
 def test_what_others_wrote_and_another_spelling_are_no_changes(cluster: MemoryCluster) -> None:

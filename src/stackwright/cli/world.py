@@ -61,6 +61,15 @@ def trees(world: World, name: str | None = None) -> list[Node]:
     return found
 
 
+def tree(world: World, obj: Object) -> Node:
+    """Of one object of ours, with what is below it."""
+    if obj["kind"] in {resource.KIND.kind for resource in CLOUD_KINDS}:
+        return cloud(world, obj)
+    if obj["kind"] in {resource.KIND.kind for resource in SERVICE_KINDS}:
+        return service(world, obj)
+    return bundle(world, obj) if obj["kind"] == HelmBundle.KIND.kind else node(world, obj)
+
+
 def cloud(world: World, obj: Object) -> Node:
     services = world.owned(obj, *(resource.KIND for resource in SERVICE_KINDS))
     order = [declared.name for declared in SERVICES]  # what others need comes first

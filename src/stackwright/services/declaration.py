@@ -111,6 +111,7 @@ class Chart:
     in_ceph: tuple[str, ...] = ()  # components that read names of pools and users in Ceph when they start
     claims: tuple[str, ...] = ()  # components that have volumes, of the size `volume.size`
     own_name: bool = False  # several objects of the kind may be side by side, each with a release of its name
+    options: tuple[str, ...] = ()  # files below `conf` that are made of options, each of which is one line
 
     def release(self, context_name: str) -> str:
         return f"openstack-{context_name if self.own_name else self.name}"
@@ -207,3 +208,12 @@ class Service:
     @property
     def kind(self) -> Kind:
         return self.resource.KIND
+
+    def releases(self, name: str) -> frozenset[tuple[str, str]]:
+        """Release and chart of all that the HelmBundle of an object of this kind may have."""
+        return frozenset((chart.release(name), chart.name) for chart in self.charts)
+
+
+def bundle_name(name: str) -> str:
+    """Of the HelmBundle of a service object."""
+    return f"openstack-{name}"

@@ -22,7 +22,7 @@ from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.sensitive import Sections, cut
 from stackwright.core.settings import Settings
-from stackwright.services.declaration import PLACES, Context, NodeRef, Service
+from stackwright.services.declaration import PLACES, Context, NodeRef, Service, bundle_name
 
 
 @dataclass(frozen=True)
@@ -102,7 +102,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         claims=tuple(await reader.list(PVC, key[0])) if has_claims(declared) else (),
         classes=tuple(await reader.list(STORAGE_CLASS)) if has_claims(declared) else (),
         inventory=await reader.get(CONFIGMAP, (key[0], inventory_name(key[1]))) if declared.backends else None,
-        bundle=await reader.get(HelmBundle.KIND, (key[0], f"openstack-{key[1]}")),
+        bundle=await reader.get(HelmBundle.KIND, (key[0], bundle_name(key[1]))),
     )
 
 
