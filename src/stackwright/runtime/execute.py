@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, TypeVar
 
-from stackwright.api.kinds import CONFIGMAP, SECRET
+from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.clouds import CloudCall, Slot
+from stackwright.core.conditions import steady
 from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
 from stackwright.core.plan import (
     Account,
@@ -23,6 +24,7 @@ from stackwright.core.plan import (
     CatalogEntry,
     Delete,
     Finalizer,
+    GrowClaim,
     HelmRollback,
     HelmUninstall,
     HelmUpgrade,
@@ -36,7 +38,7 @@ from stackwright.core.plan import (
     SqlAccount,
     Warn,
 )
-from stackwright.core.ports import Conflict, NotYet, Ports, StillMissing, secret_data
+from stackwright.core.ports import Conflict, NotYet, Ports, Refused, StillMissing, secret_data
 from stackwright.core.secretwrites import SecretWrite
 from stackwright.runtime import secrets
 
@@ -76,6 +78,8 @@ async def _run(action: Action, ports: Ports, manager: str) -> None:
         case SetLabel():
             patch = {"metadata": {"labels": {action.label: action.value}}}
             await ports.cluster.patch(action.kind, action.key, patch)
+        case GrowClaim():
+            await _grow(action, ports)
         case SetStatus():
             identity = {name: action.obj["metadata"][name] for name in ("name", "namespace", "uid")}
             body = {"apiVersion": action.kind.api_version, "kind": action.kind.kind, "metadata": identity}
@@ -136,6 +140,14 @@ async def _finalizer(action: Finalizer, ports: Ports) -> None:
         }
     }
     await ports.cluster.patch(action.kind, key_of(action.obj), patch)
+
+
+async def _grow(action: GrowClaim, ports: Ports) -> None:
+    patch = {"spec": {"resources": {"requests": {"storage": action.size}}}}
+    try:
+        await ports.cluster.patch(PVC, key_of(action.claim), patch)
+    except Refused as error:  # e.g. a quota
+        await ports.cluster.event(action.claim, "CannotGrow", steady(str(error)), True)
 
 
 async def _inventory(action: Inventory, ports: Ports, manager: str) -> None:
