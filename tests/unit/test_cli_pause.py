@@ -78,5 +78,5 @@ def test_what_is_not_there_is_answered_with_what_is(cluster: MemoryCluster) -> N
         "There is no heat in namespace openstack; there is: Keystone/keystone, OpenStackDeployment/cloud\n"
     )
     assert "there is: OpenStackServer/db, OpenStackServer/web" in called("pause", "OpenStackServer/x").stderr
-    assert "There is no kind Pod; there are:" in called("resume", "Pod/x").stderr
+    assert "unknown kind 'Pod'; allowed: " in called("resume", "Pod/x").stderr
     assert not cluster.writes

@@ -61,21 +61,19 @@ async def found(reader: Reader, namespace: str, what: str) -> tuple[Kind, Object
 
     Raises CliError with what there is.
     """
-    from stackwright.api.registry import BY_KIND, CLOUD_KINDS, SERVICE_KINDS
+    from stackwright.api.registry import CLOUD_KINDS, SERVICE_KINDS
     from stackwright.cli.cluster import CliError
+    from stackwright.cli.wait import asked
     from stackwright.services.registry import SERVICES
 
-    word, slash, name = what.partition("/")
-    by_word = {kind.lower(): resource.KIND for kind, resource in BY_KIND.items()}
-    if slash and word.lower() not in by_word:
-        raise CliError(f"There is no kind {word}; there are: {', '.join(sorted(BY_KIND))}")
-    if slash:
-        kinds, names = [by_word[word.lower()]], {name}
+    if "/" in what:
+        kinds, name = asked(what)
+        names = {name}
     else:
-        kinds = [resource.KIND for resource in (*CLOUD_KINDS, *SERVICE_KINDS)]
-        names = {what} | {each.name for each in SERVICES if what in (each.service, each.name)}
+        kinds = (*CLOUD_KINDS, *SERVICE_KINDS)
+        names = {what, *(each.name for each in SERVICES if what in (each.service, each.name))}
     there = []
-    for kind in kinds:
+    for kind in (resource.KIND for resource in kinds):
         for obj in await reader.list(kind, namespace):
             if obj["metadata"]["name"] in names:
                 return kind, obj
