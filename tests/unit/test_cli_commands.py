@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -163,3 +164,14 @@ def test_what_others_wrote_and_another_spelling_are_no_changes(cluster: MemoryCl
         == 2
     )
     assert called("apply", "-f", "-", stdin=later).exit_code == 0
+
+
+def test_wait_prints_the_object_for_programs(cluster: MemoryCluster) -> None:
+    called("apply", "-f", "-", stdin=MANIFEST)
+    result = called("wait", "-o", "json", "--timeout", "0")
+    assert result.exit_code == 1
+    told = json.loads(result.stdout)
+    assert told.keys() == {"kind", "namespace", "name", "ready", "state", "reason", "message", "since"}
+    assert (told["kind"], told["name"], told["ready"]) == ("OpenStackDeployment", "cloud", False)
+    assert "was not ready" in result.stderr
+    assert called("wait", "gone", "--for", "deleted", "-o", "json").stderr  # another cloud is there
