@@ -42,6 +42,7 @@ from stackwright.core.secretwrites import (
     CopySecret,
     EnsureCertificate,
     EnsureSecret,
+    ExtractSecret,
     GatherSecret,
     RotateKeys,
 )
@@ -87,7 +88,15 @@ async def _run(action: Action, ports: Ports, manager: str) -> None:
             await ports.cluster.apply_status(action.kind, {**body, "status": dict(action.status)}, manager)
         case Warn():
             await ports.cluster.event(action.obj, action.reason, action.message, True)
-        case EnsureSecret() | RotateKeys() | CopySecret() | GatherSecret() | EnsureCertificate() | CephAccess():
+        case (
+            EnsureSecret()
+            | RotateKeys()
+            | CopySecret()
+            | GatherSecret()
+            | EnsureCertificate()
+            | CephAccess()
+            | ExtractSecret()
+        ):
             await secrets.write(action, ports, manager)
         case _:
             await _foreign(action, ports, manager)

@@ -5,13 +5,13 @@ from __future__ import annotations
 from functools import partial
 
 from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.kinds import DAEMONSET, NODE
+from stackwright.api.kinds import DAEMONSET, NODE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.api.registry import SERVICE_KINDS
 from stackwright.controllers.cloud.decide import decide
 from stackwright.controllers.cloud.observe import CLOUDS, observe
 from stackwright.core import precache
-from stackwright.core.controller import Controller, Keys, Watch, all_in_namespace
+from stackwright.core.controller import Controller, Keys, Watch, all_in_namespace, by_owner
 from stackwright.core.objects import label
 from stackwright.core.settings import Settings
 
@@ -26,7 +26,11 @@ def watches(kind: Kind) -> tuple[Watch, ...]:
     """What concerns the clouds of a kind."""
     # Clouds too: one that had to stand back goes on when the one before it is gone.
     watched = (*CLOUDS, *(resource.KIND for resource in SERVICE_KINDS), NODE)
-    return (*(Watch(each, all_in_namespace(kind)) for each in watched), Watch(DAEMONSET, _by_holder(kind)))
+    return (
+        *(Watch(each, all_in_namespace(kind)) for each in watched),
+        Watch(DAEMONSET, _by_holder(kind)),
+        Watch(SECRET, by_owner(kind.kind)),
+    )
 
 
 def controller(settings: Settings) -> Controller:
