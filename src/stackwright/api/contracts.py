@@ -37,6 +37,11 @@ class ContractStatus(Status):
     secret_name: str = Field("", description="The Secret that holds the result.")
 
 
+class AccountStatus(ContractStatus):
+    provider_uid: str = Field("", description="uid of the object that fulfilled it.")
+    losses: int = Field(0, description="How often its provider has lost it; each time it was made anew.")
+
+
 class DatabaseAccountSpec(CamelModel):
     instance: InstanceName = Field(
         "mariadb", description="Name of the MariaDB object in this namespace.", json_schema_extra=FIXED
@@ -69,7 +74,7 @@ class DatabaseAccount(Resource):
         columns=(Column("Instance", ".spec.instance"), Column("Database", ".spec.database"), _READY, _MESSAGE, _AGE),
     )  # fmt: skip
     spec: DatabaseAccountSpec = Field(description="What is asked for.")
-    status: ContractStatus = Field(default_factory=ContractStatus, description="What was made.")
+    status: AccountStatus = Field(default_factory=AccountStatus, description="What was made.")
 
 
 class MessagingAccountSpec(CamelModel):
@@ -94,7 +99,7 @@ class MessagingAccount(Resource):
         columns=(Column("Instance", ".spec.instance"), Column("Vhost", ".spec.vhost"), _READY, _MESSAGE, _AGE),
     )  # fmt: skip
     spec: MessagingAccountSpec = Field(description="What is asked for.")
-    status: ContractStatus = Field(default_factory=ContractStatus, description="What was made.")
+    status: AccountStatus = Field(default_factory=AccountStatus, description="What was made.")
 
 
 class KeystoneEndpoints(CamelModel):
@@ -133,7 +138,7 @@ class KeystoneService(Resource):
         columns=(Column("Service", ".spec.serviceName"), Column("Type", ".spec.serviceType"), _READY, _MESSAGE, _AGE),
     )  # fmt: skip
     spec: KeystoneServiceSpec = Field(description="What is asked for.")
-    status: ContractStatus = Field(default_factory=ContractStatus, description="What was made.")
+    status: AccountStatus = Field(default_factory=AccountStatus, description="What was made.")
 
 
 PoolRole = Literal["images", "volumes", "backup", "vms", "ephemeral", "other"]

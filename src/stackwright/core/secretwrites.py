@@ -160,4 +160,31 @@ class ExtractSecret(Action):
         return digest(dict(self.fields), self.owner["metadata"]["uid"])
 
 
-SecretWrite = EnsureSecret | EnsureCertificate | GatherSecret | RotateKeys | CopySecret | CephAccess | ExtractSecret
+@dataclass(frozen=True)
+class KeepRevision(Action):
+    """A Secret with the spec of a cloud, read from the cluster when it is written: a spec may hold a key.
+
+    digest  of the spec that is meant; another one is not kept under this number
+    """
+
+    verb = "revision"
+    key: Key
+    owner: Object = field(repr=False)
+    number: int
+    digest: str
+
+    @property
+    def target(self) -> str:
+        return f"{self.number} of {self.owner['kind']} {self.owner['metadata']['name']}"
+
+
+SecretWrite = (
+    EnsureSecret
+    | EnsureCertificate
+    | GatherSecret
+    | RotateKeys
+    | CopySecret
+    | CephAccess
+    | ExtractSecret
+    | KeepRevision
+)

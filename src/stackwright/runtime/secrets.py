@@ -12,12 +12,13 @@ import re
 import string
 from typing import Any
 
-from stackwright.api.certificates import key_of
+from stackwright.api import certificates
 from stackwright.api.kinds import SECRET
 from stackwright.api.lines import LINE
-from stackwright.core import cephkeys, fernet
+from stackwright.api.registry import kind_of
+from stackwright.core import cephkeys, fernet, revisions
 from stackwright.core.digest import digest
-from stackwright.core.objects import DIGEST, EXPIRES, MANAGED, OPTIONS, OWNER, owner_label, owner_reference
+from stackwright.core.objects import DIGEST, EXPIRES, MANAGED, OPTIONS, OWNER, key_of, owner_label, owner_reference
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
 from stackwright.core.secretwrites import (
@@ -27,6 +28,7 @@ from stackwright.core.secretwrites import (
     EnsureSecret,
     ExtractSecret,
     GatherSecret,
+    KeepRevision,
     RotateKeys,
     SecretWrite,
 )
@@ -58,6 +60,8 @@ async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
             await _ceph(action, ports, manager)
         case ExtractSecret():
             await _extract(action, ports, manager)
+        case KeepRevision():
+            await _revision(action, ports, manager)
 
 
 async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
@@ -103,6 +107,19 @@ async def _copy(action: CopySecret, ports: Ports, manager: str) -> None:
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
 
 
+async def _revision(action: KeepRevision, ports: Ports, manager: str) -> None:
+    """A spec that has changed meanwhile is kept by the next look, which that change brings."""
+    kind = kind_of(action.owner["kind"])
+    current = await ports.cluster.get(kind, key_of(action.owner))
+    spec = (current or {}).get("spec") or {}
+    if current is None or digest(spec) != action.digest:
+        return
+    data = {revisions.FIELD: json.dumps(spec, sort_keys=True)}
+    number = {revisions.NUMBER: str(action.number)}
+    obj = _secret(action.key, action.owner, data, {DIGEST: action.digest}, number)
+    await ports.cluster.apply(SECRET, obj, manager)
+
+
 async def _gather(action: GatherSecret, ports: Ports, manager: str) -> None:
     namespace = action.source or action.key[0]
     data = {field: await _value((namespace, name), key, ports) for field, (name, key) in action.fields.items()}
@@ -132,7 +149,11 @@ async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
         text: Any = obj.get("spec")
         for part in path:
             text = text.get(part) if isinstance(text, dict) else None
-        if obj["metadata"].get("uid") != meta["uid"] or not isinstance(text, str) or key_of(path[-1], text) != field:
+        if (
+            obj["metadata"].get("uid") != meta["uid"]
+            or not isinstance(text, str)
+            or certificates.key_of(path[-1], text) != field
+        ):
             raise Conflict(f"{action}: the object changed")
         data[field] = text
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)

@@ -11,6 +11,8 @@ from stackwright.core.sensitive import cut
 from stackwright.services.connections import policies
 from stackwright.services.declaration import Chart, Context, Service
 
+LOSSES = "stackwright.dev/database-losses"
+
 
 def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str, Any]:
     """Without what only a Secret may hold. Raises ValueError with the level that is to blame."""
@@ -22,6 +24,9 @@ def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str
     if context.ceph_options:  # other pools or another user are read at the start; a new key is not
         mark = {"stackwright.dev/ceph-options": context.ceph_options}
         layers.append({"pod": {"annotations": dict.fromkeys(chart.in_ceph, mark)}})
+    if context.losses and "oslo_db" in (layers[0].get("secrets") or {}):
+        # An empty database has to be filled anew, and who runs still knows what it had in the lost one.
+        layers.append({"pod": {"annotations": {"default": {LOSSES: str(context.losses)}}}})
     if context.settings.network_policies and (rules := policies(context, chart.name)):
         layers.append({"network": {"policies": rules}})
     values = merge(*layers)
