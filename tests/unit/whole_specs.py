@@ -1,4 +1,4 @@
-"""Any spec of a cloud that its schema allows, with anything in its free-form fields; and what controllers make of it."""
+"""Any spec of a cloud that its schema allows, with anything in free-form fields; and what controllers make of it."""
 
 from __future__ import annotations
 

@@ -30,6 +30,7 @@ class Controller:
     decide   pure: what was observed → Plan
     reports  whether the status of the object is ours to write; where not, a failure is told by an Event
     ready    whether Ready of the object is this controller's; where not, an error of our own is told by an Event
+    pausable whether `stackwright pause` holds its actions: those that change what a cloud is
     urgent   short work that must not wait behind long calls (Helm's take minutes): it has workers of its own
     """
 
@@ -42,6 +43,7 @@ class Controller:
     reports: bool = True
     urgent: bool = False
     ready: bool = True
+    pausable: bool = False
 
     @property
     def manager(self) -> str:

@@ -25,6 +25,7 @@ from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
 from stackwright.runtime import faults, metrics
 from stackwright.runtime.cache import PARTIAL, Store
 from stackwright.runtime.execute import execute
+from stackwright.runtime.pausing import is_paused, unless_paused
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.report import after_failure, report
 
@@ -41,6 +42,7 @@ class Runtime:
     ) -> None:
         self.controllers = {controller.name: controller for controller in controllers}
         self.ports, self.reader, self.store, self.queue = ports, reader, store, queue
+        self._paused: set[tuple[Kind, Key]] = set()
         self._routes: dict[Kind, list[tuple[str, Any]]] = {}
         for controller in self.controllers.values():
             self._routes.setdefault(controller.kind, []).append((controller.name, None))
@@ -73,6 +75,8 @@ class Runtime:
             own = writer in (controller.manager, controller.fault_manager)
             for key in self._keys(controller, kind, keys, obj):
                 (self.queue.echo if own else self.queue.add)((name, key))
+        if is_paused(obj) != ((kind, key_of(obj)) in self._paused):
+            self._pause_changed(kind, obj)
         metrics.QUEUE_DEPTH.set(len(self.queue))
 
     def _keys(self, controller: Controller, kind: Kind, keys: Keys | None, obj: Object) -> Iterable[Key]:
@@ -84,6 +88,14 @@ class Runtime:
         except Exception as error:
             faults.note("event", error, controller=controller.name, kind=kind.kind, object="/".join(key_of(obj)))
             return self.store.keys(controller.kind)
+
+    def _pause_changed(self, kind: Kind, obj: Object) -> None:
+        """A pause concerns all that the object owns, at whatever depth."""
+        self._paused ^= {(kind, key_of(obj))}
+        for controller in self.controllers.values():
+            if controller.pausable:
+                for each in self.store.list(controller.kind, obj["metadata"].get("namespace", "")):
+                    self.queue.add((controller.name, key_of(each)))
 
     async def work(self, urgent: bool = False) -> None:
         """One worker, for all work or for what is urgent only; it ends only by cancellation or a crash."""
@@ -155,7 +167,7 @@ class Runtime:
         seen = await controller.observe(self.reader, key, now)
         if seen is None:
             return "gone", None
-        plan = controller.decide(seen)
+        plan = await unless_paused(controller, controller.decide(seen), self.reader, seen.obj)
         try:
             made = await self._execute(controller, key, plan)
         except (NotYet, Refused) as error:
