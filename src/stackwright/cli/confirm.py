@@ -46,11 +46,11 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
     return losses(found)
 
 
-def confirm(lost: list[str], yes: bool, refused: str) -> None:
-    """Return when nothing is lost or somebody agrees. Raises CliError that ends with `refused`."""
+def confirm(lost: list[str], refused: str) -> None:
+    """Return when nothing is lost or somebody agrees. Raises CliError that begins with `refused`. Not for --yes."""
     from stackwright.cli.cluster import CliError
 
-    if not lost or yes:
+    if not lost:
         return
     typer.echo("\n".join(["This would be lost:", *(f"  - {each}" for each in lost)]), err=True)
     if not sys.stdin.isatty():
