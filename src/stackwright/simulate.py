@@ -43,6 +43,7 @@ from stackwright.runtime.memory import (
     SeededEntropy,
     ceph,
 )
+from stackwright.runtime.pausing import unless_paused
 from stackwright.runtime.report import after_failure, report
 from stackwright.services.ceph import KEYS, REQUESTS
 
@@ -233,7 +234,7 @@ class _Simulation:
         seen = await controller.observe(self.world, key, self.clock.now())
         if seen is None:
             return
-        plan = controller.decide(seen)
+        plan = await unless_paused(controller, controller.decide(seen), self.world, seen.obj)
         self.about = f"{controller.kind.kind} {'/'.join(key)}"
         try:
             for action in plan.actions:

@@ -18,6 +18,7 @@ from typing import Any
 
 from faulty_clouds import FaultyClouds
 
+from stackwright.adapters.helm import privileged_charts
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, JOB, NODE, POD, SECRET, STATEFULSET
@@ -68,7 +69,11 @@ CHARTS = (
     "glance", "horizon", "ingress", "keystone", "keystoneclient", "libvirt", "mariadb", "memcached", "neutron", "nova",
     "openvswitch", "ovn", "placement", "rabbitmq",
 )  # fmt: skip
-SETTINGS = Settings({name: f"example.org/{name}:1" for name in IMAGES}, {name: f"digest-of-{name}" for name in CHARTS})
+SETTINGS = Settings(
+    {name: f"example.org/{name}:1" for name in IMAGES},
+    {name: f"digest-of-{name}" for name in CHARTS},
+    privileged_charts(),
+)
 # Chart → its workloads: (kind, name, component).
 WORKLOADS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "mariadb": (("StatefulSet", "mariadb-server", "server"),),
@@ -479,8 +484,9 @@ class World:
         objects = {
             f"{kind.kind}/{obj['metadata']['name']}": _normal(obj) for kind in kinds for obj in self.cluster.all(kind)
         }
+        history = ("Secret/sh.helm", "Secret/openstackdeployment.", "Secret/openstackcontrolplane.")
         return {
-            "objects": {name: obj for name, obj in objects.items() if not name.startswith("Secret/sh.helm")},
+            "objects": {name: obj for name, obj in objects.items() if not name.startswith(history)},
             "sql": (sorted(self.sql.users), sorted(self.sql.databases)),
             "broker": (sorted(self.broker.users), sorted(self.broker.vhosts)),
             "identity": (sorted(self.identity.users), sorted(self.identity.catalog)),
@@ -530,6 +536,7 @@ _VOLATILE = {
     "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "observedGeneration",
     "lastTransitionTime", "digest", "data", "revision", "readyRevision",
     "stackwright.dev/digest", "stackwright.dev/rotated-at", "stackwright.dev/expires",
+    "providerUid",
 }  # fmt: skip
 
 

@@ -126,6 +126,8 @@ class OpenStackClouds:
             project.snapshot.write(LISTS[what][3](told), now)
         elif call.do == "update":
             project.snapshot.changed((what, id_), call.body, now)
+        if port := call.body.get("port_id"):
+            self._tell_all((each.controller, each.key) for each in project.having(("port", port)))
         return id_
 
     async def _ask_for(self, call: CloudCall, project: Project) -> tuple[str, Mapping[str, Any] | None]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli.cluster import KubeconfigOption, OnlyNamespaceOption
+from stackwright.cli.common import say
 from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
@@ -126,7 +127,7 @@ async def _one(cluster: Cluster, manifest: Manifest) -> None:
     before = await cluster.get(manifest.kind, key_of(manifest.obj))
     after = await cluster.apply(manifest.kind, manifest.obj, MANAGER)
     same = before is not None and before["metadata"].get("resourceVersion") == after["metadata"].get("resourceVersion")
-    typer.echo(f"{manifest.name}: {'created' if before is None else 'unchanged' if same else 'changed'}")
+    say(f"{manifest.name}: {'created' if before is None else 'unchanged' if same else 'changed'}")
 
 
 async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float) -> None:

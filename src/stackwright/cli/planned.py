@@ -19,10 +19,10 @@ from stackwright.core.objects import key_of
 from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object
 from stackwright.core.secretwrites import (
     CephAccess,
-    CopySecret,
     EnsureCertificate,
     EnsureSecret,
     GatherSecret,
+    KeepRevision,
     RotateKeys,
     SecretWrite,
 )
@@ -127,7 +127,7 @@ def _entry(step: Step, background: Background) -> Entry:
             return _upgrade(action, background)
         case HelmUninstall():
             return Entry(DELETE, "helm", f"release {action.target}", f"for {step.about}")
-        case EnsureSecret() | RotateKeys() | CopySecret() | GatherSecret() | EnsureCertificate() | CephAccess():
+        case _ if isinstance(action, SecretWrite):
             return _secret(step, action, background)
         case _:
             assert action is not None
@@ -212,6 +212,8 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
         made = f"issued for {', '.join((*action.names, *action.addresses))}"
     elif isinstance(action, GatherSecret):
         made = f"from Secret {', '.join(sorted({name for name, _ in action.fields.values()}))}"
+    elif isinstance(action, KeepRevision):
+        made = f"the spec of {action.target}"
     elif isinstance(action, CephAccess):
         made = f"key, monitors and pools from Secret {'/'.join(action.source)}"
     else:

@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import completion
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.common import say
+from stackwright.cli.crds import Data
 
 if TYPE_CHECKING:
     from stackwright.api.meta import Resource
@@ -42,7 +45,9 @@ def wait(
     name: Annotated[
         str | None,
         typer.Argument(
-            metavar="[NAME|KIND/NAME]", help="A cloud, the first by name if not given; or an object of another kind."
+            metavar="[NAME|KIND/NAME]",
+            help="A cloud, the first by name if not given; or an object of another kind.",
+            autocompletion=completion.clouds,
         ),
     ] = None,
     namespace: NamespaceOption = NAMESPACE,
@@ -51,6 +56,7 @@ def wait(
     keep_waiting: Annotated[
         bool, typer.Option("--keep-waiting", help="Wait on, even when somebody must act first.")
     ] = False,
+    output: Annotated[Data | None, typer.Option("--output", "-o", help="Print the object at the end.")] = None,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
     """Wait until a cloud or another object is ready, telling what it waits for.
@@ -66,15 +72,36 @@ def wait(
       stackwright wait cloud --for=deleted --timeout 120
 
       stackwright wait openstackserver/web -n demo
+
+      stackwright wait -o json
     """
     from stackwright.cli.cluster import connected, run
 
     async def work() -> None:
         kinds, asked_name = asked(name)
+        patience = Patience(goal, timeout, keep_waiting)
         async with connected(kubeconfig) as cluster:
-            await follow(cluster, namespace, asked_name, Patience(goal, timeout, keep_waiting), kinds=kinds)
+            if output is None:
+                await follow(cluster, namespace, asked_name, patience, kinds=kinds)
+                return
+            try:
+                await follow(cluster, namespace, asked_name, patience, _nothing, kinds)
+            finally:
+                await _print(await _first(cluster, namespace, asked_name, kinds), output)
 
     run(work())
+
+
+def _nothing(text: str) -> None:
+    """Progress, where standard output is for programs."""
+
+
+async def _print(obj: Object | None, output: Data) -> None:
+    """The object as `status` shows it; null when it is not there."""
+    from stackwright.cli.output import Format, dumped
+    from stackwright.cli.world import described
+
+    typer.echo(dumped(None if obj is None else described(obj), Format(output.value)))
 
 
 def asked(text: str | None) -> tuple[Kinds, str | None]:
@@ -99,7 +126,7 @@ async def follow(
     namespace: str,
     name: str | None,
     patience: Patience,
-    say: Callable[[str], None] = typer.echo,
+    say: Callable[[str], None] = say,
     kinds: Kinds = (),
 ) -> None:
     """Return when the goal is reached. Raises CliError with the tree of causes when it is not.

@@ -24,6 +24,7 @@ from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
 from stackwright.runtime import metrics
 from stackwright.runtime.cache import PARTIAL, Store
 from stackwright.runtime.execute import execute
+from stackwright.runtime.pausing import is_paused, unless_paused
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.report import after_failure, report
 
@@ -43,6 +44,7 @@ class Runtime:
     ) -> None:
         self.controllers = {controller.name: controller for controller in controllers}
         self.ports, self.reader, self.store, self.queue = ports, reader, store, queue
+        self._paused: set[tuple[Kind, Key]] = set()
         self._routes: dict[Kind, list[tuple[str, Any]]] = {}
         for controller in self.controllers.values():
             self._routes.setdefault(controller.kind, []).append((controller.name, None))
@@ -71,7 +73,17 @@ class Runtime:
             own = self.controllers[name].manager == writer
             for key in [key_of(obj)] if keys is None else keys(obj, self.store.list):
                 (self.queue.echo if own else self.queue.add)((name, key))
+        if is_paused(obj) != ((kind, key_of(obj)) in self._paused):
+            self._pause_changed(kind, obj)
         metrics.QUEUE_DEPTH.set(len(self.queue))
+
+    def _pause_changed(self, kind: Kind, obj: Object) -> None:
+        """A pause concerns all that the object owns, at whatever depth."""
+        self._paused ^= {(kind, key_of(obj))}
+        for controller in self.controllers.values():
+            if controller.pausable:
+                for each in self.store.list(controller.kind, obj["metadata"].get("namespace", "")):
+                    self.queue.add((controller.name, key_of(each)))
 
     async def work(self, urgent: bool = False) -> None:
         """One worker, for all work or for what is urgent only; it ends only by cancellation or a crash."""
@@ -115,7 +127,7 @@ class Runtime:
         seen = await controller.observe(self.reader, key, now)
         if seen is None:
             return "gone", None
-        plan = controller.decide(seen)
+        plan = await unless_paused(controller, controller.decide(seen), self.reader, seen.obj)
         try:
             made = await self._execute(controller, key, plan)
         except (NotYet, Refused) as error:
