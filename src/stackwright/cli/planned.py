@@ -28,6 +28,7 @@ from stackwright.core.secretwrites import (
     RotateKeys,
     SecretWrite,
 )
+from stackwright.impact import Restart
 from stackwright.simulate import Step
 
 CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "call", "wait", "fail", "note"
@@ -52,8 +53,20 @@ class Entry:
     changes: tuple[Sourced, ...] = ()
     note: str = ""
 
+    @property
+    def subject(self) -> tuple[str, str, str]:
+        """Kind, namespace and name of the object or release that it is about; empty where it is about none."""
+        words = self.what.partition(", ")[0].split(" ")
+        if len(words) != 2 or words[0].endswith(":"):
+            return "", "", ""
+        kind = "HelmRelease" if words[0] == "release" else words[0]
+        namespace, _, name = words[1].rpartition("/")
+        return kind, namespace, name
+
     def as_dict(self) -> dict[str, Any]:
+        kind, namespace, name = self.subject
         shown: dict[str, Any] = {"does": self.does, "verb": self.verb, "what": self.what}
+        shown |= {"kind": kind, "namespace": namespace, "name": name}
         shown |= {name: text for name, text in (("why", self.why), ("note", self.note)) if text}
         if self.changes:
             shown["changes"] = [
@@ -226,6 +239,17 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
         made = f"sensitive options from Secret {', '.join(names)}"
     what = f"{SECRET.kind} {'/'.join(action.key)}"
     return Entry(CHANGE if exists else CREATE, "secret", what, f"for {step.about}", note=made)
+
+
+def notes(lost: Iterable[str], restarts: Mapping[Key, Iterable[Restart]], missing: Iterable[str]) -> list[Entry]:
+    """What a plan costs, as entries that follow its steps."""
+    found = [Entry(NOTE, "lost", what) for what in lost]
+    found += [
+        Entry(NOTE, "restart", each.workload, f"{each.pods}; {each.meanwhile}")
+        for release in restarts
+        for each in restarts[release]
+    ]
+    return [*found, *(Entry(NOTE, "missing", what) for what in missing)]
 
 
 def summary(found: Iterable[Entry]) -> str:
