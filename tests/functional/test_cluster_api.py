@@ -1,13 +1,14 @@
 """The real core manager of Cluster API with our kinds: create, scale, pause, move, restart midway, delete.
 
-The API server is real, the OpenStack is in memory, and the garbage collector does not run.
+The API server and the garbage collector are real, the OpenStack is in memory.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import subprocess
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -27,13 +28,30 @@ from stackwright.controllers.floatingippool.observe import Observed
 from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, MACHINE
 from stackwright.core.conditions import READY, done, waiting
 from stackwright.core.settings import Settings
-from stackwright.local import ephemeral
+from stackwright.local import ephemeral, tools
 from stackwright.runtime.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.memory.openstack import MemoryClouds
 from stackwright.runtime.reconcile import Runtime
 
 pytestmark = pytest.mark.long
 SPACE = "capi"
+
+
+@contextlib.contextmanager
+def garbage_collector(kubeconfig: Path, folder: Path) -> Iterator[None]:
+    """It removes what belonged to who is gone."""
+    command = [
+        tools.binary("kube-controller-manager"), f"--kubeconfig={kubeconfig}", "--leader-elect=false",
+        "--controllers=garbage-collector-controller", "--secure-port=0",
+    ]  # fmt: skip
+    with (folder / "collector.log").open("ab") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        yield
+        assert process.poll() is None, "it ran until the end"
+    finally:
+        process.kill()
+        process.wait()
 
 
 @contextlib.asynccontextmanager
@@ -123,7 +141,7 @@ async def test_the_whole_course_with_the_real_core_manager(tmp_path: Path) -> No
 
         try:
             await capi.install(*(crd(resource) for resource in SERVER_KINDS))
-            with core_manager(kubeconfig, tmp_path, SPACE):
+            with garbage_collector(kubeconfig, tmp_path), core_manager(kubeconfig, tmp_path, SPACE):
                 await course()
         finally:
             await cluster.close()
