@@ -7,7 +7,7 @@ from world import NAMESPACE, ready_world
 
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
-from stackwright.cli.rollback import choose, difference, kept, spec_of
+from stackwright.cli.rollback import choose, kept, spec_of, write
 from stackwright.core.ports import secret_data
 from stackwright.core.revisions import FIELD, KEPT
 
@@ -37,8 +37,10 @@ async def test_a_rollback_brings_back_what_was_and_is_a_revision_itself():
     assert world.bundle("keystone")["spec"] != before
     chosen = choose(await kept(world.cluster, world.osdpl), None, world.osdpl)
     assert chosen.number == 1
-    change = difference(world.osdpl["spec"], await spec_of(world.cluster, chosen))
-    await world.cluster.patch(OpenStackDeployment.KIND, (NAMESPACE, "cloud"), {"spec": change})
+    spec = await spec_of(world.cluster, chosen)
+    wanted = {"metadata": {"namespace": NAMESPACE, "name": "cloud"}, "spec": spec}
+    await write(world.cluster, OpenStackDeployment.KIND, wanted)
+    assert world.osdpl["spec"] == spec
     await world.settle()
     assert world.ready()
     assert world.bundle("keystone")["spec"] == before

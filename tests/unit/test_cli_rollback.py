@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.kinds import SECRET
+from stackwright.api.kinds import NAMESPACE, SECRET
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cli.rollback import difference
@@ -35,6 +35,7 @@ SPECS: list[dict[str, Any]] = [
 @pytest.fixture
 def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
     memory = MemoryCluster()
+    memory.put(NAMESPACE, {"metadata": {"name": SPACE}})
     cloud: dict[str, Any] = {}
     specs = []
     for asked in SPECS:
@@ -94,6 +95,14 @@ def test_without_a_number_it_is_the_one_before(cluster: MemoryCluster) -> None:
 
 def test_a_field_that_the_revision_does_not_have_goes(cluster: MemoryCluster) -> None:
     assert called("rollback", "cloud", "1", "--yes", "--no-wait").exit_code == 0
+    assert asked(spec(cluster)) == SPECS[0]
+
+
+def test_what_a_rollback_brought_goes_with_the_next_apply(cluster: MemoryCluster) -> None:
+    assert called("rollback", "cloud", "2", "--yes", "--no-wait").exit_code == 0
+    manifest = {"apiVersion": "lcm.mirantis.com/v1alpha1", "kind": "OpenStackDeployment", "metadata": {"name": "cloud"}}
+    result = CliRunner().invoke(app, ["apply", "-f", "-"], input=json.dumps({**manifest, "spec": SPECS[0]}))
+    assert result.exit_code == 0, result.stderr
     assert asked(spec(cluster)) == SPECS[0]
 
 

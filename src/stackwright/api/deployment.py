@@ -10,6 +10,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from stackwright.api.certificates import Ssl
 from stackwright.api.features import (
     GlanceFeatures,
     HorizonFeatures,
@@ -17,7 +18,6 @@ from stackwright.api.features import (
     MessagingFeatures,
     NeutronFeatures,
     NovaFeatures,
-    Ssl,
     Unsupported,
     UnsupportedText,
     unsupported,

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from stackwright.api.certificates import referenced
 from stackwright.api.kinds import SECRET
 from stackwright.api.registry import BY_KIND
 from stackwright.cli.ui.diff import ABSENT, Change, Path, changes
@@ -21,11 +22,13 @@ from stackwright.core.secretwrites import (
     CephAccess,
     EnsureCertificate,
     EnsureSecret,
+    ExtractSecret,
     GatherSecret,
     KeepRevision,
     RotateKeys,
     SecretWrite,
 )
+from stackwright.impact import Restart
 from stackwright.simulate import Step
 
 CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "call", "wait", "fail", "note"
@@ -150,10 +153,12 @@ def _apply(step: Step, action: Apply) -> Entry:
 
 
 def _readable(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A service's list of overrides as a mapping, so that a diff names the level and not its index."""
+    """Without a cloud's certificates, and with a service's list of overrides as a mapping, so that a diff names the
+    level and not its index.
+    """
     levels = spec.get("overrides")
     if not isinstance(levels, list):
-        return dict(spec)
+        return referenced(spec)
     return {**spec, "overrides": {str(level["source"]): level.get("values") or {} for level in levels}}
 
 
@@ -211,6 +216,8 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
         made = f"issued for {', '.join((*action.names, *action.addresses))}"
     elif isinstance(action, GatherSecret):
         made = f"from Secret {', '.join(sorted({name for name, _ in action.fields.values()}))}"
+    elif isinstance(action, ExtractSecret):
+        made = f"from {action.target.partition(' from ')[2]}"
     elif isinstance(action, KeepRevision):
         made = f"the spec of {action.target}"
     elif isinstance(action, CephAccess):
@@ -220,6 +227,17 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
         made = f"sensitive options from Secret {', '.join(names)}"
     what = f"{SECRET.kind} {'/'.join(action.key)}"
     return Entry(CHANGE if exists else CREATE, "secret", what, f"for {step.about}", note=made)
+
+
+def notes(lost: Iterable[str], restarts: Mapping[Key, Iterable[Restart]], missing: Iterable[str]) -> list[Entry]:
+    """What a plan costs, as entries that follow its steps."""
+    found = [Entry(NOTE, "lost", what) for what in lost]
+    found += [
+        Entry(NOTE, "restart", each.workload, f"{each.pods}; {each.meanwhile}")
+        for release in restarts
+        for each in restarts[release]
+    ]
+    return [*found, *(Entry(NOTE, "missing", what) for what in missing)]
 
 
 def summary(found: Iterable[Entry]) -> str:

@@ -13,6 +13,7 @@ from stackwright.cli.common import say
 from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
+    from stackwright.api.meta import Kind
     from stackwright.core.plan import Object
     from stackwright.core.ports import Cluster, Reader
     from stackwright.core.revisions import Revision
@@ -46,7 +47,6 @@ def rollback(
     from stackwright.cli.confirm import confirm, foreseen_losses
     from stackwright.cli.manifests import Manifest
     from stackwright.cli.wait import Patience, follow
-    from stackwright.core.objects import key_of
 
     async def work() -> None:
         async with connected(kubeconfig) as cluster:
@@ -56,20 +56,32 @@ def rollback(
             kind = kind_of(cloud["kind"])
             chosen = choose(await kept(cluster, cloud), revision, cloud)
             spec = await spec_of(cluster, chosen)
-            change = difference(cloud.get("spec") or {}, spec)
             title = f"{kind.kind} {namespace}/{name}"
-            if not change:
+            if not difference(cloud.get("spec") or {}, spec):
                 say(f"{title}: has the spec of revision {chosen.number} already")
                 return
             wanted = {"metadata": {"namespace": namespace, "name": name}, "spec": spec}
-            lost = await foreseen_losses(cluster, [Manifest(kind, wanted)])
-            confirm(lost, yes, "The cloud was not changed.")
-            await cluster.patch(kind, key_of(cloud), {"spec": change})
+            if not yes:
+                confirm(await foreseen_losses(cluster, [Manifest(kind, wanted)]), "The cloud was not changed.")
+            await write(cluster, kind, wanted)
             say(f"{title}: rolled back to revision {chosen.number}")
             if wait:
                 await follow(cluster, namespace, name, Patience(timeout=timeout))
 
     run(work())
+
+
+async def write(cluster: Cluster, kind: Kind, wanted: Object) -> None:
+    """Apply the spec as the user's own field manager, so that the next `apply` may take away what it brought.
+
+    What other field managers own and the spec does not have is taken away by a patch.
+    """
+    from stackwright.cli.manifests import MANAGER
+    from stackwright.core.objects import key_of
+
+    after = await cluster.apply(kind, wanted, MANAGER)
+    if surplus := difference(after.get("spec") or {}, wanted["spec"]):
+        await cluster.patch(kind, key_of(wanted), {"spec": surplus})
 
 
 async def kept(reader: Reader, cloud: Object) -> list[Revision]:
