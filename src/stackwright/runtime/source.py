@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import kopf
+from kopf._cogs.structs.credentials import Vault
 
 from stackwright.api.meta import Kind
 from stackwright.api.registry import ADMITTED
@@ -65,13 +66,18 @@ class KopfSource:
         if self._webhook:
             for resource in ADMITTED:
                 _admission(registry, resource.KIND, self._webhook.check)
-        await kopf.operator(
-            registry=registry,
-            settings=self._settings(kinds),
-            standalone=True,
-            clusterwide=True,
-            ready_flag=self.ready,
-        )
+        vault = Vault()
+        try:
+            await kopf.operator(
+                registry=registry,
+                settings=self._settings(kinds),
+                standalone=True,
+                clusterwide=True,
+                ready_flag=self.ready,
+                vault=vault,
+            )
+        finally:
+            await vault.close()  # Kopf leaves its sessions open when it is cancelled
 
     def _login(self, registry: kopf.OperatorRegistry) -> None:
         path = self._kubeconfig
