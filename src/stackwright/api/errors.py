@@ -41,12 +41,12 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
     elif item["type"] == "missing":
         text = "is required"
     elif item["type"] == "literal_error":
-        what = _shown(item["input"]) if repeatable(path, item["input"]) else "the value"
+        what = shown(item["input"]) if repeatable(path, item["input"]) else "the value"
         text = f"{what} is not allowed; allowed: {item['ctx']['expected']}"
     elif not repeatable(path, item.get("input")):
         text = _without(text, item["input"])
     elif item["type"] != UNSUPPORTED and not isinstance(item["input"], dict | list) and not _told(item["input"], text):
-        text = f"{text}, not {_shown(item['input'])}"
+        text = f"{text}, not {shown(item['input'])}"
     where = prefix
     for part in path:
         where += f"[{part}]" if isinstance(part, int) else f".{name_of(part)}" if where else name_of(part)
@@ -63,8 +63,13 @@ def repeatable(path: Sequence[object], value: object) -> bool:
 
 def name_of(part: object) -> str:
     """A name that a user wrote, in one short line."""
-    text = str(part) if str(part).isprintable() else ascii(part)[1:-1]
+    text = printable(str(part))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def printable(text: str) -> str:
+    """A message on one line: it may repeat names of fields, and those may hold what a terminal would obey."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def _without(text: str, value: object) -> str:
@@ -80,7 +85,7 @@ def _told(value: object, text: str) -> bool:
     return isinstance(value, str) and (text == EMPTY if not value else repr(value) in text)
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """As it stands in a manifest: true and null, not True and None."""
     return repr(value) if isinstance(value, str) else json.dumps(value, default=str)
 

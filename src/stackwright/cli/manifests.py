@@ -129,6 +129,7 @@ def _documents(path: Path) -> Iterator[Any]:
 
 def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     """One document: the manifest, or its errors."""
+    from stackwright.api.errors import printable
     from stackwright.cli.envelope import envelope_errors
 
     if not isinstance(document, dict):
@@ -143,7 +144,7 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
         document = _without_nulls(document, kind)
         errors += _spec_errors(document, kind.kind)
     if errors:
-        return None, errors
+        return None, [printable(error) for error in errors]
     meta = dict(document["metadata"])
     placed = kind.namespaced and bool(meta.get("namespace"))
     if kind.namespaced:
@@ -175,18 +176,21 @@ def _without_nulls(document: Object, kind: Kind) -> Object:
 def _spec_errors(document: Object, name: str) -> list[str]:
     from pydantic import ValidationError
 
+    from stackwright.adapters.helm import chart_schemas
     from stackwright.api.errors import messages
-    from stackwright.controllers.validate import errors_of
+    from stackwright.controllers.validate import errors_of, values_errors_of
+    from stackwright.core.settings import Settings
 
     spec = document["spec"]
     if not isinstance(spec, dict):
         return ["spec: is not a mapping"]
     if BY_KIND[name] in CLOUD_KINDS:
         meta = document.get("metadata")
-        return errors_of({**document, "metadata": meta if isinstance(meta, dict) else {}, "spec": spec})
+        obj = {**document, "metadata": meta if isinstance(meta, dict) else {}, "spec": spec}
+        return errors_of(obj, settings=Settings(schemas=chart_schemas()))
     model: Any = BY_KIND[name].model_fields["spec"].annotation
     try:
         model.model_validate(spec)
     except ValidationError as error:
         return messages(error, model)
-    return []
+    return values_errors_of(document, chart_schemas())

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -12,9 +13,11 @@ class Settings:
     charts        shipped chart → digest of its files
     unrestricted  HelmBundles may name any chart and any namespace
     namespace     of the operator
+    schemas       shipped chart → schema of its values
     """
 
     images: Mapping[str, str] = field(default_factory=dict)
     charts: Mapping[str, str] = field(default_factory=dict)
     unrestricted: bool = False
     namespace: str = "stackwright"
+    schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

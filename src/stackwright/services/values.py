@@ -11,8 +11,19 @@ from stackwright.services.connections import policies
 from stackwright.services.declaration import Chart, Context, Service
 
 
+class Misfit(ValueError):
+    """An override cannot be merged over what is below it.
+
+    source  the level of overrides that is to blame;  path  of the value in the chart's values
+    """
+
+    def __init__(self, source: str, chart: str, path: str, problem: str) -> None:
+        super().__init__(f"{source}, chart {chart}: {path}: {problem}")
+        self.source, self.path, self.problem = source, path, problem
+
+
 def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str, Any]:
-    """Without what only a Secret may hold. Raises ValueError with the level that is to blame."""
+    """Without what only a Secret may hold. Raises Misfit, and other ValueErrors of what cannot be built."""
     layers: list[Mapping[str, Any]] = [chart.values(context)]
     if context.spec.size == "single":
         # Reservations are for machines that others share. A whole cloud on one small machine would not fit into them.
@@ -30,5 +41,5 @@ def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str
         try:
             values = merge(values, clean)
         except MergeConflict as conflict:
-            raise ValueError(f"{override.source}, chart {chart.name}: {conflict}") from None
+            raise Misfit(override.source, chart.name, conflict.path, conflict.problem) from None
     return values
