@@ -19,7 +19,7 @@ from bench.options import BenchError, Options, say
 from bench.table import table
 
 # In the order of the table. Those that are not quick, or that change a cluster, run only when they are named.
-QUICK = ("help", "reconcile", "queue", "restart5000", "rest", "memory", "unit")
+QUICK = ("help", "reconcile", "failover", "queue", "restart5000", "rest", "memory", "unit")
 NAMED = ("up", "vm", "cold", "health", "boot", "batch", "storage", "servers")
 
 

@@ -10,9 +10,11 @@ import json
 import os
 import random
 import tempfile
+from collections.abc import Coroutine
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from stackwright.adapters.directories import LocalDirectories
 from stackwright.adapters.kubernetes import KubernetesCluster
@@ -63,10 +65,17 @@ class ProvisionerOptions:
 
 def settings(options: Options) -> Settings:
     """Images from a file {name: reference}, digests and schemas of the shipped charts."""
-    from stackwright.adapters.helm import chart_digests, chart_schemas
+    from stackwright.adapters.helm import chart_digests, chart_schemas, privileged_charts
 
     references = json.loads(options.images.read_text()) if options.images and options.images.exists() else {}
-    return Settings(references, chart_digests(), options.unrestricted, options.namespace, chart_schemas())
+    return Settings(
+        references,
+        chart_digests(),
+        privileged_charts(),
+        options.unrestricted,
+        options.namespace,
+        chart_schemas(),
+    )
 
 
 def count_call(verb: str, kind: Kind) -> None:
@@ -135,19 +144,22 @@ def _queue() -> KeyedQueue[Item]:
 async def operate(options: Options) -> None:
     """Run the operator until it is told to stop."""
     from stackwright.controllers.validate import errors_of
-    from stackwright.runtime.certificate import install
+    from stackwright.runtime.certificate import Certificate
 
     logs.configure(options.log_level)
     cluster = _connect(options.kubeconfig)
     if options.metrics_port:
         metrics.serve(options.metrics_port)
     with tempfile.TemporaryDirectory() as folder:
-        webhook = None
+        webhook, beside = None, []
         if options.webhook_port:
-            certificate = await install(cluster, options.namespace, Path(folder))
+            own = Certificate(cluster, options.namespace, Path(folder), SystemClock())
+            await own.ensure()
+            beside.append(own.keep())
             check = partial(errors_of, settings=settings(options))
-            webhook = Webhook(options.webhook_port, *certificate, check=check)
-        await _serve(runtime(cluster, options), KopfSource(options.health_port, webhook, options.kubeconfig))
+            webhook = Webhook(options.webhook_port, own.certificate, own.key, own.context, check)
+        source = KopfSource(options.health_port, webhook, options.kubeconfig)
+        await _serve(runtime(cluster, options), source, *beside)
 
 
 async def provision(options: ProvisionerOptions) -> None:
@@ -169,12 +181,16 @@ def _connect(kubeconfig: str | None) -> KubernetesCluster:
     return KubernetesCluster.from_file(kubeconfig, on_call=count_call)
 
 
-async def _serve(loop: Runtime, source: KopfSource) -> None:
-    """Load, then watch and work. Whichever ends first ends the others: Kubernetes starts the process again."""
+async def _serve(loop: Runtime, source: KopfSource, *beside: Coroutine[Any, Any, None]) -> None:
+    """Load, then watch, work, and what else goes on beside.
+
+    Whichever ends first ends the others: Kubernetes starts the process again.
+    """
     await loop.load()
     watching = asyncio.create_task(source.run(loop.kinds, loop.on_event))
     working = asyncio.create_task(loop.run())
-    done, pending = await asyncio.wait({watching, working}, return_when=asyncio.FIRST_COMPLETED)
+    more = {asyncio.create_task(each) for each in beside}
+    done, pending = await asyncio.wait({watching, working, *more}, return_when=asyncio.FIRST_COMPLETED)
     for task in pending:
         task.cancel()
     await asyncio.gather(*pending, return_exceptions=True)

@@ -54,7 +54,9 @@ async def namespace(cluster: KubernetesCluster) -> AsyncIterator[str]:
 
 
 def release(namespace: str, digest: str, name: str = "demo", **values: Any) -> HelmUpgrade:
-    return HelmUpgrade((namespace, name), "demo", "", values, digest, {})
+    return HelmUpgrade(
+        (namespace, name), "demo", "", values, digest, {"metadata": {"namespace": namespace, "name": name}}
+    )
 
 
 async def test_the_life_of_a_release(helm: HelmCli, cluster: KubernetesCluster, namespace: str) -> None:
@@ -99,6 +101,19 @@ async def test_a_manifest_that_the_api_refuses(helm: HelmCli, charts: Path, name
     (charts / "demo/templates/bad.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_Valid}\n")
     with pytest.raises(Refused, match="Not_Valid"):
         await helm.upgrade(release(namespace, "d", value="x"))
+
+
+async def test_why_the_api_refused_an_object_is_in_the_record(
+    helm: HelmCli, cluster: KubernetesCluster, charts: Path, namespace: str
+) -> None:
+    await helm.upgrade(release(namespace, "d1", value="x"))
+    quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\nspec: {hard: {pods: lots}}\n"
+    (charts / "demo/templates/quota.yaml").write_text(quota)
+    with pytest.raises(Refused, match="quantities must match"):
+        await helm.upgrade(release(namespace, "d2", value="x"))
+    found = releases(await cluster.list(SECRET, namespace, SELECTOR))["demo"]
+    assert (found.state, found.digest) == ("failed", "d2")
+    assert "quantities must match" in found.cause
 
 
 async def test_rendering_needs_no_cluster(charts: Path) -> None:

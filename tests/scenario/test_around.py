@@ -1,11 +1,13 @@
 """What happens around the cloud: nodes, pods, the primary of the database, keys that grow old, Secrets of users."""
 
+import asyncio
 import itertools
 
 import pytest
 from world import CONTROL_PLANE, NAMESPACE, UNREADY, World, cloud_object, ready_world
 
 from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DEPLOYMENT, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.services import Keystone
 from stackwright.core.objects import FINALIZER
@@ -116,6 +118,29 @@ async def test_at_no_time_two_pods_of_the_database_are_primary():
     assert [*roles(world).values()].count("primary") == 1
 
 
+async def test_another_pod_becomes_primary_at_once_while_helm_holds_all_workers(monkeypatch):
+    world = await ready_world(size="tiny")
+    held = []
+
+    async def upgrade(action):
+        held.append(action.release)
+        await asyncio.sleep(300)
+
+    monkeypatch.setattr(world.helm, "upgrade", upgrade)
+    for index in range(12):
+        name = f"other-{index}"
+        release = {"name": name, "chart": "memcached", "values": {}}
+        meta = {"name": name, "namespace": NAMESPACE}
+        world.cluster.put(HelmBundle.KIND, {"metadata": meta, "spec": {"releases": [release]}})
+    await world.run(5)
+    assert len(held) == world.workers, "every ordinary worker waits for helm"
+    pod = world.get(POD, "mariadb-server-0")
+    world.cluster.put(POD, {**pod, "status": UNREADY})
+    await world.run(1)
+    assert roles(world)["mariadb-server-1"] == "primary"
+    assert len(held) == world.workers
+
+
 async def test_keys_turn_for_days_and_no_token_outlives_the_key_that_reads_it():
     world = await ready_world()
     history = []
@@ -187,6 +212,35 @@ async def test_a_changed_secret_of_a_user_reaches_the_service_and_restarts_it():
     await world.run(120)
     assert secret_data(world.get(SECRET, "keystone-overrides"))["overrides.conf"] == "[ldap]\npassword = two\n"
     assert world.helm.calls[calls:] == [("upgrade", (NAMESPACE, "openstack-keystone"))]
+
+
+async def test_a_secret_of_several_lines_is_refused_by_its_key_until_it_has_one():
+    world = await ready_world()
+    world.secret("ldap", password="one\n[DEFAULT]\ntransport_url = evil")
+    world.cloud(services=with_secret_option())
+    await world.run(60)
+    status, reason, message = world.condition()
+    assert (status, reason) == ("False", "BlockedRefused")
+    assert "key password of Secret openstack/ldap: must be one line" in message
+    assert (
+        "evil" not in str(world.cluster.all(OpenStackDeployment.KIND))
+        and world.get(SECRET, "keystone-overrides") is None
+    )
+    world.secret("ldap", password="one\n")
+    await world.run(400)
+    assert world.ready()
+    assert secret_data(world.get(SECRET, "keystone-overrides"))["overrides.conf"] == "[ldap]\npassword = one\n"
+
+
+async def test_an_override_with_a_line_break_in_an_option_is_told_by_its_path():
+    world = await ready_world()
+    values = {"conf": {"keystone": {"ldap": {"user": "one\n[DEFAULT]\ntransport_url = evil"}}}}
+    world.cloud(services={"identity": {"keystone": {"values": values}}})
+    await world.run(30)
+    status, reason, message = world.condition()
+    assert (status, reason) == ("False", "BlockedInvalidValues")
+    assert "spec.services, chart keystone: conf.keystone.ldap.user: must be one line" in message
+    assert not world.helm.calls
 
 
 async def test_a_database_that_does_not_answer_is_waited_for_and_named():

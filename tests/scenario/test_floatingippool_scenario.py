@@ -237,7 +237,8 @@ async def test_an_address_that_is_retained_goes_to_the_next_server() -> None:
 async def test_a_server_says_that_it_waits_for_its_pool() -> None:
     world = await served(maxIPs=0)
     assert world.told("FloatingAddressFromPoolReady", SERVERS, "web") == (
-        "Waiting", "Waiting for pool p to serve IPAddressClaim web-floating-ip-address",
+        "MaxIPsReached", "Waiting for pool p to serve IPAddressClaim web-floating-ip-address: All addresses that "
+        "spec.maxIPs of OpenStackFloatingIPPool p allows (0) are claimed",
     )  # fmt: skip
     assert not world.status(SERVERS, "web")["ready"]
     assert world.told("InstanceReady", SERVERS, "web")[0] == "Done"

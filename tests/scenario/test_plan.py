@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 import yaml
-from world import cloud_object
+from world import SETTINGS as WORLD_SETTINGS
+from world import cloud_object, ready_world
 
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
@@ -18,11 +19,12 @@ from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.registry import kind_of
 from stackwright.api.services import MariaDB
 from stackwright.cli.plan import forecast
-from stackwright.cli.planned import Entry, summary
+from stackwright.cli.planned import NOTE, Entry, summary
 from stackwright.cli.ui.steps import lines
+from stackwright.core.clouds import Trouble
 from stackwright.core.settings import Settings
 from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryHelm
-from stackwright.simulate import Request, simulate
+from stackwright.simulate import Outside, Request, simulate
 
 NOW = 1_750_000_000.0
 GOLDEN = Path(__file__).parents[1] / "golden" / "plan"
@@ -231,6 +233,19 @@ async def test_a_release_with_a_history_is_upgraded_once() -> None:
     assert [entry.verb for entry in found].count("helm") == 1, lines(found)
 
 
+@pytest.mark.looptime
+async def test_an_upgrade_that_kubernetes_refused_is_told_with_its_cause() -> None:
+    world = await ready_world()
+    world.helm.refuse["memcached"] = "quantities must match the regular expression"
+    world.cloud(services={"memcached": {"memcached": {"values": {"conf": {"memcached": {"memory": 99}}}}}})
+    await world.run(30)
+    await world.stop()
+    found, _ = await forecast(world.cluster, WORLD_SETTINGS, Request("openstack"), world.clock.now())
+    told = "\n".join(lines(found))
+    assert "failed: Release openstack-memcached failed: quantities must match the regular expression" in told
+    assert "other chart" not in told
+
+
 def server(**spec: Any) -> dict[str, Any]:
     manifest = yaml.safe_load((Path(__file__).parents[2] / "examples/server-volumes.yaml").read_text())
     return {**manifest, "metadata": {"name": "web", "namespace": "openstack"}, "spec": {**manifest["spec"], **spec}}
@@ -239,6 +254,30 @@ def server(**spec: Any) -> dict[str, Any]:
 async def test_a_server_is_planned_thing_by_thing_though_its_cloud_cannot_be_asked_from_here() -> None:
     request = Request("openstack", ((OpenStackServer.KIND, server()),))
     golden("server", await planned(empty(), request))
+
+
+class Unreachable:
+    """As a cloud whose address only pods know."""
+
+    async def look(self, *_: Any) -> Any:
+        raise Trouble("Unreachable", "http://keystone-api.openstack.svc:5000/v3: Name or service not known")
+
+    find = look
+
+
+async def test_a_cloud_that_cannot_be_asked_is_named_with_its_address_and_the_plan_is_made() -> None:
+    request = Request("openstack", ((OpenStackServer.KIND, server()),))
+    outside: Any = Outside(clouds=Unreachable())
+    found, stuck = await forecast(empty(), SETTINGS, request, NOW, outside)
+    assert not stuck
+    note, *rest = found
+    assert note.does == NOTE
+    assert note.what == (
+        "cloud stackwright of Secret openstack/stackwright-clouds cannot be asked from here: "
+        "http://keystone-api.openstack.svc:5000/v3: Name or service not known"
+    )
+    assert rest == (await forecast(empty(), SETTINGS, request, NOW))[0]
+    assert summary([note]) == ""
 
 
 async def test_what_a_server_has_is_planned_to_go_with_it() -> None:

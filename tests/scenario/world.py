@@ -18,12 +18,14 @@ from typing import Any
 
 from faulty_clouds import FaultyClouds
 
+from stackwright.adapters.helm import privileged_charts
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, JOB, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
 from stackwright.api.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
+from stackwright.core.ages import Ages
 from stackwright.core.conditions import find, is_ready
 from stackwright.core.digest import digest
 from stackwright.core.objects import MANAGED
@@ -67,7 +69,11 @@ CHARTS = (
     "glance", "horizon", "ingress", "keystone", "keystoneclient", "libvirt", "mariadb", "memcached", "neutron", "nova",
     "openvswitch", "ovn", "placement", "rabbitmq",
 )  # fmt: skip
-SETTINGS = Settings({name: f"example.org/{name}:1" for name in IMAGES}, {name: f"digest-of-{name}" for name in CHARTS})
+SETTINGS = Settings(
+    {name: f"example.org/{name}:1" for name in IMAGES},
+    {name: f"digest-of-{name}" for name in CHARTS},
+    privileged_charts(),
+)
 # Chart → its workloads: (kind, name, component).
 WORKLOADS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "mariadb": (("StatefulSet", "mariadb-server", "server"),),
@@ -144,6 +150,10 @@ def workloads(chart: str, values: Mapping[str, Any]) -> list[Object]:
     return made
 
 
+def _monotonic() -> float:
+    return asyncio.get_running_loop().time()
+
+
 class LoopClock:
     """The time of day, moved by the loop only; it stands still until an operator is started for the first time."""
 
@@ -152,6 +162,11 @@ class LoopClock:
 
     def go(self) -> None:
         self._start = self._start or self._now - asyncio.get_running_loop().time()
+
+    def step(self, seconds: float) -> None:
+        """Somebody sets the clock."""
+        self._now += seconds
+        self._start += seconds
 
     def now(self) -> float:
         return self._start + asyncio.get_running_loop().time() if self._start else self._now
@@ -268,7 +283,7 @@ class World:
         self.clouds = FaultyClouds(self.clock)
         self.settings: Settings | None = None
         self.ceph = True  # whether somebody hands over what is asked of a Ceph
-        self._latency, self._workers = latency, workers
+        self._latency, self.workers = latency, workers
         self._runtime: Runtime | None = None
         self._task: asyncio.Task[None] | None = None
         self.cluster.subscribe(self.kubelet.notice)
@@ -300,7 +315,9 @@ class World:
         direct: Cluster = ports.cluster
         wired = dataclasses.replace(ports, cluster=WriteThrough(store, direct))
         runtime = _Counting(
-            controllers(self.settings or SETTINGS, clouds=ports.clouds, accounts=AccountChecks(ports)),
+            controllers(
+                self.settings or SETTINGS, clouds=ports.clouds, accounts=AccountChecks(ports), ages=Ages(_monotonic)
+            ),
             wired,
             CachedReader(store, direct),
             store,
@@ -313,7 +330,7 @@ class World:
             for obj in self.cluster.all(kind):
                 self.kubelet.notice("ADDED", kind, obj)
         await runtime.load()
-        self._task = asyncio.create_task(runtime.run(self._workers))
+        self._task = asyncio.create_task(runtime.run(self.workers))
 
     async def stop(self) -> None:
         """kill -9."""
@@ -375,7 +392,7 @@ class World:
     def again(self, now: float | None = None) -> World:
         """A copy of the world as it is now, in which no operator runs; this one stays as it is."""
         now = self.clock.now() if now is None else now
-        other = type(self)(nodes=0, latency=self._latency, workers=self._workers, now=now)
+        other = type(self)(nodes=0, latency=self._latency, workers=self.workers, now=now)
         for mine, theirs in ((self.cluster, other.cluster), (self.helm, other.helm)):
             for name in ("_objects", "_hidden", "_version", "_uids", "_charts"):
                 if hasattr(mine, name):
@@ -467,8 +484,9 @@ class World:
         objects = {
             f"{kind.kind}/{obj['metadata']['name']}": _normal(obj) for kind in kinds for obj in self.cluster.all(kind)
         }
+        history = ("Secret/sh.helm", "Secret/openstackdeployment.", "Secret/openstackcontrolplane.")
         return {
-            "objects": {name: obj for name, obj in objects.items() if not name.startswith("Secret/sh.helm")},
+            "objects": {name: obj for name, obj in objects.items() if not name.startswith(history)},
             "sql": (sorted(self.sql.users), sorted(self.sql.databases)),
             "broker": (sorted(self.broker.users), sorted(self.broker.vhosts)),
             "identity": (sorted(self.identity.users), sorted(self.identity.catalog)),
@@ -518,6 +536,7 @@ _VOLATILE = {
     "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "observedGeneration",
     "lastTransitionTime", "digest", "data", "revision", "readyRevision",
     "stackwright.dev/digest", "stackwright.dev/rotated-at", "stackwright.dev/expires",
+    "providerUid",
 }  # fmt: skip
 
 

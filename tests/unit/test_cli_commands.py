@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
 from stackwright.api.kinds import NAMESPACE, NODE
@@ -125,6 +127,32 @@ def test_changes_that_the_api_would_refuse_are_told_all_at_once(
     assert not cluster.writes
 
 
+def test_a_manifest_of_a_whole_cluster_is_planned_and_applied_with_kinds_that_are_not_ours(
+    cluster: MemoryCluster,
+) -> None:
+    spec = {"identityRef": {"name": "clouds", "cloudName": "mine"}, "managedSubnets": [{"cidr": "10.6.0.0/24"}]}
+    group = "cluster.x-k8s.io"
+    kinds = [
+        ("v1", "Secret"), (f"{group}/v1beta2", "Cluster"), (f"controlplane.{group}/v1beta2", "KubeadmControlPlane"),
+        (f"{group}/v1beta2", "MachineDeployment"), (f"bootstrap.{group}/v1beta2", "KubeadmConfigTemplate"),
+        (f"{group}/v1beta2", "MachineHealthCheck"), (f"addons.{group}/v1beta2", "ClusterResourceSet"),
+    ]  # fmt: skip
+    every: list[dict[str, Any]] = [
+        {"apiVersion": version, "kind": kind, "metadata": {"name": "c"}} for version, kind in kinds
+    ]
+    ours = {"apiVersion": f"infrastructure.{group}/v1beta1", "kind": "OpenStackCluster", "metadata": {"name": "c"}}
+    text = yaml.safe_dump_all([*every, {**ours, "spec": spec}])
+    planned = called("plan", "-f", "-", stdin=text)
+    assert planned.exit_code == 2
+    for _, kind in kinds:
+        assert f"+ {kind} openstack/c" in planned.stdout
+    assert "+ network k8s-clusterapi-cluster-openstack-c in cloud mine" in planned.stdout
+    applied = called("apply", "-f", "-", stdin=text)
+    assert applied.exit_code == 0, applied.stderr
+    again = called("plan", "-f", "-", stdin=text).stdout
+    assert not [kind for _, kind in kinds if f" {kind} openstack/c\n" in again]
+
+
 def test_what_others_wrote_and_another_spelling_are_no_changes(cluster: MemoryCluster) -> None:
     assert called("apply", "-f", "-", stdin=MACHINE).exit_code == 0
     kind = OpenStackMachine.KIND
@@ -136,3 +164,14 @@ def test_what_others_wrote_and_another_spelling_are_no_changes(cluster: MemoryCl
         == 2
     )
     assert called("apply", "-f", "-", stdin=later).exit_code == 0
+
+
+def test_wait_prints_the_object_for_programs(cluster: MemoryCluster) -> None:
+    called("apply", "-f", "-", stdin=MANIFEST)
+    result = called("wait", "-o", "json", "--timeout", "0")
+    assert result.exit_code == 1
+    told = json.loads(result.stdout)
+    assert told.keys() == {"kind", "namespace", "name", "ready", "state", "reason", "message", "since"}
+    assert (told["kind"], told["name"], told["ready"]) == ("OpenStackDeployment", "cloud", False)
+    assert "was not ready" in result.stderr
+    assert called("wait", "gone", "--for", "deleted", "-o", "json").stderr  # another cloud is there

@@ -51,6 +51,10 @@ WRONG = [
     (keystone(images={"tags": {"keystone_api": 5}}), f"{KEYSTONE}.images.tags.keystone_api: takes text; quote it"),
     (keystone(conf={"keystone": ["x"]}), f"{KEYSTONE}.conf.keystone: cannot put a list over a mapping"),
     (
+        keystone(conf={"keystone": {"token": {"provider": "a\nb"}}}),
+        f"{KEYSTONE}.conf.keystone.token.provider: must be one line, without control characters",
+    ),
+    (
         keystone(pod={"replicas": {"api": MINE}}),
         f"{KEYSTONE}.pod.replicas.api: value_from is allowed at conf.keystone.<SECTION>.<option> only",
     ),
@@ -85,6 +89,8 @@ RIGHT = [
     {},
     keystone(pod={"replicas": {"api": 3}}, conf={"keystone": {"ldap": {"password": MINE}}}),
     keystone(pod={"replicas": {"api": 3.0}}),
+    # Only a template finds what is wrong here; tests/e2e/test_5_bad_input.py sees what becomes of it.
+    keystone(conf={"keystone": {"token": {"allow_rescope": {"type": "many", "values": ["true"]}}}}),
     keystone(pod={"replicas": {"api": None}}, replicas=None),
     keystone(conf={"keystone": {"any": {"option": [1, "~x"]}}}),
     {"common": {"charts": {"values": {"release_group": "mine"}}}},

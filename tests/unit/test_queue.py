@@ -134,6 +134,86 @@ async def test_a_cancellation_is_not_swallowed_when_it_comes_together_with_an_it
     assert len(queue) == 1, "and the item is not lost"
 
 
+def with_urgent(*urgent):
+    queue = KeyedQueue()
+    queue.urgent = urgent.__contains__
+    return queue
+
+
+async def test_urgent_items_come_first_and_a_reserved_worker_takes_nothing_else():
+    queue = with_urgent("u", "v")
+    for item in ("a", "u", "b", "v"):
+        queue.add(item)
+    assert len(queue) == 4
+    assert await queue.get(urgent=True) == "u"
+    assert [await queue.get() for _ in range(3)] == ["v", "a", "b"]
+    queue.add("c")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(60):
+            await queue.get(urgent=True)
+    assert await queue.get() == "c"
+
+
+async def test_an_urgent_item_that_is_delayed_or_comes_again_is_urgent_still(looptime):
+    queue = with_urgent("u")
+    queue.add("u", 5)
+    assert (await queue.get(urgent=True), looptime) == ("u", 5)
+    queue.add("u")
+    queue.add("a")
+    queue.done("u")
+    assert await queue.get() == "u"
+
+
+async def test_a_reserved_worker_that_sees_an_ordinary_item_become_due_leaves_it_to_the_others(looptime):
+    queue = with_urgent("u")
+    ordinary, reserved = asyncio.create_task(queue.get()), asyncio.create_task(queue.get(urgent=True))
+    queue.add("a", 3)
+    queue.add("u", 6)
+    assert (await ordinary, looptime) == ("a", 3)
+    assert (await reserved, looptime) == ("u", 6)
+
+
+@given(
+    held=st.integers(1, 4),
+    steps=st.lists(st.tuples(st.sampled_from("abcdefuv"), st.sampled_from([0.0, 0.0, 0.4, 2.0])), max_size=25),
+)
+def test_however_long_ordinary_workers_are_held_urgent_items_are_never_late(held, steps):
+    """Ordinary work takes an hour here, urgent work a millisecond."""
+
+    async def scenario():
+        queue, loop = with_urgent(*"uv"), asyncio.get_running_loop()
+        due, late = {}, []
+
+        async def work(urgent):
+            while True:
+                item = await queue.get(urgent)
+                assert item in "uv" or not urgent
+                if item in "uv":
+                    late.append(loop.time() - due.pop(item, loop.time()))
+                await asyncio.sleep(0.001 if item in "uv" else 3600)
+                queue.done(item)
+
+        workers = [asyncio.create_task(work(False)) for _ in range(held)] + [asyncio.create_task(work(True))]
+        for item, delay in steps:
+            queue.add(item, delay)
+            if item in "uv":
+                due[item] = min(due.get(item, 1e9), loop.time() + delay)
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(60)
+        assert not due, "all urgent ones were worked on"
+        assert max(late, default=0) < 0.01
+        assert not any(worker.done() for worker in workers)
+        for worker in workers:
+            worker.cancel()
+        await asyncio.gather(*workers, return_exceptions=True)
+
+    loop = new_event_loop()
+    try:
+        loop.run_until_complete(scenario())
+    finally:
+        loop.close()
+
+
 ITEMS = st.sampled_from("abc")
 STEPS = st.lists(
     st.tuples(st.just("add"), ITEMS, st.sampled_from([0.0, 0.0, 0.5, 3.0]))

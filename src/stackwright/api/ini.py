@@ -6,8 +6,10 @@ an option of many values, such as service_provider, and the last one of any othe
 
 from __future__ import annotations
 
+from stackwright.api.errors import NOT_SUPPORTED, name_of
+from stackwright.api.lines import LINE, OPTION
+
 Sections = dict[str, dict[str, str | list[str]]]
-_LATER = "is not supported by this version of Stackwright"
 
 
 def sections(text: str) -> Sections:
@@ -20,7 +22,7 @@ def sections(text: str) -> Sections:
         if not line or line[0] in "#;":
             continue
         if raw[0].isspace() and option:
-            raise ValueError(f"[{section}] {option}: a value of several lines {_LATER}")
+            raise ValueError(f"[{section}] {option}: a value of several lines {NOT_SUPPORTED}")
         if line[0] == "[":
             section, option = _header(number, line), ""
             here = found.setdefault(section, {})
@@ -28,7 +30,7 @@ def sections(text: str) -> Sections:
         option, value = _option(number, line)
         if here is None:
             raise _bad(number, "an option stands before the first [section]")
-        _check(f"[{section}] {option}", value)
+        _check(section, option, value)
         here[option] = _together(f"[{section}] {option}", here[option], value) if option in here else value
     return found
 
@@ -50,13 +52,19 @@ def _option(number: int, line: str) -> tuple[str, str]:
 def _together(where: str, before: str | list[str], value: str) -> list[str]:
     values = [*(before if isinstance(before, list) else [before]), value]
     if any(each.startswith("~") for each in values):  # in lists of values of charts, it takes away
-        raise ValueError(f"{where}: ~ at the beginning of a repeated option {_LATER}")
+        raise ValueError(f"{where}: ~ at the beginning of a repeated option {NOT_SUPPORTED}")
     return values
 
 
-def _check(where: str, value: str) -> None:
+def _check(section: str, option: str, value: str) -> None:
+    for text in (section, option):
+        if not OPTION.matches(text):
+            raise ValueError(f"{name_of(text)} {OPTION.message}")
+    where = f"[{section}] {option}"
     if "{{" in value:
-        raise ValueError(f"{where}: {{{{ … }}}} {_LATER}")
+        raise ValueError(f"{where}: {{{{ … }}}} {NOT_SUPPORTED}")
+    if not LINE.matches(value):
+        raise ValueError(f"{where}: {LINE.message}")
 
 
 def _bad(number: int, problem: str) -> ValueError:

@@ -1,4 +1,7 @@
-"""`stackwright apply`: manifests, checked in full before the first of them is applied."""
+"""`stackwright apply`: manifests, checked in full before the first of them is applied.
+
+They are checked here first, then by the API server, with its admission, in a dry run of each.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli.cluster import KubeconfigOption, OnlyNamespaceOption
+from stackwright.cli.common import say
 from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
+    from stackwright.adapters.kubernetes import KubernetesCluster
     from stackwright.cli.manifests import Manifest
     from stackwright.core.ports import Cluster, Reader
 
@@ -20,16 +25,17 @@ def apply(
         list[Path], typer.Option("--file", "-f", help="Manifests in YAML; - for standard input. May be repeated.")
     ],
     namespace: OnlyNamespaceOption = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until the cloud is ready.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all is ready.")] = False,
     timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
     yes: YesOption = False,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
     """Check manifests and apply them; all mistakes are told at once, and with one of them nothing is applied.
 
-    Several files are applied in their order. A namespace that does not exist is made only when a manifest names it.
-    Before anything of a cloud is deleted or uninstalled you are asked; without a terminal it is refused, unless --yes
-    is given.
+    The API server is asked first whether it would accept each of them (a dry run), which it can tell where the
+    namespace is there. Several files are applied in their order. A namespace that does not exist is made only when a
+    manifest names it. Before anything of a cloud is deleted or uninstalled you are asked; without a terminal it is
+    refused, unless --yes is given.
 
     For example:
 
@@ -45,6 +51,7 @@ def apply(
         async with connected(kubeconfig) as cluster:
             await check_namespaces(cluster, manifests)
             await check_changes(cluster, manifests)
+            await dry_run(cluster, manifests)
             if not yes:
                 confirm(await foreseen_losses(cluster, manifests), yes, "Nothing was applied.")
             await apply_all(cluster, manifests)
@@ -71,6 +78,25 @@ async def check_namespaces(reader: Reader, manifests: list[Manifest]) -> None:
     if missing := [name for name in sorted(needed) if await reader.get(NAMESPACE_KIND, ("", name)) is None]:
         hint = "write it as metadata.namespace, or add a manifest of kind Namespace"
         raise BadManifest("\n".join(f"There is no namespace {name}; {hint}" for name in missing))
+
+
+async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None:
+    """Raises BadManifest with all that the API server would refuse, to which nothing of earlier ones is there."""
+    from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
+    from stackwright.cli.manifests import MANAGER, BadManifest
+    from stackwright.core.ports import Conflict, NotServed, Refused
+
+    there = {obj["metadata"]["name"] for obj in await cluster.list(NAMESPACE_KIND)}
+    errors = []
+    for each in manifests:
+        if each.kind.namespaced and each.obj["metadata"]["namespace"] not in there:
+            continue
+        try:
+            await cluster.dry_run(each.kind, each.obj, MANAGER)
+        except (Refused, NotServed, Conflict) as error:
+            errors.append(f"{each.where}{error}")
+    if errors:
+        raise BadManifest("\n".join(errors))
 
 
 async def apply_all(cluster: Cluster, manifests: list[Manifest]) -> None:
@@ -101,14 +127,20 @@ async def _one(cluster: Cluster, manifest: Manifest) -> None:
     before = await cluster.get(manifest.kind, key_of(manifest.obj))
     after = await cluster.apply(manifest.kind, manifest.obj, MANAGER)
     same = before is not None and before["metadata"].get("resourceVersion") == after["metadata"].get("resourceVersion")
-    typer.echo(f"{manifest.name}: {'created' if before is None else 'unchanged' if same else 'changed'}")
+    say(f"{manifest.name}: {'created' if before is None else 'unchanged' if same else 'changed'}")
 
 
 async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float) -> None:
-    from stackwright.api.registry import CLOUD_KINDS
+    """For each object that gets ready, in their order; the time is that of all."""
+    import time
+
+    from stackwright.api.registry import BY_KIND, STILL
     from stackwright.cli.wait import Patience, follow
 
+    end = time.monotonic() + timeout
     for manifest in manifests:
-        if manifest.kind in {each.KIND for each in CLOUD_KINDS}:
-            meta = manifest.obj["metadata"]
-            await follow(cluster, meta["namespace"], meta["name"], Patience(timeout=timeout))
+        resource, meta = BY_KIND.get(manifest.kind.kind), manifest.obj["metadata"]
+        if resource is None or resource in STILL or manifest.kind != resource.KIND:
+            continue
+        patience = Patience(timeout=max(0.0, end - time.monotonic()))
+        await follow(cluster, meta["namespace"], meta["name"], patience, kinds=(resource,))

@@ -54,6 +54,7 @@ def plan(
     """
     from stackwright.cli.cluster import fail, run
     from stackwright.cli.manifests import BadManifest, load_all
+    from stackwright.cli.planned import summary
     from stackwright.cli.ui.steps import lines
 
     try:
@@ -68,7 +69,7 @@ def plan(
         typer.echo(dumped(data, output))
     else:
         typer.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=sys.stdout.isatty()))))
-    if any(entry.does != "wait" for entry in found):
+    if summary(found):
         raise typer.Exit(EXIT_CHANGES)
 
 
@@ -137,13 +138,13 @@ async def _request(reader: Reader, namespace: str, manifests: list[Manifest], de
 
 async def operator_settings(reader: Reader) -> Settings:
     """As the operator's: its images, and the charts that this program ships."""
-    from stackwright.adapters.helm import chart_digests
+    from stackwright.adapters.helm import chart_digests, privileged_charts
     from stackwright.api.kinds import CONFIGMAP
     from stackwright.core.settings import Settings
     from stackwright.simulate import images
 
     configmap = await reader.get(CONFIGMAP, (OPERATOR_NAMESPACE, IMAGES))
-    return Settings(images(configmap), chart_digests(), namespace=OPERATOR_NAMESPACE)
+    return Settings(images(configmap), chart_digests(), privileged_charts(), namespace=OPERATOR_NAMESPACE)
 
 
 @asynccontextmanager
@@ -152,7 +153,7 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
     from stackwright.adapters.openstack_clouds import OpenStackClouds
     from stackwright.adapters.openstack_contents import PublicContents
     from stackwright.api.kinds import SECRET
-    from stackwright.cli.access import read_access
+    from stackwright.cli.access import read_access, way_from_here
     from stackwright.cli.cluster import CliError
     from stackwright.core.ports import NotYet
     from stackwright.simulate import Outside
@@ -163,7 +164,8 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
         except CliError as error:
             raise NotYet(str(error)) from None
 
-    clouds = OpenStackClouds(partial(reader.get, SECRET), lambda controller, key: None)
+    way = partial(way_from_here, reader)
+    clouds = OpenStackClouds(partial(reader.get, SECRET), lambda controller, key: None, way=way)
     try:
         yield Outside(PublicContents(ask), clouds)
     finally:
@@ -174,11 +176,16 @@ async def forecast(
     reader: Reader, settings: Settings, request: Request, now: float, outside: Outside | None = None
 ) -> tuple[list[Entry], dict[str, str]]:
     """What would be done, and what would then still not be ready, and why."""
-    from stackwright.cli.planned import FAIL, Entry, entries
-    from stackwright.simulate import causes, simulate
+    from stackwright.cli.planned import FAIL, NOTE, Entry, entries
+    from stackwright.core.causes import causes
+    from stackwright.simulate import simulate
 
     result = await simulate(reader, settings, request, now, outside)
     found = entries(result.steps, await _background(result, settings, request.namespace))
+    for cloud, why in result.unheard.items():
+        found.insert(
+            0, Entry(NOTE, "ask", f"{cloud} cannot be asked from here: {why}", "what is recorded counts as there")
+        )
     if not result.settled:
         found.append(Entry(FAIL, "fail", "The controllers did not come to rest; the plan is cut off here"))
     return found, causes(result.stuck)
@@ -198,8 +205,9 @@ async def _background(result: Forecast, settings: Settings, namespace: str) -> B
     for bundle in await base.list(HelmBundle.KIND, namespace):
         for wanted in bundle["spec"]["releases"]:
             if record := records.get(wanted["name"]):
-                known = _as_deployed(settings, bundle, wanted, record.digest)
+                known = record.state == "deployed" and _as_deployed(settings, bundle, wanted, record.digest)
                 found.releases[namespace, wanted["name"]] = _deployed(wanted, known)
+            found.failures[namespace, wanted["name"]] = _failure(bundle, wanted["name"])
     for bundle in await result.world.list(HelmBundle.KIND, namespace):
         for ref in bundle["metadata"].get("ownerReferences") or ():
             if ref["kind"] in BY_KIND:
@@ -213,6 +221,16 @@ def _deployed(wanted: Any, known: bool) -> Any:
     from stackwright.cli.planned import Deployed
 
     return Deployed(wanted["chart"], wanted.get("values") or {}, known)
+
+
+def _failure(bundle: Any, release: str) -> str:
+    """Why the operator did not get on with a release, if somebody must act."""
+    from stackwright.core.conditions import condition_type, find
+
+    own, ready = find(bundle, condition_type(release)) or {}, find(bundle) or {}
+    current = ready.get("observedGeneration") == bundle["metadata"].get("generation")
+    blocked = [entry for entry in (own, ready) if str(entry.get("reason", "")).startswith("Blocked")]
+    return str(blocked[0].get("message", "")) if blocked and current and own.get("status") != "True" else ""
 
 
 def _as_deployed(settings: Settings, bundle: Any, wanted: Any, digest: str) -> bool:

@@ -19,17 +19,17 @@ from stackwright.core.objects import key_of
 from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object
 from stackwright.core.secretwrites import (
     CephAccess,
-    CopySecret,
     EnsureCertificate,
     EnsureSecret,
     GatherSecret,
+    KeepRevision,
     RotateKeys,
     SecretWrite,
 )
 from stackwright.simulate import Step
 
-CREATE, CHANGE, DELETE, CALL, WAIT, FAIL = "create", "change", "delete", "call", "wait", "fail"
-SIGNS = {CREATE: "+", CHANGE: "~", DELETE: "-", CALL: "»", WAIT: "…", FAIL: "✗"}
+CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "call", "wait", "fail", "note"
+SIGNS = {CREATE: "+", CHANGE: "~", DELETE: "-", CALL: "»", WAIT: "…", FAIL: "✗", NOTE: "!"}
 BUILT = ""
 
 
@@ -74,11 +74,13 @@ class Background:
     """What the steps are compared with.
 
     releases  those in the cluster
+    failures  release → why the operator did not get on with it; empty where it did
     services  HelmBundle → the service object's overrides, before and after
     secrets   Secrets that exist
     """
 
     releases: dict[Key, Deployed] = field(default_factory=dict)
+    failures: dict[Key, str] = field(default_factory=dict)
     services: dict[Key, tuple[Sequence[Object], Sequence[Object]]] = field(default_factory=dict)
     secrets: set[Key] = field(default_factory=set)
 
@@ -124,7 +126,7 @@ def _entry(step: Step, background: Background) -> Entry:
             return _upgrade(action, background)
         case HelmUninstall():
             return Entry(DELETE, "helm", f"release {action.target}", f"for {step.about}")
-        case EnsureSecret() | RotateKeys() | CopySecret() | GatherSecret() | EnsureCertificate() | CephAccess():
+        case _ if isinstance(action, SecretWrite):
             return _secret(step, action, background)
         case _:
             assert action is not None
@@ -164,9 +166,10 @@ def _upgrade(action: HelmUpgrade, background: Background) -> Entry:
     )
     background.releases[action.release] = Deployed(action.chart, action.values)
     what = f"release {action.target}, chart {action.chart} {action.version}".rstrip()
+    failure = background.failures.pop(action.release, "")
+    notes = [f"the last attempt failed: {failure}"] if failure else []
     if deployed is None:
-        return Entry(CREATE, "helm", what, changes=differ)
-    notes = []
+        return Entry(CREATE, "helm", what, changes=differ, note="; ".join(notes))
     if not deployed.known:
         notes.append("the deployed values are not known; compared with the HelmBundle's")
     if not differ and deployed.known:
@@ -208,6 +211,8 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
         made = f"issued for {', '.join((*action.names, *action.addresses))}"
     elif isinstance(action, GatherSecret):
         made = f"from Secret {', '.join(sorted({name for name, _ in action.fields.values()}))}"
+    elif isinstance(action, KeepRevision):
+        made = f"the spec of {action.target}"
     elif isinstance(action, CephAccess):
         made = f"key, monitors and pools from Secret {'/'.join(action.source)}"
     else:
@@ -219,7 +224,7 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
 
 def summary(found: Iterable[Entry]) -> str:
     """`Plan: 3 objects to create, …`, or an empty string when nothing would be done."""
-    count = Counter((entry.does, entry.verb == "helm") for entry in found if entry.does != WAIT)
+    count = Counter((entry.does, entry.verb == "helm") for entry in found if entry.does not in (WAIT, NOTE))
     words = [
         (count[CREATE, False], "to create", "to create"),
         (count[CHANGE, False], "to change", "to change"),

@@ -29,6 +29,8 @@ class Controller:
     observe  reads only; None when the object is gone and nothing is owed
     decide   pure: what was observed → Plan
     reports  whether the status of the object is ours to write; where not, a failure is told by an Event
+    pausable whether `stackwright pause` holds its actions: those that change what a cloud is
+    urgent   short work that must not wait behind long calls (Helm's take minutes): it has workers of its own
     """
 
     name: str
@@ -38,6 +40,8 @@ class Controller:
     observe: Callable[[Reader, Key, float], Awaitable[Any | None]]
     decide: Callable[[Any], Plan]
     reports: bool = True
+    urgent: bool = False
+    pausable: bool = False
 
     @property
     def manager(self) -> str:

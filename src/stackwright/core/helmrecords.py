@@ -1,28 +1,43 @@
 """What Helm's own records say: release Secrets' labels as Release values.
 
 Helm 3 keeps each revision of a release in a Secret and repeats in its labels what it looks for. The labels are
-enough to decide, so the payload (compressed manifests and values, with whatever is in them) is never read.
+enough to decide. Of the payload (compressed manifests and values, with whatever is in them) only one field is ever
+read: why a revision failed.
 """
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from stackwright.core.plan import Object
+from stackwright.core.objects import label_value
+from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Release
 
 DIGEST_LABEL = "stackwright.dev/digest"
+BUNDLE_LABEL = "stackwright.dev/bundle"
 SELECTOR = {"owner": "helm"}
+FAILED = "failed"
+PAYLOAD = "release"  # the key of the Secret
 _WAS_DEPLOYED = ("deployed", "superseded")
+_GZIP = b"\x1f\x8b"
+_READ = 256 * 1024  # bytes of a payload: `info` is its second field
+_LONGEST = 300  # characters of a cause
+_BEGIN = re.compile(r'^\w+ "[^"]*" failed: ')
+# What the API server quotes of an object may come from a Secret.
+_QUOTED = re.compile(r'Invalid value: (?:"(?:[^"\\]|\\.)*"|\{.*\}): |, error found in #\d+ byte of .*', re.DOTALL)
 
 
 def releases(secrets: Iterable[Object]) -> dict[str, Release]:
     """The newest record of each release of one namespace, by name; Secrets that are no records are skipped."""
     records: dict[str, list[Release]] = {}
     for secret in secrets:
-        record = _record(secret["metadata"])
+        record = _record(secret)
         if record is not None:
             records.setdefault(record.name, []).append(record)
     return {name: _newest(found) for name, found in records.items()}
@@ -30,11 +45,50 @@ def releases(secrets: Iterable[Object]) -> dict[str, Release]:
 
 def revisions(secrets: Iterable[Object]) -> list[Release]:
     """Every record that is kept, by name and revision."""
-    found = [record for secret in secrets if (record := _record(secret["metadata"])) is not None]
+    found = [record for secret in secrets if (record := _record(secret)) is not None]
     return sorted(found, key=lambda record: (record.name, record.revision))
 
 
-def _record(meta: Mapping[str, object]) -> Release | None:
+def bundle_label(key: Key) -> str:
+    """What the records of a release say of the HelmBundle that it belongs to. A namespace has no dot."""
+    return label_value(".".join(key))
+
+
+def told(text: str) -> str:
+    """What Helm says of a failure, in one line and without values of objects."""
+    return " ".join(_QUOTED.sub("", text).split())
+
+
+def cause_only(secret: Object) -> dict[str, str]:
+    """The data to keep of a release's Secret: why the revision failed; nothing if it did not."""
+    cause = _cause(secret)
+    if not cause:
+        return {}
+    record = json.dumps({"info": {"description": cause}}).encode()
+    return {PAYLOAD: base64.b64encode(base64.b64encode(record)).decode()}
+
+
+def _cause(secret: Object) -> str:
+    labels = secret["metadata"].get("labels") or {}
+    if labels.get("owner") != "helm" or labels.get("status") != FAILED:
+        return ""
+    text = told(_BEGIN.sub("", _description((secret.get("data") or {}).get(PAYLOAD))))
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _description(payload: object) -> str:
+    """`info.description` of a record; empty if it cannot be read."""
+    try:
+        packed = base64.b64decode(base64.b64decode(str(payload)))
+        record = zlib.decompressobj(wbits=31).decompress(packed, _READ) if packed.startswith(_GZIP) else packed
+        info = record.decode(errors="replace").partition('"info":')[2].lstrip()
+        return str(json.JSONDecoder().raw_decode(info)[0]["description"])
+    except (ValueError, LookupError, TypeError, RecursionError, zlib.error):
+        return ""
+
+
+def _record(secret: Object) -> Release | None:
+    meta = secret["metadata"]
     labels = meta.get("labels")
     if not isinstance(labels, Mapping) or labels.get("owner") != "helm" or not labels.get("name"):
         return None
@@ -44,10 +98,12 @@ def _record(meta: Mapping[str, object]) -> Release | None:
         namespace=str(meta.get("namespace", "")),
         state=str(labels.get("status", "unknown")),
         digest=str(labels.get(DIGEST_LABEL, "")),
+        bundle=str(labels.get(BUNDLE_LABEL, "")),
         # Helm writes modifiedAt when it changes a record, and takes it over into the records of later revisions. So the
         # label alone may be as old as the release, and a record is never older than its Secret.
         updated=max(float(_number(labels.get("modifiedAt"))), _seconds(meta.get("creationTimestamp"))),
         secret=str(meta.get("name", "")),
+        cause=_cause(secret),
     )
 
 

@@ -135,4 +135,22 @@ class CephAccess(Action):
         return f"{'/'.join(self.key)} for client {self.spec['client']} from {'/'.join(self.source)}"
 
 
-SecretWrite = EnsureSecret | EnsureCertificate | GatherSecret | RotateKeys | CopySecret | CephAccess
+@dataclass(frozen=True)
+class KeepRevision(Action):
+    """A Secret with the spec of a cloud, read from the cluster when it is written: a spec may hold a key.
+
+    digest  of the spec that is meant; another one is not kept under this number
+    """
+
+    verb = "revision"
+    key: Key
+    owner: Object = field(repr=False)
+    number: int
+    digest: str
+
+    @property
+    def target(self) -> str:
+        return f"{self.number} of {self.owner['kind']} {self.owner['metadata']['name']}"
+
+
+SecretWrite = EnsureSecret | EnsureCertificate | GatherSecret | RotateKeys | CopySecret | CephAccess | KeepRevision

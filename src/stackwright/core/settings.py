@@ -11,6 +11,7 @@ from typing import Any
 class Settings:
     """images        image name → reference
     charts        shipped chart → digest of its files
+    privileged    those of them that have rights on nodes or in the cluster
     unrestricted  HelmBundles may name any chart and any namespace
     namespace     of the operator
     schemas       shipped chart → schema of its values
@@ -18,6 +19,7 @@ class Settings:
 
     images: Mapping[str, str] = field(default_factory=dict)
     charts: Mapping[str, str] = field(default_factory=dict)
+    privileged: frozenset[str] = frozenset()
     unrestricted: bool = False
     namespace: str = "stackwright"
     schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

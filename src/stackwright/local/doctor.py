@@ -1,4 +1,4 @@
-"""What is wrong, in words: first the machine, then the cluster, then pods that do not run. Reads only."""
+"""What is wrong, in words: the machine, the cluster, pods that do not run, objects that are stuck. Reads only."""
 
 from __future__ import annotations
 
@@ -6,6 +6,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stackwright.api.registry import RESOURCES
+from stackwright.core.causes import causes
+from stackwright.core.conditions import find
 from stackwright.local import api, machine, tools
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
@@ -31,6 +34,7 @@ def examine(cluster: LocalCluster) -> list[Finding]:
     found += _cluster(cluster, state)
     if state.state in ("ready", "broken", "starting") and state.nodes:
         found += _pods(cluster)
+        found += _stuck(cluster)
     return found
 
 
@@ -89,6 +93,24 @@ def _pods(cluster: LocalCluster) -> list[Finding]:
             remedy = f"kubectl -n {pod['metadata']['namespace']} describe pod {pod['metadata']['name']}"
             found.append(Finding(name, "problem", complaint, remedy))
     return found or [Finding("pods", "ok", f"{len(listed.get('items', []))} pods, none in trouble")]
+
+
+def _stuck(cluster: LocalCluster) -> list[Finding]:
+    """Objects of ours for which somebody must act, without those that only repeat what another one says."""
+    client, told = api.of(cluster), {}
+    for kind in (resource.KIND for resource in RESOURCES):
+        try:
+            listed = client.get(f"/apis/{kind.group}/{kind.version}/{kind.plural}") or {}
+        except LocalError as problem:
+            return [Finding("objects", "problem", str(problem))]
+        for obj in listed.get("items", []):
+            ready = find(obj) or {}
+            if str(ready.get("reason", "")).startswith("Blocked"):
+                meta = obj["metadata"]
+                name = "/".join(part for part in (meta.get("namespace"), meta["name"]) if part)
+                told[f"{kind.kind} {name}"] = str(ready.get("message") or ready["reason"])
+    remedy = "`stackwright status` shows the whole picture, `stackwright plan` what the operator has still to do."
+    return [Finding(name, "problem", message, remedy) for name, message in causes(told).items()]
 
 
 def pod_complaint(pod: dict[str, Any]) -> str:

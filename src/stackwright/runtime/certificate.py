@@ -1,20 +1,23 @@
-"""The certificate of the admission server: made by the operator, kept in a Secret, renewed before it ends.
+"""The certificate of the admission server: made by the operator, kept in a Secret, renewed while it is served.
 
-The API server trusts it by the CA in the webhook's configuration. So no key is ever in a chart's values or in the
-record of a Helm release, and no other program is needed to issue it.
+The API server trusts it by the authority in the webhook's configuration. So no key is ever in a chart's values or in
+the record of a Helm release, and no other program is needed to issue it.
 """
 
 from __future__ import annotations
 
+import asyncio
 import base64
-import datetime
+import ssl
 from pathlib import Path
+
+import structlog
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
-from stackwright.core.ports import Cluster, secret_data
+from stackwright.core.ports import Clock, Cluster, secret_data
 from stackwright.runtime import x509
 
 CONFIGURATION = Kind(
@@ -22,44 +25,95 @@ CONFIGURATION = Kind(
 )
 NAME = "stackwright"
 SECRET_NAME = "stackwright-webhook-tls"  # noqa: S105 - a name
-RENEW_BEFORE = datetime.timedelta(days=90)
+RENEW_BEFORE = 90 * 24 * 3600.0  # seconds before it ends
+EVERY = 600.0  # seconds from one look at it to the next
+SETTLE = 10.0  # seconds until API servers have learned of another authority
+log = structlog.get_logger()
 
 
-async def install(cluster: Cluster, namespace: str, folder: Path) -> tuple[str, str]:
-    """Certificate and key as files in `folder`; the API server is told to trust them."""
-    data = secret_data(await cluster.get(SECRET, (namespace, SECRET_NAME)))
-    if not _good(data.get("tls.crt", "")):
-        now = datetime.datetime.now(datetime.UTC).timestamp()
-        names = [f"stackwright-webhook.{namespace}.svc", f"stackwright-webhook.{namespace}"]
-        data, _ = x509.issue(
-            x509.authority("stackwright-webhook", now), names, [], now
-        )  # the authority's key is dropped
-        await cluster.apply(SECRET, _secret(namespace, data), "stackwright-webhook")
-    await _trust(cluster, data["ca.crt"])
-    certificate, key = folder / "tls.crt", folder / "tls.key"
-    certificate.write_text(data["tls.crt"])
-    key.touch(mode=0o600)
-    key.write_text(data["tls.key"])
-    return str(certificate), str(key)
+class Certificate:
+    """`context` serves it from the first `ensure` on; `certificate` and `key` are its files, in `folder`."""
+
+    def __init__(self, cluster: Cluster, namespace: str, folder: Path, clock: Clock) -> None:
+        self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
+        self.certificate, self.key = folder / "tls.crt", folder / "tls.key"
+        self._cluster, self._namespace, self._clock = cluster, namespace, clock
+        self._served = ""
+
+    async def keep(self) -> None:
+        """Renew it whenever it must be, until cancelled."""
+        while True:
+            await asyncio.sleep(EVERY)
+            try:
+                await self.ensure()
+            except Exception:
+                log.exception("the certificate of the webhook could not be checked", again_in=EVERY)
+
+    async def ensure(self) -> None:
+        """Serve a good one. API servers trust it before it is served, and the former one for as long as that is."""
+        data = await self._kept()
+        if data["tls.crt"] != self._served:
+            await self._trust(data["ca.crt"], beside=True)
+            if self._served:
+                await asyncio.sleep(SETTLE)
+            self._load(data)
+        await self._trust(data["ca.crt"], beside=False)
+
+    async def _kept(self) -> dict[str, str]:
+        """Of the Secret, which gets a new one if that is not good."""
+        secret = await self._cluster.get(SECRET, (self._namespace, SECRET_NAME))
+        names = [f"stackwright-webhook.{self._namespace}.svc", f"stackwright-webhook.{self._namespace}"]
+        now = self._clock.now()
+        if secret and _good(secret, names[0], now):
+            return secret_data(secret)
+        authority = x509.authority("stackwright-webhook", now, x509.LIFE)
+        data, _ = x509.issue(authority, names, [], now)  # the authority's key is dropped
+        await self._cluster.apply(SECRET, _secret(self._namespace, data), "stackwright-webhook")
+        return data
+
+    async def _trust(self, authority: str, *, beside: bool) -> None:
+        """In all webhooks of the configuration; beside those they trust already, or alone."""
+        configuration = await self._cluster.get(CONFIGURATION, ("", NAME))
+        if configuration is None:
+            return  # installed without admission, as the chart's value webhook.create=false does
+        hooks = configuration.get("webhooks") or []
+        wanted = [_trusting(hook, authority, beside) for hook in hooks]
+        if wanted == hooks:
+            return
+        version = configuration["metadata"]["resourceVersion"]
+        patch = {"metadata": {"resourceVersion": version}, "webhooks": wanted}
+        await self._cluster.patch(CONFIGURATION, ("", NAME), patch)
+
+    def _load(self, data: dict[str, str]) -> None:
+        """Connections that are open go on; new ones get the new certificate."""
+        self.certificate.write_text(data["tls.crt"])
+        self.key.touch(mode=0o600)
+        self.key.write_text(data["tls.key"])
+        self.context.load_cert_chain(self.certificate, self.key)
+        self._served = data["tls.crt"]
 
 
-async def _trust(cluster: Cluster, authority: str) -> None:
-    bundle = base64.b64encode(authority.encode()).decode()
-    configuration = await cluster.get(CONFIGURATION, ("", NAME))
-    if configuration is None:
-        return  # installed without admission, as the chart's value webhook.create=false does
-    hooks = configuration.get("webhooks") or []
-    if all(hook["clientConfig"].get("caBundle") == bundle for hook in hooks):
-        return
-    wanted = [{**hook, "clientConfig": {**hook["clientConfig"], "caBundle": bundle}} for hook in hooks]
-    version = configuration["metadata"]["resourceVersion"]
-    await cluster.patch(CONFIGURATION, ("", NAME), {"metadata": {"resourceVersion": version}, "webhooks": wanted})
+def _good(secret: Object, name: str, now: float) -> bool:
+    """Served now, it is accepted now and for as long as it takes to renew it.
 
-
-def _good(pem: str) -> bool:
-    if not pem:
+    One that ends later than any that is issued now is of a wrong future: the clock was ahead when it was made.
+    """
+    try:
+        data = secret_data(secret)
+        last = max(x509.ends(data["tls.crt"]), x509.ends(data["ca.crt"]))
+    except (KeyError, ValueError):
         return False
-    return x509.ends(pem) - datetime.datetime.now(datetime.UTC).timestamp() > RENEW_BEFORE.total_seconds()
+    times = (now, now + RENEW_BEFORE)
+    issued_by_now = last <= now + (x509.LIFE + x509.EARLIER).total_seconds()
+    return issued_by_now and all(x509.serves(data, name, at) for at in times)
+
+
+def _trusting(hook: Object, authority: str, beside: bool) -> Object:
+    config = hook["clientConfig"]
+    trusted = base64.b64decode(config.get("caBundle") or "").decode() if beside else ""
+    if authority not in trusted:
+        trusted += authority
+    return {**hook, "clientConfig": {**config, "caBundle": base64.b64encode(trusted.encode()).decode()}}
 
 
 def _secret(namespace: str, data: dict[str, str]) -> Object:

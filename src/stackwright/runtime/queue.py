@@ -3,6 +3,9 @@
 A key that is added while it is being worked on is worked on again afterwards, never at the same time. A failed key
 comes back after a growing, jittered delay; an event brings it back sooner, unless the event is the echo of our own
 write. All waiting is done on the loop's own clock, so tests run it under simulated time.
+
+Urgent items wait in a line of their own. Every worker takes them first, and some workers take nothing else: however
+long the others are held, an urgent item is worked on at once.
 """
 
 from __future__ import annotations
@@ -22,7 +25,7 @@ DOUBLINGS = 16  # beyond that the longest delay is reached anyhow
 
 class Queue(Protocol[T]):
     def add(self, item: T, delay: float = 0.0) -> None: ...
-    async def get(self) -> T: ...
+    async def get(self, urgent: bool = False) -> T: ...
     def done(self, item: T) -> None: ...
     def retry(self, item: T, after: float | None = None) -> float: ...
     def forget(self, item: T) -> None: ...
@@ -31,11 +34,14 @@ class Queue(Protocol[T]):
 class KeyedQueue(Generic[T]):
     """first, longest  backoff in seconds of the first failure, and its limit
     jitter          a function that returns a factor that spreads failures; 1 at least, where `after` is to be kept
+    urgent          an attribute: whether an item is urgent; set it before the first item is added
     """
 
     def __init__(self, first: float = 0.5, longest: float = 60.0, jitter: Callable[[], float] = lambda: 1.0) -> None:
         self._first, self._longest, self._jitter = first, longest, jitter
+        self.urgent: Callable[[T], bool] = lambda item: False
         self._ready: deque[T] = deque()
+        self._ready_urgent: deque[T] = deque()
         self._queued: set[T] = set()
         self._working: set[T] = set()
         self._again: set[T] = set()
@@ -48,12 +54,12 @@ class KeyedQueue(Generic[T]):
 
     def __len__(self) -> int:
         """Items that wait for a worker; delayed ones do not count."""
-        return len(self._ready)
+        return len(self._queued)
 
     @property
     def idle(self) -> bool:
         """Nothing ready, nothing being worked on. Delayed items may be left."""
-        return not self._ready and not self._working and not self._again
+        return not self._queued and not self._working and not self._again
 
     def next_due(self) -> float | None:
         """When the next delayed item becomes ready, in the loop's time."""
@@ -72,7 +78,7 @@ class KeyedQueue(Generic[T]):
             self._again.add(item)
         elif item not in self._queued:
             self._queued.add(item)
-            self._ready.append(item)
+            (self._ready_urgent if self.urgent(item) else self._ready).append(item)
             self._wake.set()
 
     def echo(self, item: T) -> None:
@@ -82,15 +88,15 @@ class KeyedQueue(Generic[T]):
         elif item not in self._failures:
             self.add(item)
 
-    async def get(self) -> T:
-        """The next item; the caller must call done() when it is finished with it."""
+    async def get(self, urgent: bool = False) -> T:
+        """The next item, urgent ones first, or only these; the caller must call done() when it is finished with it."""
         while True:
             self._promote()
-            if self._ready:
-                item = self._ready.popleft()
+            if ready := self._ready_urgent or (None if urgent else self._ready):
+                item = ready.popleft()
                 self._queued.discard(item)
                 self._working.add(item)
-                if self._ready:
+                if self._queued:
                     self._wake.set()
                 return item
             self._wake.clear()

@@ -24,10 +24,12 @@ from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
 from stackwright.runtime import metrics
 from stackwright.runtime.cache import PARTIAL, Store
 from stackwright.runtime.execute import execute
+from stackwright.runtime.pausing import is_paused, unless_paused
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.report import after_failure, report
 
 Item = tuple[str, Key]  # controller's name, key
+RESERVED = 2  # workers for urgent work
 log = structlog.get_logger()
 
 
@@ -42,11 +44,14 @@ class Runtime:
     ) -> None:
         self.controllers = {controller.name: controller for controller in controllers}
         self.ports, self.reader, self.store, self.queue = ports, reader, store, queue
+        self._paused: set[tuple[Kind, Key]] = set()
         self._routes: dict[Kind, list[tuple[str, Any]]] = {}
         for controller in self.controllers.values():
             self._routes.setdefault(controller.kind, []).append((controller.name, None))
             for watch in controller.watches:
                 self._routes.setdefault(watch.kind, []).append((controller.name, watch.keys))
+        urgent = {controller.name for controller in self.controllers.values() if controller.urgent}
+        queue.urgent = lambda item: item[0] in urgent
         for kind in self._routes:
             store.watch(kind)
 
@@ -68,12 +73,22 @@ class Runtime:
             own = self.controllers[name].manager == writer
             for key in [key_of(obj)] if keys is None else keys(obj, self.store.list):
                 (self.queue.echo if own else self.queue.add)((name, key))
+        if is_paused(obj) != ((kind, key_of(obj)) in self._paused):
+            self._pause_changed(kind, obj)
         metrics.QUEUE_DEPTH.set(len(self.queue))
 
-    async def work(self) -> None:
-        """One worker; it ends only by cancellation or a crash."""
+    def _pause_changed(self, kind: Kind, obj: Object) -> None:
+        """A pause concerns all that the object owns, at whatever depth."""
+        self._paused ^= {(kind, key_of(obj))}
+        for controller in self.controllers.values():
+            if controller.pausable:
+                for each in self.store.list(controller.kind, obj["metadata"].get("namespace", "")):
+                    self.queue.add((controller.name, key_of(each)))
+
+    async def work(self, urgent: bool = False) -> None:
+        """One worker, for all work or for what is urgent only; it ends only by cancellation or a crash."""
         while True:
-            item = await self.queue.get()
+            item = await self.queue.get(urgent)
             metrics.QUEUE_DEPTH.set(len(self.queue))
             try:
                 await self.reconcile(item)
@@ -112,7 +127,7 @@ class Runtime:
         seen = await controller.observe(self.reader, key, now)
         if seen is None:
             return "gone", None
-        plan = controller.decide(seen)
+        plan = await unless_paused(controller, controller.decide(seen), self.reader, seen.obj)
         try:
             made = await self._execute(controller, key, plan)
         except (NotYet, Refused) as error:
@@ -167,8 +182,10 @@ class Runtime:
                 if gone is not None and await self.ports.cluster.get(kind, key) is None:
                     self.on_event(True, kind, gone)
 
-    async def run(self, workers: int = 8, settle: float = 10.0, resync: float = 600.0) -> None:
-        """Work until cancelled; a crash of one worker ends all.
+    async def run(
+        self, workers: int = 8, settle: float = 10.0, resync: float = 600.0, reserved: int = RESERVED
+    ) -> None:
+        """Work until cancelled; a crash of one worker ends all. `reserved` workers do nothing but urgent work.
 
         The first resync comes soon: what is deleted after the first list and before the watches have begun is told
         by no event.
@@ -176,6 +193,8 @@ class Runtime:
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
                 group.create_task(self.work())
+            for _ in range(reserved):
+                group.create_task(self.work(urgent=True))
             group.create_task(self._resync(settle, resync))
 
     async def _resync(self, first: float, every: float) -> None:

@@ -6,18 +6,13 @@ Ready, and the other fields stay as they are, because the plan's own fields spea
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
-from stackwright.core.conditions import DONE, PROGRESSING, READY, Condition, find, merged, steady
+from stackwright.core.conditions import DONE, PROGRESSING, READY, Condition, find, merged, stamp, steady
 from stackwright.core.controller import Controller
 from stackwright.core.objects import generation
 from stackwright.core.plan import Finalizer, Object, Plan
 from stackwright.core.ports import Cluster, Refused
-
-
-def stamp(now: float) -> str:
-    return datetime.datetime.fromtimestamp(now, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def after_failure(plan: Plan, current: Object, error: Exception) -> Plan:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
+import ssl
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import kopf
@@ -36,11 +39,12 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Webhook:
-    """The admission server: port, the files of its certificate, and what is wrong with an object."""
+    """The admission server: port, its certificate's files, the context that serves it, what is wrong with an object."""
 
     port: int
-    certificate: str
-    key: str
+    certificate: Path
+    key: Path
+    context: ssl.SSLContext
     check: Check
 
 
@@ -97,6 +101,8 @@ class KopfSource:
                 port=self._webhook.port,
                 certfile=self._webhook.certificate,
                 pkeyfile=self._webhook.key,
+                context=self._webhook.context,
+                file_check_interval=math.inf,  # whoever renews it loads it too; Kopf would close the port for a moment
             )
         return settings
 
@@ -147,7 +153,5 @@ def _admission(registry: kopf.OperatorRegistry, kind: Kind, check: Check) -> Non
     )
     async def validate(body: Any, dryrun: bool, **more: Any) -> None:
         obj, old = dict(body), more.get("old")
-        if obj["metadata"].get("deletionTimestamp"):
-            return  # what goes away must not be held up by its spec
         if errors := check(obj, dict(old) if old else None, dryrun):
             raise kopf.AdmissionError("\n".join(errors), code=422)

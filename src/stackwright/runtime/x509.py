@@ -10,6 +10,7 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
 AUTHORITY_LIFE = datetime.timedelta(days=3650)
 LIFE = datetime.timedelta(days=365)
@@ -63,6 +64,18 @@ def ssh_keypair() -> tuple[str, str]:
 def ends(pem: str) -> float:
     """When a certificate ends, in seconds since the epoch."""
     return x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc.timestamp()
+
+
+def serves(data: Mapping[str, str], name: str, now: float) -> bool:
+    """Whether a client that trusts ca.crt accepts tls.crt as that of a server of this name, and tls.key is its key."""
+    try:
+        trusted, own = (x509.load_pem_x509_certificate(data[field].encode()) for field in ("ca.crt", "tls.crt"))
+        key = serialization.load_pem_private_key(data["tls.key"].encode(), None)
+        policy = PolicyBuilder().store(Store([trusted])).time(_time(now))
+        policy.build_server_verifier(x509.DNSName(name)).verify(own, [])
+    except (KeyError, ValueError, TypeError, VerificationError):
+        return False
+    return key.public_key() == own.public_key()
 
 
 def _named(name: str) -> x509.Name:

@@ -13,6 +13,7 @@ COLOURS = {
     "fail": "red",
     "call": "cyan",
     "wait": "bright_black",
+    "note": "yellow",
 }
 MOST = 40
 

@@ -31,4 +31,4 @@ def watches(kind: Kind) -> tuple[Watch, ...]:
 
 def controller(settings: Settings) -> Controller:
     kind = OpenStackDeployment.KIND
-    return Controller("cloud", "osdpl", kind, watches(kind), partial(observe, settings), decide)
+    return Controller("cloud", "osdpl", kind, watches(kind), partial(observe, settings), decide, pausable=True)

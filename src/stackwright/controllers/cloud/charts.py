@@ -104,7 +104,7 @@ def _misfits(declared: Service, context: Context) -> Iterator[str]:
         try:
             merged_values(declared, context, chart)
         except Misfit as misfit:
-            if not misfit.source.startswith("spec.nodes."):
+            if misfit.source.startswith("spec.") and not misfit.source.startswith("spec.nodes."):
                 yield f"{_place(misfit.source, declared, chart.name)}.{misfit.path}: {misfit.problem}"
         except ValueError:
             continue  # of something else than overrides: the service says it

@@ -71,7 +71,7 @@ def _common(chart: str, endpoint: str, container: str, jobs: tuple[str, ...]) ->
         _made("pod.requests.cpu", "pod.resources.api.requests.cpu", "pod.resources.jobs.db_sync.requests.cpu"),
         *_same("pod.replicas.api", "pod.resources.api.**", "pod.affinity.anti.**", f"pod.tolerations.{chart}.**"),
         Rule("pod.resources.db-sync.**", _every("pod.resources.jobs.", *jobs, rest=".**")),
-        Rule("pod.annotations.api.**", (f"annotations.pod.{chart}_api.**",)),
+        *(Rule(f"pod.annotations.{name}.**", (f"annotations.pod.{chart}_api.**",)) for name in ("default", "api")),
         _left("pod.annotations.db-sync.**", "pods of their Jobs take no annotations"),
         Rule("pod.priorityClassName.api", (f"pod.priorityClassName.{chart}_api",)),
         Rule("pod.priorityClassName.db-sync", ("pod.priorityClassName.db_sync",)),
@@ -136,5 +136,6 @@ _GLANCE = (
     _left("conf.glance.oslo_concurrency.lock_path", "their chart mounts a volume there, besides its one at /tmp"),
     _left("conf.glance.os_glance_staging_store.**", "their chart has a volume for it, at /var/lib/glance/tmp"),
     _left("conf.glance.os_glance_tasks_store.**", "their chart has a volume for it, at /var/lib/glance/tmp"),
+    _left("conf.glance_api_uwsgi.uwsgi.wsgi-file", "it is a script of our chart, which refuses pickles of memcached"),
     *_same("conf.glance.**", "conf.glance_api_uwsgi.**", "conf.logging.**"),
 )

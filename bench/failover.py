@@ -1,0 +1,145 @@
+"""Time until another pod of MariaDB is primary while Helm holds all ordinary workers, and the same with one queue.
+
+How: the runtime with the controllers of HelmBundles and of the primary, over the cluster in memory, in real time.
+Sixteen HelmBundles are to be installed, and each call of Helm takes two seconds, so that all eight ordinary workers
+are held all the time. Then, n times, the primary is not ready any more, and the time until another pod has the label is
+measured. The peer is the same runtime where the primary is not urgent: it waits in the line of the HelmBundles.
+
+What would make it wrong: workers that are not held (checked before each sample, and told if it is not so); writes in
+memory take no time, so the API server's is not in it. A real call of Helm takes up to 300 s, and the peer's time grows
+with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from bench.figure import Figure, Goal, percentile
+from bench.options import BenchError, Options
+
+CALL = 2.0
+BUNDLES = 16
+WORKERS = 8
+SERVERS = 3
+NAMESPACE = "bench"
+LABELS = {"application": "mariadb", "component": "server"}
+
+
+def measure(options: Options) -> Iterator[Figure]:
+    import structlog
+
+    structlog.configure(logger_factory=structlog.ReturnLoggerFactory(), cache_logger_on_first_use=False)
+    ours = asyncio.run(_side(options.n or 100, urgent=True))
+    theirs = asyncio.run(_side(min(options.n or 20, 20), urgent=False))
+    yield Figure(
+        "a pod of MariaDB not ready → another one is primary, Helm holds all workers",
+        "s",
+        ours,
+        Goal(most=0.1),
+        peer="one queue for all",
+        peers=theirs,
+        note=f"each call of Helm takes {CALL:g} s here, and up to 300 s in a cloud; "
+        f"the peer: n {len(theirs)}, p95 {percentile(theirs, 0.95):.3g}",
+    )
+
+
+class _BusyHelm:
+    """core.ports.Helm whose calls take long and leave nothing behind, so that they are made again."""
+
+    def __init__(self) -> None:
+        self.running = 0
+
+    async def upgrade(self, action: Any) -> None:
+        self.running += 1
+        try:
+            await asyncio.sleep(CALL)
+        finally:
+            self.running -= 1
+
+
+async def _side(count: int, *, urgent: bool) -> list[float]:
+    from stackwright.api.kinds import POD
+    from stackwright.controllers import helmbundle, primary
+    from stackwright.core.ages import Ages
+    from stackwright.core.ports import Ports, absent
+    from stackwright.core.settings import Settings
+    from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+    from stackwright.runtime.memory import MemoryCluster, SeededEntropy
+    from stackwright.runtime.queue import KeyedQueue
+    from stackwright.runtime.reconcile import Runtime
+
+    clock, helm, store = _Clock(), _BusyHelm(), Store()
+    cluster = MemoryCluster(clock=clock)
+    none = absent("such system in a bench")
+    ports = Ports(WriteThrough(store, cluster), helm, none, none, none, clock, SeededEntropy())  # type: ignore[arg-type]
+    controllers = (
+        *helmbundle.controllers(Settings({}, {"busy": "1"}), Ages(time.monotonic)),
+        replace(primary.controller(), urgent=urgent),
+    )
+    runtime = Runtime(controllers, ports, CachedReader(store, cluster), store, KeyedQueue())
+    cluster.subscribe(
+        lambda event, kind, obj: runtime.on_event(event == "DELETED", kind, obj) if kind in runtime.kinds else None
+    )
+    _fill(cluster)
+    await runtime.load()
+    work = asyncio.create_task(runtime.run(WORKERS))
+    try:
+        await asyncio.sleep(CALL / 2)
+        samples = []
+        for _ in range(count):
+            await asyncio.sleep(random.uniform(0.01, 0.1))  # at no particular moment of a call
+            if helm.running < WORKERS:
+                raise BenchError(f"Helm holds {helm.running} of {WORKERS} workers")
+            before = _primary(cluster)
+            pod = next(pod for pod in cluster.all(POD, NAMESPACE) if pod["metadata"]["name"] == before)
+            start = time.perf_counter()
+            cluster.put(POD, {**pod, "status": _status(ready=False)})
+            while _primary(cluster) in (before, ""):
+                if work.done() or time.perf_counter() - start > 60:
+                    raise BenchError("no other pod became primary")
+                await asyncio.sleep(0.0005)
+            samples.append(time.perf_counter() - start)
+            pod = next(pod for pod in cluster.all(POD, NAMESPACE) if pod["metadata"]["name"] == before)
+            cluster.put(POD, {**pod, "status": _status(ready=True)})
+        return samples
+    finally:
+        work.cancel()
+        await asyncio.gather(work, return_exceptions=True)
+
+
+class _Clock:
+    def now(self) -> float:
+        return time.time()
+
+
+def _fill(cluster: Any) -> None:
+    """HelmBundles that are never through, a MariaDB and its pods."""
+    from stackwright.api.helmbundle import HelmBundle
+    from stackwright.api.kinds import POD
+    from stackwright.api.services import MariaDB
+
+    for index in range(BUNDLES):
+        release = {"name": f"busy-{index}", "chart": "busy", "values": {}}
+        meta = {"name": f"busy-{index}", "namespace": NAMESPACE}
+        cluster.put(HelmBundle.KIND, {"metadata": meta, "spec": {"releases": [release]}})
+    cluster.put(MariaDB.KIND, {"metadata": {"name": "mariadb", "namespace": NAMESPACE}, "spec": {}})
+    for index in range(SERVERS):
+        role = {"mariadb-role": "backup" if index else "primary"}
+        pod = {"name": f"mariadb-server-{index}", "namespace": NAMESPACE, "labels": LABELS | role}
+        cluster.put(POD, {"metadata": pod, "spec": {}, "status": _status(ready=True)})
+
+
+def _status(*, ready: bool) -> dict[str, Any]:
+    return {"phase": "Running", "conditions": [{"type": "Ready", "status": "True" if ready else "False"}]}
+
+
+def _primary(cluster: Any) -> str:
+    from stackwright.api.kinds import POD
+
+    pods = cluster.all(POD, NAMESPACE, {"mariadb-role": "primary"})
+    return str(pods[0]["metadata"]["name"]) if pods else ""

@@ -1,0 +1,114 @@
+"""While the operator is away, nobody gets past its webhook, and what is being deleted can end all the same."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import pytest_asyncio
+import yaml
+
+from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.kinds import NAMESPACE
+from stackwright.api.meta import Kind
+from stackwright.api.registry import ADMITTED
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Conflict, NotYet, Refused
+from stackwright.local.tools import binary
+from stackwright.runtime.certificate import CONFIGURATION
+
+CHART = Path(__file__).parents[2] / "charts/stackwright"
+SPACE, FINALIZER, NEVER = "away", "test.stackwright.dev/hold", "2030-01-01T00:00:00Z"
+SPECS: dict[Kind, Object] = {
+    OpenStackDeployment.KIND: {"openstack_version": "epoxy", "preset": "core", "size": "single", "draft": True},
+    HelmBundle.KIND: {"releases": [{"name": "x", "chart": "stackwright/memcached"}]},
+}
+"""One kind of each webhook."""
+
+
+def configuration() -> Object:
+    command = [str(binary("helm")), "template", "x", str(CHART), "--show-only", "templates/webhook.yaml"]
+    command += ["--set", "images.tags.stackwright=unused"]
+    rendered = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    objects: list[Any] = [obj for obj in yaml.safe_load_all(rendered) if obj]
+    (found,) = (obj for obj in objects if obj["kind"] == CONFIGURATION.kind)
+    return dict(found)
+
+
+@pytest_asyncio.fixture
+async def away(cluster: KubernetesCluster) -> AsyncIterator[KubernetesCluster]:
+    """An object that lives and one that is being deleted of each kind; then the webhook, which does not answer."""
+    await cluster.apply(NAMESPACE, {"metadata": {"name": SPACE}}, "test")
+    for kind in SPECS:
+        for name in ("alive", "going"):
+            await write(cluster, kind, name)
+        await cluster.delete(kind, (SPACE, "going"))
+    found = configuration()
+    for hook in found["webhooks"]:
+        hook["clientConfig"] = {"url": "https://127.0.0.1:1/validate"}  # no Service leads anywhere here
+    await cluster.apply(CONFIGURATION, found, "test")
+    async with asyncio.timeout(30):  # the API server takes a configuration into use after a moment
+        for number, kind in enumerate(SPECS):
+            while not await refused(cluster, kind, (SPACE, "alive"), {"metadata": {"labels": {"n": str(number)}}}):
+                number += 1
+                await asyncio.sleep(0.2)
+    yield cluster
+    await cluster.delete(CONFIGURATION, ("", found["metadata"]["name"]))
+    async with asyncio.timeout(30):
+        for kind in SPECS:
+            for obj in await cluster.list(kind, SPACE):
+                key = (SPACE, obj["metadata"]["name"])
+                while await refused(cluster, kind, key, {"metadata": {"finalizers": []}}):
+                    await asyncio.sleep(0.2)
+                await cluster.delete(kind, key)
+
+
+async def write(cluster: KubernetesCluster, kind: Kind, name: str, **meta: Any) -> None:
+    metadata = {"name": name, "namespace": SPACE, "finalizers": [FINALIZER], **meta}
+    await cluster.apply(kind, {"metadata": metadata, "spec": SPECS[kind]}, "test")
+
+
+async def refused(cluster: KubernetesCluster, kind: Kind, key: Key, patch: Object) -> bool:
+    """Because the webhook does not answer."""
+    try:
+        await cluster.patch(kind, key, patch)
+    except (Refused, NotYet, Conflict) as error:
+        assert "failed calling webhook" in str(error)
+        return True
+    return False
+
+
+@pytest.mark.parametrize("kind", SPECS, ids=lambda kind: kind.kind)
+async def test_what_is_being_deleted_ends_without_the_operator(away: KubernetesCluster, kind: Kind) -> None:
+    assert not await refused(away, kind, (SPACE, "going"), {"metadata": {"annotations": {"note": "last words"}}})
+    assert not await refused(away, kind, (SPACE, "going"), {"metadata": {"finalizers": []}})
+    assert await away.get(kind, (SPACE, "going")) is None
+
+
+@pytest.mark.parametrize("kind", SPECS, ids=lambda kind: kind.kind)
+async def test_nobody_claims_that_an_object_is_being_deleted(away: KubernetesCluster, kind: Kind) -> None:
+    """Neither of a new one nor of one that lives."""
+    with pytest.raises((Refused, NotYet), match="failed calling webhook"):
+        await write(away, kind, "new", deletionTimestamp=NEVER)
+    claim = {"metadata": {"deletionTimestamp": NEVER, "annotations": {"note": "changed"}}}
+    try:
+        assert await refused(away, kind, (SPACE, "alive"), claim)
+    except AssertionError as error:
+        assert "immutable" in str(error)  # the API server's own refusal, which comes first
+    left = await away.get(kind, (SPACE, "alive"))
+    assert left and "deletionTimestamp" not in left["metadata"]
+    assert "annotations" not in left["metadata"]
+
+
+def test_each_webhook_lets_go_what_is_being_deleted() -> None:
+    """And together they are for all the kinds that are admitted."""
+    hooks = configuration()["webhooks"]
+    assert all("not-deleting" in [condition["name"] for condition in hook["matchConditions"]] for hook in hooks)
+    named = {(rule["apiGroups"][0], plural) for hook in hooks for rule in hook["rules"] for plural in rule["resources"]}
+    assert named == {(resource.KIND.group, resource.KIND.plural) for resource in ADMITTED}

@@ -1,0 +1,252 @@
+"""The admission webhook's certificate: an API server that knows only the configuration accepts it at any time."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import datetime
+import socket
+import ssl
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509 as library
+from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
+
+from stackwright.api.kinds import SECRET
+from stackwright.core.plan import Object
+from stackwright.core.ports import NotYet, secret_data
+from stackwright.runtime import x509
+from stackwright.runtime.certificate import CONFIGURATION, EVERY, NAME, RENEW_BEFORE, SECRET_NAME, SETTLE, Certificate
+from stackwright.runtime.memory import MemoryCluster
+from stackwright.runtime.source import KopfSource, Webhook
+
+DAY = 24 * 3600.0
+NAMESPACE = "stackwright"
+HOST = f"stackwright-webhook.{NAMESPACE}.svc"
+LATENCY = 3.0  # seconds until the API server has read a configuration that was changed
+
+
+class Clock:
+    """The time of day, which the loop moves on and a test may step."""
+
+    def __init__(self) -> None:
+        self.offset = 1_750_000_000.0
+
+    def now(self) -> float:
+        return self.offset + asyncio.get_running_loop().time()
+
+
+class World:
+    """A cluster with our configuration of two webhooks, and the operator's part of it."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder, self.clock, self.cluster = folder, Clock(), MemoryCluster()
+        hooks = [{"name": name, "clientConfig": {"service": {"name": "stackwright-webhook"}}} for name in ("a", "b")]
+        self.cluster.put(CONFIGURATION, {"metadata": {"name": NAME}, "webhooks": hooks})
+        self.own = self.start()
+
+    def start(self) -> Certificate:
+        return Certificate(self.cluster, NAMESPACE, self.folder, self.clock)
+
+    def trusted(self) -> set[str]:
+        """Of each webhook."""
+        hooks = (self.cluster.peek(CONFIGURATION, ("", NAME)) or {})["webhooks"]
+        return {base64.b64decode(hook["clientConfig"].get("caBundle", "")).decode() for hook in hooks}
+
+    def accepts(self, trusted: set[str]) -> bool:
+        """Whether the API server does, now, of whoever answers now."""
+        return all(accepted(served(self.own.context), bundle, self.clock.now()) for bundle in trusted)
+
+    def keep(self, data: dict[str, str]) -> None:
+        encoded = {field: base64.b64encode(value.encode()).decode() for field, value in data.items()}
+        self.cluster.put(SECRET, {"metadata": {"namespace": NAMESPACE, "name": SECRET_NAME}, "data": encoded})
+
+    def kept(self) -> dict[str, str]:
+        return secret_data(self.cluster.peek(SECRET, (NAMESPACE, SECRET_NAME)))
+
+
+def served(context: ssl.SSLContext) -> library.Certificate:
+    """What a client gets that connects."""
+    trusting = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    trusting.check_hostname, trusting.verify_mode = False, ssl.CERT_NONE
+    there, back = ssl.MemoryBIO(), ssl.MemoryBIO()
+    client, server = trusting.wrap_bio(back, there), context.wrap_bio(there, back, server_side=True)
+    for side in (client, server, client, server):
+        try:
+            side.do_handshake()
+        except ssl.SSLWantReadError:
+            continue
+    found = client.getpeercert(binary_form=True)
+    assert found
+    return library.load_der_x509_certificate(found)
+
+
+def accepted(certificate: library.Certificate, bundle: str, now: float) -> bool:
+    if not bundle:
+        return False
+    store = Store(library.load_pem_x509_certificates(bundle.encode()))
+    when = datetime.datetime.fromtimestamp(now, datetime.UTC)
+    try:
+        PolicyBuilder().store(store).time(when).build_server_verifier(library.DNSName(HOST)).verify(certificate, [])
+    except VerificationError:
+        return False
+    return True
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+def issued(now: float, life: datetime.timedelta = x509.LIFE, name: str = HOST) -> dict[str, str]:
+    made, _ = x509.issue(x509.authority("stackwright-webhook", now, life), [name], [], now)
+    return made
+
+
+@pytest.mark.looptime
+async def test_it_is_made_once_and_another_start_takes_it_over(world: World) -> None:
+    await world.own.ensure()
+    assert world.accepts(world.trusted())
+    assert len(world.trusted()) == 1, "all webhooks trust the same"
+    assert world.folder.joinpath("tls.key").stat().st_mode & 0o077 == 0
+    before = len(world.cluster.writes)
+    world.own = world.start()
+    await world.own.ensure()
+    assert world.accepts(world.trusted())
+    assert len(world.cluster.writes) == before
+
+
+@pytest.mark.looptime
+async def test_the_api_server_accepts_it_while_it_is_renewed(world: World) -> None:
+    """However late, within limits, it reads the configuration."""
+    await world.own.ensure()
+    first = world.kept()["tls.crt"]
+    keeping = asyncio.create_task(world.own.keep())
+    world.clock.offset += x509.LIFE.total_seconds() - RENEW_BEFORE - EVERY / 2
+    read = [world.trusted()]
+    both = False
+    for _ in range(int(EVERY + SETTLE + 60)):
+        await asyncio.sleep(1)
+        read = [*read, world.trusted()][-int(LATENCY) :]
+        assert all(world.accepts(trusted) for trusted in read)
+        both = both or any(bundle.count("BEGIN") == 2 for bundle in read[-1])
+    keeping.cancel()
+    assert both
+    assert world.kept()["tls.crt"] != first
+    assert served(world.own.context) == library.load_pem_x509_certificate(world.kept()["tls.crt"].encode())
+    assert world.trusted() == {world.kept()["ca.crt"]}, "what is not served is not trusted"
+
+
+@pytest.mark.looptime
+async def test_it_never_ends_while_the_operator_runs(world: World) -> None:
+    await world.own.ensure()
+    keeping = asyncio.create_task(world.own.keep())
+    seen = set()
+    for _ in range(20):  # years
+        world.clock.offset += 80 * DAY
+        await asyncio.sleep(EVERY + SETTLE + 1)
+        assert world.accepts(world.trusted())
+        seen.add(world.kept()["tls.crt"])
+    keeping.cancel()
+    assert len(seen) == 6, "of 1600 days each is served for 275 to 365"
+
+
+WRONG: dict[str, Any] = {
+    "not valid yet": lambda now: issued(now + DAY),
+    "of a wrong future": lambda now: issued(now + 2 * 365 * DAY),
+    "with an authority that lasts too long": lambda now: issued(now, 20 * x509.LIFE),
+    "ending soon": lambda now: issued(now - x509.LIFE.total_seconds() + 80 * DAY),
+    "ended": lambda now: issued(now - 400 * DAY),
+    "with an authority that ends soon": lambda now: issued(now, datetime.timedelta(days=80)),
+    "for another namespace": lambda now: issued(now, name="stackwright-webhook.elsewhere.svc"),
+    "with the key of another": lambda now: {**issued(now), "tls.key": issued(now)["tls.key"]},
+    "with the authority of another": lambda now: {**issued(now), "ca.crt": issued(now)["ca.crt"]},
+    "no certificate": lambda now: {**issued(now), "tls.crt": "nonsense"},
+    "without a key": lambda now: {"tls.crt": issued(now)["tls.crt"], "ca.crt": issued(now)["ca.crt"]},
+}
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("wrong", WRONG)
+async def test_a_wrong_one_is_replaced_at_the_start_and_while_it_runs(world: World, wrong: str) -> None:
+    for look in (world.own.ensure, lambda: asyncio.sleep(EVERY + SETTLE + 1)):
+        data = WRONG[wrong](world.clock.now())
+        world.keep(data)
+        await look()
+        assert world.kept().get("tls.crt") != data["tls.crt"]
+        assert world.accepts(world.trusted())
+        if look == world.own.ensure:
+            keeping = asyncio.create_task(world.own.keep())
+    keeping.cancel()
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("step", [-3600.0, -400 * DAY, 300 * DAY, 20 * 365 * DAY])
+async def test_a_clock_that_steps_is_followed(world: World, step: float) -> None:
+    """Back again too: what was issued meanwhile must not stay."""
+    await world.own.ensure()
+    keeping = asyncio.create_task(world.own.keep())
+    for by in (step, -step):
+        world.clock.offset += by
+        await asyncio.sleep(EVERY + SETTLE + 1)
+        assert world.accepts(world.trusted())
+        assert x509.ends(world.kept()["tls.crt"]) <= world.clock.now() + (x509.LIFE + x509.EARLIER).total_seconds()
+    keeping.cancel()
+
+
+@pytest.mark.looptime
+async def test_an_api_server_that_does_not_answer_is_asked_again(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
+    await world.own.ensure()
+    first = world.kept()["tls.crt"]
+    keeping = asyncio.create_task(world.own.keep())
+    world.clock.offset += 300 * DAY
+
+    async def away(*_: object) -> Object:
+        raise NotYet("the API server does not answer")
+
+    with monkeypatch.context() as patched:
+        patched.setattr(world.cluster, "patch", away)
+        await asyncio.sleep(3 * EVERY)
+        assert world.accepts(world.trusted()), "nothing is served that is not trusted"
+    await asyncio.sleep(EVERY + SETTLE)
+    keeping.cancel()
+    assert world.kept()["tls.crt"] != first
+    assert world.accepts(world.trusted())
+    assert world.trusted() == {world.kept()["ca.crt"]}
+
+
+def free_port() -> int:
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return int(one.getsockname()[1])
+
+
+async def test_kopf_serves_the_renewed_one_on_connections_that_are_new(tmp_path: Path) -> None:
+    """Without closing its port, nor a connection that is open."""
+    own, port = World(tmp_path).own, free_port()
+    await own.ensure()
+    webhook = Webhook(port, own.certificate, own.key, own.context, lambda *_: [])
+    server: Any = KopfSource(webhook=webhook)._settings([]).admission.server
+    listening = server(None)
+    await anext(listening)
+    try:
+        before, reader, writer = await connected(port)
+        own._load(issued(1_750_000_000.0))
+        after, _, other = await connected(port)
+        assert before != after
+        other.close()
+        writer.write(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert b"HTTP/1.1 40" in await reader.readline(), "nothing is at this path, and somebody says so"
+        writer.close()
+    finally:
+        await listening.aclose()
+
+
+async def connected(port: int) -> tuple[bytes, asyncio.StreamReader, asyncio.StreamWriter]:
+    """The certificate that was shown, and the connection."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+    return writer.get_extra_info("ssl_object").getpeercert(binary_form=True), reader, writer
