@@ -7,7 +7,7 @@ from capi_world import SERVERS, killed_everywhere
 from pool_world import POOLS, Pools, pools, served
 
 from stackwright.core.clouds import Trouble
-from stackwright.core.clusterapi import ADDRESS, CLAIM
+from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, NAME
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
@@ -202,6 +202,26 @@ async def test_killed_at_every_write_of_the_end_nothing_stays() -> None:
         assert not world.get(POOLS, "p") and not world.names(ADDRESS)
 
     await killed_everywhere(start, act, end, seconds=60)
+
+
+async def test_claims_of_a_paused_cluster_are_neither_served_nor_given_back() -> None:
+    """`clusterctl move` pauses the Cluster, copies its claims and addresses, and deletes them here."""
+    world = await pools(reclaimPolicy="Delete")
+    for name in ("a", "b"):
+        if name == "b":
+            world.write(CLUSTER, "top", {"paused": True})
+        reference = {"apiGroup": POOLS.group, "kind": POOLS.kind, "name": "p"}
+        world.write(CLAIM, name, {"poolRef": reference}, labels={NAME: "top"})
+        await world.run(30)
+    before, served_before = world.ips(), list(world.served())
+    assert (len(before), served_before) == (1, ["a"])
+    world.delete(CLAIM, "a")
+    await world.run(60)
+    assert world.names(ADDRESS) and world.ips() == before
+    world.write(CLUSTER, "top", {"paused": False})
+    await world.run(60)
+    assert list(world.served()) == ["b"]
+    assert len(world.ips()) == 1
 
 
 # Servers.

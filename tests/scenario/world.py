@@ -552,8 +552,10 @@ def _normal(value: Any) -> Any:
 class _Counting(Runtime):
     """The runtime, with a list of what it worked on. A Crash ends it, as the death of the process would."""
 
-    ENDS = (*Runtime.ENDS, Crash)
     log: list[Item]
+
+    def ends(self, error: BaseException) -> bool:
+        return isinstance(error, Crash) or super().ends(error)
 
     async def reconcile(self, item: Item) -> None:
         self.log.append(item)

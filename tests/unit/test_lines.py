@@ -18,7 +18,8 @@ from stackwright.api.registry import RESOURCES
 from stackwright.api.support import Refused
 from stackwright.services.registry import SERVICES
 
-# What several lines are made for. The names end the path of the field.
+# What several lines are made for. The names end the path of the field. Certificates are no texts any more when a model
+# has read them: api/certificates.py.
 MANY_LINES = {
     "customServiceConfig": "an INI file, which is read option by option (test_an_option_of_an_ini_file_is_one_line)",
     "ports[].description": "a text for people, which Neutron keeps as it is",

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from stackwright.api import reference
+from stackwright.api.certificates import Ssl
 from stackwright.api.errors import NOT_SUPPORTED
 from stackwright.api.features import (
     GlanceFeatures,
@@ -19,7 +20,6 @@ from stackwright.api.features import (
     MessagingFeatures,
     NeutronFeatures,
     NovaFeatures,
-    Ssl,
 )
 from stackwright.api.features_storage import CephFeatures, CinderFeatures, DatabaseFeatures
 from stackwright.api.helmbundle import FreeForm

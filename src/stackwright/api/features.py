@@ -331,19 +331,6 @@ class HorizonFeatures(Model):
 # --- what the cloud gives to several services
 
 
-class PublicEndpoints(Model):
-    ca_cert: SecretValue = Field(description="Certificate of the authority, PEM.")
-    api_cert: SecretValue = Field(description="Certificate for *.<public_domain_name>, PEM.")
-    api_key: SecretValue = Field(description="Its key, PEM.")
-
-
-class Ssl(Model):
-    public_endpoints: PublicEndpoints | None = Field(
-        None, description="TLS of public endpoints; absent: Stackwright makes an authority and a certificate."
-    )
-    tls_proxy: Absent | None = absent("TLS proxies.")
-
-
 Dedicated = Literal["compute", "networking"]
 
 

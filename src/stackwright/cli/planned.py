@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from stackwright.api.certificates import referenced
 from stackwright.api.kinds import SECRET
 from stackwright.api.registry import BY_KIND
 from stackwright.cli.ui.diff import ABSENT, Change, Path, changes
@@ -21,6 +22,7 @@ from stackwright.core.secretwrites import (
     CephAccess,
     EnsureCertificate,
     EnsureSecret,
+    ExtractSecret,
     GatherSecret,
     KeepRevision,
     RotateKeys,
@@ -150,10 +152,12 @@ def _apply(step: Step, action: Apply) -> Entry:
 
 
 def _readable(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A service's list of overrides as a mapping, so that a diff names the level and not its index."""
+    """Without a cloud's certificates, and with a service's list of overrides as a mapping, so that a diff names the
+    level and not its index.
+    """
     levels = spec.get("overrides")
     if not isinstance(levels, list):
-        return dict(spec)
+        return referenced(spec)
     return {**spec, "overrides": {str(level["source"]): level.get("values") or {} for level in levels}}
 
 
@@ -211,6 +215,8 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
         made = f"issued for {', '.join((*action.names, *action.addresses))}"
     elif isinstance(action, GatherSecret):
         made = f"from Secret {', '.join(sorted({name for name, _ in action.fields.values()}))}"
+    elif isinstance(action, ExtractSecret):
+        made = f"from {action.target.partition(' from ')[2]}"
     elif isinstance(action, KeepRevision):
         made = f"the spec of {action.target}"
     elif isinstance(action, CephAccess):

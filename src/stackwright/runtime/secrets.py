@@ -12,6 +12,7 @@ import re
 import string
 from typing import Any
 
+from stackwright.api import certificates
 from stackwright.api.kinds import SECRET
 from stackwright.api.lines import LINE
 from stackwright.api.registry import kind_of
@@ -19,12 +20,13 @@ from stackwright.core import cephkeys, fernet, revisions
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, EXPIRES, MANAGED, OPTIONS, OWNER, key_of, owner_label, owner_reference
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import NotYet, Ports, Refused, secret_data
+from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
 from stackwright.core.secretwrites import (
     CephAccess,
     CopySecret,
     EnsureCertificate,
     EnsureSecret,
+    ExtractSecret,
     GatherSecret,
     KeepRevision,
     RotateKeys,
@@ -56,6 +58,8 @@ async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
             await _certify(action, ports, manager)
         case CephAccess():
             await _ceph(action, ports, manager)
+        case ExtractSecret():
+            await _extract(action, ports, manager)
         case KeepRevision():
             await _revision(action, ports, manager)
 
@@ -134,6 +138,25 @@ async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:
         raise Refused(f"Secret {'/'.join(action.source)}: {error}") from None
     notes = {DIGEST: action.digest, OPTIONS: digest(data["rbd.conf"])}
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, notes), manager)
+
+
+async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
+    """Only of the texts that the plan was made for; other ones are checked first."""
+    meta = action.owner["metadata"]
+    obj = await ports.cluster.get(action.kind, (meta["namespace"], meta["name"])) or {"metadata": {}}
+    data = {}
+    for field, path in action.fields.items():
+        text: Any = obj.get("spec")
+        for part in path:
+            text = text.get(part) if isinstance(text, dict) else None
+        if (
+            obj["metadata"].get("uid") != meta["uid"]
+            or not isinstance(text, str)
+            or certificates.key_of(path[-1], text) != field
+        ):
+            raise Conflict(f"{action}: the object changed")
+        data[field] = text
+    await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
 
 
 async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> None:

@@ -67,8 +67,10 @@ def is_restored(seen: Observed, address: Object) -> bool:
 
 
 def is_stale(seen: Observed, address: Object) -> bool:
-    """Whether its claim is gone, or another one by now. One that was restored from a backup waits for its claim."""
-    if is_restored(seen, address):
+    """Whether its claim is gone, or another one by now. One that was restored from a backup waits for its claim, and
+    `clusterctl move` deletes the claims of a paused cluster when it has copied them.
+    """
+    if is_restored(seen, address) or address["metadata"]["name"] in seen.held:
         return False
     claims = {each["metadata"]["name"]: each for each in seen.claims or ()}
     claim = claims.get(address["metadata"]["name"])
