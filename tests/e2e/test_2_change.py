@@ -33,6 +33,7 @@ def test_plan_shows_the_effect_of_an_override_and_apply_does_just_that(cloud: Cl
     assert "conf.keystone.token.expiration" in plan
     assert "43200 → 7200" in plan
     assert "spec.services" in plan
+    assert "restarts: Deployment keystone-api" in plan
     for other in ("openstack-mariadb", "openstack-rabbitmq", "openstack-memcached", "openstack-keystoneclient"):
         assert other not in plan
     assert cloud.revisions() == before, "a plan changes nothing"

@@ -22,6 +22,7 @@ from stackwright.services.registry import SERVICES
 # has read them: api/certificates.py.
 MANY_LINES = {
     "customServiceConfig": "an INI file, which is read option by option (test_an_option_of_an_ini_file_is_one_line)",
+    "volume_types.*.description": "a text for people; charts keep it one text (tests/golden/test_charts_hostile.py)",
     "ports[].description": "a text for people, which Neutron keeps as it is",
     "SecurityGroupRules[].description": "the same",
     "serverMetadata[].value": "what a machine reads as it is",

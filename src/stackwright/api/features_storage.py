@@ -106,7 +106,7 @@ class VolumeType(Model):
         min_length=1,
         description="volume_backend_name of the back end that has its volumes; absent: that of its name, or any.",
     )
-    description: Line = Field("", description="For users.")
+    description: str = Field("", description="For users.")
     public: bool = Field(True, description="Whether all projects see it.")
     multi_attach: bool = Field(False, description="Let several virtual machines have a volume at the same time.")
     qos: VolumeQos | None = Field(None, description="What its volumes may take of their back end.")

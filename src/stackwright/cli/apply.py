@@ -53,7 +53,7 @@ def apply(
             await check_changes(cluster, manifests)
             await dry_run(cluster, manifests)
             if not yes:
-                confirm(await foreseen_losses(cluster, manifests), yes, "Nothing was applied.")
+                confirm(await foreseen_losses(cluster, manifests), "Nothing was applied.")
             await apply_all(cluster, manifests)
             if wait:
                 await _wait(cluster, manifests, timeout)

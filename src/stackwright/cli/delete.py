@@ -41,9 +41,9 @@ def delete(
     async def work() -> None:
         async with connected(kubeconfig) as cluster:
             cloud = await _found(cluster, namespace, name)
-            confirm(
-                [f"{cloud['kind']} {namespace}/{name} with its services and their data"], yes, "Nothing was deleted."
-            )
+            if not yes:
+                what = f"{cloud['kind']} {namespace}/{name} with its services and their data"
+                confirm([what], "Nothing was deleted.")
             await _delete(cluster, cloud)
             say(f"{cloud['kind']} {namespace}/{name}: deletion requested")
             if wait:

@@ -15,6 +15,7 @@ from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOpt
 from stackwright.cli.output import Format, FormatOption
 
 if TYPE_CHECKING:
+    from stackwright.cli.costs import Render
     from stackwright.cli.manifests import Manifest
     from stackwright.cli.planned import Background, Entry
     from stackwright.core.access import Access
@@ -77,10 +78,9 @@ def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[st
     from stackwright.cli.planned import DELETE, summary
 
     total = summary(found)
-    text = [*told, "", total] if total else ["No changes."]
+    text = [*told, "", total] if told else ["No changes."]
     if any(entry.does == DELETE and entry.verb == "helm" for entry in found):
-        text.append("Databases of services stay while their server does. Volumes of these releases go with their data,")
-        text.append("unless the storage class retains them; generated passwords go with their Secrets.")
+        text.append("Databases of services stay while their server does; generated passwords go with their Secrets.")
     if stuck:
         text += ["", "It would not get ready:", *(f"  {name}: {message}" for name, message in sorted(stuck.items()))]
     return text
@@ -103,6 +103,8 @@ async def foresee(
     """One forecast for each namespace that the manifests name: what would be done, and what would not get ready."""
     import time
 
+    from stackwright.cli.costs import rendering
+
     spaces = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} or {namespace})
     found: list[Entry] = []
     stuck: dict[str, str] = {}
@@ -113,7 +115,8 @@ async def foresee(
     for space in spaces:
         asked = await _request(cluster, space, manifests, delete)
         async with outside(cluster, space) as asking:
-            more, problems = await forecast(cluster, known, asked, time.time(), asking)
+            with rendering() as render:
+                more, problems = await forecast(cluster, known, asked, time.time(), asking, render)
         found, stuck = found + more, stuck | problems
     return found, stuck
 
@@ -173,9 +176,18 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
 
 
 async def forecast(
-    reader: Reader, settings: Settings, request: Request, now: float, outside: Outside | None = None
+    reader: Reader,
+    settings: Settings,
+    request: Request,
+    now: float,
+    outside: Outside | None = None,
+    render: Render | None = None,
 ) -> tuple[list[Entry], dict[str, str]]:
-    """What would be done, and what would then still not be ready, and why."""
+    """What would be done and what it costs, and what would then still not be ready, and why.
+
+    render  how a chart becomes manifests; without it, nobody can tell which pods restart
+    """
+    from stackwright.cli.costs import costs
     from stackwright.cli.planned import FAIL, NOTE, Entry, entries
     from stackwright.core.causes import causes
     from stackwright.simulate import simulate
@@ -188,6 +200,7 @@ async def forecast(
         )
     if not result.settled:
         found.append(Entry(FAIL, "fail", "The controllers did not come to rest; the plan is cut off here"))
+    found += await costs(reader, result, request.namespace, render)
     return found, causes(result.stuck)
 
 

@@ -28,6 +28,7 @@ from stackwright.core.secretwrites import (
     RotateKeys,
     SecretWrite,
 )
+from stackwright.impact import Restart
 from stackwright.simulate import Step
 
 CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "call", "wait", "fail", "note"
@@ -226,6 +227,17 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
         made = f"sensitive options from Secret {', '.join(names)}"
     what = f"{SECRET.kind} {'/'.join(action.key)}"
     return Entry(CHANGE if exists else CREATE, "secret", what, f"for {step.about}", note=made)
+
+
+def notes(lost: Iterable[str], restarts: Mapping[Key, Iterable[Restart]], missing: Iterable[str]) -> list[Entry]:
+    """What a plan costs, as entries that follow its steps."""
+    found = [Entry(NOTE, "lost", what) for what in lost]
+    found += [
+        Entry(NOTE, "restart", each.workload, f"{each.pods}; {each.meanwhile}")
+        for release in restarts
+        for each in restarts[release]
+    ]
+    return [*found, *(Entry(NOTE, "missing", what) for what in missing)]
 
 
 def summary(found: Iterable[Entry]) -> str:

@@ -61,8 +61,8 @@ def rollback(
                 say(f"{title}: has the spec of revision {chosen.number} already")
                 return
             wanted = {"metadata": {"namespace": namespace, "name": name}, "spec": spec}
-            lost = await foreseen_losses(cluster, [Manifest(kind, wanted)])
-            confirm(lost, yes, "The cloud was not changed.")
+            if not yes:
+                confirm(await foreseen_losses(cluster, [Manifest(kind, wanted)]), "The cloud was not changed.")
             await write(cluster, kind, wanted)
             say(f"{title}: rolled back to revision {chosen.number}")
             if wait:

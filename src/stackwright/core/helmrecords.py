@@ -1,8 +1,8 @@
 """What Helm's own records say: release Secrets' labels as Release values.
 
 Helm 3 keeps each revision of a release in a Secret and repeats in its labels what it looks for. The labels are
-enough to decide. Of the payload (compressed manifests and values, with whatever is in them) only one field is ever
-read: why a revision failed.
+enough to decide. Of the payload (compressed manifests and values, with whatever is in them) the operator reads only one
+field: why a revision failed.
 """
 
 from __future__ import annotations
@@ -27,6 +27,8 @@ PAYLOAD = "release"  # the key of the Secret
 _WAS_DEPLOYED = ("deployed", "superseded")
 _GZIP = b"\x1f\x8b"
 _READ = 256 * 1024  # bytes of a payload: `info` is its second field
+_WHOLE = 32 * 1024 * 1024
+_UNREADABLE = (ValueError, LookupError, TypeError, RecursionError, zlib.error)
 _LONGEST = 300  # characters of a cause
 _BEGIN = re.compile(r'^\w+ "[^"]*" failed: ')
 # What the API server quotes of an object may come from a Secret.
@@ -79,12 +81,25 @@ def _cause(secret: Object) -> str:
 def _description(payload: object) -> str:
     """`info.description` of a record; empty if it cannot be read."""
     try:
-        packed = base64.b64decode(base64.b64decode(str(payload)))
-        record = zlib.decompressobj(wbits=31).decompress(packed, _READ) if packed.startswith(_GZIP) else packed
-        info = record.decode(errors="replace").partition('"info":')[2].lstrip()
+        info = _unpacked(payload, _READ).partition('"info":')[2].lstrip()
         return str(json.JSONDecoder().raw_decode(info)[0]["description"])
-    except (ValueError, LookupError, TypeError, RecursionError, zlib.error):
+    except _UNREADABLE:
         return ""
+
+
+def manifest(secret: Object | None) -> str | None:
+    """The objects of a revision as YAML, as Helm applied them; None if they cannot be read. Only for `plan`."""
+    try:
+        record = json.loads(_unpacked(((secret or {}).get("data") or {}).get(PAYLOAD), _WHOLE))
+        return str(record["manifest"])
+    except _UNREADABLE:
+        return None
+
+
+def _unpacked(payload: object, most: int) -> str:
+    packed = base64.b64decode(base64.b64decode(str(payload)))
+    record = zlib.decompressobj(wbits=31).decompress(packed, most) if packed.startswith(_GZIP) else packed
+    return record.decode(errors="replace")
 
 
 def _record(secret: Object) -> Release | None:

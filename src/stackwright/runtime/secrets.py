@@ -75,9 +75,17 @@ async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
     for name in action.keypairs:
         pair = (old.get(name), old.get(f"{name}.pub"))
         fields[name], fields[f"{name}.pub"] = pair if all(pair) else x509.ssh_keypair()
-    data = {**fields, **{name: _TEXTS.format(text, **fields) for name, text in action.templates.items()}}
+    data = {**fields, **{name: _filled(text, fields, action.key) for name, text in action.templates.items()}}
     obj = _secret(action.key, action.owner, data, {DIGEST: action.digest}, dict(action.labels))
     await ports.cluster.apply(SECRET, obj, manager)
+
+
+def _filled(text: str, fields: dict[str, Any], key: Key) -> str:
+    """A template with its fields. What is not quoted there is one line, whoever chose it."""
+    for _, name, _, conversion in _TEXTS.parse(text):
+        if name and conversion != "j" and not LINE.matches(fields[name]):
+            raise Refused(f"field {name} of Secret {'/'.join(key)}: {LINE.message}")
+    return _TEXTS.format(text, **fields)
 
 
 async def _chosen(action: EnsureSecret, name: str, ports: Ports) -> str:

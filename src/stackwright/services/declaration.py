@@ -199,6 +199,8 @@ class Service:
     watched: tuple[str, ...] = ()
     # Names of the places where it keeps what users own; one that is not wanted any more is given up only when empty.
     backends: Callable[[Any], tuple[str, ...]] | None = None
+    # The back end of a service that has one at a time; another one finds nothing of what users' machines use.
+    driver: Callable[[Any], str] | None = None
     # ConfigMap with what others found out, e.g. URLs, and what is still missing of it, in words; empty for nothing.
     facts: str = ""
     lacks: Callable[[Context], str] = lambda context: ""
