@@ -6,7 +6,7 @@ import pytest
 from capi_world import SERVERS, killed_everywhere
 from pool_world import POOLS, Pools, pools, served
 
-from stackwright.core.clouds import Trouble
+from stackwright.core.clouds import CloudRef, Question, Thing, Trouble
 from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, NAME
 from stackwright.core.plan import Object
 
@@ -241,6 +241,21 @@ async def test_a_server_gets_an_address_of_a_pool_and_gives_it_back() -> None:
     await world.run(60)
     assert not world.get(SERVERS, "web") and not world.names(CLAIM) and not world.names(ADDRESS)
     assert world.there() == []
+
+
+async def test_a_search_that_misses_the_address_does_not_make_its_server_unready() -> None:
+    world = await served()
+    found, asked = world.clouds.find, list[Question]()
+
+    async def short(cloud: CloudRef, question: Question) -> tuple[Thing, ...]:
+        asked.append(question)
+        return () if question.what == "floating-ip" else await found(cloud, question)
+
+    world.clouds.find = short  # type: ignore[method-assign]
+    await world.run(90)
+    assert [question for question in asked if question.what == "floating-ip"]
+    assert world.told("FloatingAddressFromPoolReady", SERVERS, "web")[0] == "Done"
+    assert world.status(SERVERS, "web")["ready"]
 
 
 async def test_an_address_that_is_retained_goes_to_the_next_server() -> None:

@@ -407,6 +407,7 @@ async def test_a_server_that_somebody_took_away_is_not_replaced_behind_the_back_
     world.delete(MACHINES, "m")
     await world.settle(patience=20)
     assert not world.get(MACHINES, "m") and not world.get(SERVERS, "m")
+    assert not [reason for _, reason, _, _ in world.cluster.events if reason == "LeftBehind"]
 
 
 async def test_before_a_machine_is_known_by_an_id_its_policy_says_whether_another_server_is_made() -> None:

@@ -1101,3 +1101,9 @@ async def test_whose_port_gets_a_floating_ip_is_told_at_once(lists: Lists, monke
     assert told == [("server", ("ns", "web"))]
     assert [thing.id for thing in (await port_.look(CLOUD, server)).things] == ["f"]
     await port_.close()
+
+
+def test_an_answer_without_tags_is_no_word_about_tags() -> None:
+    """Who sets them back, or adds a mark, would take away what he does not know of."""
+    assert "tags" not in openstack_things.server({"id": "s"}).facts
+    assert openstack_things.server({"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]

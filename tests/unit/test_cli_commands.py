@@ -12,7 +12,8 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from stackwright.api.kinds import NAMESPACE, NODE
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import NAMESPACE, NODE, POD
 from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import COMMANDS, app
@@ -175,3 +176,36 @@ def test_wait_prints_the_object_for_programs(cluster: MemoryCluster) -> None:
     assert (told["kind"], told["name"], told["ready"]) == ("OpenStackDeployment", "cloud", False)
     assert "was not ready" in result.stderr
     assert called("wait", "gone", "--for", "deleted", "-o", "json").stderr  # another cloud is there
+
+
+def test_apply_prints_the_objects_for_programs(cluster: MemoryCluster) -> None:
+    for result in ("created", "unchanged"):
+        (told,) = json.loads(called("apply", "-f", "-", "-o", "json", stdin=MANIFEST).stdout)
+        assert (told["kind"], told["namespace"], told["name"]) == ("OpenStackDeployment", "openstack", "cloud")
+        assert (told["result"], told["ready"]) == (result, False)
+        assert told.keys() == {*["kind", "namespace", "name", "ready", "state", "reason", "message", "since", "result"]}
+
+
+def test_plan_names_the_object_of_each_change(cluster: MemoryCluster) -> None:
+    changes = json.loads(called("plan", "-f", "-", "-o", "json", stdin=MANIFEST).stdout)["changes"]
+    named = {(each["kind"], each["namespace"], each["name"]) for each in changes}
+    assert {("OpenStackDeployment", "openstack", "cloud"), ("HelmRelease", "openstack", "openstack-keystone")} <= named
+    for each in changes:
+        assert not each["kind"] or f"{each['namespace']}/{each['name']}".lstrip("/") in each["what"], each
+
+
+def test_doctor_of_another_cluster_names_pods_and_objects_in_trouble(cluster: MemoryCluster, tmp_path: Path) -> None:
+    words = ("doctor", "--kubeconfig", str(tmp_path / "kubeconfig"))
+    assert called(*words).exit_code == 0
+    waiting = {"name": "api", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
+    pod = {"metadata": {"namespace": "openstack", "name": "p"}, "spec": {}, "status": {"containerStatuses": [waiting]}}
+    cluster.put(POD, pod)
+    called("apply", "-f", "-", stdin=MANIFEST)
+    cloud = cluster.peek(OpenStackDeployment.KIND, ("openstack", "cloud"))
+    ready = {"type": "Ready", "status": "False", "reason": "BlockedX", "message": "no such flavor"}
+    cluster.put(OpenStackDeployment.KIND, {**(cloud or {}), "status": {"conditions": [ready]}})
+    result = called(*words)
+    assert result.exit_code == 1
+    assert "openstack/p: api: ImagePullBackOff" in result.stdout
+    assert "OpenStackDeployment openstack/cloud: no such flavor" in result.stdout
+    assert "machine" not in result.stdout

@@ -79,9 +79,8 @@ class Snapshot:
     written: dict[tuple[str, str], float] = field(default_factory=dict)
     absent: dict[str, float] = field(default_factory=dict)  # what the cloud does not offer → when it said so
     doubts: Doubts = field(default_factory=Doubts)
-    _owned: dict[str, set[tuple[str, str]]] = field(
-        default_factory=dict
-    )  # uid → what has a mark of it; port → addresses
+    # uid → what has a mark of it; id of a port → floating IPs that are at it
+    _owned: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
 
     def _put(self, thing: Thing) -> None:
         self._pop((thing.what, thing.id))  # it may have lost its mark

@@ -47,6 +47,30 @@ load-balancer metering metric metric-storage orchestration redis shared-file-sys
 SERVICES = frozenset(_SERVICES.split())
 
 
+# Kinds of the systems whose manifests are taken over, which this version does not have.
+_KINDS = """
+OpenStackDeploymentStatus OpenStackDeploymentSecret DRBConfig NodeMaintenanceRequest ClusterMaintenanceRequest
+NodeWorkloadLock ClusterWorkloadLock NodeDeletionRequest NodeDisableNotification
+
+OpenStack OpenStackVersion OpenStackClient OpenStackBackupConfig OpenStackDataPlaneNodeSet OpenStackDataPlaneDeployment
+OpenStackDataPlaneService OpenStackBaremetalSet OpenStackProvisionServer
+
+RabbitMq TransportURL RabbitMQUser RabbitMQVhost RabbitMQPolicy Redis NetConfig IPSet Reservation DNSMasq DNSData
+BGPConfiguration Topology InstanceHa Galera MariaDBDatabase MariaDBAccount GaleraBackup GaleraRestore
+
+KeystoneAPI KeystoneEndpoint KeystoneApplicationCredential NovaCell NovaAPI NovaScheduler NovaConductor NovaMetadata
+NovaNoVNCProxy NovaCompute PlacementAPI Cyborg CyborgAPI CyborgConductor NeutronAPI OVNDBCluster OVNNorthd OVNController
+GlanceAPI CinderAPI CinderScheduler CinderVolume CinderBackup Manila ManilaAPI ManilaScheduler ManilaShare Heat HeatAPI
+HeatCfnAPI HeatEngine Barbican BarbicanAPI BarbicanWorker BarbicanKeystoneListener Designate DesignateAPI
+DesignateCentral DesignateMdns DesignateProducer DesignateWorker DesignateBackendbind9 DesignateUnbound Octavia
+OctaviaAPI OctaviaAmphoraController OctaviaRsyslog Swift SwiftProxy SwiftStorage SwiftRing Ironic IronicAPI
+IronicConductor IronicInspector IronicNeutronAgent Telemetry Ceilometer Autoscaling MetricStorage Logging CloudKitty
+CloudKittyAPI CloudKittyProc Watcher WatcherAPI WatcherApplier WatcherDecisionEngine Tempest Tobiko HorizonTest
+AnsibleTest
+"""
+KINDS = frozenset(_KINDS.split())
+
+
 def names_of(model: type) -> set[str]:
     """Fields of the reference where a model of ours is, beside those that it tells; ANY among them for all others."""
     return {name for base in model.__mro__ for name in FIELDS.get(base.__name__, "").split()}

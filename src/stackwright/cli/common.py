@@ -74,6 +74,10 @@ def say(text: str) -> None:
         typer.echo(text)
 
 
+def nothing(text: str) -> None:
+    """In the place of `say`, where standard output is for programs."""
+
+
 def on_call() -> Callable[[str, Kind], None] | None:
     """What is told of each request to Kubernetes: with --verbose its verb and kind, on standard error."""
     return (lambda verb, kind: typer.echo(f"→ {verb} {kind.kind}", err=True)) if given.verbose else None

@@ -53,8 +53,20 @@ class Entry:
     changes: tuple[Sourced, ...] = ()
     note: str = ""
 
+    @property
+    def subject(self) -> tuple[str, str, str]:
+        """Kind, namespace and name of the object or release that it is about; empty where it is about none."""
+        words = self.what.partition(", ")[0].split(" ")
+        if len(words) != 2 or words[0].endswith(":"):
+            return "", "", ""
+        kind = "HelmRelease" if words[0] == "release" else words[0]
+        namespace, _, name = words[1].rpartition("/")
+        return kind, namespace, name
+
     def as_dict(self) -> dict[str, Any]:
+        kind, namespace, name = self.subject
         shown: dict[str, Any] = {"does": self.does, "verb": self.verb, "what": self.what}
+        shown |= {"kind": kind, "namespace": namespace, "name": name}
         shown |= {name: text for name, text in (("why", self.why), ("note", self.note)) if text}
         if self.changes:
             shown["changes"] = [

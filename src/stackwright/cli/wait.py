@@ -13,7 +13,7 @@ import typer
 
 from stackwright.cli import completion
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
-from stackwright.cli.common import say
+from stackwright.cli.common import nothing, say
 from stackwright.cli.crds import Data
 
 if TYPE_CHECKING:
@@ -85,15 +85,11 @@ def wait(
                 await follow(cluster, namespace, asked_name, patience, kinds=kinds)
                 return
             try:
-                await follow(cluster, namespace, asked_name, patience, _nothing, kinds)
+                await follow(cluster, namespace, asked_name, patience, nothing, kinds)
             finally:
                 await _print(await _first(cluster, namespace, asked_name, kinds), output)
 
     run(work())
-
-
-def _nothing(text: str) -> None:
-    """Progress, where standard output is for programs."""
 
 
 async def _print(obj: Object | None, output: Data) -> None:

@@ -40,6 +40,9 @@ def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[
     if "floating-ip" in seen.look.unseen:
         return done(POOLED), ()
     port = found.record[port_slots(seen.status["resolved"])[0]]
+    at_port = (each for each in seen.look.things if each.facts.get("port_id") == port)
+    if any(each.facts.get("floating_ip_address") == seen.pool.address for each in at_port):
+        return done(POOLED), ()
     thing = seen.look.get(SLOT, seen.pool.id)
     if thing is None:
         return waiting(POOLED, f"There is no floating IP {seen.pool.address} in this cloud", "DependencyFailed"), ()
