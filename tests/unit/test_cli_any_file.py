@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -32,6 +33,8 @@ SCALARS = st.one_of(
         ["on", "5", "22:30", "2026-11-24", "{{ name }}", "~", "NO", "1e3", "0x1f", "../x", "a\nb", "9" * 30]
     ),
 )
+# What only somebody who knows the program would understand.
+PYTHON = r"Input should|Keys should|valid dictionary|instance of|NoneType|\b(True|False|None)\b|, not '…'|[a-z]Spec\b"
 KEYS = st.text(max_size=6) | st.integers() | st.booleans() | st.dates() | st.none()
 VALUES = st.recursive(
     SCALARS,
@@ -85,6 +88,7 @@ def test_every_document_is_taken_or_told_what_is_wrong(documents: list[Any]) -> 
             for line in str(error).splitlines():
                 assert line.startswith(str(path))
                 assert line.isprintable()
+                assert not re.search(PYTHON, line), line
 
 
 @SLOW

@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+from stackwright.api import reference
+from stackwright.api.deployment import SERVICES
 from stackwright.api.errors import NOT_SUPPORTED
 from stackwright.api.registry import BY_KIND
 from stackwright.cli.manifests import check
@@ -393,3 +395,24 @@ def test_where_any_name_may_stand_those_that_are_supported_are_told():
 def test_a_service_that_is_not_there_yet_is_told_beside_one_that_is_unknown():
     (told,) = refused("OpenStackDeployment", ["services", "orchestration"])
     assert told == f"spec.services: orchestration {NOT_SUPPORTED}; remove it"
+
+
+@pytest.mark.parametrize("name", ["orchestration", "~load-balancer", "baremetal"])
+def test_a_service_of_the_reference_that_is_asked_for_is_not_supported(name):
+    spec = {**NEEDED["OpenStackDeployment"], "features": {"services": [name]}}
+    manifest = {"apiVersion": "lcm.mirantis.com/v1alpha1", "kind": "OpenStackDeployment", "metadata": {"name": "a"}}
+    (told,) = check({**manifest, "spec": spec}, "openstack")[1]
+    assert told.startswith(f"spec.features.services[0]: {name!r} {NOT_SUPPORTED}; allowed: 'block-storage', ")
+
+
+@pytest.mark.parametrize("kind", ["OpenStackVersion", "TransportURL", "NodeMaintenanceRequest", "KeystoneAPI"])
+def test_a_kind_of_the_reference_is_not_supported(kind):
+    (told,) = check({"apiVersion": "x/v1", "kind": kind, "metadata": {"name": "a"}}, "openstack")[1]
+    assert told.startswith(f"kind: {kind} {NOT_SUPPORTED}; allowed: ")
+    (told,) = check({"apiVersion": "x/v1", "kind": f"{kind}s", "metadata": {"name": "a"}}, "openstack")[1]
+    assert told.startswith(f"kind: unknown kind '{kind}s'; allowed: ")
+
+
+def test_no_kind_that_we_have_counts_as_not_supported():
+    assert not reference.KINDS & BY_KIND.keys()
+    assert not reference.SERVICES & set(SERVICES)

@@ -42,7 +42,8 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
         text = "is required"
     elif item["type"] == "literal_error":
         what = shown(item["input"]) if repeatable(path, item["input"]) else "the value"
-        text = f"{what} is not allowed; allowed: {item['ctx']['expected']}"
+        known = isinstance(item["input"], str) and item["input"].removeprefix("~") in reference.SERVICES
+        text = f"{what} {NOT_SUPPORTED if known else 'is not allowed'}; allowed: {item['ctx']['expected']}"
     elif not repeatable(path, item.get("input")):
         text = _without(text, item["input"])
     elif item["type"] != UNSUPPORTED and not isinstance(item["input"], dict | list) and not _told(item["input"], text):

@@ -138,7 +138,7 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     kind = _kind(document)
     if kind is None:
         allowed = ", ".join([*BY_KIND, *COMPANIONS, "those of Cluster API, by their apiVersion"])
-        return None, [f"kind: {'is required' if name is None else f'unknown kind {name!r}'}; allowed: {allowed}"]
+        return None, [f"kind: {_lacking(name)}; allowed: {allowed}"]
     errors = envelope_errors(document, kind)
     if kind.kind in BY_KIND:
         document = _without_nulls(document, kind)
@@ -152,6 +152,16 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     content = {key: value for key, value in document.items() if key != "status"}
     # All versions of a kind have one schema, so an object of another one becomes one of that which is stored.
     return Manifest(kind, {**content, "apiVersion": kind.api_version, "metadata": meta}, placed=placed), []
+
+
+def _lacking(name: Any) -> str:
+    """What is wrong with a kind that we do not have."""
+    from stackwright.api import reference
+    from stackwright.api.errors import NOT_SUPPORTED, shown
+
+    if isinstance(name, str) and name in reference.KINDS:
+        return f"{name} {NOT_SUPPORTED}"
+    return "is required" if name is None else f"unknown kind {shown(name)}"
 
 
 def _kind(document: Object) -> Kind | None:
