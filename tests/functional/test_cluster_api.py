@@ -63,7 +63,7 @@ async def operator(cluster: KubernetesCluster, clouds: MemoryClouds) -> AsyncIte
     wired.helm.close()  # servers need none
     runtime = Runtime(chosen, wired, CachedReader(store, cluster), store, queue)
     await runtime.load()
-    task = asyncio.create_task(runtime.run(settle=1.0, resync=1.0))
+    task = asyncio.create_task(runtime.run(resync=1.0))
     try:
         yield
     finally:
