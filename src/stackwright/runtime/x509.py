@@ -12,9 +12,11 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
+from stackwright.core import renewal
+
 AUTHORITY_LIFE = datetime.timedelta(days=3650)
-LIFE = datetime.timedelta(days=365)
-EARLIER = datetime.timedelta(minutes=5)  # clocks differ
+LIFE = datetime.timedelta(seconds=renewal.LIFE)
+EARLIER = datetime.timedelta(seconds=renewal.EARLIER)
 
 
 def authority(name: str, now: float, life: datetime.timedelta = AUTHORITY_LIFE) -> dict[str, str]:
