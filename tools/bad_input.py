@@ -130,6 +130,12 @@ FILES: list[tuple[str, Any, str]] = [
     ("Key that is not text", "spec:\n  on: true\n", "stackwright apply -f FILE"),
     ("Anchor that contains itself", "spec: &all\n  nodes: *all\n", "stackwright apply -f FILE"),
     ("Text where true or false belongs", refused(draft="true"), "stackwright apply -f FILE"),
+    ("Line break in a text", refused(region_name="RegionOne\n[DEFAULT]\ndebug = true"), "stackwright apply -f FILE"),
+    (
+        "Certificate that is none",
+        refused(features={"ssl": {"public_endpoints": dict.fromkeys(("ca_cert", "api_cert", "api_key"), "s3cret")}}),
+        "stackwright apply -f FILE",
+    ),
     ("Invalid name", INVALID_NAME, "stackwright apply -f FILE"),
     ("Not YAML", "spec: [\n", "stackwright apply -f FILE"),
     ("File that is not there", None, "stackwright apply -f nothing.yaml"),

@@ -75,6 +75,25 @@ def test_values_that_break_the_chart_are_told_and_the_running_release_stays(clou
     cloud.wait_ready()
 
 
+def test_values_that_kubernetes_refuses_are_told_and_the_running_release_stays(cloud: Cloud) -> None:
+    """The chart accepts them, so Helm has a record of the attempt."""
+
+    def pods() -> set[str]:
+        found = cloud.get("pods", "-n", "openstack", "-l", "application=keystone,component=api")["items"]
+        return {pod["metadata"]["uid"] for pod in found}
+
+    before = pods()
+    values = {"pod": {"resources": {"api": {"requests": {"memory": "lots"}}}}}
+    cloud.apply(spec(services={"identity": {"keystone": {"values": values}}}))
+    eventually(lambda: "quantities must match" in cloud.condition()["message"], limit=180)
+    assert "quantities must match" in cloud.stackwright("plan", code=None)
+    assert pods() == before
+    assert cloud.token(), "the cloud goes on"
+    cloud.apply(spec())
+    cloud.wait_ready()
+    assert pods() == before
+
+
 def test_a_missing_image_is_named_and_the_release_is_rolled_back(cloud: Cloud) -> None:
     values = {"images": {"tags": {"keystone_client": "stackwright.local/nothing:1"}}}
     body = spec(services={"identity": {"keystoneclient": {"values": values}}})

@@ -71,6 +71,19 @@ async def test_killed_at_every_write_of_the_adoption_there_is_one_server_in_the_
     await killed_everywhere(unknown, lambda world: None, end, seconds=120)
 
 
+async def test_a_machine_that_is_deleted_before_its_server_was_adopted_says_what_is_left() -> None:
+    world = await unknown()
+    world.delete(CLUSTERS, "c")  # so it makes no server any more
+    await world.run(30)
+    known, before = (world.get(MACHINES, "m") or {})["spec"]["providerID"], things(world)
+    world.delete(MACHINES, "m")
+    await world.run(30)
+    assert not world.get(MACHINES, "m")
+    assert things(world) == before
+    (told,) = [message for _, reason, message, _ in world.cluster.events if reason == "LeftBehind"]
+    assert known in told
+
+
 def _without(what: str, name: str) -> Callable[[Clusters], None]:
     def act(world: Clusters) -> None:
         (thing,) = [t for t in world.clouds.all(what) if t.name == name]

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
-from stackwright.api.kinds import CONFIGMAP, SECRET
+from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.clouds import CloudCall, Slot
+from stackwright.core.conditions import steady
 from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
 from stackwright.core.plan import (
     Account,
@@ -23,6 +24,7 @@ from stackwright.core.plan import (
     CatalogEntry,
     Delete,
     Finalizer,
+    GrowClaim,
     HelmRollback,
     HelmUninstall,
     HelmUpgrade,
@@ -36,16 +38,11 @@ from stackwright.core.plan import (
     SqlAccount,
     Warn,
 )
-from stackwright.core.ports import Conflict, NotYet, Ports, secret_data
-from stackwright.core.secretwrites import (
-    CephAccess,
-    CopySecret,
-    EnsureCertificate,
-    EnsureSecret,
-    GatherSecret,
-    RotateKeys,
-)
+from stackwright.core.ports import Conflict, NotYet, Ports, Refused, StillMissing, secret_data
+from stackwright.core.secretwrites import SecretWrite
 from stackwright.runtime import secrets
+
+_Account = TypeVar("_Account", SqlAccount, BrokerAccount, CatalogEntry)
 
 
 async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> dict[Slot, str]:
@@ -81,13 +78,15 @@ async def _run(action: Action, ports: Ports, manager: str) -> None:
         case SetLabel():
             patch = {"metadata": {"labels": {action.label: action.value}}}
             await ports.cluster.patch(action.kind, action.key, patch)
+        case GrowClaim():
+            await _grow(action, ports)
         case SetStatus():
             identity = {name: action.obj["metadata"][name] for name in ("name", "namespace", "uid")}
             body = {"apiVersion": action.kind.api_version, "kind": action.kind.kind, "metadata": identity}
             await ports.cluster.apply_status(action.kind, {**body, "status": dict(action.status)}, manager)
         case Warn():
             await ports.cluster.event(action.obj, action.reason, action.message, True)
-        case EnsureSecret() | RotateKeys() | CopySecret() | GatherSecret() | EnsureCertificate() | CephAccess():
+        case _ if isinstance(action, SecretWrite):
             await secrets.write(action, ports, manager)
         case _:
             await _foreign(action, ports, manager)
@@ -102,11 +101,11 @@ async def _foreign(action: Action, ports: Ports, manager: str) -> None:
         case HelmUninstall():
             await ports.helm.uninstall(action.release)
         case SqlAccount():
-            await ports.sql.account(action, await _admin(action.admin_secret, ports), await _password(action, ports))
+            await _account(action, ports.sql.account, ports.sql.missing, ports)
         case BrokerAccount():
-            await ports.broker.account(action, await _admin(action.admin_secret, ports), await _password(action, ports))
+            await _account(action, ports.broker.account, ports.broker.missing, ports)
         case CatalogEntry():
-            await ports.identity.entry(action, await _admin(action.admin_secret, ports), await _password(action, ports))
+            await _account(action, ports.identity.entry, ports.identity.missing, ports)
         case Inventory():
             await _inventory(action, ports, manager)
         case Publish():
@@ -143,6 +142,14 @@ async def _finalizer(action: Finalizer, ports: Ports) -> None:
     await ports.cluster.patch(action.kind, key_of(action.obj), patch)
 
 
+async def _grow(action: GrowClaim, ports: Ports) -> None:
+    patch = {"spec": {"resources": {"requests": {"storage": action.size}}}}
+    try:
+        await ports.cluster.patch(PVC, key_of(action.claim), patch)
+    except Refused as error:  # e.g. a quota
+        await ports.cluster.event(action.claim, "CannotGrow", steady(str(error)), True)
+
+
 async def _inventory(action: Inventory, ports: Ports, manager: str) -> None:
     held = await ports.contents.held(action, await _admin(action.admin_secret, ports))
     await _note(action, {"held.json": json.dumps(held, sort_keys=True)}, ports, manager)
@@ -166,6 +173,19 @@ async def _admin(key: Key, ports: Ports) -> dict[str, Any]:
     if not admin.get("password"):
         raise NotYet(f"Waiting for Secret {'/'.join(key)} with the administrator's password")
     return dict(admin)
+
+
+async def _account(
+    action: _Account,
+    make: Callable[[_Account, Mapping[str, str], str], Awaitable[None]],
+    missing: Callable[[_Account, Mapping[str, str], str], Awaitable[str]],
+    ports: Ports,
+) -> None:
+    """Makes an account and looks whether it is there; takes one away."""
+    admin, password = await _admin(action.admin_secret, ports), await _password(action, ports)
+    await make(action, admin, password)
+    if not action.absent and (lack := await missing(action, admin, password)):
+        raise StillMissing(f"{lack} is missing although it was just made: {action.target}")
 
 
 async def _password(action: Account, ports: Ports) -> str:

@@ -1,7 +1,8 @@
 """The loop, once for all kinds: key → observe → decide → execute → report.
 
 An event is only a key in the queue. One key is never worked on twice at the same time. What goes wrong outside
-becomes a condition with its cause, a fault of our own is logged with its trace; the key comes back later either way.
+becomes a condition with its cause, and so does an error of our own (runtime/faults.py); the key comes back later either
+way. No error ends a worker, a watch or the resync.
 """
 
 from __future__ import annotations
@@ -10,20 +11,21 @@ import asyncio
 import time
 from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import structlog
 
 from stackwright.api.meta import Kind
 from stackwright.core.clouds import Slot, fill
 from stackwright.core.conditions import steady
-from stackwright.core.controller import Controller
+from stackwright.core.controller import Controller, Keys
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
-from stackwright.runtime import metrics
+from stackwright.runtime import faults, metrics
 from stackwright.runtime.cache import PARTIAL, Store
 from stackwright.runtime.execute import execute
+from stackwright.runtime.pausing import is_paused, unless_paused
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.report import after_failure, report
 
@@ -35,14 +37,12 @@ log = structlog.get_logger()
 class Runtime:
     """reader  what observing uses; ports what executing uses; both over the same cluster"""
 
-    ENDS: ClassVar[tuple[type[BaseException], ...]] = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt)
-    """What ends a worker."""
-
     def __init__(
         self, controllers: Iterable[Controller], ports: Ports, reader: Reader, store: Store, queue: KeyedQueue[Item]
     ) -> None:
         self.controllers = {controller.name: controller for controller in controllers}
         self.ports, self.reader, self.store, self.queue = ports, reader, store, queue
+        self._paused: set[tuple[Kind, Key]] = set()
         self._routes: dict[Kind, list[tuple[str, Any]]] = {}
         for controller in self.controllers.values():
             self._routes.setdefault(controller.kind, []).append((controller.name, None))
@@ -59,19 +59,43 @@ class Runtime:
 
     def on_event(self, gone: bool, kind: Kind, obj: Object) -> None:
         """Take note of a change and queue all keys that it concerns."""
-        if gone:
-            self.store.drop(kind, obj)
-        elif not self.store.put(kind, obj):
-            return
-        self.enqueue(kind, obj)
+        try:
+            if gone:
+                self.store.drop(kind, obj)
+            elif not self.store.put(kind, obj):
+                return
+            self.enqueue(kind, obj)
+        except Exception as error:
+            faults.note("event", error, kind=kind.kind)
 
     def enqueue(self, kind: Kind, obj: Object) -> None:
         writer = self.store.writer(kind, obj)
         for name, keys in self._routes.get(kind, ()):
-            own = self.controllers[name].manager == writer
-            for key in [key_of(obj)] if keys is None else keys(obj, self.store.list):
+            controller = self.controllers[name]
+            own = writer in (controller.manager, controller.fault_manager)
+            for key in self._keys(controller, kind, keys, obj):
                 (self.queue.echo if own else self.queue.add)((name, key))
+        if is_paused(obj) != ((kind, key_of(obj)) in self._paused):
+            self._pause_changed(kind, obj)
         metrics.QUEUE_DEPTH.set(len(self.queue))
+
+    def _keys(self, controller: Controller, kind: Kind, keys: Keys | None, obj: Object) -> Iterable[Key]:
+        """Which objects of a controller a changed object concerns: all of them, where that cannot be told."""
+        if keys is None:
+            return [key_of(obj)]
+        try:
+            return list(keys(obj, self.store.list))
+        except Exception as error:
+            faults.note("event", error, controller=controller.name, kind=kind.kind, object="/".join(key_of(obj)))
+            return self.store.keys(controller.kind)
+
+    def _pause_changed(self, kind: Kind, obj: Object) -> None:
+        """A pause concerns all that the object owns, at whatever depth."""
+        self._paused ^= {(kind, key_of(obj))}
+        for controller in self.controllers.values():
+            if controller.pausable:
+                for each in self.store.list(controller.kind, obj["metadata"].get("namespace", "")):
+                    self.queue.add((controller.name, key_of(each)))
 
     async def work(self, urgent: bool = False) -> None:
         """One worker, for all work or for what is urgent only; it ends only by cancellation or a crash."""
@@ -89,33 +113,61 @@ class Runtime:
         started = time.perf_counter()
         outcome = "error"
         try:
-            outcome, requeue = await self._course(controller, key)
-            self.queue.forget(item)
-            if requeue is not None:
-                self.queue.add(item, requeue)
-        except Conflict:
-            outcome = "conflict"
+            outcome = await self._attempt(controller, item)
+        except BaseException as error:  # a SystemExit of a library is an error of the library, and ends nothing
+            if self.ends(error):
+                raise
             self.queue.retry(item)
-            await self._look_again(controller.kind, key)
-        except (NotYet, Refused) as error:
-            outcome = "waiting" if isinstance(error, NotYet) else "refused"
-            delay = self.queue.retry(item, getattr(error, "after", None))
-            log.info("not yet", controller=name, object="/".join(key), cause=str(error), again_in=round(delay, 1))
-        except self.ENDS:
-            raise
-        except BaseException:  # a SystemExit of a library is an error of the library: it must not end the operator
-            delay = self.queue.retry(item)
-            log.exception("reconcile failed", controller=name, object="/".join(key), again_in=round(delay, 1))
+            faults.note("reconcile", error, controller=name, object="/".join(key))
+            await self._tell(controller, key, error)
         finally:
             metrics.RECONCILE_SECONDS.labels(name).observe(time.perf_counter() - started)
             metrics.RECONCILES.labels(name, outcome).inc()
+
+    def ends(self, error: BaseException) -> bool:
+        """Whether an exception ends a worker."""
+        return faults.ends(error)
+
+    async def _attempt(self, controller: Controller, item: Item) -> str:
+        """How it ended."""
+        name, key = item
+        try:
+            outcome, requeue = await self._course(controller, key)
+        except Conflict:
+            self.queue.retry(item)
+            await self._look_again(controller.kind, key)
+            return "conflict"
+        except (NotYet, Refused) as error:
+            delay = self.queue.retry(item, getattr(error, "after", None))
+            log.info("not yet", controller=name, object="/".join(key), cause=str(error), again_in=round(delay, 1))
+            return "waiting" if isinstance(error, NotYet) else "refused"
+        self.queue.forget(item)
+        if requeue is not None:
+            self.queue.add(item, requeue)
+        return outcome
+
+    async def _tell(self, controller: Controller, key: Key, error: BaseException) -> None:
+        """Tell users of an error of ours. Where Ready is another controller's, or nobody's, by an Event."""
+        try:
+            obj = await self.reader.get(controller.kind, key)
+            if obj is None:
+                return
+            if controller.reports and controller.ready:
+                now, cluster = self.ports.clock.now(), self.ports.cluster
+                await report(controller, faults.told(error), obj, cluster, now, controller.fault_manager)
+            else:
+                await self.ports.cluster.event(obj, faults.REASON, faults.words(error), True)
+        except BaseException as further:
+            if self.ends(further):
+                raise
+            log.warning("internal error not told", controller=controller.name, cause=type(further).__name__)
 
     async def _course(self, controller: Controller, key: Key) -> tuple[str, float | None]:
         now = self.ports.clock.now()
         seen = await controller.observe(self.reader, key, now)
         if seen is None:
             return "gone", None
-        plan = controller.decide(seen)
+        plan = await unless_paused(controller, controller.decide(seen), self.reader, seen.obj)
         try:
             made = await self._execute(controller, key, plan)
         except (NotYet, Refused) as error:
@@ -190,7 +242,14 @@ class Runtime:
         while True:
             await asyncio.sleep(pause)
             pause = every
-            try:
-                await self.load()
-            except (NotYet, Refused) as error:
-                log.warning("resync failed", cause=str(error))
+            for kind in self.kinds:
+                await self._reload(kind)
+
+    async def _reload(self, kind: Kind) -> None:
+        """load, for one kind; a failure is for the next time, and holds up no other kind."""
+        try:
+            await self.load([kind])
+        except (NotYet, Refused, Conflict) as error:
+            log.warning("resync failed", kind=kind.kind, cause=str(error))
+        except Exception as error:
+            faults.note("resync", error, kind=kind.kind)

@@ -8,21 +8,27 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 import string
 from typing import Any
 
+from stackwright.api import certificates
 from stackwright.api.kinds import SECRET
-from stackwright.core import cephkeys, fernet
+from stackwright.api.lines import LINE
+from stackwright.api.registry import kind_of
+from stackwright.core import cephkeys, fernet, revisions
 from stackwright.core.digest import digest
-from stackwright.core.objects import DIGEST, EXPIRES, MANAGED, OPTIONS, OWNER, owner_label, owner_reference
+from stackwright.core.objects import DIGEST, EXPIRES, MANAGED, OPTIONS, OWNER, key_of, owner_label, owner_reference
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import NotYet, Ports, Refused, secret_data
+from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
 from stackwright.core.secretwrites import (
     CephAccess,
     CopySecret,
     EnsureCertificate,
     EnsureSecret,
+    ExtractSecret,
     GatherSecret,
+    KeepRevision,
     RotateKeys,
     SecretWrite,
 )
@@ -52,6 +58,10 @@ async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
             await _certify(action, ports, manager)
         case CephAccess():
             await _ceph(action, ports, manager)
+        case ExtractSecret():
+            await _extract(action, ports, manager)
+        case KeepRevision():
+            await _revision(action, ports, manager)
 
 
 async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
@@ -65,9 +75,17 @@ async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
     for name in action.keypairs:
         pair = (old.get(name), old.get(f"{name}.pub"))
         fields[name], fields[f"{name}.pub"] = pair if all(pair) else x509.ssh_keypair()
-    data = {**fields, **{name: _TEXTS.format(text, **fields) for name, text in action.templates.items()}}
+    data = {**fields, **{name: _filled(text, fields, action.key) for name, text in action.templates.items()}}
     obj = _secret(action.key, action.owner, data, {DIGEST: action.digest}, dict(action.labels))
     await ports.cluster.apply(SECRET, obj, manager)
+
+
+def _filled(text: str, fields: dict[str, Any], key: Key) -> str:
+    """A template with its fields. What is not quoted there is one line, whoever chose it."""
+    for _, name, _, conversion in _TEXTS.parse(text):
+        if name and conversion != "j" and not LINE.matches(fields[name]):
+            raise Refused(f"field {name} of Secret {'/'.join(key)}: {LINE.message}")
+    return _TEXTS.format(text, **fields)
 
 
 async def _chosen(action: EnsureSecret, name: str, ports: Ports) -> str:
@@ -75,7 +93,7 @@ async def _chosen(action: EnsureSecret, name: str, ports: Ports) -> str:
     if name not in action.given:
         return ""
     secret, key = action.given[name]
-    return await _value((action.key[0], secret), key, ports)
+    return await _line((action.key[0], secret), key, ports)
 
 
 async def _rotate(action: RotateKeys, ports: Ports, manager: str) -> None:
@@ -92,9 +110,22 @@ async def _copy(action: CopySecret, ports: Ports, manager: str) -> None:
     for section in sorted(action.sections):
         lines.append(f"[{section}]")
         for option, (name, key) in sorted(action.sections[section].items()):
-            lines.append(f"{option} = {await _value((action.key[0], name), key, ports)}")
+            lines.append(f"{option} = {await _line((action.key[0], name), key, ports)}")
     data = {action.field: "\n".join(lines) + "\n"}
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
+
+
+async def _revision(action: KeepRevision, ports: Ports, manager: str) -> None:
+    """A spec that has changed meanwhile is kept by the next look, which that change brings."""
+    kind = kind_of(action.owner["kind"])
+    current = await ports.cluster.get(kind, key_of(action.owner))
+    spec = (current or {}).get("spec") or {}
+    if current is None or digest(spec) != action.digest:
+        return
+    data = {revisions.FIELD: json.dumps(spec, sort_keys=True)}
+    number = {revisions.NUMBER: str(action.number)}
+    obj = _secret(action.key, action.owner, data, {DIGEST: action.digest}, number)
+    await ports.cluster.apply(SECRET, obj, manager)
 
 
 async def _gather(action: GatherSecret, ports: Ports, manager: str) -> None:
@@ -115,6 +146,25 @@ async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:
         raise Refused(f"Secret {'/'.join(action.source)}: {error}") from None
     notes = {DIGEST: action.digest, OPTIONS: digest(data["rbd.conf"])}
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, notes), manager)
+
+
+async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
+    """Only of the texts that the plan was made for; other ones are checked first."""
+    meta = action.owner["metadata"]
+    obj = await ports.cluster.get(action.kind, (meta["namespace"], meta["name"])) or {"metadata": {}}
+    data = {}
+    for field, path in action.fields.items():
+        text: Any = obj.get("spec")
+        for part in path:
+            text = text.get(part) if isinstance(text, dict) else None
+        if (
+            obj["metadata"].get("uid") != meta["uid"]
+            or not isinstance(text, str)
+            or certificates.key_of(path[-1], text) != field
+        ):
+            raise Conflict(f"{action}: the object changed")
+        data[field] = text
+    await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
 
 
 async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> None:
@@ -144,11 +194,24 @@ def _old(issuer: dict[str, str], now: float) -> bool:
         return False  # somebody's own: it is refused by name, and never replaced
 
 
-async def _value(secret: Key, key: str, ports: Ports) -> str:
-    value = secret_data(await ports.cluster.get(SECRET, secret)).get(key)
-    if value is None:
-        raise NotYet(f"Waiting for key {key} of Secret {'/'.join(secret)}")
+async def _line(secret: Key, key: str, ports: Ports) -> str:
+    """A value of one line. A line break at its end is no part of it: `kubectl create secret --from-file` keeps that of
+    the file. What follows any other one would be an option of its own.
+    """
+    value = re.sub(r"\r?\n\Z", "", await _value(secret, key, ports))
+    if not LINE.matches(value):
+        raise Refused(f"key {key} of Secret {'/'.join(secret)}: {LINE.message}")
     return value
+
+
+async def _value(secret: Key, key: str, ports: Ports) -> str:
+    data = (await ports.cluster.get(SECRET, secret) or {}).get("data") or {}
+    if key not in data:
+        raise NotYet(f"Waiting for key {key} of Secret {'/'.join(secret)}")
+    try:
+        return base64.b64decode(data[key]).decode()
+    except UnicodeDecodeError:
+        raise Refused(f"key {key} of Secret {'/'.join(secret)}: must be text, in UTF-8") from None
 
 
 def _secret(

@@ -22,6 +22,7 @@ from stackwright.api.meta import Kind
 from stackwright.api.registry import ADMITTED
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
+from stackwright.runtime import faults
 from stackwright.runtime.cache import PARTIAL
 
 OnEvent = Callable[[bool, Kind, Object], None]
@@ -153,5 +154,10 @@ def _admission(registry: kopf.OperatorRegistry, kind: Kind, check: Check) -> Non
     )
     async def validate(body: Any, dryrun: bool, **more: Any) -> None:
         obj, old = dict(body), more.get("old")
-        if errors := check(obj, dict(old) if old else None, dryrun):
+        try:
+            errors = check(obj, dict(old) if old else None, dryrun)
+        except Exception as error:  # Kopf would send its text
+            faults.note("admission", error, kind=kind.kind)
+            raise kopf.AdmissionError(faults.words(error), code=500) from None
+        if errors:
             raise kopf.AdmissionError("\n".join(errors), code=422)

@@ -45,6 +45,7 @@ class Context:
     pods      those of the service's charts, where the declaration wants to hear what they found out
     facts     data of the ConfigMap that the declaration names
     ceph_options  digest of pools and user that the Ceph gave it
+    losses    how often its databases were lost and made anew, all together
     operator  namespace of the operator
     """
 
@@ -57,6 +58,7 @@ class Context:
     pods: tuple[Object, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
     ceph_options: str = ""
+    losses: int = 0
     operator: str = "stackwright"
 
     def host(self, service: str) -> str:
@@ -107,7 +109,9 @@ class Chart:
 
     wanted: Callable[[Context], bool] = lambda context: True
     in_ceph: tuple[str, ...] = ()  # components that read names of pools and users in Ceph when they start
+    claims: tuple[str, ...] = ()  # components that have volumes, of the size `volume.size`
     own_name: bool = False  # several objects of the kind may be side by side, each with a release of its name
+    options: tuple[str, ...] = ()  # files below `conf` that are made of options, each of which is one line
 
     def release(self, context_name: str) -> str:
         return f"openstack-{context_name if self.own_name else self.name}"
@@ -195,6 +199,8 @@ class Service:
     watched: tuple[str, ...] = ()
     # Names of the places where it keeps what users own; one that is not wanted any more is given up only when empty.
     backends: Callable[[Any], tuple[str, ...]] | None = None
+    # The back end of a service that has one at a time; another one finds nothing of what users' machines use.
+    driver: Callable[[Any], str] | None = None
     # ConfigMap with what others found out, e.g. URLs, and what is still missing of it, in words; empty for nothing.
     facts: str = ""
     lacks: Callable[[Context], str] = lambda context: ""

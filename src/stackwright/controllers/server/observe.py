@@ -15,7 +15,7 @@ from stackwright.api.openstackcluster import OpenStackCluster
 from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.api.openstackserver import OpenStackServer
 from stackwright.controllers.asking import answered
-from stackwright.controllers.clusterapi import cluster_of, get_if_served
+from stackwright.controllers.clusterapi import cluster_of, cluster_referring, get_if_served
 from stackwright.controllers.identity import cloud_of
 from stackwright.controllers.origin import origin_of
 from stackwright.controllers.server.adopt import Adoption, adopt
@@ -95,7 +95,9 @@ async def _paused(reader: Reader, obj: Object) -> str:
     namespace, _ = key_of(obj)
     named = ((kind, owner_named(obj, kind)) for kind in (OpenStackMachine.KIND, OpenStackCluster.KIND))
     owners = [await reader.get(kind, (namespace, name)) for kind, name in named if name]
-    return pause_cause(obj, await cluster_of(reader, obj), *owners)
+    clusters = [owner for owner in owners if owner and owner["kind"] == OpenStackCluster.KIND.kind]
+    top = await cluster_referring(reader, clusters[0]) if clusters else await cluster_of(reader, obj)
+    return pause_cause(obj, top, *owners)
 
 
 async def _known(reader: Reader, obj: Object) -> str:

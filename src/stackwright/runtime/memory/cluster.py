@@ -119,6 +119,10 @@ class MemoryCluster:
         merged, owners = ssa.apply(shape_of(kind), start, {**envelope, **wanted}, ssa.Owner(manager, "Apply"))
         return self._store(kind, live, _completed(kind, merged), owners)
 
+    async def dry_run(self, kind: Kind, obj: Object, manager: str) -> None:
+        """Raise what `apply` would raise, and change nothing."""
+        await MemoryCluster(self, self._clock).apply(kind, obj, manager)
+
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         key = key_of(kind, obj)
         self.writes.append(Write("apply_status", kind, key))
