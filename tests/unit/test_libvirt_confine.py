@@ -110,3 +110,21 @@ def test_a_virtual_machine_that_nobody_moves_does_not_run(node: Path) -> None:
 
 def test_a_question_what_qemu_can_do_stays_in_the_pod(node: Path) -> None:
     assert "started" in machine(node, "-machine", "none").stderr
+
+
+def test_disks_of_a_cold_migration_can_be_read_by_qemu(tmp_path: Path) -> None:
+    """The sessions of the server to which they are copied make folders and files as its umask says."""
+    script = (CHART.parent / "nova/bin/sshd.sh").read_text()
+    for path, here in (("/etc/nova-ssh", "keys"), ("/run/sshd", "run")):
+        script = script.replace(path, str(tmp_path / here))
+    (tmp_path / "keys").mkdir()
+    for name in ("ssh", "ssh.pub"):
+        (tmp_path / "keys" / name).write_text("key\n")
+    (tmp_path / "sshd").write_text("#!/bin/sh\numask\n")
+    (tmp_path / "sshd").chmod(0o755)
+    script = script.replace("/usr/sbin/sshd", str(tmp_path / "sshd"))
+    done = subprocess.run(
+        ["bash", "-c", script], env={**os.environ, "ADDRESS": "192.0.2.1"}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.strip() == "0022"
+    assert {path.stat().st_mode & 0o777 for path in (tmp_path / "run").iterdir()} == {0o600}
