@@ -92,6 +92,16 @@ async def test_a_broken_template_is_refused_with_its_reason(helm: HelmCli, names
         await helm.upgrade(release(namespace, "d"))
 
 
+async def test_a_broken_template_leaves_the_release_as_it_is(
+    helm: HelmCli, cluster: KubernetesCluster, namespace: str
+) -> None:
+    await helm.upgrade(release(namespace, "d1", value="one"))
+    with pytest.raises(Refused, match="value is needed"):
+        await helm.upgrade(release(namespace, "d2", value=None))
+    found = releases(await cluster.list(SECRET, namespace, SELECTOR))["demo"]
+    assert (found.revision, found.state, found.digest) == (1, "deployed", "d1")
+
+
 async def test_a_manifest_that_the_api_refuses(helm: HelmCli, charts: Path, namespace: str) -> None:
     (charts / "demo/templates/bad.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_Valid}\n")
     with pytest.raises(Refused, match="Not_Valid"):

@@ -1,35 +1,57 @@
 """The real core manager of Cluster API with our kinds: create, scale, pause, move, restart midway, delete.
 
-The API server is real, the OpenStack is in memory, and the garbage collector does not run.
+The API server and the garbage collector are real, the OpenStack is in memory.
 """
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import AsyncIterator
+import subprocess
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from core_manager import CONTROL, DATA, MACHINES, ClusterApi, core_manager, until
+from core_manager import CONTROL, DATA, MACHINES, ClusterApi, core_manager, ref, until
 from stackwright import main
 from stackwright.adapters.kubernetes import KubernetesCluster
 from stackwright.adapters.system import SystemClock
 from stackwright.api.crd import crd
 from stackwright.api.kinds import NAMESPACE, SECRET
+from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
 from stackwright.api.registry import SERVER_KINDS
 from stackwright.controllers.catalog import controllers
-from stackwright.core.clusterapi import CLUSTER, MACHINE
+from stackwright.controllers.floatingippool.objects import ip_address, told_of
+from stackwright.controllers.floatingippool.observe import Observed
+from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, MACHINE
+from stackwright.core.conditions import READY, done, waiting
 from stackwright.core.settings import Settings
-from stackwright.local import ephemeral
+from stackwright.local import ephemeral, tools
 from stackwright.runtime.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.memory.openstack import MemoryClouds
 from stackwright.runtime.reconcile import Runtime
 
 pytestmark = pytest.mark.long
 SPACE = "capi"
+
+
+@contextlib.contextmanager
+def garbage_collector(kubeconfig: Path, folder: Path) -> Iterator[None]:
+    """It removes what belonged to who is gone."""
+    command = [
+        tools.binary("kube-controller-manager"), f"--kubeconfig={kubeconfig}", "--leader-elect=false",
+        "--controllers=garbage-collector-controller", "--secure-port=0",
+    ]  # fmt: skip
+    with (folder / "collector.log").open("ab") as log:
+        process = subprocess.Popen(command, stdout=log, stderr=log)
+    try:
+        yield
+        assert process.poll() is None, "it ran until the end"
+    finally:
+        process.kill()
+        process.wait()
 
 
 @contextlib.asynccontextmanager
@@ -41,7 +63,7 @@ async def operator(cluster: KubernetesCluster, clouds: MemoryClouds) -> AsyncIte
     wired.helm.close()  # servers need none
     runtime = Runtime(chosen, wired, CachedReader(store, cluster), store, queue)
     await runtime.load()
-    task = asyncio.create_task(runtime.run(settle=1.0, resync=1.0))
+    task = asyncio.create_task(runtime.run(resync=1.0))
     try:
         yield
     finally:
@@ -119,7 +141,33 @@ async def test_the_whole_course_with_the_real_core_manager(tmp_path: Path) -> No
 
         try:
             await capi.install(*(crd(resource) for resource in SERVER_KINDS))
-            with core_manager(kubeconfig, tmp_path, SPACE):
+            with garbage_collector(kubeconfig, tmp_path), core_manager(kubeconfig, tmp_path, SPACE):
                 await course()
+        finally:
+            await cluster.close()
+
+
+async def test_claims_are_told_in_the_words_of_cluster_api(tmp_path: Path) -> None:
+    """By its own definitions, which refuse what is unknown or empty."""
+    with ephemeral.control_plane(tmp_path) as kubeconfig:
+        cluster = KubernetesCluster.from_file(str(kubeconfig))
+        capi = ClusterApi(cluster, SPACE)
+        try:
+            await capi.install(*(crd(resource) for resource in SERVER_KINDS))
+            await cluster.apply(
+                NAMESPACE, {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": SPACE}}, "test"
+            )
+            await capi.apply(CLAIM, "a", {"poolRef": ref(OpenStackFloatingIPPool.KIND, "p")})
+            for ready, served in ((waiting(READY, "no more", "MaxIPsReached"), ""), (done(READY, "", "Ready"), "a")):
+                claim = await capi.get(CLAIM, "a")
+                (told,) = told_of(claim, ready, 1_750_000_000.0, served)
+                body = capi.written(CLAIM, "a", {}, uid=claim["metadata"]["uid"]) | {"status": dict(told.status)}
+                del body["spec"]
+                await cluster.apply_status(CLAIM, body, "stackwright-floatingippool")
+                assert told_of(await capi.get(CLAIM, "a"), ready, 1_750_000_001.0, served) == (), "it is told once"
+            pool = capi.written(OpenStackFloatingIPPool.KIND, "p", {}, uid="6ba7b810-9dad-11d1-80b4-00c04fd430c8")
+            address = ip_address(Observed(pool, 0.0, {}), claim, "192.0.2.1")
+            made = await cluster.apply(ADDRESS, address, "stackwright-floatingippool")
+            assert made["spec"] == address["spec"], "nothing of it is unknown"
         finally:
             await cluster.close()

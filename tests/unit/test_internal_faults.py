@@ -146,10 +146,10 @@ async def test_a_fault_that_cannot_be_told_ends_no_worker():
     await operator.run(5)  # fails if the runtime has ended
 
 
-@pytest.mark.parametrize("error", [RuntimeError(SECRET_TEXT), Conflict("twice"), Panic()])
+@pytest.mark.parametrize("error", [RuntimeError(SECRET_TEXT), Conflict("twice", Memcached.KIND, KEY), Panic()])
 async def test_an_exception_while_looking_again_after_a_conflict_ends_no_worker(error):
     def conflict(seen):
-        raise Conflict("changed")
+        raise Conflict("changed", Memcached.KIND, KEY)
 
     operator = Operator(controller(decide=conflict))
     put(operator)
@@ -204,7 +204,7 @@ async def test_an_event_that_makes_no_sense_ends_no_watch():
 
 async def test_a_resync_that_fails_for_one_kind_goes_on_with_the_others_and_comes_again():
     operator = Operator(controller(), controller("other", Keystone.KIND))
-    task = asyncio.create_task(operator.runtime.run(workers=1, settle=5, resync=5))
+    task = asyncio.create_task(operator.runtime.run(workers=1, resync=5))
     lists = operator.cluster.list
 
     async def broken(kind, *more):

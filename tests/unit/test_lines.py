@@ -15,6 +15,7 @@ from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.crd import KEEP, VALIDATIONS, crd
 from stackwright.api.lines import LINE, OPTION
 from stackwright.api.registry import RESOURCES
+from stackwright.api.support import Refused
 from stackwright.services.registry import SERVICES
 
 # What several lines are made for. The names end the path of the field. Certificates are no texts any more when a model
@@ -66,7 +67,7 @@ def texts(annotation: Any, path: str, metadata: tuple[Any, ...] = ()) -> Iterato
         kept = [each for each in metadata if not isinstance(each, BeforeValidator | dict)]
         yield path, TypeAdapter(Annotated[str, *kept] if kept else str)
     else:
-        assert annotation is not Any or any(isinstance(each, BeforeValidator) for each in metadata), path
+        assert annotation is not Any or any(isinstance(each, Refused) for each in metadata), path
 
 
 def free_form(metadata: tuple[Any, ...], path: str) -> bool:

@@ -195,6 +195,12 @@ def chart_digests(charts: Path | None = None) -> dict[str, str]:
     return {path.parent.name: chart_digest(path.parent) for path in sorted(folder.glob("*/Chart.yaml"))}
 
 
+def chart_schemas(charts: Path | None = None) -> dict[str, Any]:
+    """Schema of the values of each shipped chart by its name."""
+    folder = charts or _shipped()
+    return {path.parent.name: json.loads(path.read_text()) for path in sorted(folder.glob("*/values.schema.json"))}
+
+
 def _shipped() -> Path:
     from stackwright.assets import require
 

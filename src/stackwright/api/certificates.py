@@ -15,8 +15,9 @@ from pydantic import Field, ValidationError, WithJsonSchema, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from stackwright.api.crd import KEEP
-from stackwright.api.features import SecretValue, Unsupported, unsupported
+from stackwright.api.features import SecretValue
 from stackwright.api.meta import Model
+from stackwright.api.support import Absent, absent
 
 GIVEN = "openstack-given-certificate"
 WHERE = ("features", "ssl", "public_endpoints")
@@ -122,4 +123,4 @@ class Ssl(Model):
     public_endpoints: GivenEndpoints | None = Field(
         None, description="TLS of public endpoints; absent: Stackwright makes an authority and a certificate."
     )
-    tls_proxy: Unsupported = unsupported("TLS proxies.")
+    tls_proxy: Absent | None = absent("TLS proxies.")

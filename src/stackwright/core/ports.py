@@ -39,7 +39,11 @@ class Refused(Exception):
 
 
 class Conflict(Exception):
-    """The object changed meanwhile; look again at once."""
+    """An object changed meanwhile; look again at once, and at that object (`kind`, `key`) too."""
+
+    def __init__(self, text: str, kind: Kind, key: Key) -> None:
+        super().__init__(text)
+        self.kind, self.key = kind, key
 
 
 @dataclass(frozen=True)

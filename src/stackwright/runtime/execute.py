@@ -123,14 +123,14 @@ async def _finalizer(action: Finalizer, ports: Ports) -> None:
     current = await ports.cluster.get(action.kind, key_of(action.obj))
     if current is None or current["metadata"].get("uid") != action.obj["metadata"].get("uid"):
         if action.present:  # what follows would be made for an object that can no longer clean it up
-            raise Conflict(f"{action}: the object is gone")
+            raise Conflict(f"{action}: the object is gone", action.kind, key_of(action.obj))
         return
     current_finalizers = current["metadata"].get("finalizers") or []
     annotations = current["metadata"].get("annotations") or {}
     if (FINALIZER in current_finalizers) == action.present and action.note.items() <= annotations.items():
         return
     if action.present and is_deleting(current):
-        raise Conflict(f"{action}: the object is being deleted")
+        raise Conflict(f"{action}: the object is being deleted", action.kind, key_of(action.obj))
     others = [name for name in current_finalizers if name != FINALIZER]
     patch = {
         "metadata": {

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -31,6 +31,8 @@ from stackwright.runtime.report import after_failure, report
 
 Item = tuple[str, Key]  # controller's name, key
 RESERVED = 2  # workers for urgent work
+# Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin.
+LONGEST = 900.0
 log = structlog.get_logger()
 
 
@@ -43,6 +45,7 @@ class Runtime:
         self.controllers = {controller.name: controller for controller in controllers}
         self.ports, self.reader, self.store, self.queue = ports, reader, store, queue
         self._paused: set[tuple[Kind, Key]] = set()
+        self._busy: dict[Item, tuple[float, float]] = {}  # since when, and until when at the latest
         self._routes: dict[Kind, list[tuple[str, Any]]] = {}
         for controller in self.controllers.values():
             self._routes.setdefault(controller.kind, []).append((controller.name, None))
@@ -112,6 +115,7 @@ class Runtime:
         controller = self.controllers[name]
         started = time.perf_counter()
         outcome = "error"
+        self._busy[item] = (started, started + LONGEST)
         try:
             outcome = await self._attempt(controller, item)
         except BaseException as error:  # a SystemExit of a library is an error of the library, and ends nothing
@@ -121,6 +125,7 @@ class Runtime:
             faults.note("reconcile", error, controller=name, object="/".join(key))
             await self._tell(controller, key, error)
         finally:
+            del self._busy[item]
             metrics.RECONCILE_SECONDS.labels(name).observe(time.perf_counter() - started)
             metrics.RECONCILES.labels(name, outcome).inc()
 
@@ -128,14 +133,24 @@ class Runtime:
         """Whether an exception ends a worker."""
         return faults.ends(error)
 
+    def stuck(self) -> list[str]:
+        """What workers have been at for longer than all of their calls may take."""
+        now = time.perf_counter()
+        return [
+            f"a worker has been at {name} {'/'.join(key)} for {now - since:.0f} s"
+            for (name, key), (since, latest) in self._busy.items()
+            if now > latest
+        ]
+
     async def _attempt(self, controller: Controller, item: Item) -> str:
         """How it ended."""
         name, key = item
         try:
             outcome, requeue = await self._course(controller, key)
-        except Conflict:
+        except Conflict as error:
             self.queue.retry(item)
-            await self._look_again(controller.kind, key)
+            for kind, named in {(controller.kind, key), (error.kind, error.key)}:
+                await self._look_again(kind, named)
             return "conflict"
         except (NotYet, Refused) as error:
             delay = self.queue.retry(item, getattr(error, "after", None))
@@ -182,6 +197,8 @@ class Runtime:
         return ("changed" if changed else "unchanged"), plan.requeue
 
     async def _execute(self, controller: Controller, key: Key, plan: Plan) -> dict[Slot, str]:
+        since, latest = self._busy[controller.name, key]
+        self._busy[controller.name, key] = (since, latest + LONGEST * len(plan.actions))
         for action in plan.actions:
             log.info("action", controller=controller.name, object="/".join(key), action=str(action))
             metrics.ACTIONS.labels(action.verb).inc()
@@ -199,6 +216,8 @@ class Runtime:
     async def _look_again(self, kind: Kind, key: Key) -> None:
         """A conflict means that our picture is old; a deletion that no watch told of would never mend itself."""
         known = self.store.get(kind, key)
+        if known is None and kind in PARTIAL:
+            return  # no watch would tell of it later
         try:
             current = await self.ports.cluster.get(kind, key)
         except (NotYet, Refused):
@@ -212,43 +231,42 @@ class Runtime:
         """List every watched kind into the store and queue all that is new; also finds what a watch has missed."""
         for kind in kinds or self.kinds:
             found = await self.ports.cluster.list(kind, "", MANAGED if kind in PARTIAL else None)
-            present = {key_of(obj) for obj in found}
-            absent = self.store.keys(kind) - present
+            absent = self.store.keys(kind) - {key_of(obj) for obj in found}
             for obj in (each for each in found if self.store.put(kind, each)):
                 self.enqueue(kind, obj)
-            for key in absent:
-                gone = self.store.get(kind, key)
-                # It may have been made since the list was taken; ask before believing that it went.
-                if gone is not None and await self.ports.cluster.get(kind, key) is None:
-                    self.on_event(True, kind, gone)
+            await self._drop(kind, absent)
 
-    async def run(
-        self, workers: int = 8, settle: float = 10.0, resync: float = 600.0, reserved: int = RESERVED
-    ) -> None:
-        """Work until cancelled; a crash of one worker ends all. `reserved` workers do nothing but urgent work.
+    async def _drop(self, kind: Kind, absent: Iterable[Key]) -> None:
+        """Forget what a list lacked. It may have been made since the list was taken: ask before believing it gone."""
+        for key in absent:
+            gone = self.store.get(kind, key)
+            if gone is not None and await self.ports.cluster.get(kind, key) is None:
+                self.on_event(True, kind, gone)
 
-        The first resync comes soon: what is deleted after the first list and before the watches have begun is told
-        by no event.
-        """
+    async def on_listed(self, kind: Kind, present: set[Key]) -> None:
+        """A watch has listed these objects of a kind anew; a deletion meanwhile is told by no event."""
+        await self._contained(kind, self._drop(kind, self.store.keys(kind) - present))
+
+    async def run(self, workers: int = 8, resync: float = 600.0, reserved: int = RESERVED) -> None:
+        """Work until cancelled; a crash of one worker ends all. `reserved` workers do nothing but urgent work."""
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
                 group.create_task(self.work())
             for _ in range(reserved):
                 group.create_task(self.work(urgent=True))
-            group.create_task(self._resync(settle, resync))
+            group.create_task(self._resync(resync))
 
-    async def _resync(self, first: float, every: float) -> None:
-        pause = first
+    async def _resync(self, every: float) -> None:
+        """The last resort, should a watch miss something."""
         while True:
-            await asyncio.sleep(pause)
-            pause = every
+            await asyncio.sleep(every)
             for kind in self.kinds:
-                await self._reload(kind)
+                await self._contained(kind, self.load([kind]))
 
-    async def _reload(self, kind: Kind) -> None:
-        """load, for one kind; a failure is for the next time, and holds up no other kind."""
+    async def _contained(self, kind: Kind, work: Coroutine[Any, Any, None]) -> None:
+        """A failure is for the next resync, and holds up no other kind."""
         try:
-            await self.load([kind])
+            await work
         except (NotYet, Refused, Conflict) as error:
             log.warning("resync failed", kind=kind.kind, cause=str(error))
         except Exception as error:

@@ -162,7 +162,7 @@ async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
             or not isinstance(text, str)
             or certificates.key_of(path[-1], text) != field
         ):
-            raise Conflict(f"{action}: the object changed")
+            raise Conflict(f"{action}: the object changed", action.kind, key_of(action.owner))
         data[field] = text
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
 

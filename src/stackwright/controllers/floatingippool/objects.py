@@ -55,7 +55,8 @@ def told_of(claim: Object, ready: Condition, now: float, address: str = "") -> t
         return ()
     (entry,) = merged([ready], status.get("conditions") or (), 0, stamp(now))
     del entry["observedGeneration"]
-    return (SetStatus(CLAIM, claim, {**({"addressRef": {"name": address}} if address else {}), "conditions": [entry]}),)
+    told = {name: value for name, value in entry.items() if value}  # a message that is there must not be empty
+    return (SetStatus(CLAIM, claim, {**({"addressRef": {"name": address}} if address else {}), "conditions": [told]}),)
 
 
 def is_restored(seen: Observed, address: Object) -> bool:

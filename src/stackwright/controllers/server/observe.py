@@ -18,7 +18,7 @@ from stackwright.controllers.asking import answered
 from stackwright.controllers.clusterapi import cluster_of, cluster_referring, get_if_served
 from stackwright.controllers.identity import cloud_of
 from stackwright.controllers.origin import origin_of
-from stackwright.controllers.server.adopt import Adoption, adopt
+from stackwright.controllers.server.adopt import SHARED, Adoption, adopt
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
@@ -114,6 +114,8 @@ async def _adopting(clouds: Clouds, seen: Observed, resolved: Mapping[str, Any])
     if server is None or server.state in GONE or marked_by(server, seen.identity):
         return seen
     key = key_of(seen.obj)
+    if seen.cloud.secret[0] != key[0]:
+        return replace(seen, adoption=Adoption(problem=SHARED))
     wanted = list(parts(key, seen.spec, resolved))
     found = await answered(clouds, seen.cloud, partial(adopt, key[1], seen.spec, wanted, server))
     return replace(seen, adoption=found)
