@@ -65,6 +65,7 @@ class Runtime:
         try:
             if gone:
                 self.store.drop(kind, obj)
+                self._paused.discard((kind, key_of(obj)))
             elif not self.store.put(kind, obj):
                 return
             self.enqueue(kind, obj)
@@ -81,7 +82,8 @@ class Runtime:
                 faults.note("event", error, controller=name, kind=kind.kind, object="/".join(key_of(obj)))
                 for key in self.store.keys(self.controllers[name].kind):
                     self.queue.add((name, key))
-        if is_paused(obj) != ((kind, key_of(obj)) in self._paused):
+        kept = self.store.get(kind, key_of(obj))
+        if (kept is not None and is_paused(kept)) != ((kind, key_of(obj)) in self._paused):
             self._pause_changed(kind, obj)
         metrics.QUEUE_DEPTH.set(len(self.queue))
 
