@@ -15,7 +15,7 @@ from stackwright.adapters.helm_records import KINDS, check_records, heads
 from stackwright.api.kinds import INGRESS_CLASS
 from stackwright.core.helmrecords import Unreadable
 from stackwright.core.ports import Refused
-from stackwright.main import Options, ports
+from stackwright.main import Options, runtime
 
 GOLDEN = Path(__file__).parents[1] / "golden/charts"
 OWN = ("mine", "x")
@@ -169,8 +169,9 @@ async def test_the_operator_checks_records_unless_helm_bundles_are_unrestricted(
         started.append(arguments[0])
 
     monkeypatch.setattr(HelmCli, "_run", run)
-    options = Options(unrestricted=unrestricted)
-    wired = ports(Kubernetes(secret(record(EVIL))), options, None)
+    monkeypatch.setattr("stackwright.main.settings", lambda options: None)
+    monkeypatch.setattr("stackwright.main.controllers", lambda *args: ())
+    wired = runtime(Kubernetes(secret(record(EVIL))), Options(unrestricted=unrestricted)).ports
     with contextlib.closing(wired.helm):
         if unrestricted:  # then a HelmBundle may name other namespaces and charts with any object
             await wired.helm.uninstall(OWN)
