@@ -214,7 +214,7 @@ class Server:
         return self.execute("bash", "-c", "/opt/stackwright/ready.sh && echo yes") == "yes"
 
     def sql(self, text: str) -> str:
-        return self.execute("mariadb", "--no-defaults", "--socket=/run/mysqld/mysqld.sock", "-NBe", text)
+        return self.execute("mariadb", "--no-defaults", "--socket=/run/mysqld/mysqld.sock", "-NBre", text)
 
     def primary(self) -> bool:
         return self.execute("/opt/stackwright/state.sh").split()[1:2] == ["primary"]

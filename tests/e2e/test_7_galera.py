@@ -6,13 +6,14 @@ Needs root and the image of MariaDB, and neither Kubernetes nor a cloud. Each te
 from __future__ import annotations
 
 import re
+import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from galera import Galera, Server
-from harness import eventually
+from galera import PASSWORD, Galera, Server
+from harness import eventually, run
 
 pytestmark = pytest.mark.long
 PATIENCE = 15.0  # seconds in which whoever may begin has begun many times over
@@ -139,3 +140,40 @@ def test_a_state_transfer_that_was_cut_off_begins_nothing(galera: Galera) -> Non
 
 def kept(log: Path) -> Path:
     return log.parents[2] / log.name
+
+
+ADAPTER = """\
+import asyncio, sys
+from stackwright.adapters.mariadb import MariaDbSql
+from stackwright.core.plan import SqlAccount
+where = ("namespace", "name")
+action = SqlAccount("10.0.0.1", where, "nova_api", "nova", ("ALL PRIVILEGES",), where)
+admin = {"username": "root", "password": sys.argv[2]}
+print(asyncio.run(getattr(MariaDbSql(), sys.argv[1])(action, admin, "of-nova")) or "")
+"""
+
+
+def test_an_account_has_its_own_database_and_what_is_lost_of_it_is_found(galera: Galera) -> None:
+    """The adapter against a real server, which earlier had given rights on a pattern."""
+    server = galera.servers[0]
+
+    def adapter(call: str) -> str:
+        done = run("ip", "netns", "exec", server.net, sys.executable, "-c", ADAPTER, call, PASSWORD)
+        assert done.code == 0, done.out
+        return done.out.strip()
+
+    server.sql("CREATE DATABASE novaXapi; CREATE DATABASE reports; CREATE USER nova@'%' IDENTIFIED BY 'older'")
+    server.sql("GRANT ALL PRIVILEGES ON `nova_api`.* TO nova@'%'; GRANT SELECT ON reports.* TO nova@'%'")
+    assert "`nova_api`.*" in server.sql("SHOW GRANTS FOR nova@'%'")
+    assert adapter("missing") == "user nova"
+    adapter("account")
+    grants = server.sql("SHOW GRANTS FOR nova@'%'")
+    assert r"ALL PRIVILEGES ON `nova\_api`.* TO" in grants
+    assert "`nova_api`.*" not in grants and "`reports`.* TO" in grants
+    assert adapter("missing") == ""
+    adapter("account")
+    assert server.sql("SHOW GRANTS FOR nova@'%'") == grants
+    server.sql("DROP DATABASE nova_api")
+    assert adapter("missing").startswith("database nova_api")
+    server.sql("DROP USER nova@'%'")
+    assert adapter("missing") == "user nova"

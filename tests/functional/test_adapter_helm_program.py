@@ -125,8 +125,7 @@ async def test_which_pods_restart_is_told_by_the_record_of_a_real_release(
     cluster: KubernetesCluster, kubeconfig: str, namespace: str
 ) -> None:
     values = yaml.safe_load((ROOT / "tests/golden/values/core-single.yaml").read_text())["openstack-keystone"]
-    owner = {"metadata": {"namespace": namespace, "name": "k"}}
-    action = HelmUpgrade((namespace, "k"), "keystone", "", values, "d1", owner)
+    action = HelmUpgrade((namespace, "k"), "keystone", "", values, "d1", {"metadata": {"namespace": namespace, "name": "b"}})
     made = HelmCli(kubeconfig=kubeconfig, binary=BINARY)
 
     async def render(action: HelmUpgrade) -> str:

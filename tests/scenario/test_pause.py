@@ -1,5 +1,7 @@
 """`stackwright pause` and `resume`: nothing of a paused cloud is changed, and what it waits for is told."""
 
+import asyncio
+
 import pytest
 from world import NAMESPACE, World, cloud_object, ready_world
 
@@ -7,8 +9,10 @@ from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.registry import BY_KIND, RESOURCES
 from stackwright.core.conditions import find
+from stackwright.core.objects import owner_reference
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.settings import Settings
+from stackwright.runtime.pausing import pause_cause
 from stackwright.simulate import Request, simulate
 
 pytestmark = pytest.mark.looptime
@@ -81,3 +85,15 @@ async def test_a_plan_of_a_paused_cloud_changes_nothing_and_says_why():
     forecast = await simulate(world.cluster, Settings(), Request(NAMESPACE, apply=(asked,)), world.clock.now())
     assert [step.about for step in forecast.steps if step.action is not None] == ["you"]
     assert "Paused" in " ".join(forecast.stuck.values())
+
+
+async def test_objects_that_own_each_other_stop_nobody():
+    world = await ready_world()
+    bundles = [world.get(HelmBundle.KIND, name) for name in ("openstack-keystone", "openstack-memcached")]
+    for one, other in (bundles, reversed(bundles)):
+        owner = {**owner_reference({**other, "kind": "HelmBundle", "apiVersion": HelmBundle.KIND.api_version})}
+        await world.cluster.patch(
+            HelmBundle.KIND, (NAMESPACE, one["metadata"]["name"]), {"metadata": {"ownerReferences": [owner]}}
+        )
+    assert await asyncio.wait_for(pause_cause(world.cluster, bundles[0]), 5) == ""
+    await world.settle()

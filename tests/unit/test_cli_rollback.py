@@ -14,14 +14,15 @@ from typer.testing import CliRunner
 
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE, SECRET
+from stackwright.api.services import Cinder
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
-from stackwright.cli.rollback import difference
 from stackwright.core import revisions
 from stackwright.core.digest import digest
-from stackwright.core.objects import DIGEST, owner_reference
+from stackwright.core.objects import CLOUD, DIGEST, owner_reference
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.memory.cluster import merge_patch
+from stackwright.runtime.specs import difference
 
 SPACE = "openstack"
 KEY = (SPACE, "cloud")
@@ -104,6 +105,21 @@ def test_what_a_rollback_brought_goes_with_the_next_apply(cluster: MemoryCluster
     result = CliRunner().invoke(app, ["apply", "-f", "-"], input=json.dumps({**manifest, "spec": SPECS[0]}))
     assert result.exit_code == 0, result.stderr
     assert asked(spec(cluster)) == SPECS[0]
+
+
+def test_what_another_field_manager_has_switched_on_is_not_lost_without_a_question(cluster: MemoryCluster) -> None:
+    """A rollback takes away what others own too, so the forecast must know it."""
+    services = {"features": {"services": ["block-storage"]}}
+    there = {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": SPECS[2] | services}
+    cluster.put(OpenStackDeployment.KIND, there)
+    cloud = {**(cluster.peek(OpenStackDeployment.KIND, KEY) or {}), "kind": "OpenStackDeployment"}
+    meta = {"namespace": SPACE, "name": "cinder", "labels": {CLOUD: "cloud"}}
+    cluster.put(Cinder.KIND, {"metadata": {**meta, "ownerReferences": [owner_reference(cloud)]}, "spec": {}})
+    result = called("rollback", "cloud", "3", "--no-wait")
+    assert result.exit_code == 1
+    assert "Cinder openstack/cinder" in result.stderr
+    assert "The cloud was not changed." in result.stderr
+    assert not [write for write in cluster.writes if write.kind == OpenStackDeployment.KIND]
 
 
 def test_the_revision_of_now_changes_nothing(cluster: MemoryCluster) -> None:

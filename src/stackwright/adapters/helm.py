@@ -181,7 +181,7 @@ def chart_digest(chart: Path) -> str:
 
 
 def privileged_charts(charts: Path | None = None) -> frozenset[str]:
-    """Shipped charts whose pods have rights on their nodes, or whose objects have rights in the cluster."""
+    """Shipped charts whose pods have rights on their nodes, or whose objects have rights in Kubernetes."""
     folder = charts or _shipped()
     found = {path.parent.name: yaml.safe_load(path.read_text()) for path in folder.glob("*/Chart.yaml")}
     return frozenset(

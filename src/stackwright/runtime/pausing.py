@@ -18,6 +18,9 @@ from stackwright.core.plan import Object, Plan
 from stackwright.core.ports import NotYet, Reader
 from stackwright.runtime.report import after_failure
 
+EVERY = 60.0  # seconds: an operator of several containers does not see in all of them that its cloud goes on
+DEEPEST = 8  # a cloud, a service of it, and what that has
+
 
 class Paused(NotYet):
     """An action that waits for somebody to say `stackwright resume`."""
@@ -35,7 +38,9 @@ async def pause_cause(reader: Reader, obj: Object) -> str:
     if is_deleting(obj):
         return ""
     current: Object | None = obj
-    while current is not None:
+    for _ in range(DEEPEST):  # whoever writes ownerReferences may let two objects own each other
+        if current is None:
+            break
         if is_paused(current):
             return f"the annotation {ANNOTATION} of {current['kind']} {current['metadata']['name']}"
         current = await _owner(reader, current)
@@ -73,4 +78,4 @@ def held(plan: Plan, obj: Object, cause: str) -> Plan:
         told = replace(
             told, conditions=(*told.conditions, done(PAUSED_CONDITION, f"Paused by {cause}", PAUSED_CONDITION))
         )
-    return told
+    return replace(told, requeue=EVERY)
