@@ -32,8 +32,9 @@ _WHOLE = 8 * 1024 * 1024  # Kubernetes keeps at most 1 MiB, compressed
 _UNREADABLE = (ValueError, LookupError, TypeError, RecursionError, zlib.error)
 _LONGEST = 300  # characters of a cause
 _BEGIN = re.compile(r'^\w+ "[^"]*" failed: ')
-# What the API server quotes of an object may come from a Secret.
-_QUOTED = re.compile(r'Invalid value: (?:"(?:[^"\\]|\\.)*"|\{.*\}): |, error found in #\d+ byte of .*', re.DOTALL)
+_MOST = 4096  # characters of a failure in which the first value is looked for
+# After these the API server quotes an object, which may come from a Secret.
+_QUOTES = re.compile(r"(?:Invalid|Duplicate|Unsupported) value:|Not found:|patch list:|, error found in #")
 
 
 def releases(secrets: Iterable[Object]) -> dict[str, Release]:
@@ -58,8 +59,26 @@ def bundle_label(key: Key) -> str:
 
 
 def told(text: str) -> str:
-    """What Helm says of a failure, in one line and without values of objects."""
-    return " ".join(_QUOTED.sub("", text).split())
+    """What Helm says of a failure, in one line and without values of objects: up to the first value, and what is wrong
+    with the last one. Takes time linear in the text, which tenants choose.
+    """
+    kept = text[:_MOST]
+    if found := _QUOTES.search(kept):
+        kept = kept[: found.start()] + (found.group() if found.group().endswith(":") else "")
+        kept += f" …{_problem(text[found.end() :], ' is invalid: [' in kept)}" if kept.endswith(" value:") else ""
+    return " ".join(kept.split())
+
+
+def _problem(text: str, listed: bool) -> str:
+    """`: what is wrong` at the end of a text that begins with a value; empty if it may be a part of a value.
+
+    listed  whether the text ends a list of errors
+
+    What is in a value ends with a quotation mark, or with a bracket that was opened before.
+    """
+    _, found, clause = (text.removesuffix("]") if listed else text).rpartition(": ")
+    whole = all(clause.count(closing) <= clause.count(opening) for opening, closing in ("[]", "{}"))
+    return f": {clause}" if found and whole and '"' not in clause and len(clause) < _MOST else ""
 
 
 def cause_only(secret: Object) -> dict[str, str]:
