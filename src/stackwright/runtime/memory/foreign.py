@@ -25,6 +25,7 @@ from stackwright.runtime.memory.cluster import MemoryCluster
 
 Workloads = Callable[[str, Mapping[str, Any]], list[Object]]
 RELEASE_LABEL = "app.kubernetes.io/instance"
+HISTORY = 10  # records of a release that are kept
 _KINDS: Mapping[str, Kind] = {kind.kind: kind for kind in (DEPLOYMENT, STATEFULSET, DAEMONSET, JOB)}
 
 
@@ -171,9 +172,16 @@ class MemoryHelm:
 
     async def rollback(self, release: Key, revision: int) -> None:
         self.calls.append(("rollback", release))
-        if (release, revision) not in self._charts:
-            raise Refused(f"release {'/'.join(release)} has no revision {revision}")
-        await self._install(release, self._charts[release, revision])
+        kept = [int(secret["metadata"]["labels"]["version"]) for secret in await self._known(release)]
+        if revision not in kept or (release, revision) not in self._charts:
+            raise Refused("helm rollback: release: not found")
+        chart, _, digest, bundle = content = self._charts[release, revision]
+        if said := self.refuse.get(chart):
+            await self._supersede(release)
+            description = f'Rollback "{release[1]}" failed: {said}'
+            self.record(release, max(kept) + 1, "failed", digest, bundle, description)
+            raise Refused(f"helm rollback: {said}")
+        await self._install(release, content)
 
     async def uninstall(self, release: Key) -> None:
         self.calls.append(("uninstall", release))
@@ -197,14 +205,7 @@ class MemoryHelm:
         self._cluster.put(SECRET, secret)
 
     async def _install(self, release: Key, content: tuple[str, Mapping[str, Any], str, str]) -> None:
-        revision = 0
-        for secret in await self._known(release):
-            labels = secret["metadata"]["labels"]
-            revision = max(revision, int(labels["version"]))
-            if labels["status"] == "deployed":
-                self._cluster.put(
-                    SECRET, {**secret, "metadata": {**secret["metadata"], "labels": {**labels, "status": "superseded"}}}
-                )
+        revision = await self._supersede(release)
         self._charts[release, revision + 1] = content
         self.record(release, revision + 1, "deployed", *content[2:])
         made = set()
@@ -217,6 +218,20 @@ class MemoryHelm:
             status = {"status": live["status"]} if "status" in live else {}  # helm leaves it alone
             self._cluster.put(kind, {**obj, "metadata": meta, **status})
         self._prune(release, keep=made)
+
+    async def _supersede(self, release: Key) -> int:
+        """The newest revision; the deployed one is no longer it, and the oldest are forgotten."""
+        known = sorted(await self._known(release), key=lambda secret: int(secret["metadata"]["labels"]["version"]))
+        for secret in known[: max(0, len(known) + 1 - HISTORY)]:
+            if secret["metadata"]["labels"]["status"] != "deployed":
+                self._cluster.remove(SECRET, (release[0], secret["metadata"]["name"]))
+        for secret in known:
+            labels = secret["metadata"]["labels"]
+            if labels["status"] == "deployed":
+                self._cluster.put(
+                    SECRET, {**secret, "metadata": {**secret["metadata"], "labels": {**labels, "status": "superseded"}}}
+                )
+        return int(known[-1]["metadata"]["labels"]["version"]) if known else 0
 
     def _prune(self, release: Key, keep: set[tuple[Kind, str]]) -> None:
         for kind in _KINDS.values():
