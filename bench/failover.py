@@ -65,6 +65,7 @@ class _BusyHelm:
 async def _side(count: int, *, urgent: bool) -> list[float]:
     from stackwright.api.kinds import POD
     from stackwright.controllers import helmbundle, primary
+    from stackwright.core.ages import Ages
     from stackwright.core.ports import Ports, absent
     from stackwright.core.settings import Settings
     from stackwright.runtime.cache import CachedReader, Store, WriteThrough
@@ -76,7 +77,10 @@ async def _side(count: int, *, urgent: bool) -> list[float]:
     cluster = MemoryCluster(clock=clock)
     none = absent("such system in a bench")
     ports = Ports(WriteThrough(store, cluster), helm, none, none, none, clock, SeededEntropy())  # type: ignore[arg-type]
-    controllers = (*helmbundle.controllers(Settings({}, {"busy": "1"})), replace(primary.controller(), urgent=urgent))
+    controllers = (
+        *helmbundle.controllers(Settings({}, {"busy": "1"}), Ages(time.monotonic)),
+        replace(primary.controller(), urgent=urgent),
+    )
     runtime = Runtime(controllers, ports, CachedReader(store, cluster), store, KeyedQueue())
     cluster.subscribe(
         lambda event, kind, obj: runtime.on_event(event == "DELETED", kind, obj) if kind in runtime.kinds else None

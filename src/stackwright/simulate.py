@@ -20,6 +20,7 @@ from stackwright.api.kinds import DAEMONSET, JOB, POD, SECRET, WORKLOADS
 from stackwright.api.meta import Kind
 from stackwright.api.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
+from stackwright.core.ages import Ages
 from stackwright.core.clouds import Clouds, fill
 from stackwright.core.conditions import find
 from stackwright.core.controller import Controller
@@ -47,6 +48,7 @@ from stackwright.services.ceph import KEYS, REQUESTS
 # Those whose plans change something outside; the others only tell, or follow pods.
 ROLES = ("osdpl", "helmbundle", "secrets", "servers")
 ROUNDS = 60
+LONG_AGO = 24 * 3600.0  # since when what is there has been there: no pause is still to be waited for
 EVERY_NODE = 100_000
 BLANK = base64.b64encode(b"blank").decode()
 UNSEEN = (*WORKLOADS, JOB, POD)
@@ -171,7 +173,7 @@ class _Simulation:
         self.request = request
         self.forecast = Forecast(base, self.world)
         clouds = ForecastClouds(outside.clouds)
-        self.controllers = controllers(settings, ROLES, clouds)
+        self.controllers = controllers(settings, ROLES, clouds, ages=Ages(self.clock.now, LONG_AGO))
         self.ports = Ports(
             cluster=self.world,
             helm=MemoryHelm(self.world, self.clock),

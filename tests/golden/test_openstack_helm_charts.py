@@ -136,7 +136,9 @@ def test_renders_as_the_golden_file(case, chart, golden):
 def test_the_service_gets_the_options_that_our_chart_gives_it(case, chart):
     name = {"keystone": "keystone.conf", "glance": "glance-api.conf"}[chart]
     before, after = (options(data[name]) for data in files(case, chart))
-    left = {tuple(path.split(".")[2:]) for path, _ in translated(case, chart).left_out if path.startswith("conf.")}
+    left = {
+        tuple(path.split(".")[2:]) for path, _ in translated(case, chart).left_out if path.startswith(f"conf.{chart}.")
+    }
     assert left <= before.keys()
     known = ADDED[chart]
     added = {key for key in after if key in known or (key[0], "*") in known}
@@ -158,8 +160,10 @@ def test_uwsgi_and_logs_are_as_with_our_chart(case, chart):
     before, after = files(case, chart)
     ini = {"keystone": "wsgi-keystone.conf", "glance": "glance-api-uwsgi.ini"}[chart]
     ours = options(before[f"{chart}-api-uwsgi.ini"])
-    if chart == "keystone":  # the script that it names is in our chart
-        ours["uwsgi", "wsgi-file"] = ["/usr/bin/keystone-wsgi-public"]
+    # The script that it names is in our chart.
+    ours["uwsgi", "wsgi-file"] = [
+        {"keystone": "/usr/bin/keystone-wsgi-public", "glance": "/usr/bin/glance-wsgi-api"}[chart]
+    ]
     assert options(after[ini]) == ours
     logs, logged = options(before["logging.conf"]), options(after["logging.conf"])
     sections = {section for section, _ in logs}

@@ -78,8 +78,11 @@ class Clusters(World):
         self.write(CLUSTERS, name, {**MANAGED, **kept, **spec})
 
     def machine(self, name: str = "m", *, cluster: str = "c", control_plane: bool = False, **spec: Any) -> None:
+        """The same of a machine: its providerID stays."""
         labels = {NAME: cluster, **({CONTROL_PLANE: ""} if control_plane else {})}
-        self.write(MACHINES, name, {**PART, **spec}, labels=labels)
+        before = (self.get(MACHINES, name) or {}).get("spec") or {}
+        kept = {key: before[key] for key in ("providerID",) if key in before}
+        self.write(MACHINES, name, {**PART, **kept, **spec}, labels=labels)
 
     def status(self, kind: Kind = CLUSTERS, name: str = "c") -> Object:
         return dict((self.get(kind, name) or {}).get("status") or {})

@@ -356,7 +356,7 @@ async def test_the_object_of_the_bastion_that_somebody_deleted_is_made_again() -
 # Machines.
 
 
-async def test_the_server_of_a_machine_that_somebody_deleted_is_told_of_it_and_made_anew_if_it_says_so() -> None:
+async def test_the_server_of_a_machine_that_somebody_deleted_is_told_and_never_made_anew() -> None:
     world = await cluster()
     world.machine()
     await world.ready(MACHINES, "m")
@@ -372,10 +372,22 @@ async def test_the_server_of_a_machine_that_somebody_deleted_is_told_of_it_and_m
     assert not world.clouds.all("server")
     world.machine(recreatePolicy="Always")
     await world.run(300)
-    status = world.status(MACHINES, "m")
-    assert status["ready"]
-    assert status["instanceID"] == world.one("server").id != before
-    assert (world.get(MACHINES, "m") or {})["spec"]["providerID"].endswith(status["instanceID"])
+    assert world.told(kind=MACHINES, name="m")[0] == "BlockedInstanceNotFound"
+    assert "delete the machine" in world.told(kind=MACHINES, name="m")[1]
+    assert not world.clouds.all("server")
+    assert (world.get(MACHINES, "m") or {})["spec"]["providerID"].endswith(before)
+
+
+async def test_a_lost_port_does_not_cost_a_machine_its_server() -> None:
+    world = await cluster()
+    world.machine(recreatePolicy="Always")
+    await world.ready(MACHINES, "m")
+    before = world.one("server").id
+    (port,) = [t for t in world.clouds.all("port") if t.name == "m-0"]
+    world.clouds.remove("port", port.id)
+    await world.run(300)
+    assert world.told(kind=MACHINES, name="m")[0] == "BlockedResourceNotFound"
+    assert world.one("server").id == before
 
 
 async def test_killed_at_every_write_while_the_object_of_its_server_is_made_again() -> None:
@@ -386,8 +398,8 @@ async def test_killed_at_every_write_while_the_object_of_its_server_is_made_agai
         return world
 
     async def end(world: Clusters) -> None:
-        await world.ready(MACHINES, "m")
-        assert world.one("server").id == world.status(MACHINES, "m")["instanceID"]
-        assert sum(name.startswith("port m") for name in world.there()) == 1
+        await world.settle(patience=20)
+        assert world.told(kind=MACHINES, name="m")[0] == "BlockedInstanceNotFound"
+        assert not any(name in ("server m", "port m-0") for name in world.there())
 
     await killed_everywhere(start, lambda world: world.delete(SERVERS, "m"), end)

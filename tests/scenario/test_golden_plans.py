@@ -8,11 +8,17 @@ from world import NAMESPACE, SETTINGS, START, UNREADY, World, ready_world
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import POD, SECRET, STATEFULSET
 from stackwright.controllers.catalog import controllers
+from stackwright.core.ages import Ages
 from stackwright.core.plan import Plan
+from stackwright.simulate import LONG_AGO
 
 pytestmark = pytest.mark.looptime
-CONTROLLERS = controllers(SETTINGS)
 MEMCACHED = {"services": ["~identity", "~database", "~messaging"]}
+
+
+def looking():
+    """The controllers of somebody who looks for the first time, as `plan` does: what is there has been there for long."""
+    return controllers(SETTINGS, ages=Ages(lambda: 0.0, at_first=LONG_AGO))
 
 
 def text_of(who: str, plan: Plan) -> str:
@@ -34,7 +40,7 @@ async def text(world: World, *, only_actions: bool = False) -> str:
     """The plans of all controllers for all objects as they are now; nothing is executed."""
     await world.stop()
     found = []
-    for controller in CONTROLLERS:
+    for controller in looking():
         for obj in world.cluster.all(controller.kind):
             key = (obj["metadata"]["namespace"], obj["metadata"]["name"])
             seen = await controller.observe(world.cluster, key, world.clock.now())
@@ -54,7 +60,7 @@ async def services_asked_for():
     """The cloud controller was first; all others come now."""
     world = await fresh()
     world.kubelet.start = 1e6
-    (cloud,) = [controller for controller in CONTROLLERS if controller.name == "cloud"]
+    (cloud,) = [controller for controller in looking() if controller.name == "cloud"]
     for action in cloud.decide(await cloud.observe(world.cluster, (NAMESPACE, "cloud"), START)).actions:
         await world.cluster.apply(action.kind, action.obj, "stackwright-cloud")
     return world

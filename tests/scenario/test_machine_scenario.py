@@ -380,17 +380,33 @@ async def test_what_holds_up_the_server_is_told_of_the_machine() -> None:
 
 async def test_a_server_that_somebody_took_away_is_not_replaced_behind_the_back_of_who_knows_its_id() -> None:
     world = await made()
-    before = world.status(MACHINES, "m")["instanceID"]
+    before = machine(world)["spec"]["providerID"]
     world.delete(SERVERS, "m")
-    await world.run(120)
-    assert told(world)[0] == "BlockedInstanceNotFound"
-    assert not world.get(SERVERS, "m")
-    assert not world.status(MACHINES, "m")["ready"]
-    world.machine(recreatePolicy="Always")
-    await world.run(120)
-    assert told(world)[0] == "Ready"
-    assert world.status(MACHINES, "m")["instanceID"] != before
-    assert machine(world)["spec"]["providerID"].endswith(world.status(MACHINES, "m")["instanceID"])
+    for policy in ("Never", "Always"):
+        world.machine(recreatePolicy=policy)
+        await world.run(120)
+        reason, message = told(world)
+        assert reason == "BlockedInstanceNotFound"
+        assert before.rsplit("/", 1)[-1] in message and "delete the machine" in message
+        assert not world.status(MACHINES, "m")["ready"]
+        assert machine(world)["spec"]["providerID"] == before
+        assert not any(name in ("server m", "port m-0") for name in world.there())
+    world.delete(MACHINES, "m")
+    await world.settle(patience=20)
+    assert not world.get(MACHINES, "m") and not world.get(SERVERS, "m")
+
+
+async def test_before_a_machine_is_known_by_an_id_its_policy_says_whether_another_server_is_made() -> None:
+    for policy, reason in (("Never", "BlockedInstanceNotFound"), ("Always", "Ready")):
+        world = await clusters()
+        world.machine(recreatePolicy=policy)
+        await world.run(5)
+        before = world.status(SERVERS, "m")["instanceID"]
+        assert before and "providerID" not in machine(world)["spec"]
+        world.clouds.remove("server", before)
+        await world.run(400)
+        assert told(world)[0] == reason
+        await world.stop()
 
 
 async def test_many_machines_come_and_go() -> None:

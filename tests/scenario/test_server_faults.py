@@ -228,7 +228,8 @@ async def test_what_is_recorded_comes_before_what_is_marked() -> None:
     world.clouds.edit(world.clouds.put("server", "web"), mark=mark(identity(world.get(), ""), SERVER))
     await world.run(120)
     assert [thing.id for thing in world.clouds.all("server")] == [recorded]
-    assert [call.do for call in world.clouds.calls] == ["create", "create", "delete"]
+    assert [call.do for call in world.clouds.calls] == ["create", "create", "delete", "update"]
+    assert world.one("server").mark, "it is set back"
     assert world.status["instanceID"] == recorded
     assert world.status["ready"]
 

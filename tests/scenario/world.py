@@ -24,6 +24,7 @@ from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, JOB, NODE, P
 from stackwright.api.meta import Kind
 from stackwright.api.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
+from stackwright.core.ages import Ages
 from stackwright.core.conditions import find, is_ready
 from stackwright.core.digest import digest
 from stackwright.core.objects import MANAGED
@@ -144,6 +145,10 @@ def workloads(chart: str, values: Mapping[str, Any]) -> list[Object]:
     return made
 
 
+def _monotonic() -> float:
+    return asyncio.get_running_loop().time()
+
+
 class LoopClock:
     """The time of day, moved by the loop only; it stands still until an operator is started for the first time."""
 
@@ -152,6 +157,11 @@ class LoopClock:
 
     def go(self) -> None:
         self._start = self._start or self._now - asyncio.get_running_loop().time()
+
+    def step(self, seconds: float) -> None:
+        """Somebody sets the clock."""
+        self._now += seconds
+        self._start += seconds
 
     def now(self) -> float:
         return self._start + asyncio.get_running_loop().time() if self._start else self._now
@@ -300,7 +310,9 @@ class World:
         direct: Cluster = ports.cluster
         wired = dataclasses.replace(ports, cluster=WriteThrough(store, direct))
         runtime = _Counting(
-            controllers(self.settings or SETTINGS, clouds=ports.clouds, accounts=AccountChecks(ports)),
+            controllers(
+                self.settings or SETTINGS, clouds=ports.clouds, accounts=AccountChecks(ports), ages=Ages(_monotonic)
+            ),
             wired,
             CachedReader(store, direct),
             store,

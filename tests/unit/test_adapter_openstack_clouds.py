@@ -1068,3 +1068,11 @@ async def test_nobody_waits_behind_the_one_who_tries_a_service_that_hangs(
     with pytest.raises(Trouble, match="timed out"):
         await one
     await port_.close()
+
+
+def test_a_floating_ip_is_free_as_soon_as_the_port_that_had_it_is_deleted() -> None:
+    snapshot = Snapshot()
+    for thing in (Thing("port", "p"), Thing("floating-ip", "f", facts={"port_id": "p", "floating_ip_address": "a"})):
+        snapshot.write(thing, 1.0)
+    snapshot.deleted(("port", "p"), 2.0)
+    assert snapshot.things["floating-ip", "f"].facts == {"port_id": None, "floating_ip_address": "a"}

@@ -1,6 +1,7 @@
 """What services keep in memcached: whoever else reaches it can neither read nor make it, nor run code through it."""
 
 import pickle
+import runpy
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -12,14 +13,20 @@ from typing import Any
 import pytest
 
 BIN = Path(__file__).parents[2] / "charts"
+PREFIX = "sealed1:"
 RAN: list[str] = []
+
+
+def run() -> str:
+    RAN.append("here")
+    return "evil"
 
 
 class Evil:
     """Runs code where it is unpickled."""
 
     def __reduce__(self) -> Any:
-        return RAN.append, ("here",)
+        return run, ()
 
 
 class Memcached:
@@ -52,6 +59,13 @@ class Memcached:
     def get_multi(self, keys: list[str]) -> dict[str, Any]:
         return {key: Memcached.get(self, key) for key in keys if key in self.stored}
 
+    def delete(self, key: str) -> None:
+        self.stored.pop(key, None)
+
+    def delete_multi(self, keys: list[str]) -> None:
+        for key in keys:
+            Memcached.delete(self, key)
+
 
 @pytest.fixture(autouse=True)
 def _nothing_ran() -> Iterator[None]:
@@ -61,21 +75,27 @@ def _nothing_ran() -> Iterator[None]:
 
 
 @pytest.fixture
-def client(monkeypatch: pytest.MonkeyPatch) -> Any:
+def client(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Any:
     """What Keystone's cache makes its connections of."""
+    memcache = ModuleType("memcache")
+    memcache.Client = type("Client", (Memcached,), {"__init__": Memcached.__init__})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "memcache", memcache)
     package, pool = ModuleType("oslo_cache"), ModuleType("oslo_cache._memcache_pool")
-    pool._MemcacheClient = Memcached  # type: ignore[attr-defined]
+    pool._MemcacheClient = memcache.Client  # type: ignore[attr-defined]
     package._memcache_pool = pool  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "oslo_cache", package)
     monkeypatch.setitem(sys.modules, "oslo_cache._memcache_pool", pool)
-    for name in ("sealed", "sealed_cache"):
+    for name in ("sealed", "sealed_cache", "no_pickles"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     monkeypatch.syspath_prepend(str(BIN / "keystone/bin"))
     sealed_cache = __import__("sealed_cache")
 
+    monkeypatch.setattr(sealed_cache, "KEY", tmp_path / "key")
+
     def made(secret: str, stored: dict[str, tuple[bool, bytes]]) -> Any:
-        pool._MemcacheClient = Memcached  # type: ignore[attr-defined]
-        sealed_cache.install(secret)
+        pool._MemcacheClient = memcache.Client  # type: ignore[attr-defined]
+        sealed_cache.KEY.write_text(secret)
+        sealed_cache.install()
         return pool._MemcacheClient(stored)
 
     return made
@@ -97,11 +117,60 @@ def test_keystone_believes_nothing_that_others_put_there(client: Any) -> None:
     stored: dict[str, tuple[bool, bytes]] = {}
     keystone = client("secret", stored)
     keystone.set("admin", "roles of admin")
-    stored["mine"] = stored["admin"]
-    stored["pickle"] = (True, pickle.dumps(Evil()))
-    stored["bytes"] = (False, pickle.dumps(Evil()))
+    stored[PREFIX + "mine"] = stored[PREFIX + "admin"]
+    stored[PREFIX + "pickle"] = (True, pickle.dumps(Evil()))
+    stored[PREFIX + "bytes"] = (False, pickle.dumps(Evil()))
     assert [keystone.get(key) for key in ("mine", "pickle", "bytes")] == [None, None, None]
     assert keystone.get_multi(["mine", "pickle", "bytes"]) == {}
+
+
+def test_values_of_before_the_seal_are_neither_read_nor_replaced(client: Any) -> None:
+    """While Keystone is upgraded, pods of both versions share the servers."""
+    stored: dict[str, tuple[bool, bytes]] = {}
+    before = Memcached(stored)
+    before.set("a", {"role": "member"})
+    keystone = client("secret", stored)
+    assert keystone.get("a") is None
+    assert keystone.get_multi(["a"]) == {}
+    keystone.set("a", {"role": "admin"})
+    keystone.set_multi({"b": 1, "c": 2})
+    assert (before.get("a"), before.get("b")) == ({"role": "member"}, None)
+    keystone.delete("a")
+    keystone.delete_multi(["b"])
+    assert keystone.get_multi(["a", "b", "c"]) == {"c": 2}
+    assert before.get("a") == {"role": "member"}
+
+
+def test_what_bootstrap_changes_is_no_longer_answered_as_before(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever asks Keystone during its bootstrap makes it cache that the administrator has no role."""
+    stored: dict[str, tuple[bool, bytes]] = {}
+    api = client("secret", stored)
+    api.set("region of assignments", "before")
+    pool = sys.modules["oslo_cache._memcache_pool"]
+    pool._MemcacheClient = sys.modules["memcache"].Client  # type: ignore[attr-defined]
+
+    def bootstrap() -> None:
+        assert sys.argv == ["keystone-manage", "bootstrap"]
+        pool._MemcacheClient(stored).set("region of assignments", "after")  # type: ignore[attr-defined]
+
+    manage = ModuleType("keystone.cmd.manage")
+    manage.main = bootstrap  # type: ignore[attr-defined]
+    for name, module in {"keystone": ModuleType("keystone"), "keystone.cmd": ModuleType("cmd")}.items():
+        monkeypatch.setitem(sys.modules, name, module)
+    monkeypatch.setitem(sys.modules, "keystone.cmd.manage", manage)
+    monkeypatch.setattr(sys, "argv", ["/opt/stackwright/manage.py", "bootstrap"])
+    runpy.run_path(str(BIN / "keystone/bin/manage.py"), run_name="__main__")
+    assert api.get("region of assignments") == "after"
+
+
+def test_no_client_of_memcached_unpickles_what_it_reads(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """keystonemiddleware looks at signatures after its client has made values of what a server sent."""
+    monkeypatch.syspath_prepend(str(BIN / "lib/bin"))
+    __import__("no_pickles").install()
+    stored = {"pickle": (True, pickle.dumps(Evil()))}
+    service = sys.modules["memcache"].Client(stored)  # type: ignore[attr-defined]
+    service.set("token", b"sealed by keystonemiddleware")
+    assert (service.get("pickle"), service.get("token")) == (None, b"sealed by keystonemiddleware")
 
 
 @dataclass

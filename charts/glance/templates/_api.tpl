@@ -1,7 +1,7 @@
 {{- define "glance.api" -}}
 name: glance-api
 component: api
-configmaps: [etc]
+configmaps: [etc, bin]
 ingress: {host: glance, port: api}
 service:
   name: {{ include "lib.text" .Values.endpoints.image.hosts.default }}
@@ -40,6 +40,7 @@ containers:
         failureThreshold: 10
     volumeMounts:
       - {name: etc, mountPath: /etc/glance/glance-api-uwsgi.ini, subPath: glance-api-uwsgi.ini, readOnly: true}
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       - {name: images, mountPath: /var/lib/glance}
       {{- if include "glance.ceph" . }}
       - {name: ceph, mountPath: /etc/ceph, readOnly: true}

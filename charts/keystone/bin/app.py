@@ -5,7 +5,6 @@ it and is forbidden (403) what they may do: Keystone puts the enforcer in its pl
 """
 
 import sys
-from pathlib import Path
 
 sys.path.append("/opt/stackwright")
 
@@ -13,7 +12,7 @@ import sealed_cache  # noqa: E402
 from keystone.common.rbac_enforcer.enforcer import RBACEnforcer  # noqa: E402
 from keystone.server.wsgi import initialize_public_application  # noqa: E402
 
-sealed_cache.install(Path("/etc/keystone/cache-key/key").read_text())
+sealed_cache.install()
 application = initialize_public_application()
 
 enforcer = RBACEnforcer()._enforcer

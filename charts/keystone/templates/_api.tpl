@@ -28,11 +28,9 @@ containers:
         failureThreshold: 5
     volumeMounts:
       - {name: etc, mountPath: /etc/keystone/keystone-api-uwsgi.ini, subPath: keystone-api-uwsgi.ini, readOnly: true}
-      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
-      - {name: cache-key, mountPath: /etc/keystone/cache-key, readOnly: true}
+      {{- include "keystone.cache.mounts" . | nindent 6 }}
       {{- include "keystone.mounts" . | nindent 6 }}
 volumes:
-  - name: cache-key
-    secret: {secretName: {{ .Values.secrets.cache | quote }}, defaultMode: 0400}
+  {{- include "keystone.cache.volumes" . | nindent 2 }}
   {{- include "keystone.volumes" . | nindent 2 }}
 {{- end }}

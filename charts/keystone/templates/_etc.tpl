@@ -43,3 +43,14 @@ logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
 - name: credential
   secret: {secretName: {{ include "lib.text" .Values.secrets.credential }}, defaultMode: 0400}
 {{- end }}
+
+{{/* What a process that uses the cache has besides: the key, and the scripts that seal by it. */}}
+{{- define "keystone.cache.mounts" -}}
+- {name: bin, mountPath: /opt/stackwright, readOnly: true}
+- {name: cache-key, mountPath: /etc/keystone/cache-key, readOnly: true}
+{{- end }}
+
+{{- define "keystone.cache.volumes" -}}
+- name: cache-key
+  secret: {secretName: {{ include "lib.text" .Values.secrets.cache }}, defaultMode: 0400}
+{{- end }}

@@ -3,7 +3,7 @@
 name: keystone-db-sync
 component: db-sync
 placement: job
-configmaps: [etc]
+configmaps: [etc, bin]
 restartPolicy: OnFailure
 # Both steps change nothing when there is nothing to do, so they are safe to repeat.
 initContainers:
@@ -16,10 +16,10 @@ containers:
   - name: bootstrap
     image: keystone_db_sync
     # Everything by environment; an argument would show the password in the process list.
-    command: [keystone-manage, bootstrap]
+    command: [python3, /opt/stackwright/manage.py, bootstrap]
     env:
-      # It cannot open what the API sealed, and trusts nothing else.
-      - {name: OS_CACHE__ENABLED, value: "false"}
+      # The API may have cached that the administrator has no role: a cache that was away a moment ago is tried again.
+      - {name: OS_CACHE__MEMCACHE_DEAD_RETRY, value: "0"}
       - name: OS_BOOTSTRAP_USERNAME
         valueFrom: {secretKeyRef: {name: {{ include "lib.text" .Values.secrets.identity.admin }}, key: username}}
       - name: OS_BOOTSTRAP_PASSWORD
@@ -32,7 +32,9 @@ containers:
       - {name: OS_BOOTSTRAP_INTERNAL_URL, value: {{ include "lib.text" (include "lib.endpoint_url" (list . "identity" "internal" "api")) }}}
       - {name: OS_BOOTSTRAP_ADMIN_URL, value: {{ include "lib.text" (include "lib.endpoint_url" (list . "identity" "admin" "api")) }}}
     volumeMounts:
+      {{- include "keystone.cache.mounts" . | nindent 6 }}
       {{- include "keystone.mounts" . | nindent 6 }}
 volumes:
+  {{- include "keystone.cache.volumes" . | nindent 2 }}
   {{- include "keystone.volumes" . | nindent 2 }}
 {{- end }}

@@ -19,6 +19,7 @@ containers:
     {{- include "nova.http_probes" "api" | nindent 4 }}
     volumeMounts:
       - {name: etc, mountPath: /etc/nova/nova-api-uwsgi.ini, subPath: nova-api-uwsgi.ini, readOnly: true}
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       {{- include "nova.mounts" . | nindent 6 }}
 volumes:
   {{- include "nova.snippets" (list . "database" "api_database" "messaging" "notifications" "token" "auth") | nindent 2 }}

@@ -27,6 +27,8 @@ WHERE: Mapping[str, tuple[str, str, str, tuple[str, ...]]] = {
     "security-group": ("network", "/security-groups", "security_groups", ()),
     "floating-ip": ("network", "/floatingips", "floatingips", ()),
     "port": ("network", "/ports", "ports", ()),
+    "trunk": ("network", "/trunks", "trunks", ()),
+    "volume": ("block_storage", "/volumes/detail", "volumes", ("name",)),
     "availability-zone": ("compute", "/os-availability-zone", "availabilityZoneInfo", ()),
 }
 FACTS = (
@@ -34,7 +36,7 @@ FACTS = (
     "external_gateway_info", "zoneState",
 )  # fmt: skip
 LIMIT = 1000
-NOT_SHARED = ("security-group", "floating-ip", "port")
+NOT_SHARED = ("security-group", "floating-ip", "port", "trunk")
 
 
 def find(connection: Connection, asked: Question) -> tuple[Thing, ...]:

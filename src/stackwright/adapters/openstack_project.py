@@ -163,8 +163,12 @@ class Snapshot:
             self.write(replace(thing, facts={**thing.facts, "task_state": "deleting"}), now)
 
     def drop(self, key: tuple[str, str], now: float) -> None:
+        """With a port, floating IPs let go of it at once."""
         self._pop(key)
         self.written[key] = now
+        held = [t for t in self.things.values() if key[0] == "port" and t.facts.get("port_id") == key[1]]
+        for thing in held:
+            self.changed((thing.what, thing.id), {"port_id": None, "fixed_ip_address": None}, now)
 
     def forget(self, before: float) -> None:
         """Writes that no list can be older than."""

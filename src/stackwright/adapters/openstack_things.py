@@ -28,6 +28,7 @@ def server(raw: Raw) -> Thing:
         **({"addresses": raw["addresses"] or {}} if "addresses" in raw else {}),
         "metadata": raw.get("metadata") or {},
         "tags": tags,
+        **({"flavor": raw["flavor"]["original_name"]} if (raw.get("flavor") or {}).get("original_name") else {}),
         **({"volumes": sorted(each["id"] for each in raw[_VOLUMES])} if _VOLUMES in raw else {}),
     }
     return Thing("server", raw["id"], raw.get("name") or "", raw.get("status") or "", mark, facts)

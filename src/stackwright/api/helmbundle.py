@@ -65,6 +65,9 @@ class ReleaseStatus(Model):
     success: bool = Field(False, description="Whether it is deployed and ready.")
     failedDigest: str = Field("", description="Digest that failed and was rolled back; not tried again.")
     readyRevision: int = Field(0, description="Newest revision that got ready; where a rollback goes to.")
+    waited: int = Field(
+        0, description="Seconds that this revision was waited for, in steps; a restarted operator goes on from there."
+    )
     message: str = Field("", description="What it waits for, or why it failed.")
 
 

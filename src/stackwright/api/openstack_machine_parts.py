@@ -135,7 +135,9 @@ class ServerFields(Part):
         default_factory=list, max_length=MOST, description="More hints for Nova's scheduler."
     )
     recreate_policy: RecreatePolicy = Field(
-        "Never", description="Always: make the server anew when somebody deleted it in OpenStack."
+        "Never",
+        description="Always: make the server anew when somebody deleted it in OpenStack, unless a machine has its id "
+        "as providerID: such a machine is replaced by its owner.",
     )
     credentials_lost_policy: CredentialsLostPolicy = Field("Wait", description=LOST)
 

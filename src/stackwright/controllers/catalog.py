@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from stackwright.controllers import (
     capicluster,
     ceph,
@@ -18,6 +20,7 @@ from stackwright.controllers import (
     server,
     service,
 )
+from stackwright.core.ages import Ages
 from stackwright.core.clouds import Clouds
 from stackwright.core.controller import Controller
 from stackwright.core.ports import NO_CLOUDS, UNCHECKED, Accounts
@@ -32,15 +35,16 @@ def controllers(
     roles: tuple[str, ...] = ROLES,
     clouds: Clouds = NO_CLOUDS,
     accounts: Accounts = UNCHECKED,
+    ages: Ages | None = None,
 ) -> tuple[Controller, ...]:
     """The controllers of some roles; `clouds` is how those look that have something in an OpenStack, `accounts` how
-    contracts look whether their accounts are still there.
+    contracts look whether their accounts are still there, `ages` how long something has been as it is.
     """
     every = (
         cloud.controller(settings),
         controlplane.controller(settings),
         *(service.controller(declared, settings) for declared in SERVICES),
-        *helmbundle.controllers(settings),
+        *helmbundle.controllers(settings, ages or Ages(time.monotonic)),
         *contract.controllers(accounts),
         cephclient.controller(),
         ceph.controller(),

@@ -37,7 +37,8 @@ def record(state="deployed", digest=TARGET, age=50.0, revision=3):
 
 def seen(release=None, workloads=(), status=None, **more):
     records = {"mc": release} if release else {}
-    return Observed(SETTINGS, bundle(status, **more), NOW, records, {"mc": tuple(workloads)})
+    ages = {name: NOW - each.updated for name, each in records.items()}
+    return Observed(SETTINGS, bundle(status, **more), records, ages, {"mc": tuple(workloads)})
 
 
 @pytest.mark.parametrize(
@@ -90,9 +91,26 @@ def test_the_newest_ready_revision_is_remembered_through_all_that_follows():
 
 
 def test_a_release_that_has_time_left_is_looked_at_when_the_time_is_over():
-    assert decide(seen(record(age=100), [PENDING])).requeue == 500
+    assert decide(seen(record(age=590), [PENDING])).requeue == 10
     assert decide(seen(record(age=100), [PENDING], {"readyRevision": 3})).requeue is None
     assert decide(seen(record("failed", age=10))).requeue == RETRY_FAILED - 10
+
+
+def test_what_was_waited_is_written_down_once_a_minute_and_at_the_end():
+    told = {}
+    for age in (1, 59, 60, 119, 599, 600, 5000):
+        plan = decide(seen(record(age=age), [PENDING]))
+        told[age] = (plan.status["releaseStatuses"]["mc"]["waited"], plan.requeue)
+    assert told == {
+        1: (0, 59),
+        59: (0, 1),
+        60: (60, 60),
+        119: (60, 1),
+        599: (540, 1),
+        600: (600, None),
+        5000: (600, None),
+    }
+    assert decide(seen(record(age=5000), [UP])).status["releaseStatuses"]["mc"]["waited"] == 0
 
 
 def test_the_digest_changes_with_chart_version_and_values_and_with_nothing_else():
@@ -108,14 +126,14 @@ def test_the_digest_changes_with_chart_version_and_values_and_with_nothing_else(
 def test_a_bundle_that_goes_uninstalls_all_it_ever_had_and_then_lets_go():
     thing = bundle(deleting=True)
     thing["status"]["releaseStatuses"]["dropped"] = {}
-    plan = decide(Observed(SETTINGS, thing, NOW))
+    plan = decide(Observed(SETTINGS, thing))
     assert [str(action) for action in plan.actions] == [
         "helm uninstall openstack/mc",
         "helm uninstall openstack/dropped",
         "finalizer off HelmBundle openstack/b",
     ]
     thing["metadata"]["finalizers"] = ["other"]
-    assert decide(Observed(SETTINGS, thing, NOW)).empty
+    assert decide(Observed(SETTINGS, thing)).empty
 
 
 def test_a_release_that_the_spec_no_longer_names_is_uninstalled_and_forgotten():

@@ -23,7 +23,7 @@ URL = "https://charts.example/evil-1.tgz"
 
 def seen(release, settings=SHIPPED, *, statuses=None, deleting=False):
     thing = obj(HelmBundle.KIND, "b", {"releases": [release]}, finalizers=[FINALIZER], deleting=deleting)
-    return Observed(settings, {**thing, "status": {"releaseStatuses": statuses or {}}}, 10_000.0)
+    return Observed(settings, {**thing, "status": {"releaseStatuses": statuses or {}}})
 
 
 def texts(plan):

@@ -110,8 +110,10 @@ def _ours(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Slot]:
 
 
 def _free(seen: Observed, record: Mapping[Slot, str]) -> list[str]:
-    """Those of the user first."""
-    return [address for address in {**seen.found.given, **_ours(seen, record)} if address not in seen.taken]
+    """Those of the user first; at last those that a port has though no claim has them, as in a backup half restored."""
+    used = _attached(seen, record)
+    found = [address for address in {**seen.found.given, **_ours(seen, record)} if address not in seen.taken]
+    return sorted(found, key=lambda address: address in used)
 
 
 def _kept(seen: Observed, record: Mapping[Slot, str], used: set[str], short: int) -> list[Slot]:
@@ -119,9 +121,17 @@ def _kept(seen: Observed, record: Mapping[Slot, str], used: set[str], short: int
     slots = list(record)
     if seen.spec.get("reclaimPolicy") == "Delete":
         mine = {**_ours(seen, record), **dict.fromkeys(seen.spec.get("preAllocatedFloatingIPs") or ())}
+        used = used | _attached(seen, record)
         idle = {slot for address, slot in mine.items() if slot and address not in used}
         slots = [slot for slot in slots if slot not in idle]
     return [*slots, unused(record)] if short > 0 else slots
+
+
+def _attached(seen: Observed, record: Mapping[Slot, str]) -> set[str]:
+    """Addresses of ours that ports have."""
+    assert seen.look is not None
+    things = (seen.look.get(slot, id_) for slot, id_ in record.items())
+    return {str(t.facts.get("floating_ip_address", t.id)) for t in things if t and t.facts.get("port_id")}
 
 
 def _told(seen: Observed, due: Mapping[Any, str]) -> tuple[Action, ...]:

@@ -12,6 +12,7 @@ from stackwright.controllers.helmbundle import children
 from stackwright.controllers.helmbundle.decide import decide
 from stackwright.controllers.helmbundle.observe import INSTANCE, observe, release_key
 from stackwright.core import precache
+from stackwright.core.ages import Ages
 from stackwright.core.controller import Controller, Lookup, Watch, all_in_namespace
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
@@ -36,14 +37,14 @@ def _by_release(obj: Object, lookup: Lookup) -> Iterable[Key]:
     ]
 
 
-def controllers(settings: Settings) -> tuple[Controller, ...]:
+def controllers(settings: Settings, ages: Ages) -> tuple[Controller, ...]:
     kinds = (*WORKLOADS, JOB, POD, SECRET)
     releases = Controller(
         "helmbundle",
         "helmbundle",
         HelmBundle.KIND,
         tuple(Watch(kind, _by_release) for kind in kinds),
-        partial(observe, settings),
+        partial(observe, settings, ages),
         decide,
     )
     upward = Controller(

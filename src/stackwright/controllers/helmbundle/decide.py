@@ -3,6 +3,12 @@
 A release is installed when the digest of its chart and values is not the deployed one; nothing else ever starts
 helm. It is then watched until its workloads are ready. One that does not get ready in its time is rolled back to the
 last revision that was, its digest is remembered as failed, and it is not tried again until the HelmBundle changes.
+
+An age counts from when this process first saw the record as it is, and not by the time of day (core/ages.py). What was
+waited for a release is written into its status once a minute, so an operator that is started again goes on from there.
+One that dies within a minute each time never ends the wait: nothing is rolled back then, what is deployed stays and is
+told as NotReady. A release that failed is tried again a minute after the start at the earliest: such an operator does
+not start Helm each time.
 """
 
 from __future__ import annotations
@@ -27,6 +33,8 @@ from stackwright.core.settings import Settings
 SETTLE = 1.0
 # The API refused an object of the release; that may be mended from outside, so it is tried again, but slowly.
 RETRY_FAILED = 60.0
+# What was waited is written down in such steps.
+STEP = 60.0
 
 
 @dataclass(frozen=True)
@@ -81,14 +89,9 @@ def release_digest(settings: Settings, wanted: Object) -> str:
     return digest(chart, wanted.get("version", ""), wanted.get("values") or {})
 
 
-def _before(seen: Observed, name: str) -> Object:
-    """The status of a release as it was written last."""
-    return ((seen.obj.get("status") or {}).get("releaseStatuses") or {}).get(name) or {}
-
-
 def _remembering(seen: Observed, step: Step, name: str) -> Step:
     """With the newest revision that got ready: it is never rolled back, and others are rolled back to it."""
-    ready = step.status["revision"] if step.status["success"] else int(_before(seen, name).get("readyRevision") or 0)
+    ready = step.status["revision"] if step.status["success"] else int(seen.before(name).get("readyRevision") or 0)
     return replace(step, status={**step.status, "readyRevision": ready})
 
 
@@ -99,11 +102,11 @@ def _release(seen: Observed, wanted: Object) -> Step:
         return Step((), blocked(condition_type(name), "NotPermitted", message), _status(None, success=False))
     target = release_digest(seen.settings, wanted)
     record = seen.records.get(name)
-    before = _before(seen, name)
+    before = seen.before(name)
     if before.get("failedDigest") == target and (record is None or record.digest != target):
         return _given_up(name, record, before)
-    if record and record.digest == target and record.state == "failed" and seen.now - record.updated < RETRY_FAILED:
-        return _failed(name, record, before, RETRY_FAILED - (seen.now - record.updated))
+    if record and record.digest == target and record.state == "failed" and seen.ages[name] < RETRY_FAILED:
+        return _failed(name, record, before, RETRY_FAILED - seen.ages[name])
     if record is None or record.digest != target or record.state != "deployed":
         if lacking := _lacking(seen, wanted):
             message = f"Waiting for {lacking}"
@@ -124,12 +127,15 @@ def _lacking(seen: Observed, wanted: Object) -> str:
     return precache.lacking(seen.holder, seen.nodes, precache.images_of(wanted.get("values") or {}))
 
 
-def _status(record: Release | None, *, success: bool, message: str = "", failed: str = "") -> dict[str, Any]:
+def _status(
+    record: Release | None, *, success: bool, message: str = "", failed: str = "", waited: float = 0.0
+) -> dict[str, Any]:
     return {
         "digest": record.digest if record else "",
         "revision": record.revision if record else 0,
         "success": success,
         "failedDigest": failed,
+        "waited": int(waited),
         "message": message,
     }
 
@@ -162,8 +168,10 @@ def _upgrade(seen: Observed, wanted: Object, record: Release | None, target: str
 
 def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step:
     name = wanted["name"]
-    age = seen.now - record.updated
-    if age < SETTLE:
+    age = seen.ages[name]
+    ready = int(seen.before(name).get("readyRevision") or 0)
+    was_ready = ready == record.revision
+    if age < SETTLE and not was_ready:
         message = f"Release {name} was just deployed"
         return Step(
             (),
@@ -176,24 +184,22 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
         return Step((), done(condition_type(name), reason="Deployed"), _status(record, success=True))
     # StatefulSets and Deployments before Jobs: who waits for whom, as a rule.
     message = "; ".join(why(w, pods_of(w, seen.pods)) for w in unready)
+    condition = waiting(condition_type(name), message, "NotReady")
+    if was_ready:
+        return Step((), condition, _status(record, success=False, message=message))
     timeout = float(wanted.get("timeout") or 600)
-    ready = int(_before(seen, name).get("readyRevision") or 0)
-    was_ready = ready == record.revision
-    if age < timeout or was_ready:
-        status = _status(record, success=False, message=message)
-        return Step(
-            (), waiting(condition_type(name), message, "NotReady"), status, None if was_ready else timeout - age
-        )
+    if age < timeout:
+        status = _status(record, success=False, message=message, waited=age - age % STEP)
+        return Step((), condition, status, min(timeout - age, STEP - age % STEP))
     message = f"Release {name} did not become ready in {timeout:.0f} s: {message}"
-    return _too_late(record, ready, target, message)
+    return _too_late(record, ready, target, message, timeout)
 
 
-def _too_late(record: Release, ready: int, target: str, message: str) -> Step:
+def _too_late(record: Release, ready: int, target: str, message: str, waited: float) -> Step:
     name = record.name
     if not ready:
-        return Step(
-            (), blocked(condition_type(name), "NotReady", message), _status(record, success=False, message=message)
-        )
+        status = _status(record, success=False, message=message, waited=waited)
+        return Step((), blocked(condition_type(name), "NotReady", message), status)
     message = f"{message}; rolled back to revision {ready}"
     rollback = HelmRollback((record.namespace, name), ready)
     status = _status(record, success=False, message=message, failed=target)

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DAEMONSET, JOB, NODE, POD, SECRET, WORKLOADS
 from stackwright.core import precache
+from stackwright.core.ages import Ages
 from stackwright.core.helmrecords import releases
 from stackwright.core.objects import CLOUD, label
 from stackwright.core.plan import Key, Object
@@ -20,25 +21,30 @@ INSTANCE = "app.kubernetes.io/instance"
 @dataclass(frozen=True)
 class Observed:
     """records    release → what Helm knows of it; the truth about what is deployed
+    ages       release → seconds that its newest record has been as it is; no time of day is in it
     workloads  release → its Deployments, StatefulSets, DaemonSets and Jobs
     holder     the DaemonSet that holds the images of the cloud;  nodes  all of the cluster
     """
 
     settings: Settings
     obj: Object
-    now: float
     records: Mapping[str, Release] = field(default_factory=dict)
+    ages: Mapping[str, float] = field(default_factory=dict)
     workloads: Mapping[str, tuple[Object, ...]] = field(default_factory=dict)
     pods: tuple[Object, ...] = ()
     holder: Object | None = None
     nodes: tuple[Object, ...] = ()
 
+    def before(self, name: str) -> Object:
+        """The status of a release as it was written last."""
+        return ((self.obj.get("status") or {}).get("releaseStatuses") or {}).get(name) or {}
 
-async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
+
+async def observe(settings: Settings, ages: Ages, reader: Reader, key: Key, now: float) -> Observed | None:
     obj = await reader.get(HelmBundle.KIND, key)
     if obj is None:
         return None
-    seen = Observed(settings, obj, now)
+    seen = Observed(settings, obj)
     if label(obj, CLOUD):
         holder = await reader.get(DAEMONSET, (key[0], precache.NAME))
         seen = replace(seen, holder=holder, nodes=tuple(await reader.list(NODE)))
@@ -46,7 +52,13 @@ async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> O
     for namespace in sorted({each for each, _ in wanted}):
         here = [name for each, name in wanted if each == namespace]
         seen = await _look(reader, namespace, here, seen)
-    return seen
+    return replace(seen, ages={name: _age(ages, seen.before(name), record) for name, record in seen.records.items()})
+
+
+def _age(ages: Ages, before: Object, record: Release) -> float:
+    state = (record.revision, record.state, record.digest, record.updated)
+    is_told = (before.get("revision"), before.get("digest")) == (record.revision, record.digest)
+    return ages.of((record.namespace, record.name), state, float(before.get("waited") or 0) if is_told else 0.0)
 
 
 def release_key(obj: Object, release: Object) -> Key:

@@ -1,8 +1,8 @@
 """(machine, its cluster, its server) → Plan. Pure.
 
 The course: wait for the cluster and for the data that the machine starts with; make one OpenStackServer; then tell
-whatever the server tells, so that the cause of a wait is seen where users look. The server is never made anew behind
-the back of who knows the machine by its id, unless the spec says so.
+whatever the server tells, so that the cause of a wait is seen where users look. A providerID is never overwritten, and
+its server is never made anew: Cluster API replaces the machine.
 """
 
 from __future__ import annotations
@@ -43,9 +43,6 @@ def decide(seen: Observed) -> Plan:
         return _mirror(seen, server)
     if seen.errors:
         return _report(seen, blocked(INSTANCE, "InvalidSpec", "; ".join(seen.errors)))
-    if seen.status.get("instanceID") and seen.spec.get("recreatePolicy") != "Always":
-        text = "Somebody else deleted the OpenStackServer; set spec.recreatePolicy to Always to have it made anew"
-        return _report(seen, blocked(INSTANCE, "InstanceNotFound", f"{text}, or delete this object"), ready=False)
     if wait := reason_to_wait(seen):
         return _report(seen, wait, requeue=SOON if wait.reason == BOOTSTRAP else POLL)
     stage = waiting(INSTANCE, f"Making OpenStackServer {seen.obj['metadata']['name']}", "Applying")
@@ -79,7 +76,7 @@ def _mirror(seen: Observed, server: Object) -> Plan:
     ready = bool(status.get("ready")) and not is_deleting(server)
     named = {"providerID": provider_id(server)} if status.get("instanceState") == "ACTIVE" else {}
     known = seen.spec.get("providerID")
-    if named and known not in (None, named["providerID"]) and seen.spec.get("recreatePolicy") != "Always":
+    if named and known not in (None, named["providerID"]):
         text = f"spec.providerID is {known}, and OpenStackServer {server['metadata']['name']} is {named['providerID']}"
         way = "delete that OpenStackServer, or this object"
         return _report(seen, blocked(INSTANCE, "ProviderIDMismatch", f"{text}; {way}"), ready=False)

@@ -2,7 +2,8 @@
 
 The course: names become ids and are written down; then ports, trunks and volumes are made, one at a time, each written
 down before the next; then the server; then it is told whatever Nova makes of it. What somebody else takes away is told,
-and made again where the spec says so; what somebody else changes is set back.
+and made again where the spec says so, but for the server of a machine that is known by its id; what somebody else
+changes is set back.
 """
 
 from __future__ import annotations
@@ -15,8 +16,8 @@ from stackwright.controllers.server.observe import KIND, Observed
 from stackwright.controllers.server.pool import pooled
 from stackwright.controllers.server.record import record_of, written
 from stackwright.controllers.server.state import addresses, detached, state_of
-from stackwright.core.belongings import Owner, Part, Step, remove, step
-from stackwright.core.clouds import SERVER, Slot
+from stackwright.core.belongings import Owner, Part, Record, Step, remove, step
+from stackwright.core.clouds import SERVER, Slot, Thing
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
 from stackwright.core.corrections import corrections, told
 from stackwright.core.leaving import POLL, leave
@@ -28,6 +29,7 @@ from stackwright.core.seen import AUTHENTICATION, project
 
 RESOLVED, RESOURCES = "Resolved", "ResourcesReady"
 FIELDS = {"ready": False, "instanceID": "", "instanceState": "", "addresses": [], "resolved": {}, "resources": {}}
+REPLACE = "delete the machine, and its owner makes another one"
 DRIFT = 60.0  # seconds; what the cloud itself tells of comes sooner
 
 
@@ -78,8 +80,8 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     found = step(owner, wanted, before, seen.look)
     if found.lost:
         return _lost(seen, owner, found)
-    if seen.known and not found.wait and SERVER not in found.things and seen.spec.get("recreatePolicy") != "Always":
-        return _unknown(seen)
+    if seen.known and not found.wait and SERVER not in found.things:
+        return _unknown(seen, before)
     if found.whole:
         return _running(seen, owner, wanted, found)
     if found.wait:
@@ -102,17 +104,25 @@ def _running(seen: Observed, owner: Owner, wanted: Sequence[Part], found: Step) 
         return _attached(seen, owner, found, gone)
     state, pool = state_of(server), pooled(seen, owner, found)
     calls = tuple(corrections(owner, wanted, found)) if state.status else ()
+    marks = _marked(owner, server) if state.status and not calls else ()
     stages, actions = (state, *pool[:1]) if pool else (state,), pool[1] if pool else ()
     ready = all(stage.status for stage in stages)
     return _report(
         seen, done(RESOLVED), done(RESOURCES), *stages,
-        actions=(*actions, *told(seen.obj, calls)),
+        actions=(*actions, *marks, *told(seen.obj, calls)),
         requeue=DRIFT if ready else POLL,
         ready=ready,
         instanceState=server.state,
         addresses=addresses(found.things),
         **written(found.record),
     )  # fmt: skip
+
+
+def _marked(owner: Owner, server: Thing) -> tuple[Action, ...]:
+    """One that was adopted gets our mark, which an update of its tags brings along."""
+    if server.mark or "tags" not in server.facts:
+        return ()
+    return (owner.call("update", SERVER, id=server.id, body={"tags": list(server.facts["tags"])}, why="has no mark"),)
 
 
 def _attached(seen: Observed, owner: Owner, found: Step, gone: Mapping[Slot, Mapping[str, str]]) -> Plan:
@@ -130,7 +140,7 @@ def _lost(seen: Observed, owner: Owner, found: Step) -> Plan:
     making = waiting(RESOURCES, "What was deleted by somebody else is made again", "Applying")
     if SERVER not in found.record:
         return _progress(seen, making, left, requeue=0.0)
-    if seen.spec.get("recreatePolicy") != "Always":
+    if seen.known or seen.spec.get("recreatePolicy") != "Always":
         return _told(seen, found)
     # The server first: it holds the others. Disks are of one server, ports keep their addresses for the next.
     due = [slot for slot in found.things if slot == SERVER] or [slot for slot in found.things if slot[0] == "volume"]
@@ -141,18 +151,23 @@ def _lost(seen: Observed, owner: Owner, found: Step) -> Plan:
     return _progress(seen, making, {slot: id_ for slot, id_ in left.items() if slot != SERVER}, requeue=0.0)
 
 
-def _unknown(seen: Observed) -> Plan:
+def _unknown(seen: Observed, before: Record) -> Plan:
     """Its machine has a server, so another one is not made."""
-    text = f"Its OpenStackMachine is server {seen.known}, which is not there, or was not made for this object"
-    way = "set spec.recreatePolicy to Always to have it made anew, or delete the machine"
-    return _report(seen, done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", f"{text}; {way}"), requeue=DRIFT)
+    adoption = seen.adoption
+    if adoption and adoption.record:
+        stage = waiting(RESOURCES, f"Adopting server {seen.known}", "Applying")
+        return _progress(seen, stage, {**before, **adoption.record}, requeue=0.0)
+    if adoption and adoption.missing:
+        return _progress(seen, waiting(RESOURCES, f"Looking what server {seen.known} has"), before, requeue=POLL)
+    why = f"cannot be adopted: {adoption.problem}" if adoption else "is not there"
+    text = f"The providerID of its OpenStackMachine is server {seen.known}, which {why}; {REPLACE}"
+    return _report(seen, done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text), requeue=DRIFT)
 
 
 def _told(seen: Observed, found: Step) -> Plan:
     names = ", ".join(f"{what} {name}".rstrip() for what, name in found.lost)
-    text = (
-        f"Somebody else deleted {names}; set spec.recreatePolicy to Always to have it made anew, or delete this object"
-    )
+    out = REPLACE if seen.known else "set spec.recreatePolicy to Always to have it made anew, or delete this object"
+    text = f"Somebody else deleted {names}; {out}"
     there = {"ready": False, **written(found.record)}
     if SERVER in found.lost:
         stages = done(RESOLVED), blocked(INSTANCE, "InstanceNotFound", text)

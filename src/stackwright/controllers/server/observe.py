@@ -18,9 +18,12 @@ from stackwright.controllers.asking import answered
 from stackwright.controllers.clusterapi import cluster_of, get_if_served
 from stackwright.controllers.identity import cloud_of
 from stackwright.controllers.origin import origin_of
+from stackwright.controllers.server.adopt import Adoption, adopt
+from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.clouds import Asker, CloudRef, Clouds, Denied, Trouble, What, ids, question
+from stackwright.core.belongings import GONE
+from stackwright.core.clouds import SERVER, Asker, CloudRef, Clouds, Denied, Trouble, What, ids, marked_by, question
 from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
 from stackwright.core.objects import OWNER, has_finalizer, is_deleting, key_of, label, owner_label
 from stackwright.core.pausing import pause_cause
@@ -50,11 +53,13 @@ class Observed(Seen):
     """resolved  what the names of the spec mean; None where that is in the status
     pool      what was got from a pool of floating IPs
     known     id of the server by which Kubernetes knows its machine; empty while there is none
+    adoption  of that server, where nothing else leads to it
     """
 
     resolved: Resolved | None = None
     pool: Pool = Pool()
     known: str = ""
+    adoption: Adoption | None = None
 
 
 async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -65,9 +70,8 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     seen = Observed(obj, now, spec, tuple(errors), paused=await _paused(reader, obj))
     if not seen.asks:
         return seen
-    if not record_of(seen.status):
-        seen = replace(seen, known=await _known(reader, obj))
     try:
+        seen = replace(seen, known=await _known(reader, obj))
         seen = replace(seen, origin=await origin_of(reader, obj))
         cloud = await cloud_of(reader, key[0], spec["identityRef"])
         seen = replace(seen, cloud=cloud)
@@ -75,8 +79,10 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
             seen = replace(seen, pool=await _pool(clouds, cloud, reader, obj))
         look = await clouds.look(cloud, _asker(seen))
         seen = looked(seen, look, record_of(seen.status))
-        if seen.trouble or seen.status.get("resolved") or is_deleting(obj):
+        if seen.trouble or is_deleting(obj):
             return seen
+        if resolved := seen.status.get("resolved"):
+            return await _adopting(clouds, seen, resolved)
         images = await _images(spec, key[0], reader)
         found = await answered(clouds, cloud, partial(resolve, key[1], spec, images))
         return replace(seen, resolved=found)
@@ -100,11 +106,24 @@ async def _known(reader: Reader, obj: Object) -> str:
     return str(machine["spec"].get("instanceID") or machine["spec"].get("providerID") or "").rsplit("/", 1)[-1]
 
 
+async def _adopting(clouds: Clouds, seen: Observed, resolved: Mapping[str, Any]) -> Observed:
+    assert seen.look is not None and seen.cloud is not None
+    server = seen.look.get(SERVER, seen.known) if seen.known and SERVER not in record_of(seen.status) else None
+    if server is None or server.state in GONE or marked_by(server, seen.identity):
+        return seen
+    key = key_of(seen.obj)
+    wanted = list(parts(key, seen.spec, resolved))
+    found = await answered(clouds, seen.cloud, partial(adopt, key[1], seen.spec, wanted, server))
+    return replace(seen, adoption=found)
+
+
 def _asker(seen: Observed) -> Asker:
     status = seen.status
     waits = is_deleting(seen.obj) or not status.get("ready")
     pooled = {("floating-ip", seen.pool.id)} if seen.pool.id else set()
-    known = ids(record_of(status).items()) | pooled
+    record = record_of(status)
+    sought = {SERVER: seen.known} if seen.known and SERVER not in record else {}
+    known = ids({**sought, **record}.items()) | pooled
     kinds: tuple[What, ...] = (*KINDS, "floating-ip") if pooled else KINDS
     return Asker(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, has_finalizer(seen.obj))
 

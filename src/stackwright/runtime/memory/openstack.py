@@ -107,7 +107,7 @@ class MemoryClouds:
                 raise Trouble("NotFound", f"{call}: there is no {call.slot[0]} {call.id}")
             return call.id
         if call.do == "update":
-            self._update(self.things[key], call.body)
+            self._update(self.things[key], call.body, mark(call.uid, call.slot))
         else:
             self._delete(key)
         return call.id
@@ -126,6 +126,7 @@ class MemoryClouds:
         if what == "port":
             facts["mac_address"] = f"fa:16:3e:{made[-6:-4]}:{made[-4:-2]}:{made[-2:]}"
         if what == "server":
+            facts.setdefault("tags", [])
             facts["volumes"] = [each["uuid"] for each in body.get("block_device_mapping_v2") or () if "uuid" in each]
         self.things[what, made] = Thing(what, made, str(body.get("name") or ""), "", mark(call.uid, call.slot), facts)
         if what in ("server", "volume"):
@@ -137,7 +138,7 @@ class MemoryClouds:
             self.put("security-group-rule", "", security_group_id=made, direction="egress", ethertype=version)
         return made
 
-    def _update(self, thing: Thing, body: Mapping[str, Any]) -> None:
+    def _update(self, thing: Thing, body: Mapping[str, Any], made: str) -> None:
         if port := body.get(ADD_INTERFACE):
             held = self.things["port", port]
             if held.facts.get("device_id") not in (None, "", thing.id):
@@ -154,6 +155,8 @@ class MemoryClouds:
         if (port := body.get("port_id")) and (wrong := neutron.unroutable(self.things, port)):
             raise Trouble("NotFound", wrong)
         self.things[thing.what, thing.id] = _with(thing, body)
+        if thing.what == "server" and "tags" in body:  # which the way in sends with the mark
+            self.things[thing.what, thing.id] = replace(self.things[thing.what, thing.id], mark=made)
 
     def _delete(self, key: tuple[str, str]) -> None:
         thing = self.things[key]

@@ -146,7 +146,10 @@ FIXED: dict[str, Values] = {
                 },
             },
             "glance_api_uwsgi": {
-                "uwsgi": dict.fromkeys(("exit-on-reload", "module", "route-user-agent", "stats", "stats-http"))
+                "uwsgi": {
+                    "wsgi-file": "/usr/bin/glance-wsgi-api",
+                    **dict.fromkeys(("exit-on-reload", "module", "route-user-agent", "stats", "stats-http")),
+                }
             },
             "swift_store": "# no store in Swift\n",
             "logging": _LOGGING,

@@ -136,5 +136,6 @@ _GLANCE = (
     _left("conf.glance.oslo_concurrency.lock_path", "their chart mounts a volume there, besides its one at /tmp"),
     _left("conf.glance.os_glance_staging_store.**", "their chart has a volume for it, at /var/lib/glance/tmp"),
     _left("conf.glance.os_glance_tasks_store.**", "their chart has a volume for it, at /var/lib/glance/tmp"),
+    _left("conf.glance_api_uwsgi.uwsgi.wsgi-file", "it is a script of our chart, which refuses pickles of memcached"),
     *_same("conf.glance.**", "conf.glance_api_uwsgi.**", "conf.logging.**"),
 )

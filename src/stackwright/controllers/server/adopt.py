@@ -1,0 +1,59 @@
+"""The server of a machine that has a providerID, for an object that knows nothing of it any more. Pure.
+
+Marks come first. A server without any mark, as another provider made it, is adopted if it looks like the one that is
+wanted: same name, same flavor, and all ports, trunks and volumes under the names that the spec gives them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from stackwright.core.belongings import Part
+from stackwright.core.clouds import SERVER, Question, Slot, Thing, question
+from stackwright.core.names import Answers
+
+
+@dataclass(frozen=True)
+class Adoption:
+    """record   of the server and all that belongs to it; empty if it is not adopted
+    problem  why it is not
+    """
+
+    record: Mapping[Slot, str] = field(default_factory=dict)
+    problem: str = ""
+    missing: tuple[Question, ...] = ()
+
+
+def adopt(name: str, spec: Mapping[str, Any], parts: Sequence[Part], server: Thing, answers: Answers) -> Adoption:
+    if server.mark:
+        return Adoption(problem="it is marked as another object's")
+    if server.name != name:
+        return Adoption(problem=f"its name is {server.name}")
+    flavor = server.facts.get("flavor")
+    if spec.get("flavor") and flavor and flavor != spec["flavor"]:
+        return Adoption(problem=f"its flavor is {flavor}")
+    asks = {part.slot: _question(name, part.slot, server.id) for part in parts if part.slot != SERVER}
+    if missing := tuple(asked for asked in asks.values() if asked not in answers):
+        return Adoption(missing=missing)
+    found: dict[Slot, str] = {}
+    for slot, asked in asks.items():
+        there = [thing.id for thing in answers[asked] if _is_of(thing, server)]
+        if len(there) != 1:
+            return Adoption(problem=f"it has no {slot[0]} {dict(asked.where)['name']}")
+        found[slot] = there[0]
+    return Adoption({**found, SERVER: server.id})
+
+
+def _question(name: str, slot: Slot, server: str) -> Question:
+    match slot:
+        case ("port", port):
+            return question("port", name=port, device_id=server)
+        case ("volume", device):
+            return question("volume", name=f"{name}-{device}")
+    return question(slot[0], name=slot[1])
+
+
+def _is_of(thing: Thing, server: Thing) -> bool:
+    return thing.what != "volume" or thing.id in server.facts.get("volumes", ())

@@ -1,0 +1,35 @@
+"""How long something has been as it is, by a clock that nobody sets."""
+
+from stackwright.core.ages import Ages
+
+
+class Clock:
+    now = 1000.0
+
+    def __call__(self):
+        return self.now
+
+
+def test_an_age_counts_from_the_first_sight_and_anew_from_a_change():
+    clock = Clock()
+    ages = Ages(clock)
+    assert ages.of("a", "pending") == 0
+    clock.now += 5
+    assert (ages.of("a", "pending"), ages.of("b", "pending")) == (5, 0)
+    assert ages.of("a", "deployed", known=60) == 0, "what is written down is of another state"
+    clock.now += 2
+    assert ages.of("a", "deployed", known=60) == 2
+
+
+def test_what_an_earlier_process_wrote_down_counts_at_the_first_sight_only():
+    clock = Clock()
+    ages = Ages(clock)
+    assert ages.of("a", 1, known=120) == 120
+    clock.now += 70
+    assert ages.of("a", 1, known=180) == 190
+
+
+def test_a_forecast_takes_what_is_there_for_old():
+    ages = Ages(Clock(), at_first=1e5)
+    assert ages.of("a", 1) == 1e5
+    assert ages.of("a", 2) == 0
