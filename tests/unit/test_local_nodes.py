@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -111,6 +112,22 @@ def test_settings_that_others_changed_are_not_put_back(settings: Path, tmp_path:
     (settings / "fs/inotify/max_user_instances").write_text("4096")
     kernel.restore(cluster)
     assert (settings / "fs/inotify/max_user_instances").read_text() == "4096"
+
+
+@pytest.mark.parametrize("act", [kernel.ensure, kernel.restore])
+def test_settings_that_an_older_version_changed_are_put_back(
+    settings: Path, tmp_path: Path, act: Callable[[LocalCluster], None]
+) -> None:
+    cluster = LocalCluster(tmp_path, tmp_path, tmp_path / "run" / "sw")
+    (settings / "net").mkdir()
+    (settings / "net/forward").write_text("1")
+    cluster.kernel_memory.parent.mkdir(parents=True)
+    cluster.kernel_memory.write_text(json.dumps({"boot": "first", "before": {"net/forward": 0}}))
+    act(cluster)
+    assert (settings / "net/forward").read_text() == "0"
+    (settings / "net/forward").write_text("1")
+    kernel.restore(cluster)
+    assert (settings / "net/forward").read_text() == "1", "what others changed since is theirs"
 
 
 def test_settings_of_another_boot_are_not_put_back(settings: Path, tmp_path: Path) -> None:

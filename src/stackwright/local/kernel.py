@@ -26,22 +26,22 @@ def wanting() -> dict[str, int]:
 
 
 def ensure(cluster: LocalCluster) -> None:
-    wrong = wanting()
-    before = _remembered(cluster)
-    new = {name: _value(name) for name in wrong if name not in before}
-    if new:
-        file = cluster.kernel_memory
-        aside = file.with_name(file.name + ".new")
-        file.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(json.dumps({"boot": BOOT.read_text(), "before": before | new}))
-        aside.replace(file)
-    for name, value in wrong.items():
+    remembered = _remembered(cluster)
+    for name in remembered.keys() - AT_LEAST.keys():  # an older version changed more
+        _set(name, remembered.pop(name))
+    before = {name: _value(name) for name in wanting()} | remembered
+    file = cluster.kernel_memory
+    aside = file.with_name(file.name + ".new")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    aside.write_text(json.dumps({"boot": BOOT.read_text(), "before": before}))
+    aside.replace(file)
+    for name, value in wanting().items():
         _set(name, value)
 
 
 def restore(cluster: LocalCluster) -> None:
     for name, value in _remembered(cluster).items():
-        if _value(name) == AT_LEAST.get(name):
+        if _value(name) == AT_LEAST.get(name, _value(name)):
             _set(name, value)
     cluster.kernel_memory.unlink(missing_ok=True)
 

@@ -18,6 +18,7 @@ from __future__ import annotations
 
 import json
 import socket
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +60,7 @@ def ensure() -> None:
     run(["nft", "-f", "-"], stdin=table(MACHINE_RULES))
 
 
-def router_commands(there: Any) -> str:
+def router_commands(there: Collection[str]) -> str:
     """`there`: names of the links that the router has."""
     lines = ["link set lo up"]
     for number, bridge in enumerate(config.BRIDGES):
@@ -95,7 +96,7 @@ def is_ready() -> bool:
     return _masters().keys() >= {*config.BRIDGES, MACHINE_PORT} and _has_chains() and _has_chains(*IN_ROUTER)
 
 
-def hastable() -> bool:
+def has_table() -> bool:
     return succeeds(["nft", "list", "table", "ip", NFT_TABLE])
 
 
