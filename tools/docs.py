@@ -14,6 +14,7 @@ from typing import Any
 import typer
 
 from stackwright.api.crd import crd
+from stackwright.api.lines import LINE
 from stackwright.api.meta import Resource
 from stackwright.api.registry import RESOURCES
 from stackwright.cli.app import COMMANDS, LazyCommand, app
@@ -108,7 +109,7 @@ def _allowed(schema: Schema) -> str:
     inner = schema.get("items", schema)
     found = [f"`{_shown(value)}`" for value in inner.get("enum", ())]
     if "pattern" in inner:
-        found.append(f"`{inner['pattern']}`")
+        found.append("one line" if inner["pattern"] == LINE.schema else f"`{inner['pattern']}`")
     for key, word in (("minimum", "≥"), ("maximum", "≤"), ("minLength", "length ≥"), ("maxLength", "length ≤")):
         if key in inner:
             found.append(f"{word} {inner[key]}")

@@ -65,10 +65,10 @@ class ProvisionerOptions:
 
 def settings(options: Options) -> Settings:
     """Images from a file {name: reference}, digests of the shipped charts."""
-    from stackwright.adapters.helm import chart_digests
+    from stackwright.adapters.helm import chart_digests, privileged_charts
 
     references = json.loads(options.images.read_text()) if options.images and options.images.exists() else {}
-    return Settings(references, chart_digests(), options.unrestricted, options.namespace)
+    return Settings(references, chart_digests(), privileged_charts(), options.unrestricted, options.namespace)
 
 
 def count_call(verb: str, kind: Kind) -> None:

@@ -54,7 +54,9 @@ async def namespace(cluster: KubernetesCluster) -> AsyncIterator[str]:
 
 
 def release(namespace: str, digest: str, name: str = "demo", **values: Any) -> HelmUpgrade:
-    return HelmUpgrade((namespace, name), "demo", "", values, digest, {})
+    return HelmUpgrade(
+        (namespace, name), "demo", "", values, digest, {"metadata": {"namespace": namespace, "name": name}}
+    )
 
 
 async def test_the_life_of_a_release(helm: HelmCli, cluster: KubernetesCluster, namespace: str) -> None:

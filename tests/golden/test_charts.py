@@ -269,8 +269,10 @@ def test_a_job_is_another_when_its_image_or_configuration_is() -> None:
         job_name(),
         job_name("images.tags.keystone_db_sync=b"),
         job_name("conf.keystone.token.expiration=60"),
+        job_name("pod.annotations.default.database-losses=once"),
+        job_name("pod.annotations.db-sync.database-losses=twice"),
     }
-    assert len(names) == 3
+    assert len(names) == 5
     assert job_name("pod.replicas.api=3", "release_group=null") == job_name()
     assert all(re.fullmatch(r"keystone-db-sync-[0-9a-f]{8}", name) for name in names)
 

@@ -29,7 +29,11 @@ TUNED = {
         "network": {"policies": {"api": RULES}},
         "pod": {
             "requests": {"cpu": "10m"},
-            "annotations": {"api": {"example.org/note": "x"}, "db-sync": {"example.org/note": "z"}},
+            "annotations": {
+                "default": {"example.org/all": "1"},
+                "api": {"example.org/note": "x"},
+                "db-sync": {"example.org/note": "z"},
+            },
             "priorityClassName": {"api": "high", "db-sync": "low"},
             "probes": {"api": {"liveness": {"enabled": False}, "readiness": {"params": {"periodSeconds": 7}}}},
             "security_context": {"api": {"container": {"runAsNonRoot": True}}},

@@ -214,6 +214,35 @@ async def test_a_changed_secret_of_a_user_reaches_the_service_and_restarts_it():
     assert world.helm.calls[calls:] == [("upgrade", (NAMESPACE, "openstack-keystone"))]
 
 
+async def test_a_secret_of_several_lines_is_refused_by_its_key_until_it_has_one():
+    world = await ready_world()
+    world.secret("ldap", password="one\n[DEFAULT]\ntransport_url = evil")
+    world.cloud(services=with_secret_option())
+    await world.run(60)
+    status, reason, message = world.condition()
+    assert (status, reason) == ("False", "BlockedRefused")
+    assert "key password of Secret openstack/ldap: must be one line" in message
+    assert (
+        "evil" not in str(world.cluster.all(OpenStackDeployment.KIND))
+        and world.get(SECRET, "keystone-overrides") is None
+    )
+    world.secret("ldap", password="one\n")
+    await world.run(400)
+    assert world.ready()
+    assert secret_data(world.get(SECRET, "keystone-overrides"))["overrides.conf"] == "[ldap]\npassword = one\n"
+
+
+async def test_an_override_with_a_line_break_in_an_option_is_told_by_its_path():
+    world = await ready_world()
+    values = {"conf": {"keystone": {"ldap": {"user": "one\n[DEFAULT]\ntransport_url = evil"}}}}
+    world.cloud(services={"identity": {"keystone": {"values": values}}})
+    await world.run(30)
+    status, reason, message = world.condition()
+    assert (status, reason) == ("False", "BlockedInvalidValues")
+    assert "spec.services, chart keystone: conf.keystone.ldap.user: must be one line" in message
+    assert not world.helm.calls
+
+
 async def test_a_database_that_does_not_answer_is_waited_for_and_named():
     world = World()
     world.sql.fail["mariadb.openstack.svc"] = NotYet("MariaDB at mariadb.openstack.svc is electing a primary")

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
 from world import World, ready_world
 
 from stackwright.api.contracts import DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.api.kinds import JOB, SECRET
+from stackwright.api.services import MariaDB
 from stackwright.core.ports import NotYet
+from stackwright.services.values import LOSSES
 
 pytestmark = pytest.mark.looptime
 PROVIDERS = {
@@ -80,4 +84,99 @@ async def test_checks_write_nothing_while_nothing_is_missing() -> None:
     writes = len(world.cluster.writes)
     await world.run(3600)
     assert len(world.cluster.writes) == writes
+    await world.stop()
+
+
+def given(world: World, bundle: str) -> dict[str, str]:
+    """Release → what its pods are told of losses."""
+    releases = world.bundle(bundle)["spec"]["releases"]
+    told = {each["name"]: each["values"].get("pod", {}).get("annotations", {}) for each in releases}
+    return {name: annotations.get("default", {}).get(LOSSES, "") for name, annotations in told.items()}
+
+
+def losses(world: World) -> dict[str, int]:
+    return {obj["metadata"]["name"]: obj["status"]["losses"] for obj in world.cluster.all(DatabaseAccount.KIND)}
+
+
+def databases_lost(world: World) -> None:
+    world.sql.users.clear()
+    world.sql.databases.clear()
+
+
+async def test_a_lost_database_is_filled_anew_and_its_users_start_anew() -> None:
+    """Its accounts come back, but it is empty: db-sync and bootstrap have to run, and agents to register again."""
+    world = await ready_world(whole=True)
+    jobs = {job["metadata"]["name"] for job in world.cluster.all(JOB)}
+    assert len(jobs) >= 4
+    assert set(losses(world).values()) == {0}
+    databases_lost(world)
+    await world.run(900)
+    assert world.ready()
+    assert set(losses(world).values()) == {1}
+    after = {job["metadata"]["name"] for job in world.cluster.all(JOB)}
+    assert not after & jobs and len(after) == len(jobs), "each Job ran anew"
+    assert given(world, "keystone") == {"openstack-keystone": "1", "openstack-keystoneclient": ""}
+    assert given(world, "nova")["openstack-nova"] == "2", "of its two databases"
+    networking = given(world, "neutron")
+    assert networking.pop("openstack-neutron") == "1"
+    assert networking and not any(networking.values()), "what has no database goes on as it is"
+    assert given(world, "mariadb") == {"openstack-mariadb": ""}
+    upgrades = len(world.helm.calls)
+    await world.run(3600)
+    assert len(world.helm.calls) == upgrades
+    await world.stop()
+
+
+async def test_a_new_password_is_no_loss() -> None:
+    world = await ready_world()
+    upgrades = len(world.helm.calls)
+    world.delete(SECRET, "keystone-database")
+    await world.run(600)
+    assert world.ready()
+    assert losses(world) == {"keystone": 0}
+    assert len(world.helm.calls) == upgrades
+    await world.stop()
+
+
+async def test_another_provider_of_the_same_name_has_nothing_of_the_one_before() -> None:
+    world = await ready_world()
+    mariadb = copy.deepcopy(world.get(MariaDB.KIND, "mariadb"))
+    databases_lost(world)
+    for made in world.cluster.all(DatabaseAccount.KIND):  # as if the object had been made by the one before
+        made = copy.deepcopy(made)
+        assert made["status"]["providerUid"] == mariadb["metadata"]["uid"]
+        made["status"] |= {"providerUid": "another", "digest": "of-another"}
+        world.cluster.put(DatabaseAccount.KIND, made)
+    await world.run(600)
+    assert world.ready()
+    assert losses(world) == {"keystone": 1}
+    await world.stop()
+
+
+@each_provider
+async def test_an_account_that_stays_missing_is_not_made_without_end(provider: str) -> None:
+    """One that the provider takes and does not keep, or that something between shows to nobody."""
+    world = await ready_world(whole=True)
+    port = getattr(world, provider)
+
+    async def nothing_is_there(action: Any, *_: Any) -> str:
+        return f"user {action.spec['username'] if provider == 'identity' else action.username}"
+
+    works, port.missing = port.missing, nothing_is_there
+    await world.run(400)
+    kind, _ = PROVIDERS[provider]
+    objects = world.cluster.all(kind)
+    assert objects
+    before = len(port.calls)
+    await world.run(3600)
+    assert len(port.calls) - before <= 70 * len(objects), "as often as anything else that fails: once a minute"
+    for obj in world.cluster.all(kind):
+        status, reason, message = world.condition(obj=obj)
+        assert (status, reason) == ("False", "AccountMissing")
+        assert "is missing although it was just made" in message
+        assert obj["status"]["losses"] == 1
+    assert not world.ready()
+    port.missing = works
+    await world.run(900)
+    assert world.ready()
     await world.stop()

@@ -18,6 +18,7 @@ from typing import Any
 
 from faulty_clouds import FaultyClouds
 
+from stackwright.adapters.helm import privileged_charts
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, JOB, NODE, POD, SECRET, STATEFULSET
@@ -68,7 +69,11 @@ CHARTS = (
     "glance", "horizon", "ingress", "keystone", "keystoneclient", "libvirt", "mariadb", "memcached", "neutron", "nova",
     "openvswitch", "ovn", "placement", "rabbitmq",
 )  # fmt: skip
-SETTINGS = Settings({name: f"example.org/{name}:1" for name in IMAGES}, {name: f"digest-of-{name}" for name in CHARTS})
+SETTINGS = Settings(
+    {name: f"example.org/{name}:1" for name in IMAGES},
+    {name: f"digest-of-{name}" for name in CHARTS},
+    privileged_charts(),
+)
 # Chart → its workloads: (kind, name, component).
 WORKLOADS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "mariadb": (("StatefulSet", "mariadb-server", "server"),),
@@ -530,6 +535,7 @@ _VOLATILE = {
     "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "observedGeneration",
     "lastTransitionTime", "digest", "data", "revision", "readyRevision",
     "stackwright.dev/digest", "stackwright.dev/rotated-at", "stackwright.dev/expires",
+    "providerUid",
 }  # fmt: skip
 
 

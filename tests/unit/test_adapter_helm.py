@@ -34,7 +34,7 @@ def chart(folder: Path, name: str = "keystone") -> Path:
 def upgrade(**changes: Any) -> HelmUpgrade:
     fields: dict[str, Any] = {
         "release": ("openstack", "keystone"), "chart": "keystone", "version": "", "values": {"a": "secret"},
-        "digest": "d1", "owner": {},
+        "digest": "d1", "owner": {"metadata": {"namespace": "openstack", "name": "openstack-keystone"}},
     }  # fmt: skip
     return HelmUpgrade(**{**fields, **changes})
 
@@ -49,7 +49,8 @@ async def test_upgrade_calls_helm_once_with_a_private_values_file(tmp_path: Path
     helm.close()
     words = (tmp_path / "args").read_text().split()
     assert words[:4] == ["upgrade", "--install", "keystone", str(tmp_path / "charts/keystone")]
-    assert "--labels stackwright.dev/digest=d1" in " ".join(words)
+    labels = "stackwright.dev/digest=d1,stackwright.dev/bundle=openstack.openstack-keystone,"
+    assert f"--labels {labels}" in " ".join(words)
     assert "--wait" not in words
     values = Path(words[words.index("--values") + 1])
     assert (tmp_path / "mode").read_text().strip() == oct(stat.S_IRUSR | stat.S_IWUSR)[2:]

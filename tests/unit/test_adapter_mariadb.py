@@ -58,6 +58,65 @@ def test_rights_are_on_this_database_and_on_no_other_that_is_like_it() -> None:
     assert texts[-1] == r"GRANT ALL PRIVILEGES ON `nova\_api`.* TO %s@'%%'"
 
 
+class Connection:
+    """Takes statements and shows the grants it was made with."""
+
+    def __init__(self, *grants: str) -> None:
+        self.grants, self.ran = grants, list[tuple[str, Any]]()
+
+    def __enter__(self) -> Connection:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def cursor(self) -> Connection:
+        return self
+
+    def execute(self, text: str, bound: Any) -> None:
+        self.ran.append((text, bound))
+
+    def fetchall(self) -> list[tuple[str]]:
+        assert self.ran[-1][0].startswith("SHOW GRANTS")
+        return [(grant,) for grant in self.grants]
+
+    def revoked(self) -> list[tuple[str, Any]]:
+        return [statement for statement in self.ran if statement[0].startswith("REVOKE")]
+
+
+GRANTS = (
+    "GRANT USAGE ON *.* TO `nova`@`%` IDENTIFIED BY PASSWORD '*0123 ON `nova_api`.* TO'",
+    r"GRANT ALL PRIVILEGES ON `nova\_api`.* TO `nova`@`%`",
+    r"GRANT ALL PRIVILEGES ON `nova\_api\_two`.* TO `nova`@`%`",
+    "GRANT SELECT ON `reports`.* TO `nova`@`%`",
+    "GRANT SELECT ON `other_api`.* TO `nova`@`%`",
+    "GRANT SELECT ON `nova_api`.`instances` TO `nova`@`%`",
+)
+
+
+async def test_rights_on_a_pattern_that_an_earlier_version_gave_are_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`nova_api` was novaXapi too. What somebody else gave stays: it was not for our databases."""
+    before = (
+        "GRANT ALL PRIVILEGES ON `nova_api`.* TO `nova`@`%`",
+        r"GRANT ALL PRIVILEGES ON `nova\_api_two`.* TO `nova`@`%` WITH GRANT OPTION",
+    )
+    action = account(username="nova", database="nova_api", additional=("nova_api_two",))
+    for grants, taken in ((GRANTS + before, ["`nova_api`", r"`nova\_api_two`"]), (GRANTS[1:], [])):
+        connection = Connection(*grants)
+        monkeypatch.setattr(pymysql, "connect", lambda connection=connection, **_: connection)
+        await MariaDbSql().account(action, {"password": "root-pw"}, "pw")
+        wanted = [(f"REVOKE ALL PRIVILEGES ON {pattern}.* FROM %s@'%%'", ("nova",)) for pattern in taken]
+        assert connection.revoked() == wanted
+        texts = [text.split()[0] for text, _ in connection.ran]
+        assert texts.index("SHOW") > texts.index("GRANT"), "there is no moment without rights"
+
+
+async def test_an_account_that_goes_has_no_rights_to_be_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    connection = Connection()
+    monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
+    await MariaDbSql().account(account(absent=True), {"password": "root-pw"}, "pw")
+    assert [text.split()[0] for text, _ in connection.ran] == ["DROP"]
+
+
 @pytest.mark.parametrize(
     ("number", "missing"),
     [

@@ -52,6 +52,12 @@ class Identity:
     def _list(self, what: str, query: dict[str, Any]) -> Iterator[Any]:
         return iter([o for o in self.kept[what] if all(getattr(o, k) == v for k, v in query.items())])
 
+    def role_assignments(self, user_id: str, scope_project_id: str) -> Iterator[Any]:
+        ids = {(what, o.name): o.id for what in ("project", "user", "role") for o in self.kept[what]}
+        for project, user, role in self.assigned:
+            if (ids["project", project], ids["user", user]) == (scope_project_id, user_id):
+                yield SimpleNamespace(role={"id": ids["role", role]})
+
     def assign_project_role_to_user(self, project: Any, user: Any, role: Any) -> None:
         self.assigned.add((project.name, user.name, role.name))
 
@@ -99,8 +105,24 @@ def test_what_is_missing_is_found_by_logging_in_and_looking(
     ensure(identity)
     identity.writes.clear()
     assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == ""
+    for endpoint, lost in ((identity.kept["endpoint"].pop(), "public"), (identity.kept["endpoint"][0], "internal")):
+        endpoint.url = "http://elsewhere"
+        told = openstack._missing(identity, SPEC, "http://k/v3", "pw")
+        assert told.startswith("endpoint ") and told.endswith(" of service glance") and lost in told
+    assert ensure(identity) == ["update_endpoint", "create_endpoint"]
+    identity.assigned.discard(("service", "glance", "service"))
+    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == "role service of user glance"
+    identity.assigned.clear()
+    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == "role admin, service of user glance"
+    ensure(identity)
+    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == ""
+    elsewhere = {**SPEC, "region": "Two"}
+    assert openstack._missing(identity, elsewhere, "http://k/v3", "pw") == "endpoint internal, public of service glance"
     identity.kept["service"].clear()
     assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == "service glance"
+    identity.kept["project"].clear()
+    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == "project service"
+    identity.writes.clear()
     monkeypatch.setattr(openstack, "_password_works", lambda url, user, password: False)
     assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == "user glance"
     assert identity.writes == []

@@ -184,7 +184,9 @@ async def test_an_applier_of_the_base_drops_its_fields_in_the_plan() -> None:
 
 
 def release(values: dict[str, Any], digest: str) -> HelmUpgrade:
-    return HelmUpgrade(("n", "keystone"), "keystone", "", values, digest, {})
+    return HelmUpgrade(
+        ("n", "keystone"), "keystone", "", values, digest, {"metadata": {"namespace": "n", "name": "keystone"}}
+    )
 
 
 async def test_helm_leaves_records_and_workloads() -> None:

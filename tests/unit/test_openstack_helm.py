@@ -80,7 +80,7 @@ TAKEN = {
     "images": {"pull_secrets": []},
     "network": {"policies": {"api": []}},
     "pod": {
-        "annotations": {"api": {"x": "z"}, "db-sync": {"x": "z"}},
+        "annotations": {"default": {"x": "z"}, "api": {"x": "z"}, "db-sync": {"x": "z"}},
         "priorityClassName": {"api": "x", "db-sync": "x"},
         "probes": {"api": {"liveness": {"enabled": True}}},
         "security_context": {"api": {"container": {"runAsNonRoot": True}}},

@@ -53,7 +53,7 @@ labels:
 
 {{/*
 lib.annotations (root, workload): digests of the ConfigMaps a pod mounts, so that a changed file restarts the pod, and
-the user's own. Only the data is hashed: a new label is no reason to restart.
+the user's own, of the component and of all (`default`). Only the data is hashed: a new label is no reason to restart.
 */}}
 {{- define "lib.annotations" -}}
 {{- $root := index . 0 -}}
@@ -62,7 +62,7 @@ the user's own. Only the data is hashed: a new label is no reason to restart.
 {{- $object := include (printf "%s/configmap-%s.yaml" $root.Template.BasePath .) $root | fromYaml }}
 configmap-{{ . }}-hash: {{ $object.data | toJson | sha256sum }}
 {{- end }}
-{{- with dig "annotations" $w.component dict $root.Values.pod }}
+{{- with merge (deepCopy (dig "annotations" $w.component dict $root.Values.pod)) (dig "annotations" "default" dict $root.Values.pod) }}
 {{ toYaml . }}
 {{- end }}
 {{- end }}

@@ -18,9 +18,11 @@ from collections.abc import AsyncIterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from stackwright.core.digest import LENGTH
-from stackwright.core.helmrecords import DIGEST_LABEL
-from stackwright.core.objects import MANAGED
+from stackwright.core.helmrecords import BUNDLE_LABEL, DIGEST_LABEL, bundle_label
+from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
 from stackwright.core.ports import NotYet, Refused
 
@@ -34,6 +36,7 @@ _TRANSIENT = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 
+PRIVILEGED = "stackwright.dev/privileged"  # annotation in Chart.yaml
 # The watch of Secrets sees only those with our label.
 WATCHED = ",".join(f"{name}={value}" for name, value in MANAGED.items())
 
@@ -62,11 +65,12 @@ class HelmCli:
 
     async def upgrade(self, action: HelmUpgrade) -> None:
         namespace, name = action.release
+        labels = f"{DIGEST_LABEL}={action.digest},{BUNDLE_LABEL}={bundle_label(key_of(action.owner))},{WATCHED}"
         async with _values_file(action.values) as values:
             await self._run(
                 "upgrade", "--install", name, self.chart(action.chart), *_version(action.version),
                 "--namespace", namespace, "--values", values, "--history-max", HISTORY,
-                "--labels", f"{DIGEST_LABEL}={action.digest},{WATCHED}",
+                "--labels", labels,
             )  # fmt: skip
 
     async def rollback(self, release: Key, revision: int) -> None:
@@ -174,6 +178,15 @@ def chart_digest(chart: Path) -> str:
     found = total.hexdigest()[:LENGTH]
     _digests[chart] = (stamp, found)
     return found
+
+
+def privileged_charts(charts: Path | None = None) -> frozenset[str]:
+    """Shipped charts whose pods have rights on their nodes, or whose objects have rights in the cluster."""
+    folder = charts or _shipped()
+    found = {path.parent.name: yaml.safe_load(path.read_text()) for path in folder.glob("*/Chart.yaml")}
+    return frozenset(
+        name for name, chart in found.items() if (chart.get("annotations") or {}).get(PRIVILEGED) == "true"
+    )
 
 
 def chart_digests(charts: Path | None = None) -> dict[str, str]:

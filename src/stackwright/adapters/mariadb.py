@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import pymysql
@@ -19,6 +19,7 @@ from stackwright.core.ports import NotYet, Refused
 
 PORT = 3306
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+_ON = re.compile(r" ON (`[^`]+`)\.\* TO ")
 _PRIVILEGE = re.compile(r"[A-Z][A-Z ]{1,40}")
 # 1044/1045/1227/1698: login or rights; the rest of the numbers are a server that is not (yet) a working primary.
 _DENIED = {1044, 1045, 1227, 1698}
@@ -78,6 +79,10 @@ class MariaDbSql:
             with connection, connection.cursor() as cursor:
                 for text, bound in work:
                     cursor.execute(text, bound)
+                if not action.absent:
+                    cursor.execute("SHOW GRANTS FOR %s@'%%'", (action.username,))
+                    for text, bound in revoked(action, [str(row[0]) for row in cursor.fetchall()]):
+                        cursor.execute(text, bound)
         except (pymysql.MySQLError, OSError) as error:
             raise error_of(action, error) from None  # the driver's error may quote the statement
 
@@ -114,6 +119,14 @@ def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
         yield f"GRANT {grants} ON {_exactly(database)}.* TO %s@'%%'", (user,)
 
 
+def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
+    """What takes away rights on patterns that its databases fit, by SHOW GRANTS: earlier versions gave them."""
+    names = {name: _exactly(_quoted(name)) for name in (action.database, *action.additional)}
+    for found in (_ON.search(grant) for grant in grants):
+        if found and found[1] != names.get(_plain(found[1]), found[1]):
+            yield f"REVOKE ALL PRIVILEGES ON {found[1]}.* FROM %s@'%%'", (_name(action.username),)
+
+
 def error_of(action: SqlAccount, error: Any) -> Exception:
     """The server's error by its number."""
     number = _number(error)
@@ -145,6 +158,11 @@ def _quoted(text: str) -> str:
 def _exactly(quoted: str) -> str:
     """For GRANT, where _ in a database stands for any character."""
     return quoted.replace("_", r"\_")
+
+
+def _plain(pattern: str) -> str:
+    """The name of the one database that a quoted pattern would be for, if _ stood for itself."""
+    return pattern.strip("`").replace(r"\_", "_")
 
 
 def _privilege(text: str) -> str:

@@ -123,9 +123,8 @@ def _ensure_catalog(identity: Any, spec: Mapping[str, Any]) -> None:
         service = identity.create_service(name=spec["serviceName"], type=spec["serviceType"], description=description)
     elif (service.description or "") != description:
         identity.update_service(service, description=description)
-    region = spec.get("region") or "RegionOne"
-    wanted = {interface: url for interface, url in spec["endpoints"].items() if url}
-    current = {e.interface: e for e in identity.endpoints(service_id=service.id) if e.region_id == region}
+    region, wanted = _region(spec), _urls(spec)
+    current = _endpoints(identity, service, region)
     if wanted.keys() - current.keys() and identity.find_region(region) is None:
         identity.create_region(id=region)
     for interface, url in wanted.items():
@@ -142,7 +141,34 @@ def _missing(identity: Any, spec: Mapping[str, Any], auth_url: str, password: st
     user = next(identity.users(name=name, domain_id=DOMAIN_ID), None)
     if user is None or not _password_works(auth_url, user.id, password):
         return f"user {name}"
-    return "" if _service(identity, spec) else f"service {spec['serviceName']}"
+    project = next(identity.projects(name=PROJECT, domain_id=DOMAIN_ID), None)
+    if project is None:
+        return f"project {PROJECT}"
+    names = {role.id: role.name for role in identity.roles()}
+    assigned = identity.role_assignments(user_id=user.id, scope_project_id=project.id)
+    held = {names.get(each.role["id"]) for each in assigned}
+    if lost := [role for role in spec["roles"] if role not in held]:
+        return f"role {', '.join(lost)} of user {name}"
+    service = _service(identity, spec)
+    if service is None:
+        return f"service {spec['serviceName']}"
+    current = _endpoints(identity, service, _region(spec))
+    gone = [face for face, url in _urls(spec).items() if face not in current or current[face].url != url]
+    return f"endpoint {', '.join(gone)} of service {spec['serviceName']}" if gone else ""
+
+
+def _region(spec: Mapping[str, Any]) -> str:
+    return str(spec.get("region") or "RegionOne")
+
+
+def _urls(spec: Mapping[str, Any]) -> dict[str, str]:
+    """Interface → URL."""
+    return {interface: url for interface, url in spec["endpoints"].items() if url}
+
+
+def _endpoints(identity: Any, service: Any, region: str) -> dict[str, Any]:
+    """Interface → endpoint, of a service in a region."""
+    return {each.interface: each for each in identity.endpoints(service_id=service.id) if each.region_id == region}
 
 
 def _remove(identity: Any, spec: Mapping[str, Any]) -> None:

@@ -21,6 +21,7 @@ from pydantic import AfterValidator, ConfigDict, Field, GetCoreSchemaHandler, Ge
 from pydantic_core import CoreSchema, core_schema
 
 from stackwright.api.errors import messages
+from stackwright.api.lines import Line
 from stackwright.api.meta import Column, Resource, Status
 from stackwright.api.rules import Change, Rule, Ruled
 
@@ -105,7 +106,7 @@ def _range(value: str) -> str:
 
 Uuid = Annotated[str, AfterValidator(_uuid), Field(json_schema_extra={"format": "uuid"})]
 Ipv4 = Annotated[str, AfterValidator(_ipv4), Field(json_schema_extra={"format": "ipv4"})]
-Ipv4Range = Annotated[str, Field(min_length=1), AfterValidator(_range)]
+Ipv4Range = Annotated[Line, Field(min_length=1), AfterValidator(_range)]
 
 
 @dataclass(frozen=True)
@@ -128,7 +129,7 @@ class Keyed:
         return values
 
 
-Texts = Annotated[list[str], Keyed()]
+Texts = Annotated[list[Line], Keyed()]
 
 
 class InfraStatus(Status):

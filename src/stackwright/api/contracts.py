@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
+from stackwright.api.lines import Line, OptionName, Url
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
 from stackwright.api.naming import FIXED_RULE, Account, InstanceName, ObjectName
 
@@ -36,13 +37,18 @@ class ContractStatus(Status):
     secret_name: str = Field("", description="The Secret that holds the result.")
 
 
+class AccountStatus(ContractStatus):
+    provider_uid: str = Field("", description="uid of the object that fulfilled it.")
+    losses: int = Field(0, description="How often its provider has lost it; each time it was made anew.")
+
+
 class DatabaseAccountSpec(CamelModel):
     instance: InstanceName = Field(
         "mariadb", description="Name of the MariaDB object in this namespace.", json_schema_extra=FIXED
     )
     database: DatabaseName = Field(description="Database to make; it is never dropped unless dropDatabase.")
     username: DatabaseUser = Field(description="User to make, with all rights on the database.")
-    grants: list[str] = Field(
+    grants: list[Line] = Field(
         default_factory=lambda: ["ALL PRIVILEGES"],
         min_length=1,
         description="Privileges on the database, as GRANT takes them.",
@@ -68,7 +74,7 @@ class DatabaseAccount(Resource):
         columns=(Column("Instance", ".spec.instance"), Column("Database", ".spec.database"), _READY, _MESSAGE, _AGE),
     )  # fmt: skip
     spec: DatabaseAccountSpec = Field(description="What is asked for.")
-    status: ContractStatus = Field(default_factory=ContractStatus, description="What was made.")
+    status: AccountStatus = Field(default_factory=AccountStatus, description="What was made.")
 
 
 class MessagingAccountSpec(CamelModel):
@@ -93,13 +99,13 @@ class MessagingAccount(Resource):
         columns=(Column("Instance", ".spec.instance"), Column("Vhost", ".spec.vhost"), _READY, _MESSAGE, _AGE),
     )  # fmt: skip
     spec: MessagingAccountSpec = Field(description="What is asked for.")
-    status: ContractStatus = Field(default_factory=ContractStatus, description="What was made.")
+    status: AccountStatus = Field(default_factory=AccountStatus, description="What was made.")
 
 
 class KeystoneEndpoints(CamelModel):
-    internal: str = Field(pattern=r"^https?://", description="URL for services of the cloud.")
-    public: str = Field(pattern=r"^https?://", description="URL for users.")
-    admin: str | None = Field(None, pattern=r"^https?://", description="URL for administrators; rarely needed.")
+    internal: Url = Field(description="URL for services of the cloud.")
+    public: Url = Field(description="URL for users.")
+    admin: Url | None = Field(None, description="URL for administrators; rarely needed.")
 
 
 class KeystoneServiceSpec(CamelModel):
@@ -110,14 +116,14 @@ class KeystoneServiceSpec(CamelModel):
     service_type: str = Field(
         pattern=r"^[a-z][a-z0-9-]*$", description="Type in the catalog, e.g. image.", json_schema_extra=FIXED
     )
-    description: str = Field("", description="Text in the catalog.")
-    region: str = Field("RegionOne", description="Region of the endpoints.")
+    description: Line = Field("", description="Text in the catalog.")
+    region: Line = Field("RegionOne", description="Region of the endpoints.")
     endpoints: KeystoneEndpoints = Field(description="The endpoints of the service.")
     username: ServiceUser = Field(description="Service user to make, in the project `service`.")
-    roles: list[str] = Field(
+    roles: list[Line] = Field(
         default_factory=lambda: ["admin", "service"], min_length=1, description="Roles of the service user."
     )
-    sections: list[str] = Field(
+    sections: list[OptionName] = Field(
         default_factory=list, description="Sections of auth.conf in which the user logs in at other services."
     )
     secret_name: ObjectName = Field(
@@ -132,7 +138,7 @@ class KeystoneService(Resource):
         columns=(Column("Service", ".spec.serviceName"), Column("Type", ".spec.serviceType"), _READY, _MESSAGE, _AGE),
     )  # fmt: skip
     spec: KeystoneServiceSpec = Field(description="What is asked for.")
-    status: ContractStatus = Field(default_factory=ContractStatus, description="What was made.")
+    status: AccountStatus = Field(default_factory=AccountStatus, description="What was made.")
 
 
 PoolRole = Literal["images", "volumes", "backup", "vms", "ephemeral", "other"]
@@ -156,7 +162,7 @@ class CephClientSpec(CamelModel):
         json_schema_extra=FIXED,
     )
     pools: list[CephPool] = Field(min_length=1, description="Pools that the client needs.")
-    options: dict[str, dict[str, str]] = Field(
+    options: dict[OptionName, dict[OptionName, Line]] = Field(
         default_factory=dict,
         description="section → option → user, secret_uuid, or pool:<role>: what rbd.conf tells the service.",
     )

@@ -22,8 +22,9 @@ from stackwright.api.features import (
     UnsupportedTexts,
     unsupported,
 )
+from stackwright.api.lines import Line
 from stackwright.api.meta import CamelModel
-from stackwright.api.naming import OptionalObjectName
+from stackwright.api.naming import OptionalObjectName, SecretKeyName
 
 Database = Literal["openstack"]
 Bus = Literal["rabbitmq"]
@@ -81,7 +82,7 @@ class Configured(Template):
 
 
 class AdminSelector(CamelModel):
-    admin: str = Field("AdminPassword", min_length=1, description="Key of the administrator's password.")
+    admin: SecretKeyName = Field("AdminPassword", description="Key of the administrator's password.")
     database: UnsupportedText = unsupported("Key of the database's password.")
 
 
@@ -90,8 +91,8 @@ class KeystoneTemplate(Configured):
         "", description="Secret with the administrator's password; empty for spec.secret."
     )
     replicas: int = _replicas()
-    region: str = Field("regionOne", min_length=1, description="Region name in the catalog.")
-    admin_project: str = Field("admin", min_length=1, description="Project of the administrator.")
+    region: Line = Field("regionOne", min_length=1, description="Region name in the catalog.")
+    admin_project: Line = Field("admin", min_length=1, description="Project of the administrator.")
     admin_user: Literal["admin"] = Field("admin", description="Name of the administrator.")
     password_selectors: AdminSelector = Field(default_factory=lambda: AdminSelector(), description="Keys of passwords.")
     enable_secure_rbac: Literal[True] = Field(True, alias="enableSecureRBAC", description="Scopes are always checked.")

@@ -24,7 +24,7 @@ CLOUDS = ("OpenStackDeployment", "OpenStackControlPlane")
 INFRASTRUCTURE, MOVED = "infrastructure.cluster.x-k8s.io", "clusterctl.cluster.x-k8s.io"
 MARK = "x-stackwright-unsupported"
 NEEDS_ONE = "x-stackwright-needs-one-of"
-_DROPPED = ("title", "default", "additionalProperties", "discriminator", MARK, NEEDS_ONE)
+_DROPPED = ("title", "default", "additionalProperties", "patternProperties", "discriminator", MARK, NEEDS_ONE)
 
 
 def crd(resource: type[Resource]) -> Schema:
@@ -112,11 +112,20 @@ def structural(schema: Schema, definitions: Schema, *, keep: bool = False) -> Sc
         out["items"] = structural(out["items"], definitions, keep=keep)
     if "properties" in out:
         _object(out, node, definitions, keep)
-    elif isinstance(extra := node.get("additionalProperties"), dict):
-        out["additionalProperties"] = structural(extra, definitions, keep=keep)
+    elif (values := _values(node)) is not None:
+        out["additionalProperties"] = structural(values, definitions, keep=keep)
     elif out.get("type") == "object":
         out[KEEP] = True
     return out
+
+
+def _values(node: Schema) -> Schema | None:
+    """What a map holds. A structural schema says nothing of its keys; their pattern is checked in Python."""
+    if values := node.get("patternProperties"):
+        (only,) = values.values()
+        return dict(only)
+    values = node.get("additionalProperties")
+    return values if isinstance(values, dict) else None
 
 
 def _refused(mark: str) -> Schema:

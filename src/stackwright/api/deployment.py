@@ -24,6 +24,7 @@ from stackwright.api.features import (
 )
 from stackwright.api.features_storage import CephFeatures, CinderFeatures, DatabaseFeatures
 from stackwright.api.helmbundle import FreeForm
+from stackwright.api.lines import Line
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
 from stackwright.api.naming import OptionalObjectName
 from stackwright.api.services import LogLevel, Release, Size
@@ -157,7 +158,7 @@ class OpenStackDeploymentSpec(Model):
     internal_domain_name: str = Field(
         "cluster.local", pattern=DOMAIN, description="DNS domain of the Kubernetes cluster."
     )
-    region_name: str = Field("RegionOne", min_length=1, description="Region name in the catalog.")
+    region_name: Line = Field("RegionOne", min_length=1, description="Region name in the catalog.")
     draft: bool = Field(False, description="true: the operator leaves this object alone.")
     local_volume_storage_class: OptionalObjectName = Field(
         "", description="Storage class of local volumes (database, messaging); empty for the default class."
@@ -169,7 +170,7 @@ class OpenStackDeploymentSpec(Model):
         default_factory=dict,
         description="service → chart → {values}: the final override of any value of any release.",
     )
-    nodes: dict[str, NodeOverride] = Field(
+    nodes: dict[Line, NodeOverride] = Field(
         default_factory=dict, description="label::value → overrides for the DaemonSets of those nodes."
     )
     features: Features = Field(default_factory=Features, description="What the cloud can do.")

@@ -14,6 +14,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from pydantic_core import PydanticCustomError
 
 from stackwright.api.errors import UNSUPPORTED
+from stackwright.api.lines import Line
 from stackwright.api.meta import Model
 from stackwright.api.naming import Format, ObjectName, OptionalObjectName, SecretKeyName
 
@@ -56,8 +57,8 @@ def _network(value: str) -> str:
     return value
 
 
-Address = Annotated[str, AfterValidator(_address)]
-Network = Annotated[str, AfterValidator(_network)]
+Address = Annotated[Line, AfterValidator(_address)]
+Network = Annotated[Line, AfterValidator(_network)]
 InterfaceName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,14}$")]
 PhysnetName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$")]
 Quantity = Annotated[
@@ -89,7 +90,7 @@ class SecretValue(Model):
 
 
 class KeystoneAdmin(Model):
-    project_name: str = Field("admin", min_length=1, description="Project of the administrator.")
+    project_name: Line = Field("admin", min_length=1, description="Project of the administrator.")
     user_domain_name: Literal["Default"] = Field("Default", description="Domain of the administrator.")
     project_domain_name: Literal["Default"] = Field("Default", description="Domain of the project.")
     default_domain_id: UnsupportedText = unsupported("Id of the default domain.")
@@ -139,13 +140,13 @@ def _store_names(value: dict[str, Any]) -> dict[str, Any]:
 
 
 class GlanceBackends(Model):
-    file: Annotated[dict[str, GlanceFileBackend], AfterValidator(_store_names)] = Field(
+    file: Annotated[dict[Line, GlanceFileBackend], AfterValidator(_store_names)] = Field(
         default_factory=dict, max_length=1, description="name → images in files on a volume; one at most."
     )
-    rbd: Annotated[dict[str, GlanceStore], AfterValidator(_store_names)] = Field(
+    rbd: Annotated[dict[Line, GlanceStore], AfterValidator(_store_names)] = Field(
         default_factory=dict, max_length=1, description="name → images in Ceph; one at most."
     )
-    cinder: Annotated[dict[str, GlanceStore], AfterValidator(_store_names)] = Field(
+    cinder: Annotated[dict[Line, GlanceStore], AfterValidator(_store_names)] = Field(
         default_factory=dict, max_length=1, description="name → images in Cinder volumes; one at most."
     )
 
@@ -214,7 +215,7 @@ class NovaFeatures(Model):
     allocation_ratios: AllocationRatios = Field(
         default_factory=AllocationRatios, description="How far nodes are overcommitted."
     )
-    vcpu_type: str | None = Field(None, description="CPU model of instances, as libvirt names it.")
+    vcpu_type: Line | None = Field(None, description="CPU model of instances, as libvirt names it.")
     images: NovaImages = Field(default_factory=NovaImages, description="Disks of instances.")
     console: NovaConsole = Field(default_factory=NovaConsole, description="Consoles of instances.")
     libvirt: NovaLibvirt = Field(default_factory=NovaLibvirt, description="The hypervisor's daemon.")
@@ -249,7 +250,7 @@ class FloatingSubnet(Model):
     pool_start: Address = Field(description="First floating IP.")
     pool_end: Address = Field(description="Last floating IP.")
     gateway: Address = Field(description="Gateway of the subnet.")
-    name: str = Field("public-subnet", min_length=1, description="Name of the subnet.")
+    name: Line = Field("public-subnet", min_length=1, description="Name of the subnet.")
 
     @model_validator(mode="after")
     def _inside(self) -> FloatingSubnet:
@@ -268,12 +269,12 @@ class FloatingSubnet(Model):
 
 
 class FloatingRouter(Model):
-    name: str = Field("r1", min_length=1, description="Name of the router.")
+    name: Line = Field("r1", min_length=1, description="Name of the router.")
 
 
 class FloatingNetwork(Model):
     enabled: bool = Field(False, description="Make the network of floating IPs.")
-    name: str = Field("public", min_length=1, description="Its name.")
+    name: Line = Field("public", min_length=1, description="Its name.")
     physnet: PhysnetName | None = Field(None, description="Physical network; one of external_networks.")
     network_type: Literal["flat", "vlan"] = Field("flat", description="Kind of provider network.")
     segmentation_id: int | None = Field(None, ge=1, le=4094, description="VLAN of a network of type vlan.")

@@ -10,6 +10,7 @@ from pydantic import Field, field_validator, model_validator
 from stackwright.api.cron import Schedule
 from stackwright.api.features import Quantity, Unsupported, unsupported
 from stackwright.api.helmbundle import FreeForm
+from stackwright.api.lines import LINE, Line, unlined
 from stackwright.api.meta import Model
 from stackwright.api.naming import NamespaceName
 
@@ -59,6 +60,8 @@ class CinderBackend(Model):
         sections = self.values.conf.get("cinder", {})
         if not isinstance(sections, dict) or not all(isinstance(options, dict) for options in sections.values()):
             raise ValueError("values.conf.cinder: takes section → option → value")
+        if broken := list(unlined(self.values.conf, "values.conf")):
+            raise ValueError(f"{', '.join(broken)}: {LINE.message}")
         if unknown := sorted(set(self.values.conf) - {"cinder", "backends"}):
             raise ValueError(f"values.conf: unknown {', '.join(unknown)}; allowed: backends, cinder")
         return self
@@ -66,7 +69,7 @@ class CinderBackend(Model):
 
 class CinderVolume(Model):
     enabled: bool = Field(True, description="Run cinder-volume.")
-    backends: dict[str, CinderBackend] = Field(
+    backends: dict[Line, CinderBackend] = Field(
         default_factory=dict, description="name → back end; absent: one in Ceph, named rbd."
     )
 
@@ -82,7 +85,7 @@ class VolumeQos(Model):
     consumer: Literal["front-end", "back-end", "both"] = Field(
         "back-end", description="Who holds to it: the hypervisor (front-end), the back end, or both."
     )
-    specs: dict[str, int] = Field(min_length=1, description="Limit → number, such as total_iops_sec.")
+    specs: dict[Line, int] = Field(min_length=1, description="Limit → number, such as total_iops_sec.")
 
     @field_validator("specs")
     @classmethod
@@ -97,16 +100,16 @@ class VolumeQos(Model):
 class VolumeType(Model):
     """Ours; the reference has none but those of back ends."""
 
-    backend: str | None = Field(
+    backend: Line | None = Field(
         None,
         min_length=1,
         description="volume_backend_name of the back end that has its volumes; absent: that of its name, or any.",
     )
-    description: str = Field("", description="For users.")
+    description: Line = Field("", description="For users.")
     public: bool = Field(True, description="Whether all projects see it.")
     multi_attach: bool = Field(False, description="Let several virtual machines have a volume at the same time.")
     qos: VolumeQos | None = Field(None, description="What its volumes may take of their back end.")
-    extra_specs: dict[str, str] = Field(default_factory=dict, description="What else Cinder's drivers are told.")
+    extra_specs: dict[Line, Line] = Field(default_factory=dict, description="What else Cinder's drivers are told.")
 
     @field_validator("extra_specs")
     @classmethod
@@ -119,7 +122,7 @@ class VolumeType(Model):
 
 class CinderFeatures(Model):
     volume: CinderVolume = Field(default_factory=CinderVolume, description="Where volumes are.")
-    volume_types: dict[str, VolumeType] = Field(
+    volume_types: dict[Line, VolumeType] = Field(
         default_factory=dict, description="name → volume type, beside or on top of those of the back ends."
     )
     backup: CinderBackup = Field(default_factory=CinderBackup, description="Where their backups go.")

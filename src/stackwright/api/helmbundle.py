@@ -10,6 +10,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
+from stackwright.api.lines import Line
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
 from stackwright.api.naming import OptionalNamespaceName
 
@@ -26,12 +27,12 @@ class HelmRelease(Model):
         pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=53, description="Name of the Helm release."
     )
     chart: str = Field(
-        pattern=r"^[a-zA-Z0-9./][^\s]*$",
+        pattern=r"^[a-zA-Z0-9./][^\s\x00-\x1f\x7f\x85]*$",
         max_length=2048,
         description="A shipped chart, by its name; where the operator permits more, a path or URL for helm.",
     )
-    version: str = Field("", description="Version of the chart; empty for the shipped one.")
-    chartDigest: str = Field(
+    version: Line = Field("", description="Version of the chart; empty for the shipped one.")
+    chartDigest: Line = Field(
         "",
         description="Digest of the shipped chart that the values are made for; while there is another one, the release "
         "is not touched. Empty for any.",

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import configparser
 
+from stackwright.api.errors import name_of
+from stackwright.api.lines import LINE, OPTION
+
 Sections = dict[str, dict[str, str]]
 # configparser gives options of its default section to every other one; to oslo.config, DEFAULT is one like all others.
 _NO_DEFAULT = "\0"
@@ -22,15 +25,21 @@ def sections(text: str) -> Sections:
     found = {name: dict(parser.items(name)) for name in parser.sections()}
     for name, options in found.items():
         for option, value in options.items():
-            _check(f"[{name}] {option}", value)
+            _check(name, option, value)
     return found
 
 
-def _check(where: str, value: str) -> None:
+def _check(name: str, option: str, value: str) -> None:
+    for text in (name, option):
+        if not OPTION.matches(text):
+            raise ValueError(f"{name_of(text)} {OPTION.message}")
+    where = f"[{name}] {option}"
     if "{{" in value:
         raise ValueError(f"{where}: {{{{ … }}}} is not supported by this version of Stackwright")
     if "\n" in value:
         raise ValueError(f"{where}: a value of several lines is not supported by this version of Stackwright")
+    if not LINE.matches(value):
+        raise ValueError(f"{where}: {LINE.message}")
 
 
 def _short(error: configparser.Error) -> str:

@@ -7,40 +7,51 @@ admission webhook and `plan` refuse anything else; the API client checks again b
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
+
+# The API server's regular expressions know no \u2028; admission refuses what they let through.
+_ESCAPED = re.compile(r"\\u[0-9a-f]{4}")
 
 
 @dataclass(frozen=True)
 class Format:
     """The format of a text field. It adds pattern and length to the schema, and its own message to validation.
 
+    pattern   of the whole text
+    longest   how many characters it may have; None for any number
     optional  the empty text is allowed too; it stands for a default
     """
 
     pattern: str
-    longest: int
+    longest: int | None
     problem: str
     optional: bool = False
 
     def matches(self, text: str) -> bool:
-        if not text:
-            return self.optional
-        return len(text) <= self.longest and re.fullmatch(self.pattern, text) is not None
+        if not text and self.optional:
+            return True
+        fits = self.longest is None or len(text) <= self.longest
+        return fits and re.fullmatch(self.pattern, text) is not None
+
+    @property
+    def schema(self) -> str:
+        """The pattern for the API server."""
+        return _ESCAPED.sub("", f"^({self.pattern})?$" if self.optional else f"^{self.pattern}$")
 
     @property
     def message(self) -> str:
-        return f"{self.problem}, at most {self.longest} characters"
+        return self.problem if self.longest is None else f"{self.problem}, at most {self.longest} characters"
 
     def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
         return core_schema.no_info_after_validator_function(self._checked, handler(source))
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
-        pattern = f"^({self.pattern})?$" if self.optional else f"^{self.pattern}$"
-        return {**handler(core), "maxLength": self.longest, "pattern": pattern}
+        limit = {} if self.longest is None else {"maxLength": self.longest}
+        return {**handler(core), **limit, "pattern": self.schema}
 
     def _checked(self, text: str) -> str:
         if not self.matches(text):
@@ -91,9 +102,9 @@ OBJECT = Format(r"[a-z0-9]+((-+|\.)[a-z0-9]+)*", 253, _DOTTED)
 SECRET_KEY = Format("[-._a-zA-Z0-9]+", 253, "must be letters, digits, '-', '_' and '.'")
 
 ObjectName = Annotated[str, OBJECT]
-OptionalObjectName = Annotated[str, Format(OBJECT.pattern, OBJECT.longest, OBJECT.problem, optional=True)]
+OptionalObjectName = Annotated[str, replace(OBJECT, optional=True)]
 # Of an object whose name is also the name of a Service, and so part of a host name.
 InstanceName = Annotated[str, NAMESPACE]
 NamespaceName = Annotated[str, NAMESPACE]
-OptionalNamespaceName = Annotated[str, Format(NAMESPACE.pattern, NAMESPACE.longest, NAMESPACE.problem, optional=True)]
+OptionalNamespaceName = Annotated[str, replace(NAMESPACE, optional=True)]
 SecretKeyName = Annotated[str, SECRET_KEY]

@@ -8,6 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from stackwright.api.capi import AGE, CATEGORIES, GROUP, MESSAGE, READY, InfraResource, InfraStatus, Part
+from stackwright.api.lines import Line
 from stackwright.api.meta import Column, Kind
 from stackwright.api.naming import NamespaceName, ObjectName
 from stackwright.api.rules import Change, Rule, fixed
@@ -21,8 +22,8 @@ class IdentityReference(Part):
 
     type: Literal["Secret", "ClusterIdentity"] = Field("Secret", description="What `name` is the name of.")
     name: ObjectName = Field(description="A Secret of this namespace, or an OpenStackClusterIdentity.")
-    cloud_name: str = Field(min_length=1, description="Which cloud of its clouds.yaml.")
-    region: str | None = Field(None, description="Region; absent: that of clouds.yaml.")
+    cloud_name: Line = Field(min_length=1, description="Which cloud of its clouds.yaml.")
+    region: Line | None = Field(None, description="Region; absent: that of clouds.yaml.")
 
 
 class SecretRef(Part):
@@ -43,9 +44,9 @@ class Requirement(Part):
         ),
     )
 
-    key: str = Field(min_length=1, description="Label.")
+    key: Line = Field(min_length=1, description="Label.")
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(description="What is asked of it.")
-    values: list[str] = Field(default_factory=list, description="Values, for In and NotIn.")
+    values: list[Line] = Field(default_factory=list, description="Values, for In and NotIn.")
 
     def holds(self, labels: Mapping[str, str]) -> bool:
         value = labels.get(self.key)
@@ -60,7 +61,7 @@ class Requirement(Part):
 
 
 class LabelSelector(Part):
-    match_labels: dict[str, str] = Field(default_factory=dict, description="Labels that it has.")
+    match_labels: dict[Line, Line] = Field(default_factory=dict, description="Labels that it has.")
     match_expressions: list[Requirement] = Field(default_factory=list, description="What else holds for its labels.")
 
     def matches(self, labels: Mapping[str, str]) -> bool:

@@ -7,13 +7,15 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field
 
 from stackwright.api.capi import Keyed, Part, Texts
-from stackwright.api.naming import ObjectName
+from stackwright.api.lines import BREAKS, Line
+from stackwright.api.naming import Format, ObjectName
 from stackwright.api.openstack_params import ImageParam, SecurityGroupParam, ServerGroupParam
 from stackwright.api.openstack_ports import MOST, PortOpts
 from stackwright.api.rules import Change, Raw, Rule, fixed
 
 RecreatePolicy = Literal["Never", "Always"]
 CredentialsLostPolicy = Literal["Wait", "Detach", "Orphan"]
+ZoneName = Annotated[str, Format(f"[^ {BREAKS}]+", None, "must be one line without spaces")]
 LOST = "Deletion without credentials: Wait, Detach (tell ids) or Orphan (no login either)."
 
 
@@ -28,11 +30,11 @@ class VolumeAvailabilityZone(Part):
     )
 
     from_: Literal["Name", "Machine"] = Field("Name", alias="from", description="Of `name`, or that of the server.")
-    name: str | None = Field(None, pattern="^[^ ]+$", description="Availability zone of Cinder.")
+    name: ZoneName | None = Field(None, description="Availability zone of Cinder.")
 
 
 class BlockDeviceVolume(Part):
-    type: str | None = Field(None, description="Volume type; absent: Cinder's default.")
+    type: Line | None = Field(None, description="Volume type; absent: Cinder's default.")
     availability_zone: VolumeAvailabilityZone | None = Field(None, description="Where it is; absent: Cinder chooses.")
 
 
@@ -46,13 +48,13 @@ class BlockDeviceStorage(Part):
 
 
 class BlockDevice(Part):
-    name: str = Field(min_length=1, description="Ends the volume's name, and is the tag of the device.")
+    name: Line = Field(min_length=1, description="Ends the volume's name, and is the tag of the device.")
     size_gib: int = Field(ge=1, description="Size in GiB.")
     storage: BlockDeviceStorage = Field(description="What kind of disk.")
 
 
 class ServerMetadata(Part):
-    key: str = Field(min_length=1, max_length=255, description="Key.")
+    key: Line = Field(min_length=1, max_length=255, description="Key.")
     value: str = Field(min_length=1, max_length=255, description="Value.")
 
 
@@ -74,7 +76,7 @@ class HintValue(Part):
 
     type: Literal["Bool", "String", "Number"] = Field(description="Which of the others is set.")
     bool_: bool | None = Field(None, alias="bool", description="Yes or no.")
-    string: str | None = Field(None, min_length=1, max_length=255, description="A text.")
+    string: Line | None = Field(None, min_length=1, max_length=255, description="A text.")
     number: int | None = Field(None, ge=-(2**31), le=2**31 - 1, description="A number.")
 
     @property
@@ -85,7 +87,7 @@ class HintValue(Part):
 
 
 class SchedulerHint(Part):
-    name: str = Field(min_length=1, description="Name of the hint.")
+    name: Line = Field(min_length=1, description="Name of the hint.")
     value: HintValue = Field(description="Its value.")
 
 
@@ -94,8 +96,8 @@ class LocalRef(Part):
 
 
 class TypedRef(LocalRef):
-    api_group: str | None = Field(None, alias="apiGroup", description="Group of its kind.")
-    kind: str = Field(min_length=1, description="Its kind.")
+    api_group: Line | None = Field(None, alias="apiGroup", description="Group of its kind.")
+    kind: Line = Field(min_length=1, description="Its kind.")
 
 
 ROOT = Rule(
@@ -114,7 +116,7 @@ class ServerFields(Part):
     RULES: ClassVar[tuple[Rule, ...]] = (ROOT,)
 
     image: ImageParam = Field(description="Image to boot from, or to make the root volume of.")
-    ssh_key_name: str = Field("", description="Keypair of Nova.")
+    ssh_key_name: Line = Field("", description="Keypair of Nova.")
     ports: list[PortOpts] = Field(default_factory=list, max_length=MOST, description="Its ports, in their order.")
     security_groups: list[SecurityGroupParam] = Field(
         default_factory=list, description="Security groups of ports that name none."

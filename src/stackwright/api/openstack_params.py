@@ -8,10 +8,11 @@ from pydantic import BeforeValidator, Field, WithJsonSchema
 
 from stackwright.api.capi import NonEmpty, OneOf, Part, Texts, Uuid
 from stackwright.api.crd import KEEP
-from stackwright.api.naming import ObjectName
+from stackwright.api.lines import BREAKS, Line
+from stackwright.api.naming import Format, ObjectName
 
 # A filter stands in a cluster a dozen times, so it is said as shortly as can be.
-NeutronTag = Annotated[str, Field(pattern="^[^,]+$")]
+NeutronTag = Annotated[str, Format(f"[^,{BREAKS}]+", None, "must be one line without commas")]
 
 
 class NamedRef(Part):
@@ -19,7 +20,7 @@ class NamedRef(Part):
 
 
 class NameFilter(NonEmpty):
-    name: str | None = Field(None, description="Its name.")
+    name: Line | None = Field(None, description="Its name.")
 
 
 class ImageFilter(NameFilter):
@@ -33,7 +34,7 @@ class ImageParam(OneOf):
 
 
 class FlavorParam(OneOf):
-    id: str | None = Field(None, min_length=1, description="Id of the flavor, of any form.")
+    id: Line | None = Field(None, min_length=1, description="Id of the flavor, of any form.")
     filter: NameFilter | None = Field(None, description="Finds it.")
 
 
@@ -54,9 +55,9 @@ class ServerGroupParam(OneOf):
 
 
 class NeutronFilter(NonEmpty):
-    name: str | None = Field(None, description="Its name.")
-    description: str | None = Field(None, description="Its description.")
-    project_id: str | None = Field(None, description="Its project.")
+    name: Line | None = Field(None, description="Its name.")
+    description: Line | None = Field(None, description="Its description.")
+    project_id: Line | None = Field(None, description="Its project.")
     tags: list[NeutronTag] = Field(default_factory=list, description="All of these tags.")
     tags_any: list[NeutronTag] = Field(default_factory=list, description="One of these tags.")
     not_tags: list[NeutronTag] = Field(default_factory=list, description="Not all of these tags.")
@@ -65,10 +66,10 @@ class NeutronFilter(NonEmpty):
 
 class SubnetFilter(NeutronFilter):
     ip_version: Literal[4, 6] | None = Field(None, description="4 or 6.")
-    gateway_ip: str | None = Field(None, description="Its gateway.")
-    cidr: str | None = Field(None, description="Its range.")
-    ipv6_address_mode: str | None = Field(None, description="Address mode.")
-    ipv6_ra_mode: str | None = Field(None, description="Router mode.")
+    gateway_ip: Line | None = Field(None, description="Its gateway.")
+    cidr: Line | None = Field(None, description="Its range.")
+    ipv6_address_mode: Line | None = Field(None, description="Address mode.")
+    ipv6_ra_mode: Line | None = Field(None, description="Router mode.")
 
 
 class NetworkParam(OneOf):

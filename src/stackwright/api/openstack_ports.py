@@ -8,6 +8,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from stackwright.api.capi import Keyed, Part, Texts
+from stackwright.api.lines import Line
 from stackwright.api.openstack_params import NetworkParam, SecurityGroupParam, SubnetParam
 from stackwright.api.rules import FIXED, Change, Raw, Rule, either, same
 
@@ -18,12 +19,12 @@ LENGTH = 255
 
 class FixedIP(Part):
     subnet: SubnetParam | None = Field(None, description="Subnet of the port's network.")
-    ip_address: str | None = Field(None, description="Absent: any of the subnet.")
+    ip_address: Line | None = Field(None, description="Absent: any of the subnet.")
 
 
 class AddressPair(Part):
-    ip_address: str = Field(min_length=1, description="Address or range.")
-    mac_address: str | None = Field(None, description="MAC address; absent: the port's.")
+    ip_address: Line = Field(min_length=1, description="Address or range.")
+    mac_address: Line | None = Field(None, description="MAC address; absent: the port's.")
 
 
 class BindingProfile(Part):
@@ -32,21 +33,21 @@ class BindingProfile(Part):
 
 
 class ValueSpec(Part):
-    name: str = Field(min_length=1, description="Name of the entry here.")
-    key: str = Field(min_length=1, description="Key in the request.")
-    value: str = Field(min_length=1, description="Its value.")
+    name: Line = Field(min_length=1, description="Name of the entry here.")
+    key: Line = Field(min_length=1, description="Key in the request.")
+    value: Line = Field(min_length=1, description="Its value.")
 
 
 class PortFields(Part):
     """What is sent as it is written."""
 
     admin_state_up: bool | None = Field(None, description="false: the port is down.")
-    mac_address: str | None = Field(None, max_length=32, description="MAC address; absent: Neutron chooses.")
+    mac_address: Line | None = Field(None, max_length=32, description="MAC address; absent: Neutron chooses.")
     allowed_address_pairs: list[AddressPair] = Field(
         default_factory=list, max_length=LENGTH, description="More addresses to send from."
     )
-    host_id: str | None = Field(None, max_length=LENGTH, description="Host of the port.")
-    vnic_type: str | None = Field(None, max_length=64, description="Kind of interface; Neutron checks it.")
+    host_id: Line | None = Field(None, max_length=LENGTH, description="Host of the port.")
+    vnic_type: Line | None = Field(None, max_length=64, description="Kind of interface; Neutron checks it.")
     profile: BindingProfile | None = Field(None, description="Details of the binding.")
     enable_port_security: bool | None = Field(None, description="Port security; absent: as the network says.")
     propagate_uplink_status: bool | None = Field(None, description="Tell the port when its uplink is down.")
@@ -81,7 +82,7 @@ class PortOpts(PortFields):
 
     network: NetworkParam | None = Field(None, description="Network; absent: that of the first subnet.")
     description: str | None = Field(None, max_length=LENGTH, description="Text in Neutron.")
-    name_suffix: str | None = Field(None, max_length=LENGTH, description="End of the port's name; absent: its index.")
+    name_suffix: Line | None = Field(None, max_length=LENGTH, description="End of the port's name; absent: its index.")
     fixed_ips: list[FixedIP] = Field(default_factory=list, max_length=MOST, description="Addresses of the port.")
     security_groups: list[SecurityGroupParam] = Field(
         default_factory=list, max_length=MOST, description="Security groups; absent: those of the server."
@@ -129,7 +130,7 @@ def _port(port: Mapping[str, Any], ignored: set[str]) -> tuple[Any, bool | None]
 
 class ResolvedFixedIP(Part):
     subnet: str | None = Field(None, description="Id of the subnet.")
-    ip_address: str | None = Field(None, description="The address.")
+    ip_address: Line | None = Field(None, description="The address.")
 
 
 class ResolvedPort(PortFields):

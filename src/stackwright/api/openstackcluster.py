@@ -24,6 +24,7 @@ from stackwright.api.capi import (
     Texts,
 )
 from stackwright.api.features import Unsupported, unsupported
+from stackwright.api.lines import Line
 from stackwright.api.meta import Column, Kind
 from stackwright.api.openstack_identity import IdentityReference
 from stackwright.api.openstack_machine_parts import LOST, CredentialsLostPolicy, RecreatePolicy
@@ -94,8 +95,8 @@ class OpenStackClusterSpec(Part):
     external_router_ips: list[ExternalRouterIP] | None = _older("managedRouter.externalIPs")
     disable_external_network: bool | None = _older("enableExternalNetwork", opposite=True)
     disable_api_server_floating_ip: bool | None = _older("apiServer.enableFloatingIP", opposite=True)
-    api_server_floating_ip: str | None = _older("apiServer.floatingIP")
-    api_server_fixed_ip: str | None = _older("apiServer.fixedIP")
+    api_server_floating_ip: Line | None = _older("apiServer.floatingIP")
+    api_server_fixed_ip: Line | None = _older("apiServer.fixedIP")
     api_server_port: Annotated[int, Field(ge=1, le=65535)] | None = _older("apiServer.port")
     api_server_load_balancer: Unsupported = unsupported(LOAD_BALANCER)
 

@@ -11,6 +11,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from stackwright.api.helmbundle import FreeForm
+from stackwright.api.lines import Line
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
 from stackwright.api.naming import OptionalObjectName
 
@@ -22,7 +23,7 @@ LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 class Override(CamelModel):
     """Values of one level; a later level wins over an earlier one."""
 
-    source: str = Field(description="Where the values come from, e.g. spec.services; shown in plans.")
+    source: Line = Field(description="Where the values come from, e.g. spec.services; shown in plans.")
     values: FreeForm = Field(
         default_factory=dict,
         description="Chart name → values; a list item ~x removes x from the list below it.",
@@ -32,9 +33,9 @@ class Override(CamelModel):
 class ServiceSpec(CamelModel):
     release: Release = Field("epoxy", description="OpenStack release of the images and settings.")
     size: Size = Field("single", description="Replicas, workers and memory: for how large a cloud.")
-    region: str = Field("RegionOne", description="Region name in the catalog.")
-    cluster_domain: str = Field("cluster.local", description="DNS domain of the Kubernetes cluster.")
-    public_domain: str = Field("", description="Domain of the public endpoints.")
+    region: Line = Field("RegionOne", description="Region name in the catalog.")
+    cluster_domain: Line = Field("cluster.local", description="DNS domain of the Kubernetes cluster.")
+    public_domain: Line = Field("", description="Domain of the public endpoints.")
     storage_class: OptionalObjectName = Field(
         "", description="Storage class of local volumes; empty for the default one."
     )
@@ -42,7 +43,7 @@ class ServiceSpec(CamelModel):
         None, ge=1, le=32, description="Servers of the Memcached; absent: as many as the size says."
     )
     log_level: LogLevel = Field("INFO", description="Log level of the service.")
-    orphan: list[str] = Field(
+    orphan: list[Line] = Field(
         default_factory=list,
         description="Stores or back ends that may be given up with all that is in them, which nobody can read then.",
     )

@@ -31,7 +31,7 @@ def errors_of(
         case OpenStackControlPlane.KIND.kind:
             return parse_control_plane(obj)[1]
         case HelmBundle.KIND.kind:
-            return helmbundle_errors(obj, settings)
+            return helmbundle_errors(obj, settings, old)
         case name if name in _SERVERS:
             errors = _SERVERS[name].parsed(obj)[1]
             asks_only = dry_run and TOPOLOGY in (obj["metadata"].get("annotations") or {})

@@ -11,6 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stackwright.api.lines import LINE
+
 MONITORS = "mon_endpoints"
 
 
@@ -69,10 +71,13 @@ def access(given: Mapping[str, str], spec: Mapping[str, Any], secret_uuid: str) 
         raise ValueError(f"field {client}: {error}") from None
     wanted = [(handed.pool(each["role"]), each["role"]) for each in spec["pools"]]
     words = {"user": handed.user, "secret_uuid": secret_uuid, **{f"pool:{role}": name for name, role in wanted}}
+    monitors = ",".join(part.strip() for part in monitors.split(","))
+    for field, texts in ((MONITORS, [monitors]), (client, [*words.values(), handed.key])):
+        if not all(LINE.matches(text) for text in texts):
+            raise ValueError(f"field {field}: {LINE.message}")
     snippet = "\n".join(_section(name, options, words) for name, options in sorted(spec["options"].items()))
     return {
-        "ceph.conf": f"[global]\nmon_host = {','.join(part.strip() for part in monitors.split(','))}\n"
-        "keyring = /etc/ceph/keyring\n",
+        "ceph.conf": f"[global]\nmon_host = {monitors}\nkeyring = /etc/ceph/keyring\n",
         "keyring": f"[client.{handed.user}]\n\tkey = {handed.key}\n",
         "user": handed.user,
         "key": handed.key,

@@ -10,10 +10,12 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
 
-from stackwright.core.plan import Object
+from stackwright.core.objects import label_value
+from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Release
 
 DIGEST_LABEL = "stackwright.dev/digest"
+BUNDLE_LABEL = "stackwright.dev/bundle"
 SELECTOR = {"owner": "helm"}
 _WAS_DEPLOYED = ("deployed", "superseded")
 
@@ -34,6 +36,11 @@ def revisions(secrets: Iterable[Object]) -> list[Release]:
     return sorted(found, key=lambda record: (record.name, record.revision))
 
 
+def bundle_label(key: Key) -> str:
+    """What the records of a release say of the HelmBundle that it belongs to. A namespace has no dot."""
+    return label_value(".".join(key))
+
+
 def _record(meta: Mapping[str, object]) -> Release | None:
     labels = meta.get("labels")
     if not isinstance(labels, Mapping) or labels.get("owner") != "helm" or not labels.get("name"):
@@ -44,6 +51,7 @@ def _record(meta: Mapping[str, object]) -> Release | None:
         namespace=str(meta.get("namespace", "")),
         state=str(labels.get("status", "unknown")),
         digest=str(labels.get(DIGEST_LABEL, "")),
+        bundle=str(labels.get(BUNDLE_LABEL, "")),
         # Helm writes modifiedAt when it changes a record, and takes it over into the records of later revisions. So the
         # label alone may be as old as the release, and a record is never older than its Secret.
         updated=max(float(_number(labels.get("modifiedAt"))), _seconds(meta.get("creationTimestamp"))),

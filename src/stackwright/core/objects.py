@@ -37,9 +37,13 @@ def owner_reference(obj: Object) -> Object:
 
 
 def owner_label(obj: Object) -> str:
-    """Label value that names an owner, so that what it owns can be listed; no longer than a label may be."""
-    name = f"{obj['kind'].lower()}.{obj['metadata']['name']}"
-    return name if len(name) <= LABEL else f"{name[: LABEL - LENGTH - 1]}-{digest(name)}"
+    """Label value that names an owner, so that what it owns can be listed."""
+    return label_value(f"{obj['kind'].lower()}.{obj['metadata']['name']}")
+
+
+def label_value(text: str) -> str:
+    """A text no longer than a label may be; the end of one that is too long is replaced by its digest."""
+    return text if len(text) <= LABEL else f"{text[: LABEL - LENGTH - 1]}-{digest(text)}"
 
 
 def owned(
@@ -80,6 +84,11 @@ def ensure(kind: Kind, desired: Object, current: Object | None) -> tuple[Apply, 
     if not covers(current.get("spec"), desired.get("spec")):
         return (Apply(kind, desired, "edited by someone else"),)
     return ()
+
+
+def controller_of(obj: Object) -> Object:
+    """The reference to the object that controls this one; empty for none."""
+    return next((ref for ref in obj["metadata"].get("ownerReferences") or () if ref.get("controller")), {})
 
 
 def belongs(obj: Object | None, uid: str) -> bool:

@@ -26,6 +26,12 @@ class NotServed(NotYet):
     reason = "KindMissing"
 
 
+class StillMissing(NotYet):
+    """What was made is not there: making it once more at once would go on without end."""
+
+    reason = "AccountMissing"
+
+
 class Refused(Exception):
     """A foreign system will not do what was asked until somebody changes the request; the text says what."""
 
@@ -87,6 +93,7 @@ class Release:
     updated: float  # seconds since the epoch
     deployed_revision: int = 0  # newest revision before this one that was deployed and got ready
     secret: str = ""  # name of the Secret of the newest record
+    bundle: str = ""  # the HelmBundle that it belongs to, as `bundle_label`; empty for a record from before that label
 
 
 class Helm(Protocol):

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stackwright.api.errors import name_of
+from stackwright.api.lines import OPTION
 from stackwright.api.naming import OBJECT, SECRET_KEY
 
 Sections = dict[str, dict[str, tuple[str, str]]]
@@ -34,6 +36,9 @@ def cut(values: Mapping[str, Any], conf_file: str | None) -> tuple[dict[str, Any
             if conf_file is None or len(path) != 4 or path[:2] != ("conf", conf_file):
                 allowed = f"conf.{conf_file}.<SECTION>.<option>" if conf_file else "nowhere in this chart"
                 raise Misplaced(f"{'.'.join(path)}: value_from is allowed at {allowed} only")
+            for name in path[2:]:
+                if not OPTION.matches(name):
+                    raise ValueError(f"conf.{conf_file}: {name_of(name)} {OPTION.message}")
             sections.setdefault(path[2], {})[path[3]] = _reference(node, path)
             return None
         walked = {key: walk(value, (*path, str(key))) for key, value in node.items()}

@@ -10,11 +10,13 @@ from dataclasses import dataclass, field
 class Settings:
     """images        image name → reference
     charts        shipped chart → digest of its files
+    privileged    those of them that have rights on nodes or in the cluster
     unrestricted  HelmBundles may name any chart and any namespace
     namespace     of the operator
     """
 
     images: Mapping[str, str] = field(default_factory=dict)
     charts: Mapping[str, str] = field(default_factory=dict)
+    privileged: frozenset[str] = frozenset()
     unrestricted: bool = False
     namespace: str = "stackwright"

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from itertools import groupby
-from typing import Any
+from typing import Any, TypeVar
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.core.clouds import CloudCall, Slot
@@ -36,7 +36,7 @@ from stackwright.core.plan import (
     SqlAccount,
     Warn,
 )
-from stackwright.core.ports import Conflict, NotYet, Ports, secret_data
+from stackwright.core.ports import Conflict, NotYet, Ports, StillMissing, secret_data
 from stackwright.core.secretwrites import (
     CephAccess,
     CopySecret,
@@ -46,6 +46,8 @@ from stackwright.core.secretwrites import (
     RotateKeys,
 )
 from stackwright.runtime import secrets
+
+_Account = TypeVar("_Account", SqlAccount, BrokerAccount, CatalogEntry)
 
 
 async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> dict[Slot, str]:
@@ -102,11 +104,11 @@ async def _foreign(action: Action, ports: Ports, manager: str) -> None:
         case HelmUninstall():
             await ports.helm.uninstall(action.release)
         case SqlAccount():
-            await ports.sql.account(action, await _admin(action.admin_secret, ports), await _password(action, ports))
+            await _account(action, ports.sql.account, ports.sql.missing, ports)
         case BrokerAccount():
-            await ports.broker.account(action, await _admin(action.admin_secret, ports), await _password(action, ports))
+            await _account(action, ports.broker.account, ports.broker.missing, ports)
         case CatalogEntry():
-            await ports.identity.entry(action, await _admin(action.admin_secret, ports), await _password(action, ports))
+            await _account(action, ports.identity.entry, ports.identity.missing, ports)
         case Inventory():
             await _inventory(action, ports, manager)
         case Publish():
@@ -166,6 +168,19 @@ async def _admin(key: Key, ports: Ports) -> dict[str, Any]:
     if not admin.get("password"):
         raise NotYet(f"Waiting for Secret {'/'.join(key)} with the administrator's password")
     return dict(admin)
+
+
+async def _account(
+    action: _Account,
+    make: Callable[[_Account, Mapping[str, str], str], Awaitable[None]],
+    missing: Callable[[_Account, Mapping[str, str], str], Awaitable[str]],
+    ports: Ports,
+) -> None:
+    """Makes an account and looks whether it is there; takes one away."""
+    admin, password = await _admin(action.admin_secret, ports), await _password(action, ports)
+    await make(action, admin, password)
+    if not action.absent and (lack := await missing(action, admin, password)):
+        raise StillMissing(f"{lack} is missing although it was just made: {action.target}")
 
 
 async def _password(action: Account, ports: Ports) -> str:

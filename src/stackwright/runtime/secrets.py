@@ -8,10 +8,12 @@ from __future__ import annotations
 import base64
 import json
 import math
+import re
 import string
 from typing import Any
 
 from stackwright.api.kinds import SECRET
+from stackwright.api.lines import LINE
 from stackwright.core import cephkeys, fernet
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, EXPIRES, MANAGED, OPTIONS, OWNER, owner_label, owner_reference
@@ -75,7 +77,7 @@ async def _chosen(action: EnsureSecret, name: str, ports: Ports) -> str:
     if name not in action.given:
         return ""
     secret, key = action.given[name]
-    return await _value((action.key[0], secret), key, ports)
+    return await _line((action.key[0], secret), key, ports)
 
 
 async def _rotate(action: RotateKeys, ports: Ports, manager: str) -> None:
@@ -92,7 +94,7 @@ async def _copy(action: CopySecret, ports: Ports, manager: str) -> None:
     for section in sorted(action.sections):
         lines.append(f"[{section}]")
         for option, (name, key) in sorted(action.sections[section].items()):
-            lines.append(f"{option} = {await _value((action.key[0], name), key, ports)}")
+            lines.append(f"{option} = {await _line((action.key[0], name), key, ports)}")
     data = {action.field: "\n".join(lines) + "\n"}
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
 
@@ -144,11 +146,24 @@ def _old(issuer: dict[str, str], now: float) -> bool:
         return False  # somebody's own: it is refused by name, and never replaced
 
 
-async def _value(secret: Key, key: str, ports: Ports) -> str:
-    value = secret_data(await ports.cluster.get(SECRET, secret)).get(key)
-    if value is None:
-        raise NotYet(f"Waiting for key {key} of Secret {'/'.join(secret)}")
+async def _line(secret: Key, key: str, ports: Ports) -> str:
+    """A value of one line. A line break at its end is no part of it: `kubectl create secret --from-file` keeps that of
+    the file. What follows any other one would be an option of its own.
+    """
+    value = re.sub(r"\r?\n\Z", "", await _value(secret, key, ports))
+    if not LINE.matches(value):
+        raise Refused(f"key {key} of Secret {'/'.join(secret)}: {LINE.message}")
     return value
+
+
+async def _value(secret: Key, key: str, ports: Ports) -> str:
+    data = (await ports.cluster.get(SECRET, secret) or {}).get("data") or {}
+    if key not in data:
+        raise NotYet(f"Waiting for key {key} of Secret {'/'.join(secret)}")
+    try:
+        return base64.b64decode(data[key]).decode()
+    except UnicodeDecodeError:
+        raise Refused(f"key {key} of Secret {'/'.join(secret)}: must be text, in UTF-8") from None
 
 
 def _secret(

@@ -64,7 +64,7 @@ SERVICE = Service(
     name="ceph-rgw",
     group="openstack",
     resource=CephRGW,
-    charts=(Chart("ceph-rgw", _values, wanted=lambda context: context.settings.trial),),
+    charts=(Chart("ceph-rgw", _values, wanted=lambda context: context.settings.trial, options=("ceph",)),),
     contracts=_contracts,
     settings=CephRGWSettings,
     requires=lambda settings: ("identity", "ceph"),

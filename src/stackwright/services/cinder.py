@@ -13,6 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from stackwright.api.features_storage import DEFAULT_BACKEND, CinderBackend, CinderFeatures, Cleanup, VolumeType
+from stackwright.api.lines import Line
 from stackwright.api.naming import InstanceName
 from stackwright.api.services import Cinder, Size
 from stackwright.core.merge import merge
@@ -67,7 +68,7 @@ class CinderSettings(CinderFeatures, Settings):
     """features.cinder."""
 
     messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object.")
-    services: list[str] = Field(
+    services: list[Line] = Field(
         default_factory=list, description="Services of the cloud, as features.services has them."
     )
     cleanup: Cleanup = Field(default_factory=Cleanup, description="features.database.cleanup.cinder.")
@@ -286,7 +287,14 @@ SERVICE = Service(
     name="cinder",
     group="openstack",
     resource=Cinder,
-    charts=(Chart("cinder", _values, in_ceph=("volume", "backup")),),
+    charts=(
+        Chart(
+            "cinder",
+            _values,
+            in_ceph=("volume", "backup"),
+            options=("cinder", "backends", "cinder_api_uwsgi", "logging"),
+        ),
+    ),
     contracts=_contracts,
     certificates=_certificates,
     settings=CinderSettings,

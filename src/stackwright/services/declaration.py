@@ -45,6 +45,7 @@ class Context:
     pods      those of the service's charts, where the declaration wants to hear what they found out
     facts     data of the ConfigMap that the declaration names
     ceph_options  digest of pools and user that the Ceph gave it
+    losses    how often its databases were lost and made anew, all together
     operator  namespace of the operator
     """
 
@@ -57,6 +58,7 @@ class Context:
     pods: tuple[Object, ...] = ()
     facts: Mapping[str, str] = field(default_factory=dict)
     ceph_options: str = ""
+    losses: int = 0
     operator: str = "stackwright"
 
     def host(self, service: str) -> str:
@@ -108,6 +110,7 @@ class Chart:
     wanted: Callable[[Context], bool] = lambda context: True
     in_ceph: tuple[str, ...] = ()  # components that read names of pools and users in Ceph when they start
     own_name: bool = False  # several objects of the kind may be side by side, each with a release of its name
+    options: tuple[str, ...] = ()  # files below `conf` that are made of options, each of which is one line
 
     def release(self, context_name: str) -> str:
         return f"openstack-{context_name if self.own_name else self.name}"
@@ -204,3 +207,12 @@ class Service:
     @property
     def kind(self) -> Kind:
         return self.resource.KIND
+
+    def releases(self, name: str) -> frozenset[tuple[str, str]]:
+        """Release and chart of all that the HelmBundle of an object of this kind may have."""
+        return frozenset((chart.release(name), chart.name) for chart in self.charts)
+
+
+def bundle_name(name: str) -> str:
+    """Of the HelmBundle of a service object."""
+    return f"openstack-{name}"

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from stackwright.api.features import GlanceBackends, GlanceFeatures, GlanceFileBackend, GlanceStore, GlanceVolume
 from stackwright.api.features_storage import Cleanup
+from stackwright.api.lines import Line
 from stackwright.api.services import Glance, Size
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Settings, Values, placed
 from stackwright.services.needs import (
@@ -37,7 +38,7 @@ _IN_CEPH = GlanceBackends(rbd={"rbd": GlanceStore(default=True)})
 class GlanceSettings(GlanceFeatures, Settings):
     """features.glance, and what is around it."""
 
-    services: list[str] = Field(
+    services: list[Line] = Field(
         default_factory=list, description="Services of the cloud, as features.services has them."
     )
     cleanup: Cleanup = Field(default_factory=Cleanup, description="features.database.cleanup.glance.")
@@ -178,7 +179,7 @@ SERVICE = Service(
     name="glance",
     group="openstack",
     resource=Glance,
-    charts=(Chart("glance", _values, in_ceph=("api",)),),
+    charts=(Chart("glance", _values, in_ceph=("api",), options=("glance", "glance_api_uwsgi", "logging")),),
     contracts=_contracts,
     settings=GlanceSettings,
     conf_files={"glance": "glance"},

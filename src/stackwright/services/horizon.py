@@ -91,7 +91,7 @@ SERVICE = Service(
     name=NAME,
     group="openstack",
     resource=Horizon,
-    charts=(Chart("horizon", _values),),
+    charts=(Chart("horizon", _values, options=("horizon_uwsgi",)),),
     secrets=lambda context: (Secret(SECRET_KEY, generated=("secret_key",)),),
     settings=HorizonSettings,
     requires=lambda settings: ("memcached", "identity"),

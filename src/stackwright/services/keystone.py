@@ -45,13 +45,13 @@ CLOUDS_YAML = """\
 clouds:
   openstack:
     auth:
-      auth_url: {auth_url}
-      username: {username}
+      auth_url: {auth_url!j}
+      username: {username!j}
       password: {password!j}
-      project_name: {project_name}
-      user_domain_name: {user_domain_name}
-      project_domain_name: {project_domain_name}
-    region_name: {region_name}
+      project_name: {project_name!j}
+      user_domain_name: {user_domain_name!j}
+      project_domain_name: {project_domain_name!j}
+    region_name: {region_name!j}
     interface: internal
     identity_api_version: 3
 """
@@ -172,7 +172,10 @@ SERVICE = Service(
     name="keystone",
     group="openstack",
     resource=Keystone,
-    charts=(Chart("keystone", _values), Chart("keystoneclient", _client_values)),
+    charts=(
+        Chart("keystone", _values, options=("keystone", "keystone_api_uwsgi", "logging")),
+        Chart("keystoneclient", _client_values),
+    ),
     secrets=_secrets,
     keys=_keys,
     contracts=_contracts,

@@ -45,6 +45,6 @@ SERVICE = Service(
     name="mariadb",
     group="infra",
     resource=MariaDB,
-    charts=(Chart("mariadb", _values),),
+    charts=(Chart("mariadb", _values, options=("mariadb",)),),
     secrets=lambda context: (Secret(ROOT_SECRET, fixed={"username": "root"}),),
 )

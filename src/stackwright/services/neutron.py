@@ -174,7 +174,21 @@ SERVICE = Service(
     group="openstack",
     resource=Neutron,
     charts=(
-        Chart("neutron", _values, (*ML2_AGENTS, OVN_AGENT)),
+        Chart(
+            "neutron",
+            _values,
+            (*ML2_AGENTS, OVN_AGENT),
+            options=(
+                "neutron",
+                "plugins",
+                "dhcp_agent",
+                "l3_agent",
+                "metadata_agent",
+                "ovn_metadata_agent",
+                "neutron_api_uwsgi",
+                "logging",
+            ),
+        ),
         OPENVSWITCH_CHART,
         OVN_CHART,
     ),

@@ -12,6 +12,7 @@ from pydantic import Field
 
 from stackwright.api.features import NovaFeatures
 from stackwright.api.features_storage import Cleanup
+from stackwright.api.lines import Line
 from stackwright.api.naming import InstanceName
 from stackwright.api.services import Nova, Size
 from stackwright.services import libvirt
@@ -59,7 +60,7 @@ class NovaSettings(NovaFeatures, Settings):
     """features.nova."""
 
     messaging_instance: InstanceName = Field("nova-rabbitmq", description="Name of the RabbitMQ object.")
-    services: list[str] = Field(
+    services: list[Line] = Field(
         default_factory=list, description="Services of the cloud, as features.services has them."
     )
     cleanup: Cleanup = Field(default_factory=Cleanup, description="features.database.cleanup.nova.")
@@ -208,8 +209,14 @@ SERVICE = Service(
     group="openstack",
     resource=Nova,
     charts=(
-        Chart("libvirt", libvirt.values, daemonsets=(libvirt.NAME,)),
-        Chart("nova", _values, daemonsets=("compute",), in_ceph=("compute",)),
+        Chart("libvirt", libvirt.values, daemonsets=(libvirt.NAME,), options=("libvirtd", "qemu")),
+        Chart(
+            "nova",
+            _values,
+            daemonsets=("compute",),
+            in_ceph=("compute",),
+            options=("nova", "nova_api_uwsgi", "nova_metadata_uwsgi", "sshd", "ssh", "logging"),
+        ),
     ),
     secrets=lambda context: (Secret(f"{context.name}-ssh", generated=(), keypairs=("ssh",)),),
     contracts=_contracts,

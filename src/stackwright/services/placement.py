@@ -65,7 +65,7 @@ SERVICE = Service(
     name="placement",
     group="openstack",
     resource=Placement,
-    charts=(Chart("placement", _values),),
+    charts=(Chart("placement", _values, options=("placement", "placement_api_uwsgi", "logging")),),
     contracts=_contracts,
     conf_files={"placement": "placement"},
     requires=lambda settings: ("database", "identity"),

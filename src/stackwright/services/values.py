@@ -2,33 +2,66 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stackwright.api.lines import LINE, unlined
 from stackwright.core.merge import MergeConflict, merge
 from stackwright.core.sensitive import cut
 from stackwright.services.connections import policies
 from stackwright.services.declaration import Chart, Context, Service
 
+LOSSES = "stackwright.dev/database-losses"
+
 
 def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str, Any]:
     """Without what only a Secret may hold. Raises ValueError with the level that is to blame."""
     layers: list[Mapping[str, Any]] = [chart.values(context)]
+    _check("built values", chart, layers[0])
     if context.spec.size == "single":
         # Reservations are for machines that others share. A whole cloud on one small machine would not fit into them.
         layers.append({"pod": {"requests": {"cpu": "10m"}}})
     if context.ceph_options:  # other pools or another user are read at the start; a new key is not
         mark = {"stackwright.dev/ceph-options": context.ceph_options}
         layers.append({"pod": {"annotations": dict.fromkeys(chart.in_ceph, mark)}})
+    if context.losses and "oslo_db" in (layers[0].get("secrets") or {}):
+        # An empty database has to be filled anew, and who runs still knows what it had in the lost one.
+        layers.append({"pod": {"annotations": {"default": {LOSSES: str(context.losses)}}}})
     if context.settings.network_policies and (rules := policies(context, chart.name)):
         layers.append({"network": {"policies": rules}})
     values = merge(*layers)
     for override in context.spec.overrides:
         if not (above := override.values.get(chart.name)):
             continue
+        _check(override.source, chart, above)
         clean, _ = cut(above, declared.conf_files.get(chart.name))
         try:
             values = merge(values, clean)
         except MergeConflict as conflict:
             raise ValueError(f"{override.source}, chart {chart.name}: {conflict}") from None
     return values
+
+
+def _check(source: str, chart: Chart, values: Mapping[str, Any]) -> None:
+    """What stands after a line break in an option would be an option of its own, or a section."""
+    wrong = [
+        path
+        for where, conf in _confs(values)
+        for name in chart.options
+        for path in unlined(conf.get(name), f"{where}.{name}")
+    ]
+    if wrong:
+        raise ValueError(f"{source}, chart {chart.name}: {', '.join(wrong)}: {LINE.message}")
+
+
+def _confs(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """The configuration files of all pods, and those of DaemonSets on single nodes; with their paths."""
+    yield "conf", _mapping(values.get("conf"))
+    for name, kinds in _mapping(values.get("overrides")).items():
+        for kind, nodes in _mapping(kinds).items():
+            for node, own in _mapping(nodes).items():
+                yield f"overrides.{name}.{kind}.{node}.conf", _mapping(_mapping(own).get("conf"))
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}

@@ -132,6 +132,32 @@ def test_an_account_belongs_to_the_oldest_object_that_names_it(name):
     assert decide(replace(what, others=(elsewhere,))).actions
 
 
+@each_contract
+def test_what_was_made_is_remembered_whatever_is_wrong_now(name):
+    """Else whoever deletes the object meanwhile would leave the account behind."""
+    made = decide(seen(name)).status
+    what = seen(name, digest=made["digest"])
+    what.obj["status"] |= {"providerUid": made["providerUid"], "losses": 3}
+    what.obj["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
+    older = obj(CONTRACTS[name].kind, "other", SPECS[name], creationTimestamp="2026-01-01T00:00:00Z")
+    invalid = {**what.obj, "spec": {**SPECS[name], "username": ""}}
+    for wrong in (replace(what, others=(older,)), replace(what, obj=invalid), replace(what, secret=None)):
+        plan = decide(wrong)
+        assert condition(plan).status is False
+        assert {key: plan.status[key] for key in ("digest", "losses")} == {"digest": made["digest"], "losses": 3}
+
+
+@each_contract
+def test_a_lost_account_is_taken_away_too_when_its_provider_is_back(name):
+    """Perhaps only a part of it was lost."""
+    what = seen(name, provider="False", deleting=True)
+    assert verbs(decide(what)) == ["finalizer"], "nothing was ever made"
+    what.obj["status"] = {"digest": "", "losses": 1}
+    plan = decide(what)
+    assert plan.empty
+    assert condition(plan).reason == "Deleting"
+
+
 def test_what_another_account_uses_too_outlives_this_one():
     for name, field, value in (("database", "drop_database", False), ("messaging", "keep_vhost", True)):
         what = seen(name, deleting=True, digest="made")
@@ -146,8 +172,17 @@ def test_whoever_waits_for_an_account_is_looked_at_when_its_owner_changes():
     third = obj(DATABASE.kind, "c", {**SPECS["database"], "username": "another", "secretName": "t"})
     (controller,) = (each for each in controllers(UNCHECKED) if each.kind == DATABASE.kind)
     keys = next(watch.keys for watch in controller.watches if watch.kind == DATABASE.kind)
-    assert list(keys(first, lambda kind, namespace: [first, second, third])) == [(NAMESPACE, "b")]
-    assert list(keys(second, lambda kind, namespace: [first, second, third])) == []
+    every = [first, second, third]
+
+    def woken(by):
+        return list(keys(by, lambda kind, namespace: every))
+
+    for each in every:
+        woken(each)
+    assert woken(first) == [(NAMESPACE, "b")]
+    assert woken(second) == []
+    renamed = {**first, "spec": {**first["spec"], "username": "another", "secretName": "t"}}
+    assert woken(renamed) == [(NAMESPACE, "b"), (NAMESPACE, "c")], "b gets what a had, c waits for what a has"
 
 
 @pytest.mark.parametrize(

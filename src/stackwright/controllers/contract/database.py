@@ -50,9 +50,17 @@ def _claims(spec: Raw) -> tuple[str, ...]:
     return (f"user {spec.get('username')} of MariaDB {spec.get('instance')}",)
 
 
+def _databases(spec: Raw) -> set[str]:
+    return {str(name) for name in (spec.get("database"), *(spec.get("additionalDatabases") or ()))}
+
+
+def _uses(spec: Raw) -> tuple[str, ...]:
+    return tuple(f"database {name} of MariaDB {spec.get('instance')}" for name in _databases(spec))
+
+
 def _kept(action: SqlAccount, others: Iterable[Raw]) -> SqlAccount:
     """A database that another account uses too is not dropped."""
-    used = {name for spec in others for name in (spec.get("database"), *(spec.get("additionalDatabases") or ()))}
+    used = {name for spec in others for name in _databases(spec)}
     return replace(action, drop_database=action.drop_database and not used & {action.database, *action.additional})
 
 
@@ -65,5 +73,7 @@ DATABASE = Contract(
     _templates,
     _action,
     _claims,
+    _uses,
     _kept,
+    revision=("exact",),  # rights that were given on patterns are taken back
 )

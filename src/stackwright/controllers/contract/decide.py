@@ -3,9 +3,14 @@
 The Secret comes first, so that a user of the contract can already mount it; then, when the provider is ready, the
 account is made with the password in that Secret. What was made is known by a digest of the spec and of the Secret's
 identity: a Secret that was deleted and made anew has another password, which must be set.
+
+A provider that lost its data has lost the account. The loss is counted before the account is made again, and the count
+is kept: whoever uses the account sees by it that what it had stored there is gone too.
 """
 
 from __future__ import annotations
+
+from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 
@@ -22,17 +27,29 @@ RECHECK, SPREAD = 300, 120  # seconds
 AGAIN = 0.5
 
 
+@dataclass(frozen=True)
+class Record:
+    """What the status remembers: digest of what was made, uid of the provider that has it, number of losses."""
+
+    digest: str
+    provider: str
+    losses: int
+
+
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return _remove(seen)
+    record = _record(seen.obj)
     try:
         spec = seen.contract.spec.model_validate(seen.obj["spec"])
     except ValidationError as error:
-        return _report(seen, (), blocked("Account", "InvalidSpec", "; ".join(messages(error, seen.contract.spec))), "")
+        return _report(
+            seen, (), blocked("Account", "InvalidSpec", "; ".join(messages(error, seen.contract.spec))), record
+        )
     if taken := _taken(seen):
-        return _report(seen, (), blocked("Account", "Taken", taken), "")
-    if seen.missing:
-        return _lost(seen)
+        return _report(seen, (), blocked("Account", "Taken", taken), record)
+    if seen.missing and record.digest == _digest(seen):
+        return _lost(seen, record)
     namespace = seen.obj["metadata"]["namespace"]
     actions: list[Action] = []
     if not has_finalizer(seen.obj):
@@ -47,8 +64,22 @@ def decide(seen: Observed) -> Plan:
     if annotation(seen.secret, DIGEST) != secret.digest:
         actions.append(secret)
     if seen.secret is None:
-        return _report(seen, tuple(actions), waiting("Account", "The Secret is being made", "Applying"), "")
-    return _account(seen, spec, actions)
+        return _report(seen, tuple(actions), waiting("Account", "The Secret is being made", "Applying"), record)
+    return _account(seen, spec, actions, record)
+
+
+def _record(obj: Object) -> Record:
+    status = obj.get("status") or {}
+    return Record(str(status.get("digest") or ""), str(status.get("providerUid") or ""), int(status.get("losses") or 0))
+
+
+def _uid(obj: Object | None) -> str:
+    return str(((obj or {}).get("metadata") or {}).get("uid") or "")
+
+
+def _digest(seen: Observed) -> str:
+    """Of the account as it should be."""
+    return digest(seen.obj["spec"], _uid(seen.secret) or None, _uid(seen.instance) or None, *seen.contract.revision)
 
 
 def _taken(seen: Observed) -> str:
@@ -61,28 +92,28 @@ def _taken(seen: Observed) -> str:
     return ""
 
 
-def _account(seen: Observed, spec: object, actions: list[Action]) -> Plan:
+def _account(seen: Observed, spec: object, actions: list[Action], record: Record) -> Plan:
     namespace = seen.obj["metadata"]["namespace"]
-    provider = ((seen.instance or {}).get("metadata") or {}).get("uid")
-    made = digest(seen.obj["spec"], (seen.secret or {}).get("metadata", {}).get("uid"), provider)
-    before = str((seen.obj.get("status") or {}).get("digest") or "")
-    if before == made and not actions:
+    made = Record(_digest(seen), _uid(seen.instance), record.losses)
+    if record.digest == made.digest and not actions:
         return _report(seen, (), done("Account"), made, _recheck(seen.obj))
     if not is_ready(seen.instance):
         name = f"{seen.contract.instance_kind.kind} {namespace}/{seen.obj['spec']['instance']}"
         return _report(
-            seen, tuple(actions), waiting("Account", f"Waiting for {name}: {why_not_ready(seen.instance)}"), before
+            seen, tuple(actions), waiting("Account", f"Waiting for {name}: {why_not_ready(seen.instance)}"), record
         )
+    if record.digest and record.provider not in ("", made.provider):  # one that never had the account
+        made = replace(made, losses=made.losses + 1)
     # The action runs before the report: if it fails, this status is not written.
     account = seen.contract.action(spec, namespace, False)
     return _report(seen, (*actions, account), done("Account"), made, _recheck(seen.obj))
 
 
-def _lost(seen: Observed) -> Plan:
-    """First the condition, so that whoever reads it learns of the loss; the account is made at the next look."""
+def _lost(seen: Observed, record: Record) -> Plan:
+    """First the condition and the count, so that no crash hides the loss; the account is made at the next look."""
     name = f"{seen.contract.instance_kind.kind} {seen.obj['spec']['instance']}"
     stage = waiting("Account", f"{name} has lost {seen.missing}; it is made again", "AccountMissing")
-    return _report(seen, (), stage, "", AGAIN)
+    return _report(seen, (), stage, replace(record, digest="", losses=record.losses + 1), AGAIN)
 
 
 def _recheck(obj: Object) -> float:
@@ -91,9 +122,14 @@ def _recheck(obj: Object) -> float:
 
 
 def _report(
-    seen: Observed, actions: tuple[Action, ...], stage: Condition, made: str, requeue: float | None = None
+    seen: Observed, actions: tuple[Action, ...], stage: Condition, record: Record, requeue: float | None = None
 ) -> Plan:
-    status = {"digest": made, "secretName": secret_of(seen.obj)}
+    status = {
+        "digest": record.digest,
+        "secretName": secret_of(seen.obj),
+        "providerUid": record.provider,
+        "losses": record.losses,
+    }
     return Plan(actions, (*summary([stage]), stage), status, requeue)
 
 
@@ -104,14 +140,15 @@ def _remove(seen: Observed) -> Plan:
     gone = Finalizer(seen.contract.kind, seen.obj, False)
     if seen.instance is None or is_deleting(seen.instance) or _taken(seen):
         return Plan((gone,))
-    if not is_ready(seen.instance) and not (seen.obj.get("status") or {}).get("digest"):
+    record = _record(seen.obj)
+    if not is_ready(seen.instance) and not record.digest and not record.losses:
         return Plan((gone,))  # as far as we know nothing was made
     if not is_ready(seen.instance):
         name = f"{seen.contract.instance_kind.kind} {seen.instance['metadata']['name']}"
         stage = waiting(
             "Account", f"Waiting for {name} to take the account away: {why_not_ready(seen.instance)}", "Deleting"
         )
-        return _report(seen, (), stage, str(seen.obj["status"]["digest"]))
+        return _report(seen, (), stage, record)
     try:
         spec = seen.contract.spec.model_validate(seen.obj["spec"])
     except ValidationError:

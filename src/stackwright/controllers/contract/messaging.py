@@ -48,6 +48,10 @@ def _claims(spec: Raw) -> tuple[str, ...]:
     return (f"user {spec.get('username')} of RabbitMQ {spec.get('instance')}",)
 
 
+def _uses(spec: Raw) -> tuple[str, ...]:
+    return (f"vhost {spec.get('vhost')} of RabbitMQ {spec.get('instance')}",)
+
+
 def _kept(action: BrokerAccount, others: Iterable[Raw]) -> BrokerAccount:
     """A virtual host that another account uses too stays."""
     return replace(action, keep_vhost=action.keep_vhost or any(spec.get("vhost") == action.vhost for spec in others))
@@ -62,5 +66,6 @@ MESSAGING = Contract(
     _templates,
     _action,
     _claims,
+    _uses,
     _kept,
 )

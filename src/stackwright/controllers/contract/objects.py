@@ -17,8 +17,10 @@ class Contract:
     """fixed, templates  fields of the Secret (see EnsureSecret), from the spec, and for fixed ones the namespace
     action           what makes it true, or with absent=True what takes it away
     claims           spec as the API has it → what only one object may have, in words
+    uses             spec as the API has it → what several objects may have, in words
     kept             the action without what the specs of other objects need as well
     generated        fields of the Secret that are random
+    revision         another one when the action does more than before: what is there is made once more
     """
 
     name: str
@@ -29,8 +31,10 @@ class Contract:
     templates: Callable[[Any], Mapping[str, str]]
     action: Callable[[Any, str, bool], Account]
     claims: Callable[[Raw], Iterable[str]]
+    uses: Callable[[Raw], Iterable[str]] = lambda spec: ()
     kept: Callable[[Any, Iterable[Raw]], Account] = lambda action, others: action
     generated: tuple[str, ...] = ("password",)
+    revision: tuple[str, ...] = ()
 
 
 def secret_of(obj: Object) -> str:
@@ -46,3 +50,8 @@ def claims(contract: Contract, obj: Object) -> set[str]:
     """Which account an object is for, and the Secret that it writes: each belongs to one object only."""
     spec = obj.get("spec") or {}
     return {*contract.claims(spec), f"Secret {spec.get('secretName')}"}
+
+
+def uses(contract: Contract, obj: Object) -> set[str]:
+    """What an object shares with others: whoever leaves does not take it away from them."""
+    return set(contract.uses(obj.get("spec") or {}))

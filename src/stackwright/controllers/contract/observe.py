@@ -7,16 +7,17 @@ from dataclasses import dataclass, replace
 from pydantic import ValidationError
 
 from stackwright.api.kinds import SECRET
+from stackwright.controllers.contract.claimants import Claimants
 from stackwright.controllers.contract.objects import Contract, secret_of
 from stackwright.core.conditions import find, is_ready
-from stackwright.core.objects import is_deleting, key_of
+from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Accounts, Reader
 
 
 @dataclass(frozen=True)
 class Observed:
-    """others   further contracts of this kind in the namespace
+    """others   contracts of this kind in the namespace that name the same account; see Claimants.others
     missing  what was made before, and is not at the provider any more
     """
 
@@ -28,9 +29,12 @@ class Observed:
     missing: str = ""
 
 
-async def observe(contract: Contract, accounts: Accounts, reader: Reader, key: Key, now: float) -> Observed | None:
+async def observe(
+    contract: Contract, accounts: Accounts, claimants: Claimants, reader: Reader, key: Key, now: float
+) -> Observed | None:
     obj = await reader.get(contract.kind, key)
     if obj is None:
+        claimants.forget(key)
         return None
     try:
         spec = contract.spec.model_validate(obj["spec"])
@@ -38,8 +42,7 @@ async def observe(contract: Contract, accounts: Accounts, reader: Reader, key: K
         return Observed(contract, obj, None, None)  # decide reports the errors; such names must not be looked up
     instance = await reader.get(contract.instance_kind, (key[0], str(obj["spec"]["instance"])))
     secret = await reader.get(SECRET, (key[0], secret_of(obj)))
-    others = tuple(each for each in await reader.list(contract.kind, key[0]) if key_of(each) != key)
-    seen = Observed(contract, obj, instance, secret, others)
+    seen = Observed(contract, obj, instance, secret, await claimants.others(reader, obj))
     if is_deleting(obj) or not is_ready(instance) or not (obj.get("status") or {}).get("digest"):
         return seen
     return replace(seen, missing=await accounts.missing(contract.action(spec, key[0], False), _identity(instance)))

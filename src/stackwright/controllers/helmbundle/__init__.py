@@ -9,8 +9,9 @@ from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import JOB, POD, SECRET, WORKLOADS
 from stackwright.controllers.helmbundle import children
+from stackwright.controllers.helmbundle.claims import claims, release_key
 from stackwright.controllers.helmbundle.decide import decide
-from stackwright.controllers.helmbundle.observe import INSTANCE, observe, release_key
+from stackwright.controllers.helmbundle.observe import INSTANCE, observe
 from stackwright.core import precache
 from stackwright.core.ages import Ages
 from stackwright.core.controller import Controller, Lookup, Watch, all_in_namespace
@@ -37,13 +38,19 @@ def _by_release(obj: Object, lookup: Lookup) -> Iterable[Key]:
     ]
 
 
+def _rivals(obj: Object, lookup: Lookup) -> Iterable[Key]:
+    """Bundles that claim a release of the changed one: when that is gone, the next has it."""
+    mine, me = claims(obj), key_of(obj)
+    return [key_of(other) for other in lookup(HelmBundle.KIND, "") if key_of(other) != me and mine & claims(other)]
+
+
 def controllers(settings: Settings, ages: Ages) -> tuple[Controller, ...]:
     kinds = (*WORKLOADS, JOB, POD, SECRET)
     releases = Controller(
         "helmbundle",
         "helmbundle",
         HelmBundle.KIND,
-        tuple(Watch(kind, _by_release) for kind in kinds),
+        (*(Watch(kind, _by_release) for kind in kinds), Watch(HelmBundle.KIND, _rivals)),
         partial(observe, settings, ages),
         decide,
     )

@@ -18,13 +18,14 @@ from typing import Any
 
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import SECRET
-from stackwright.controllers.helmbundle.observe import Observed, release_key
+from stackwright.controllers.helmbundle.claims import past, release_key
+from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.validate import permitted, problems
 from stackwright.core import precache
 from stackwright.core.causes import pods_of, why, workload_ready
 from stackwright.core.conditions import Condition, blocked, condition_type, done, summary, waiting
 from stackwright.core.digest import digest
-from stackwright.core.objects import CLOUD, has_finalizer, is_deleting, label
+from stackwright.core.objects import CLOUD, controller_of, has_finalizer, is_deleting, label
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
@@ -33,6 +34,7 @@ from stackwright.core.settings import Settings
 SETTLE = 1.0
 # The API refused an object of the release; that may be mended from outside, so it is tried again, but slowly.
 RETRY_FAILED = 60.0
+OWNER_UNSEEN = 5.0
 # What was waited is written down in such steps.
 STEP = 60.0
 
@@ -69,7 +71,7 @@ def _remove(seen: Observed) -> Plan:
     # All that there may be, not only those of which a record was seen: the watch may be behind helm.
     keys = [release_key(seen.obj, wanted) for wanted in seen.obj["spec"]["releases"]]
     own = seen.obj["metadata"]["namespace"]
-    mine = [key for key in keys if permitted(seen.settings, own, key[0])]
+    mine = [key for key in keys if permitted(seen.settings, own, key[0]) and key not in seen.taken]
     uninstall = [HelmUninstall(key) for key in [*mine, *_dropped(seen)]]
     return Plan((*uninstall, Finalizer(HelmBundle.KIND, seen.obj, False)))
 
@@ -78,9 +80,8 @@ def _dropped(seen: Observed) -> list[Key]:
     """Releases that this bundle once had and its spec no longer names."""
     own = seen.obj["metadata"]["namespace"]
     wanted = {release_key(seen.obj, each) for each in seen.obj["spec"]["releases"]}
-    statuses = (seen.obj.get("status") or {}).get("releaseStatuses") or {}
-    before = {(str(status.get("namespace") or own), name) for name, status in statuses.items()}
-    return sorted(key for key in before - wanted if permitted(seen.settings, own, key[0]))
+    dropped = past(seen.obj) - wanted - seen.taken.keys()
+    return sorted(key for key in dropped if permitted(seen.settings, own, key[0]))
 
 
 def release_digest(settings: Settings, wanted: Object) -> str:
@@ -97,9 +98,14 @@ def _remembering(seen: Observed, step: Step, name: str) -> Step:
 
 def _release(seen: Observed, wanted: Object) -> Step:
     name = wanted["name"]
-    if wrong := problems(seen.settings, seen.obj["metadata"]["namespace"], wanted):
+    if wrong := problems(seen.settings, seen.obj["metadata"]["namespace"], wanted, seen.made):
         message = f"Release {name}: {'; '.join(wrong)}"
-        return Step((), blocked(condition_type(name), "NotPermitted", message), _status(None, success=False))
+        # The store may not have the service object yet.
+        again = OWNER_UNSEEN if controller_of(seen.obj) else None
+        return Step((), blocked(condition_type(name), "NotPermitted", message), _status(None, success=False), again)
+    if other := seen.taken.get(release_key(seen.obj, wanted)):
+        message = f"Release {name} belongs to HelmBundle {'/'.join(other)}; choose another name, or delete that object"
+        return Step((), blocked(condition_type(name), "Taken", message), _status(None, success=False))
     target = release_digest(seen.settings, wanted)
     record = seen.records.get(name)
     before = seen.before(name)

@@ -7,13 +7,15 @@ from dataclasses import dataclass, field, replace
 
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DAEMONSET, JOB, NODE, POD, SECRET, WORKLOADS
+from stackwright.controllers.helmbundle.claims import claims, holder, makes, release_key
 from stackwright.core import precache
 from stackwright.core.ages import Ages
 from stackwright.core.helmrecords import releases
-from stackwright.core.objects import CLOUD, label
+from stackwright.core.objects import CLOUD, controller_of, key_of, label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader, Release
 from stackwright.core.settings import Settings
+from stackwright.services.registry import BY_KIND
 
 INSTANCE = "app.kubernetes.io/instance"
 
@@ -23,6 +25,8 @@ class Observed:
     """records    release → what Helm knows of it; the truth about what is deployed
     ages       release → seconds that its newest record has been as it is; no time of day is in it
     workloads  release → its Deployments, StatefulSets, DaemonSets and Jobs
+    taken      releases of others → the HelmBundle that has each
+    made       whether a service object makes this HelmBundle
     holder     the DaemonSet that holds the images of the cloud;  nodes  all of the cluster
     """
 
@@ -32,6 +36,8 @@ class Observed:
     ages: Mapping[str, float] = field(default_factory=dict)
     workloads: Mapping[str, tuple[Object, ...]] = field(default_factory=dict)
     pods: tuple[Object, ...] = ()
+    taken: Mapping[Key, Key] = field(default_factory=dict)
+    made: bool = False
     holder: Object | None = None
     nodes: tuple[Object, ...] = ()
 
@@ -44,10 +50,10 @@ async def observe(settings: Settings, ages: Ages, reader: Reader, key: Key, now:
     obj = await reader.get(HelmBundle.KIND, key)
     if obj is None:
         return None
-    seen = Observed(settings, obj)
+    seen = Observed(settings, obj, taken=await _taken(reader, obj), made=await _made(reader, obj))
     if label(obj, CLOUD):
-        holder = await reader.get(DAEMONSET, (key[0], precache.NAME))
-        seen = replace(seen, holder=holder, nodes=tuple(await reader.list(NODE)))
+        images = await reader.get(DAEMONSET, (key[0], precache.NAME))
+        seen = replace(seen, holder=images, nodes=tuple(await reader.list(NODE)))
     wanted = [release_key(obj, release) for release in obj["spec"]["releases"]]
     for namespace in sorted({each for each, _ in wanted}):
         here = [name for each, name in wanted if each == namespace]
@@ -61,9 +67,26 @@ def _age(ages: Ages, before: Object, record: Release) -> float:
     return ages.of((record.namespace, record.name), state, float(before.get("waited") or 0) if is_told else 0.0)
 
 
-def release_key(obj: Object, release: Object) -> Key:
-    """Namespace and name of a release of a HelmBundle."""
-    return release.get("namespace") or obj["metadata"]["namespace"], release["name"]
+async def _taken(reader: Reader, obj: Object) -> dict[Key, Key]:
+    """Releases that another HelmBundle has, with that."""
+    mine, me = claims(obj), key_of(obj)
+    everybody = await reader.list(HelmBundle.KIND)
+    rivals = {key: [other for other in everybody if key_of(other) != me and key in claims(other)] for key in mine}
+    taken = {}
+    for key in sorted(key for key, others in rivals.items() if others):
+        records = releases(await reader.list(SECRET, key[0], {"owner": "helm"}))
+        if (other := holder(key, records.get(key[1]), [obj, *rivals[key]])) != me:
+            taken[key] = other
+    return taken
+
+
+async def _made(reader: Reader, obj: Object) -> bool:
+    """Whether a service object makes this HelmBundle."""
+    ref = controller_of(obj)
+    declared = BY_KIND.get(str(ref.get("kind")))
+    if declared is None or ref.get("apiVersion") != declared.kind.api_version:
+        return False
+    return makes(declared, await reader.get(declared.kind, (obj["metadata"]["namespace"], str(ref["name"]))), obj)
 
 
 async def _look(reader: Reader, namespace: str, names: list[str], seen: Observed) -> Observed:

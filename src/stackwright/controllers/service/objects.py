@@ -11,7 +11,7 @@ from stackwright.core.merge import merge
 from stackwright.core.objects import CLOUD, DIGEST, annotation, label, owned
 from stackwright.core.plan import Object
 from stackwright.core.secretwrites import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret
-from stackwright.services.declaration import Certificate, Chart, Context, Contract, Secret
+from stackwright.services.declaration import Certificate, Chart, Context, Contract, Secret, bundle_name
 from stackwright.services.values import merged_values
 
 AUTHORITY = "openstack-ca"
@@ -61,10 +61,11 @@ def sensitive_secret(seen: Observed, context: Context, chart: str) -> CopySecret
 def bundle(seen: Observed, context: Context) -> Object:
     """The HelmBundle of the service. Raises MergeConflict with the level that is to blame."""
     releases = [_release(seen, context, chart) for chart in seen.declared.charts if chart.wanted(context)]
-    name = f"openstack-{context.name}"
     cloud = label(seen.obj, CLOUD)  # who belongs to a cloud waits for its image pre-caching
     labels = {CLOUD: cloud} if cloud else {}
-    return owned(HelmBundle.KIND, (context.namespace, name), seen.obj, {"releases": releases}, labels)
+    return owned(
+        HelmBundle.KIND, (context.namespace, bundle_name(context.name)), seen.obj, {"releases": releases}, labels
+    )
 
 
 def _release(seen: Observed, context: Context, chart: Chart) -> Object:

@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from stackwright.api.contracts import CephClient
+from stackwright.api.contracts import CephClient, DatabaseAccount
 from stackwright.api.errors import messages
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import CONFIGMAP, NODE, POD, SECRET
@@ -22,7 +22,7 @@ from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.sensitive import Sections, cut
 from stackwright.core.settings import Settings
-from stackwright.services.declaration import PLACES, Context, NodeRef, Service
+from stackwright.services.declaration import PLACES, Context, NodeRef, Service, bundle_name
 
 
 @dataclass(frozen=True)
@@ -86,6 +86,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
     for resource in CONTRACT_KINDS:
         for found in await reader.list(resource.KIND, key[0], {OWNER: owner_label(obj)}):
             contracts[resource.KIND.kind, found["metadata"]["name"]] = found
+    context = replace(context, losses=_losses(contracts))
     return Observed(
         declared,
         settings,
@@ -97,8 +98,13 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         contracts=contracts,
         nodes=nodes,
         inventory=await reader.get(CONFIGMAP, (key[0], inventory_name(key[1]))) if declared.backends else None,
-        bundle=await reader.get(HelmBundle.KIND, (key[0], f"openstack-{key[1]}")),
+        bundle=await reader.get(HelmBundle.KIND, (key[0], bundle_name(key[1]))),
     )
+
+
+def _losses(contracts: Mapping[tuple[str, str], Object]) -> int:
+    databases = (each for (kind, _), each in contracts.items() if kind == DatabaseAccount.KIND.kind)
+    return sum(int((each.get("status") or {}).get("losses") or 0) for each in databases)
 
 
 async def _pods(declared: Service, reader: Reader, namespace: str) -> tuple[Object, ...]:

@@ -14,14 +14,14 @@ from typing import Any
 
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, JOB, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
-from stackwright.core.objects import MANAGED
+from stackwright.core.helmrecords import BUNDLE_LABEL, DIGEST_LABEL, bundle_label
+from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Inventory, Key, Object, SqlAccount
 from stackwright.core.ports import Clock, Refused
 from stackwright.runtime.memory.cluster import MemoryCluster
 
 Workloads = Callable[[str, Mapping[str, Any]], list[Object]]
 RELEASE_LABEL = "app.kubernetes.io/instance"
-DIGEST_LABEL = "stackwright.dev/digest"
 _KINDS: Mapping[str, Kind] = {kind.kind: kind for kind in (DEPLOYMENT, STATEFULSET, DAEMONSET, JOB)}
 
 
@@ -142,12 +142,13 @@ class MemoryHelm:
         self._cluster = cluster
         self._clock = clock
         self._workloads = workloads or (lambda chart, values: [])
-        self._charts: dict[tuple[Key, int], tuple[str, Mapping[str, Any], str]] = {}
+        self._charts: dict[tuple[Key, int], tuple[str, Mapping[str, Any], str, str]] = {}
 
     async def upgrade(self, action: HelmUpgrade) -> None:
         self.calls.append(("upgrade", action.release))
         _maybe_fail(self.fail, action.chart)
-        await self._install(action.release, (action.chart, action.values, action.digest))
+        bundle = bundle_label(key_of(action.owner))
+        await self._install(action.release, (action.chart, action.values, action.digest, bundle))
 
     async def rollback(self, release: Key, revision: int) -> None:
         self.calls.append(("rollback", release))
@@ -161,17 +162,17 @@ class MemoryHelm:
             self._cluster.remove(SECRET, (release[0], secret["metadata"]["name"]))
         self._prune(release, keep=set())
 
-    def record(self, release: Key, revision: int, state: str, digest: str = "") -> None:
+    def record(self, release: Key, revision: int, state: str, digest: str = "", bundle: str = "") -> None:
         """Write the record of one revision in any state, e.g. pending-upgrade after a kill."""
         labels = {
             "owner": "helm", "name": release[1], "status": state, "version": str(revision),
-            "modifiedAt": str(int(self._clock.now())), DIGEST_LABEL: digest, **MANAGED,
+            "modifiedAt": str(int(self._clock.now())), DIGEST_LABEL: digest, BUNDLE_LABEL: bundle, **MANAGED,
         }  # fmt: skip
         name = f"sh.helm.release.v1.{release[1]}.v{revision}"
         secret = {"metadata": {"name": name, "namespace": release[0], "labels": labels}, "type": "helm.sh/release.v1"}
         self._cluster.put(SECRET, secret)
 
-    async def _install(self, release: Key, content: tuple[str, Mapping[str, Any], str]) -> None:
+    async def _install(self, release: Key, content: tuple[str, Mapping[str, Any], str, str]) -> None:
         revision = 0
         for secret in await self._known(release):
             labels = secret["metadata"]["labels"]
@@ -181,7 +182,7 @@ class MemoryHelm:
                     SECRET, {**secret, "metadata": {**secret["metadata"], "labels": {**labels, "status": "superseded"}}}
                 )
         self._charts[release, revision + 1] = content
-        self.record(release, revision + 1, "deployed", content[2])
+        self.record(release, revision + 1, "deployed", *content[2:])
         made = set()
         for obj in self._workloads(content[0], content[1]):
             meta = {**obj["metadata"], "namespace": release[0]}

@@ -71,7 +71,7 @@ def _common(chart: str, endpoint: str, container: str, jobs: tuple[str, ...]) ->
         _made("pod.requests.cpu", "pod.resources.api.requests.cpu", "pod.resources.jobs.db_sync.requests.cpu"),
         *_same("pod.replicas.api", "pod.resources.api.**", "pod.affinity.anti.**", f"pod.tolerations.{chart}.**"),
         Rule("pod.resources.db-sync.**", _every("pod.resources.jobs.", *jobs, rest=".**")),
-        Rule("pod.annotations.api.**", (f"annotations.pod.{chart}_api.**",)),
+        *(Rule(f"pod.annotations.{name}.**", (f"annotations.pod.{chart}_api.**",)) for name in ("default", "api")),
         _left("pod.annotations.db-sync.**", "pods of their Jobs take no annotations"),
         Rule("pod.priorityClassName.api", (f"pod.priorityClassName.{chart}_api",)),
         Rule("pod.priorityClassName.db-sync", ("pod.priorityClassName.db_sync",)),

@@ -1,0 +1,95 @@
+"""Which other objects name the same account: an index, as looking at all objects for each one would be quadratic.
+
+Watches and looks fill it. What it says is compared with the objects themselves, so an old entry does no harm: one of an
+object that is gone, or that names another account by now, is found out and dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from stackwright.controllers.contract.objects import Contract, claims, order, uses
+from stackwright.core.controller import Lookup
+from stackwright.core.objects import is_deleting, key_of
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Reader
+
+
+class Index:
+    """Keys of objects by what they name; names of two namespaces are different ones."""
+
+    def __init__(self, names: Callable[[Object], set[str]]) -> None:
+        self._names = names
+        self._of: dict[Key, frozenset[str]] = {}
+        self._holders: dict[tuple[str, str], set[Key]] = {}
+
+    def put(self, obj: Object) -> None:
+        key, names = key_of(obj), frozenset(self._names(obj))
+        if self._of.get(key) != names:
+            self.forget(key)
+            self._of[key] = names
+            for name in names:
+                self._holders.setdefault((key[0], name), set()).add(key)
+
+    def forget(self, key: Key) -> None:
+        for name in self._of.pop(key, ()):
+            holders = self._holders[key[0], name]
+            holders.discard(key)
+            if not holders:
+                del self._holders[key[0], name]
+
+    def names(self, key: Key) -> frozenset[str]:
+        return self._of.get(key, frozenset())
+
+    def sharing(self, key: Key, names: Iterable[str]) -> set[Key]:
+        """The other objects that have any of these names."""
+        return {each for name in names for each in self._holders.get((key[0], name), ())} - {key}
+
+
+class Claimants:
+    """The objects of one contract kind, by what they claim and what they use."""
+
+    def __init__(self, contract: Contract) -> None:
+        self._kind = contract.kind
+        self._claims = Index(lambda obj: claims(contract, obj))
+        self._uses = Index(lambda obj: uses(contract, obj))
+        self._listed: set[str] = set()
+
+    async def others(self, reader: Reader, obj: Object) -> tuple[Object, ...]:
+        """Those that claim what an object claims; of one that is deleted, also those that use what it uses."""
+        key = key_of(obj)
+        if key[0] not in self._listed:
+            self._listed.add(key[0])
+            for each in await reader.list(self._kind, key[0]):
+                self._put(each)
+        self._put(obj)
+        indexes = (self._claims, self._uses) if is_deleting(obj) else (self._claims,)
+        found: dict[Key, Object] = {}
+        for index in indexes:
+            mine = index.names(key)
+            for other in sorted(index.sharing(key, mine)):
+                current = await reader.get(self._kind, other)
+                if current is None:
+                    self.forget(other)
+                    continue
+                self._put(current)
+                if mine & index.names(other):
+                    found[other] = current
+        return tuple(found.values())
+
+    def waiting(self, obj: Object, lookup: Lookup) -> Iterable[Key]:
+        """Younger objects that claim what the changed one claims or claimed: when it is deleted, the next has it."""
+        key = key_of(obj)
+        before = self._claims.names(key)
+        self._put(obj)
+        held = self._claims.sharing(key, before | self._claims.names(key))
+        younger = (each for each in lookup(self._kind, key[0]) if order(each) > order(obj)) if held else ()
+        return [key_of(each) for each in younger if key_of(each) in held]
+
+    def forget(self, key: Key) -> None:
+        self._claims.forget(key)
+        self._uses.forget(key)
+
+    def _put(self, obj: Object) -> None:
+        self._claims.put(obj)
+        self._uses.put(obj)

@@ -1,0 +1,61 @@
+"""To which HelmBundle a release belongs, and whether a service object makes a HelmBundle. Pure.
+
+Several HelmBundles may name one release. It belongs to the one that Helm's record of it names; before there is such a
+record, to one that has had the release, and among equals to the oldest.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stackwright.core.helmrecords import bundle_label
+from stackwright.core.objects import controller_of, key_of
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Release
+from stackwright.services.declaration import Service, bundle_name
+
+
+def release_key(obj: Object, release: Object) -> Key:
+    """Namespace and name of a release of a HelmBundle."""
+    return release.get("namespace") or obj["metadata"]["namespace"], release["name"]
+
+
+def claims(obj: Object) -> frozenset[Key]:
+    """Releases that a HelmBundle names, or once named."""
+    return frozenset(release_key(obj, each) for each in obj["spec"]["releases"]) | past(obj)
+
+
+def past(obj: Object) -> frozenset[Key]:
+    """Releases that a HelmBundle named when its status was written."""
+    return frozenset(
+        (str(status.get("namespace") or obj["metadata"]["namespace"]), name) for name, status in _statuses(obj).items()
+    )
+
+
+def holder(key: Key, record: Release | None, claimants: Iterable[Object]) -> Key:
+    """The HelmBundle that a release belongs to, of those that claim it; there must be one."""
+    found = sorted(claimants, key=lambda obj: _order(obj, key))
+    named = [obj for obj in found if record and record.bundle == bundle_label(key_of(obj))]
+    return key_of((named or found)[0])
+
+
+def makes(declared: Service, owner: Object | None, obj: Object) -> bool:
+    """Whether this service object really makes this HelmBundle, whatever its owner references say."""
+    if owner is None or owner["metadata"].get("uid") != controller_of(obj).get("uid"):
+        return False
+    name = owner["metadata"]["name"]
+    wanted = {(each["name"], each["chart"]) for each in obj["spec"]["releases"] if not each.get("namespace")}
+    return (
+        obj["metadata"]["name"] == bundle_name(name)
+        and len(wanted) == len(obj["spec"]["releases"])
+        and wanted <= declared.releases(name)
+    )
+
+
+def _order(obj: Object, key: Key) -> tuple[bool, str, str]:
+    had = key in past(obj) and bool(_statuses(obj)[key[1]].get("revision"))
+    return not had, str(obj["metadata"].get("creationTimestamp", "")), str(obj["metadata"].get("uid", ""))
+
+
+def _statuses(obj: Object) -> Object:
+    return (obj.get("status") or {}).get("releaseStatuses") or {}

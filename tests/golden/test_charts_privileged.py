@@ -1,0 +1,43 @@
+"""Charts with rights on nodes or in the cluster say so in Chart.yaml: only service objects may have them installed."""
+
+from pathlib import Path
+from typing import Any
+
+from test_charts import CASES, each_chart, objects
+
+from stackwright.adapters.helm import privileged_charts
+
+CLUSTER = {"ClusterRole", "ClusterRoleBinding", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy"}
+
+
+def pod_of(item: dict[str, Any]) -> dict[str, Any]:
+    spec = item.get("spec") or {}
+    if item["kind"] == "CronJob":
+        spec = spec["jobTemplate"]["spec"]
+    return (spec.get("template") or {}).get("spec") or {}
+
+
+def rights(item: dict[str, Any]) -> set[str]:
+    """What an object may do outside of its namespace, in words."""
+    pod = pod_of(item)
+    found = {name for name in ("hostNetwork", "hostPID", "hostIPC") if pod.get(name)}
+    found |= {"hostPath" for volume in pod.get("volumes") or () if "hostPath" in volume}
+    for container in [*(pod.get("containers") or ()), *(pod.get("initContainers") or ())]:
+        context = {**(pod.get("securityContext") or {}), **(container.get("securityContext") or {})}
+        found |= {name for name in ("privileged", "allowPrivilegeEscalation") if context.get(name)}
+        found |= {"capabilities"} if (context.get("capabilities") or {}).get("add") else set()
+        found |= {"root"} if context.get("runAsUser") == 0 else set()
+    return found | ({item["kind"]} & CLUSTER)
+
+
+@each_chart
+def test_a_chart_says_whether_it_has_rights_on_nodes(chart: Path) -> None:
+    cases = [case for case in CASES if case.parents[1].name == chart.name]
+    assert cases
+    found = {
+        f"{item['kind']} {item['metadata']['name']}": each
+        for case in cases
+        for item in objects(case)
+        if (each := rights(item))
+    }
+    assert (chart.name in privileged_charts()) == bool(found), found

@@ -1,0 +1,132 @@
+"""Values of Secrets in configuration: one line each, quoted where it is read back; told by key, never repeated."""
+
+from __future__ import annotations
+
+import base64
+from typing import Any
+
+import pytest
+import yaml
+
+from stackwright.api.kinds import CONFIGMAP, SECRET
+from stackwright.api.services import ServiceSpec
+from stackwright.core.cephkeys import access
+from stackwright.core.ports import Ports, Refused, secret_data
+from stackwright.core.secretwrites import CopySecret, EnsureSecret
+from stackwright.runtime.execute import execute
+from stackwright.runtime.memory import (
+    FrozenClock,
+    MemoryBroker,
+    MemoryCluster,
+    MemoryHelm,
+    MemoryIdentity,
+    MemorySql,
+    SeededEntropy,
+)
+from stackwright.services.declaration import Context
+from stackwright.services.keystone import ADMIN_SECRET, SERVICE, KeystoneSettings
+
+HOSTILE = (
+    "a\n[DEFAULT]\ntransport_url = evil",
+    "evil\r",
+    "evil\n\n",
+    "a\x0bevil",
+    "a\x00evil",
+    "a\x85evil",
+    "a\u2028evil",
+)
+KEY = ("n", "x")
+
+
+@pytest.fixture
+def ports() -> Any:
+    clock = FrozenClock(1000.0)
+    cluster = MemoryCluster(clock=clock)
+    return Ports(
+        cluster, MemoryHelm(cluster, clock), MemorySql(), MemoryBroker(), MemoryIdentity(), clock, SeededEntropy()
+    )
+
+
+@pytest.fixture
+def owner(ports: Any) -> Any:
+    return ports.cluster.put(CONFIGMAP, {"metadata": {"namespace": "n", "name": "owner"}})
+
+
+def given(ports: Any, value: str | bytes) -> None:
+    raw = value.encode() if isinstance(value, str) else value
+    data = {"k": base64.b64encode(raw).decode(), "other": base64.b64encode(b"\xff\xfe").decode()}
+    ports.cluster.put(SECRET, {"metadata": {"namespace": "n", "name": "mine"}, "data": data})
+
+
+def made(ports: Any) -> dict[str, str]:
+    return secret_data(ports.cluster.peek(SECRET, KEY))
+
+
+def copy(owner: Any) -> CopySecret:
+    return CopySecret(KEY, owner, "x.conf", {"ldap": {"password": ("mine", "k")}})
+
+
+def chosen(owner: Any) -> EnsureSecret:
+    return EnsureSecret(KEY, owner, given={"password": ("mine", "k")})
+
+
+@pytest.mark.parametrize("action", [copy, chosen])
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_a_value_of_several_lines_is_refused_by_its_key(ports, owner, action, text) -> None:
+    given(ports, text)
+    with pytest.raises(Refused, match="key k of Secret n/mine: must be one line") as told:
+        await execute([action(owner)], ports, "m")
+    assert "evil" not in str(told.value)
+    assert ports.cluster.peek(SECRET, KEY) is None
+
+
+@pytest.mark.parametrize("end", ["", "\n", "\r\n"])
+async def test_one_line_break_at_the_end_is_no_part_of_it(ports, owner, end) -> None:
+    given(ports, "p w\t=" + end)
+    await execute([copy(owner)], ports, "m")
+    assert made(ports) == {"x.conf": "[ldap]\npassword = p w\t=\n"}
+    await execute([chosen(owner)], ports, "m")
+    assert made(ports)["password"] == "p w\t="
+
+
+async def test_what_is_no_text_is_refused_by_its_key(ports, owner) -> None:
+    given(ports, b"\xff\xfe")
+    with pytest.raises(Refused, match="key k of Secret n/mine: must be text"):
+        await execute([copy(owner)], ports, "m")
+
+
+@pytest.mark.parametrize("region", ["NO", "1", "a: b", "x # y", '"', "{password}", "R\n  other: {}"])
+async def test_clouds_yaml_says_what_was_written(ports, owner, region) -> None:
+    settings = KeystoneSettings.model_validate({"users": {"admin": {"project_name": "yes"}}})
+    spec = ServiceSpec().model_copy(update={"region": region})  # even if nothing had refused it before
+    context = Context("keystone", "n", spec, {}, settings)
+    secret = next(each for each in SERVICE.secrets(context) if each.name == ADMIN_SECRET)
+    action = EnsureSecret(KEY, owner, secret.generated, secret.fixed, secret.templates)
+    await execute([action], ports, "m")
+    (entry,) = yaml.safe_load(made(ports)["clouds.yaml"])["clouds"].values()
+    assert entry["region_name"] == region
+    assert entry["auth"] == {
+        "auth_url": "http://keystone-api.n.svc.cluster.local:5000/v3",
+        "username": "admin",
+        "password": made(ports)["password"],
+        "project_name": "yes",
+        "user_domain_name": "Default",
+        "project_domain_name": "Default",
+    }
+
+
+@pytest.mark.parametrize(
+    ("field", "text"),
+    [
+        ("cinder", '{"client_name": "client.c\\nevil", "key": "A==", "pools": ["a:volumes:hdd"]}'),
+        ("cinder", '{"client_name": "client.c", "key": "A==\\n[evil]\\nx", "pools": ["a:volumes:hdd"]}'),
+        ("cinder", "client.c;A==;a\nevil:volumes:hdd"),
+        ("mon_endpoints", "192.0.2.1:6789\nevil = x"),
+    ],
+)
+def test_what_a_ceph_hands_over_is_one_line_too(field: str, text: str) -> None:
+    spec = {"client": "cinder", "pools": [{"name": "v", "role": "volumes"}], "options": {"rbd": {"p": "pool:volumes"}}}
+    handed = {"mon_endpoints": "192.0.2.1:6789\n", "cinder": "client.c;A==\n;a:volumes:hdd", field: text}
+    with pytest.raises(ValueError, match=f"field {field}: must be one line") as told:
+        access(handed, spec, "")
+    assert "evil" not in str(told.value)

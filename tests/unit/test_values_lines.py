@@ -1,0 +1,87 @@
+"""Options in free-form values are one line: told by level and path where values are built, before a chart is used."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pydantic import ValidationError
+
+from stackwright.api.features_storage import CinderBackend
+from stackwright.api.services import ServiceSpec
+from stackwright.core.sensitive import cut
+from stackwright.services.declaration import Context
+from stackwright.services.registry import BY_SERVICE, SERVICES
+from stackwright.services.values import merged_values
+
+CHARTS = Path(__file__).parents[2] / "charts"
+CASES = [(declared, chart) for declared in SERVICES for chart in declared.charts]
+# What makes a file of options of values: each line is one of them.
+MAKERS = r'include "(?:lib\.oslo_conf|lib\.dotted|libvirt\.conf|nova\.ssh_conf)" [^}]*?\.Values\.conf\.(\w+)'
+
+
+def built(service: str, values: dict[str, Any]) -> dict[str, Any]:
+    declared = BY_SERVICE[service]
+    override = {"source": "spec.services", "values": values}
+    spec = ServiceSpec.model_validate({"overrides": [override]})
+    context = Context(declared.name, "openstack", spec, {}, declared.settings())
+    return merged_values(declared, context, next(chart for chart in declared.charts if chart.name in values))
+
+
+@pytest.mark.parametrize(("declared", "chart"), CASES, ids=lambda each: each.name)
+def test_each_file_of_options_is_declared(declared, chart) -> None:
+    texts = [path.read_text() for path in (CHARTS / chart.name / "templates").iterdir()]
+    found = {name for text in texts for name in re.findall(MAKERS, text)}
+    more = {"backends"} if chart.name == "cinder" else {"ceph"} if chart.name == "ceph" else set()
+    assert set(chart.options) == found | more
+
+
+def everywhere(text: str) -> list[tuple[dict[str, Any], str]]:
+    """Values with a text at an option, in each of its parts; and what is told."""
+    return [
+        ({"conf": {"nova": {"DEFAULT": {"a": text}}}}, "conf.nova.DEFAULT.a"),
+        ({"conf": {"nova": {"DEFAULT": {"a": ["ok", text]}}}}, "conf.nova.DEFAULT.a[1]"),
+        ({"conf": {"nova": {"x": {"a": {"type": "multistring", "values": [text]}}}}}, "conf.nova.x.a.values[0]"),
+        ({"conf": {"nova": {"DEFAULT": {text: "a"}}}}, "conf.nova.DEFAULT.R…"),
+        ({"conf": {"nova": {text: {"a": "b"}}}}, "conf.nova.R…"),
+        ({"conf": {"nova_api_uwsgi": {"uwsgi": {"a": text}}}}, "conf.nova_api_uwsgi.uwsgi.a"),
+        (
+            {"overrides": {"compute": {"labels": {"a::b": {"conf": {"nova": {"DEFAULT": {"a": text}}}}}}}},
+            "overrides.compute.labels.a::b.conf.nova.DEFAULT.a",
+        ),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    "text", ["R\n[DEFAULT]\ntransport_url = evil", "R\revil", "R\x85evil", "R\u2028evil", "R\x00evil"]
+)
+def test_an_option_of_several_lines_is_refused_with_its_path(text: str) -> None:
+    for values, where in everywhere(text):
+        with pytest.raises(ValueError, match="control characters") as told:
+            built("compute", {"nova": values})
+        assert str(told.value).startswith(f"spec.services, chart nova: {where}: must be one line")
+        assert "evil" not in str(told.value)
+
+
+def test_what_is_no_option_may_have_lines() -> None:
+    values = {"pod": {"annotations": {"api": {"note": "a\nb"}}}, "conf": {"wsgi_placement": "<Virtual>\n</Virtual>"}}
+    assert built("placement", {"placement": values})["conf"]["wsgi_placement"] == "<Virtual>\n</Virtual>"
+    text = "[mysqld]\nmax_connections = 1\n"
+    values = {"conf": {"database": {"config_override": text}}}
+    assert built("database", {"mariadb": values})["conf"]["database"]["config_override"] == text
+
+
+@pytest.mark.parametrize("name", ["a\nb = c", "a]\n[b", "a = b", "#", ""])
+def test_a_sensitive_option_has_a_name_that_is_one(name: str) -> None:
+    secret = {"value_from": {"secret_key_ref": {"name": "a", "key": "b"}}}
+    for conf in ({"DEFAULT": {name: secret}}, {name: {"a": secret}}):
+        with pytest.raises(ValueError, match="is no name for a configuration file"):
+            cut({"conf": {"nova": conf}}, "nova")
+
+
+@pytest.mark.parametrize("conf", [{"b": {"x": "R\nevil"}}, {"b": {"x\nevil": "R"}}, {"b\nevil": {"x": "R"}}])
+def test_a_back_end_of_volumes_has_options_of_one_line(conf: dict[str, Any]) -> None:
+    with pytest.raises(ValidationError, match="control characters"):
+        CinderBackend.model_validate({"values": {"conf": {"backends": conf}}})
