@@ -69,7 +69,7 @@ def refused(**spec: Any) -> dict[str, Any]:
 
 
 def keystone(**values: Any) -> dict[str, Any]:
-    return manifest(services={"identity": {"keystone": {"values": values}}})
+    return refused(services={"identity": {"keystone": {"values": values}}})
 
 
 def infrastructure(kind: str, **spec: Any) -> dict[str, Any]:
@@ -93,6 +93,7 @@ SEVERAL = refused(replicas=3, size="huge", openstack_version="yoga", features={"
 SERVERS = server(flavor=None, replicas=2, image={"id": "guest", "filter": {"name": "guest"}}, ports=[])
 INVALID_NAME = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: My_Cloud\n  labels: {team: true}\n"
 MISSING = {"value_from": {"secret_key_ref": {"name": "directory", "key": "password"}}}
+LDAP = {"services": {"identity": {"keystone": {"values": {"conf": {"keystone": {"ldap": {"password": MISSING}}}}}}}}
 
 # title, what FILE holds, command
 FILES: list[tuple[str, Any, str]] = [
@@ -109,6 +110,8 @@ FILES: list[tuple[str, Any, str]] = [
         refused(services={"identity": {"keystne": {}}}),
         "kubectl apply --server-side -f FILE",
     ),
+    ("Override of the wrong type", keystone(pod={"replicas": {"api": "many"}}), "stackwright apply -f FILE"),
+    ("Override of another shape", keystone(conf={"keystone": ["x"]}), "stackwright apply -f FILE"),
     ("Unknown kind", {**refused(), "kind": "OpenStackDeploymnet"}, "stackwright apply -f FILE"),
     ("Server without a flavor", server(flavor=None), "stackwright apply -f FILE"),
     ("Server without a flavor, past our command line", server(flavor=None), "kubectl apply --server-side -f FILE"),
@@ -130,6 +133,12 @@ FILES: list[tuple[str, Any, str]] = [
     ("Key that is not text", "spec:\n  on: true\n", "stackwright apply -f FILE"),
     ("Anchor that contains itself", "spec: &all\n  nodes: *all\n", "stackwright apply -f FILE"),
     ("Text where true or false belongs", refused(draft="true"), "stackwright apply -f FILE"),
+    ("Line break in a text", refused(region_name="RegionOne\n[DEFAULT]\ndebug = true"), "stackwright apply -f FILE"),
+    (
+        "Certificate that is none",
+        refused(features={"ssl": {"public_endpoints": dict.fromkeys(("ca_cert", "api_cert", "api_key"), "s3cret")}}),
+        "stackwright apply -f FILE",
+    ),
     ("Invalid name", INVALID_NAME, "stackwright apply -f FILE"),
     ("Not YAML", "spec: [\n", "stackwright apply -f FILE"),
     ("File that is not there", None, "stackwright apply -f nothing.yaml"),
@@ -146,9 +155,7 @@ CHANGES = [
 
 # title, the change, what the condition Ready must name, what must be so for it
 WAITS: list[tuple[str, Any, str]] = [
-    ("Missing Secret", keystone(conf={"keystone": {"ldap": {"password": MISSING}}}), "directory"),
-    ("Override of another shape", keystone(conf={"keystone": ["x"]}), "conf.keystone"),
-    ("Broken values: the chart refuses", keystone(pod={"replicas": {"api": "many"}}), "replicas"),
+    ("Missing Secret", manifest(**LDAP), "directory"),
     (
         "Missing image",
         manifest(

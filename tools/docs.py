@@ -85,8 +85,9 @@ def refusals(schema: Schema, path: str) -> Iterator[tuple[str, str]]:
 
 
 def _refused(schema: Schema) -> set[str]:
-    rules = [rule["rule"] for rule in schema.get("x-kubernetes-validations", ())]
-    return {rule.removeprefix("!has(self.").removesuffix(")") for rule in rules if rule.startswith("!has(self.")}
+    rules = [rule for rule in schema.get("x-kubernetes-validations", ()) if rule["rule"].startswith("!has(self.")]
+    names = {rule.get("fieldPath", "").removeprefix(".") for rule in rules if rule["message"].endswith("; remove it")}
+    return names & schema.get("properties", {}).keys()
 
 
 def _row(path: str, schema: Schema, required: bool) -> str:

@@ -32,9 +32,11 @@ from stackwright.core.settings import Settings
 from stackwright.runtime import logs, metrics
 from stackwright.runtime.accounts import AccountChecks
 from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.health import Health
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Item, Runtime
 from stackwright.runtime.source import KopfSource, Webhook
+from stackwright.runtime.watches import Watches
 
 
 @dataclass(frozen=True)
@@ -64,11 +66,18 @@ class ProvisionerOptions:
 
 
 def settings(options: Options) -> Settings:
-    """Images from a file {name: reference}, digests of the shipped charts."""
-    from stackwright.adapters.helm import chart_digests, privileged_charts
+    """Images from a file {name: reference}, digests and schemas of the shipped charts."""
+    from stackwright.adapters.helm import chart_digests, chart_schemas, privileged_charts
 
     references = json.loads(options.images.read_text()) if options.images and options.images.exists() else {}
-    return Settings(references, chart_digests(), privileged_charts(), options.unrestricted, options.namespace)
+    return Settings(
+        references,
+        chart_digests(),
+        privileged_charts(),
+        options.unrestricted,
+        options.namespace,
+        chart_schemas(),
+    )
 
 
 def count_call(verb: str, kind: Kind) -> None:
@@ -151,8 +160,8 @@ async def operate(options: Options) -> None:
             beside.append(own.keep())
             check = partial(errors_of, settings=settings(options))
             webhook = Webhook(options.webhook_port, own.certificate, own.key, own.context, check)
-        source = KopfSource(options.health_port, webhook, options.kubeconfig)
-        await _serve(runtime(cluster, options), source, *beside)
+        source = KopfSource(webhook, options.kubeconfig)
+        await _serve(runtime(cluster, options), source, options.health_port, *beside)
 
 
 async def provision(options: ProvisionerOptions) -> None:
@@ -164,7 +173,7 @@ async def provision(options: ProvisionerOptions) -> None:
         raise Refused(f"there is no Node {options.node}")
     place = volume.Place(options.node, label(node, volume.HOSTNAME) or options.node, options.path)
     loop = provisioner(cluster, place, LocalDirectories(options.path))
-    await _serve(loop, KopfSource(options.health_port, None, options.kubeconfig))
+    await _serve(loop, KopfSource(None, options.kubeconfig), options.health_port)
 
 
 def _connect(kubeconfig: str | None) -> KubernetesCluster:
@@ -174,12 +183,18 @@ def _connect(kubeconfig: str | None) -> KubernetesCluster:
     return KubernetesCluster.from_file(kubeconfig, on_call=count_call)
 
 
-async def _serve(loop: Runtime, source: KopfSource, *beside: Coroutine[Any, Any, None]) -> None:
+async def _serve(
+    loop: Runtime, source: KopfSource, health_port: int | None, *beside: Coroutine[Any, Any, None]
+) -> None:
     """Load, then watch, work, and what else goes on beside.
 
     Whichever ends first ends the others: Kubernetes starts the process again.
     """
     await loop.load()
+    watches = Watches(loop.kinds, loop.on_listed)
+    watches.listen()
+    if health_port:
+        beside = (*beside, Health(loop, watches).serve(health_port))
     watching = asyncio.create_task(source.run(loop.kinds, loop.on_event))
     working = asyncio.create_task(loop.run())
     more = {asyncio.create_task(each) for each in beside}

@@ -4,7 +4,7 @@
 fall through to the real cluster, once per object; nothing is ever written there and no program is started. Workloads
 are left out of sight, so a release counts as ready when it is installed, and each level then goes on to the next.
 
-Values of Secrets are blanked on the way in: no forecast can show one.
+Values of Secrets are blanked on the way in: no forecast can show one. What is left is why a Helm release failed.
 """
 
 from __future__ import annotations
@@ -24,6 +24,7 @@ from stackwright.core.ages import Ages
 from stackwright.core.clouds import Clouds, fill
 from stackwright.core.conditions import find
 from stackwright.core.controller import Controller
+from stackwright.core.helmrecords import cause_only
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Action, Apply, Key, Object, Plan
 from stackwright.core.ports import Conflict, Contents, NotYet, Ports, Reader, Refused
@@ -42,6 +43,7 @@ from stackwright.runtime.memory import (
     SeededEntropy,
     ceph,
 )
+from stackwright.runtime.pausing import unless_paused
 from stackwright.runtime.report import after_failure, report
 from stackwright.services.ceph import KEYS, REQUESTS
 
@@ -100,6 +102,7 @@ class Forecast:
     stuck    object → why it would not get ready, at the end
     base     the cluster as it is;  world  as it would be
     settled  False when the rounds ended before the changes did
+    unheard  cloud → why it could not be asked what is in it
     """
 
     base: Snapshot
@@ -107,6 +110,7 @@ class Forecast:
     steps: list[Step] = field(default_factory=list)
     stuck: dict[str, str] = field(default_factory=dict)
     settled: bool = False
+    unheard: dict[str, str] = field(default_factory=dict)
 
 
 class Snapshot:
@@ -150,7 +154,7 @@ def _blank(kind: Kind, obj: Object | None) -> Object | None:
     notes = obj["metadata"].get("annotations") or {}
     notes = {name: "" if "last-applied" in name else text for name, text in notes.items()}
     meta = {**obj["metadata"], **({"annotations": notes} if notes else {})}
-    blanks = dict.fromkeys(obj.get("data") or {}, BLANK)
+    blanks = {**dict.fromkeys(obj.get("data") or {}, BLANK), **cause_only(obj)}
     if meta["name"] == KEYS:
         blanks = ceph.blank(blanks)
     if "ca.key" in blanks:  # certificates are issued in a forecast too, by an authority of its own
@@ -172,7 +176,7 @@ class _Simulation:
         self.world = MemoryCluster(base, self.clock)
         self.request = request
         self.forecast = Forecast(base, self.world)
-        clouds = ForecastClouds(outside.clouds)
+        self.clouds = clouds = ForecastClouds(outside.clouds)
         self.controllers = controllers(settings, ROLES, clouds, ages=Ages(self.clock.now, LONG_AGO))
         self.ports = Ports(
             cluster=self.world,
@@ -203,6 +207,7 @@ class _Simulation:
                 self.forecast.settled = True
                 break
         await self._stuck()
+        self.forecast.unheard = {str(cloud): why for cloud, why in self.clouds.unheard.items()}
         return self.forecast
 
     async def _hold(self) -> None:
@@ -229,7 +234,7 @@ class _Simulation:
         seen = await controller.observe(self.world, key, self.clock.now())
         if seen is None:
             return
-        plan = controller.decide(seen)
+        plan = await unless_paused(controller, controller.decide(seen), self.world, seen.obj)
         self.about = f"{controller.kind.kind} {'/'.join(key)}"
         try:
             for action in plan.actions:
@@ -293,15 +298,6 @@ class _Simulation:
                 if entry and entry["status"] != "True":
                     name = f"{resource.KIND.kind} {'/'.join(key_of(obj))}"
                     self.forecast.stuck[name] = str(entry.get("message") or entry.get("reason"))
-
-
-def causes(stuck: Mapping[str, str]) -> dict[str, str]:
-    """Names → cause, without objects that only repeat what another one says."""
-    found: dict[str, list[str]] = {}
-    for name, message in stuck.items():
-        if not any(other != message and other in message for other in stuck.values()):
-            found.setdefault(message, []).append(name)
-    return {", ".join(names): message for message, names in found.items()}
 
 
 def images(configmap: Object | None) -> dict[str, str]:

@@ -87,7 +87,7 @@ def storage_cloud(machine: Cloud) -> FullCloud:
         machine.empty()
     elif machine.spec() and not machine.is_full():
         machine.remove()
-    said = machine.stackwright("up", "--file", STORAGE, limit=3000)
+    said = machine.stackwright("up", "--file", STORAGE, "--yes", limit=3000)
     print(said)
     return FullCloud(said, STORAGE)
 

@@ -122,6 +122,18 @@ def member(cloud: FullCloud, vms: Vms) -> Iterator[tuple[Any, str]]:
     _sweep(identity)
 
 
+@contextmanager
+def project(cloud: FullCloud, vms: Vms) -> Iterator[Infra]:
+    """A new project, and a namespace with the credentials of its user; in the end nothing is in either."""
+    with member(cloud, vms) as (sdk, secret), namespace(cloud, secret):
+        made = Infra(cloud, sdk)
+        assert made.there() == set(), "a new project"
+        yield made
+        made.delete("openstackmachines")
+        made.delete("openstackclusters")
+        made.only(set())
+
+
 def _sweep(identity: Any) -> None:
     for user in identity.users(domain_id="default"):
         if user.name.startswith(PREFIX):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 import yaml
-from harness import SMALL, Cloud, changed
+from harness import SMALL, Cloud, changed, eventually
 
 
 @pytest.fixture
@@ -33,6 +33,7 @@ def test_plan_shows_the_effect_of_an_override_and_apply_does_just_that(cloud: Cl
     assert "conf.keystone.token.expiration" in plan
     assert "43200 → 7200" in plan
     assert "spec.services" in plan
+    assert "restarts: Deployment keystone-api" in plan
     for other in ("openstack-mariadb", "openstack-rabbitmq", "openstack-memcached", "openstack-keystoneclient"):
         assert other not in plan
     assert cloud.revisions() == before, "a plan changes nothing"
@@ -79,4 +80,21 @@ def test_audit_events_bring_a_messaging_account_and_take_it_away(cloud: Cloud, m
     assert cloud.token()
     cloud.stackwright("apply", "-f", manifest(), "--wait")
     assert cloud.kubectl("get", "messagingaccounts", "-n", "openstack", "-o", "name").strip() == ""
+    assert cloud.token()
+
+
+def test_a_paused_cloud_takes_a_change_when_it_is_resumed_and_a_rollback_takes_it_back(cloud: Cloud, manifest) -> None:
+    services = {"identity": {"keystone": {"values": {"conf": {"keystone": {"token": {"expiration": 8000}}}}}}}
+    before = cloud.revisions()
+    cloud.stackwright("pause", "cloud")
+    cloud.stackwright("apply", "-f", manifest(services=services))
+    eventually(lambda: cloud.condition()["reason"] == "Paused")
+    assert cloud.revisions() == before
+    assert "8000" not in option(cloud, "expiration")
+    cloud.stackwright("resume", "cloud")
+    cloud.stackwright("wait")
+    assert "8000" in option(cloud, "expiration")
+    assert "spec.services" in cloud.stackwright("history", "--cloud", "cloud").splitlines()[-1]
+    cloud.stackwright("rollback", "cloud", "--yes")
+    assert "8000" not in option(cloud, "expiration")
     assert cloud.token()

@@ -23,8 +23,21 @@ def spec(**changes: Any) -> dict[str, Any]:
         ({"features": {"octavia": {}}}, ["octavia", "not supported by this version"]),
         ({"services": {"identity": {"keystne": {"values": {}}}}}, ["keystne", "unknown chart", "keystone"]),
         ({"services": {"identitty": {}}}, ["identitty", "unknown service", "identity"]),
+        (
+            {"services": {"identity": {"keystone": {"values": {"pod": {"replicas": {"api": "three"}}}}}}},
+            ["spec.services.identity.keystone.values.pod.replicas.api", "takes a whole number", "three"],
+        ),
     ],
-    ids=["unknown field", "wrong type", "unknown release", "unknown preset", "unsupported", "chart", "service"],
+    ids=[
+        "unknown field",
+        "wrong type",
+        "unknown release",
+        "unknown preset",
+        "unsupported",
+        "chart",
+        "service",
+        "override",
+    ],
 )
 def test_admission_refuses_and_names_the_field(cloud: Cloud, changes: dict[str, Any], parts: list[str]) -> None:
     before = cloud.osdpl()["metadata"]["resourceVersion"]
@@ -65,14 +78,34 @@ def test_a_missing_node_label_is_named_with_its_remedy(cloud: Cloud) -> None:
 
 
 def test_values_that_break_the_chart_are_told_and_the_running_release_stays(cloud: Cloud) -> None:
+    """Their types are right, so they are admitted; only a template finds that there is no such kind of option."""
     before = cloud.revisions()
-    values = {"pod": {"replicas": {"api": "three"}}}
+    values = {"conf": {"keystone": {"token": {"allow_rescope": {"type": "many", "values": ["true"]}}}}}
     cloud.apply(spec(services={"identity": {"keystone": {"values": values}}}))
-    eventually(lambda: cloud.condition()["status"] == "False" and "replicas" in cloud.condition()["message"], limit=60)
+    eventually(lambda: cloud.condition()["status"] == "False" and "type many" in cloud.condition()["message"], limit=60)
     assert cloud.revisions() == before
     assert cloud.token(), "the cloud goes on"
     cloud.apply(spec())
     cloud.wait_ready()
+
+
+def test_values_that_kubernetes_refuses_are_told_and_the_running_release_stays(cloud: Cloud) -> None:
+    """The chart accepts them, so Helm has a record of the attempt."""
+
+    def pods() -> set[str]:
+        found = cloud.get("pods", "-n", "openstack", "-l", "application=keystone,component=api")["items"]
+        return {pod["metadata"]["uid"] for pod in found}
+
+    before = pods()
+    values = {"pod": {"resources": {"api": {"requests": {"memory": "lots"}}}}}
+    cloud.apply(spec(services={"identity": {"keystone": {"values": values}}}))
+    eventually(lambda: "quantities must match" in cloud.condition()["message"], limit=180)
+    assert "quantities must match" in cloud.stackwright("plan", code=None)
+    assert pods() == before
+    assert cloud.token(), "the cloud goes on"
+    cloud.apply(spec())
+    cloud.wait_ready()
+    assert pods() == before
 
 
 def test_a_missing_image_is_named_and_the_release_is_rolled_back(cloud: Cloud) -> None:

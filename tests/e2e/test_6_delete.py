@@ -13,7 +13,7 @@ def gone(cloud: Cloud, namespace: str, but: tuple[str, ...] = ()) -> None:
     def check() -> None:
         assert [name for name in cloud.left(namespace) if name not in but] == []
 
-    eventually(check, limit=90, pause=1)
+    eventually(check, limit=180, pause=1)
 
 
 def test_services_stand_alone_without_any_cloud(cloud: Cloud) -> None:
@@ -41,7 +41,7 @@ def test_glance_stands_alone_wired_to_an_existing_keystone(cloud: Cloud) -> None
         assert "the same" in cloud.kubectl(*pod)
         assert cloud.kubectl("get", "openstackdeployments", "-n", "keystone-only", "-o", "name").strip() == ""
         cloud.kubectl("delete", "-f", "examples/glance-standalone.yaml", limit=120)
-        eventually(lambda: cloud.traces("keystone-only", "glance", "rabbitmq") == [], limit=90, pause=1)
+        eventually(lambda: cloud.traces("keystone-only", "glance", "rabbitmq") == [], limit=180, pause=1)
         assert cloud.get("keystone", "keystone", "-n", "keystone-only"), "and the Keystone goes on"
     finally:
         cloud.kubectl("delete", "-f", "examples/keystone-only.yaml", limit=120)

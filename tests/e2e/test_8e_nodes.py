@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from full import FullCloud
@@ -53,6 +54,20 @@ def test_vms_on_both_nodes_talk_over_the_tunnel(vms: Vms, pair: tuple[Vm, Vm]) -
     assert (wanted, vms.ssh(one, "hostname")) == ("two", "one"), "each by its own floating IP"
     # More than a packet's worth: an MTU that forgets the tunnel loses what is large.
     assert vms.says(one, f"ping -c 2 -W 2 -s 1300 {two.fixed}")
+
+
+def test_a_virtual_machine_is_not_root_of_its_node(pair: tuple[Vm, Vm]) -> None:
+    for vm in pair:
+        (process,) = (path for path in Path("/proc").glob("[0-9]*") if runs(path, f"-uuid {vm.id} "))
+        assert process.stat().st_uid != 0
+        assert not {"mem", "vda", "net"} & {device.name for device in (process / "root/dev").iterdir()}
+
+
+def runs(process: Path, words: str) -> bool:
+    try:
+        return words in (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:  # it has just ended
+        return False
 
 
 def test_metadata_user_data_and_config_drive_are_honoured(vms: Vms, pair: tuple[Vm, Vm]) -> None:

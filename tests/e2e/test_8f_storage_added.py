@@ -38,7 +38,7 @@ def test_the_store_is_kept_as_long_as_it_holds_an_image_and_the_rest_goes_on(ful
         return set(full_cloud.pods("-l", "application=glance")), full_cloud.revisions()["openstack-glance"]
 
     before = glance()
-    full_cloud.stackwright("apply", "--file", STORAGE)
+    full_cloud.stackwright("apply", "--file", STORAGE, "--yes")
     eventually(lambda: store(full_cloud)["reason"] == "BlockedWouldOrphan", limit=120, pause=1)
     assert GUEST_IMAGE in store(full_cloud)["message"]
     eventually(lambda: ready(full_cloud, "cephs.stackwright.dev/ceph"), limit=300, pause=1)

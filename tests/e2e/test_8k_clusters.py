@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from full import FullCloud
 from harness import eventually
-from infra import Infra, example, member, namespace
+from infra import Infra, example, project
 from storage import Storage
 from vms import Vm
 
@@ -21,13 +21,8 @@ KEEPS = ("server", "port", "ip", "group", "network", "subnet", "router")
 
 @pytest.fixture(scope="module")
 def infra(storage_cloud: FullCloud, storage: Storage) -> Iterator[Infra]:
-    with member(storage_cloud, storage.vms) as (sdk, secret), namespace(storage_cloud, secret):
-        made = Infra(storage_cloud, sdk)
-        assert made.there() == set(), "a new project"
+    with project(storage_cloud, storage.vms) as made:
         yield made
-        made.delete(MACHINES)
-        made.delete(CLUSTERS)
-        made.only(set())
 
 
 def cluster(**spec: Any) -> dict[str, Any]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from stackwright.api.rules import FIXED
+from stackwright.api.support import OFF_ONLY, WRITE_OFF
 
 Spec = dict[str, Any]
 ID, OTHER = "6ba7b810-9dad-11d1-80b4-00c04fd430c8", "6ba7b811-9dad-11d1-80b4-00c04fd430c8"
@@ -208,13 +209,19 @@ WRONG: list[tuple[str, Spec, str, str]] = [
         "OpenStackCluster",
         {**CLUSTER, "apiServerLoadBalancer": {}},
         "spec.apiServerLoadBalancer",
-        "is not supported by this version",
+        WRITE_OFF,
     ),
     (
         "OpenStackCluster",
         {**CLUSTER, "apiServer": {"managedLoadBalancer": {}}},
         "spec.apiServer.managedLoadBalancer",
-        "is not supported by this version",
+        WRITE_OFF,
+    ),
+    (
+        "OpenStackCluster",
+        {**CLUSTER, "apiServer": {"managedLoadBalancer": {"enabled": True}}},
+        "spec.apiServer.managedLoadBalancer.enabled",
+        OFF_ONLY,
     ),
     *(
         (
@@ -363,6 +370,8 @@ FREE: list[tuple[str, Spec, Spec]] = [
     ("OpenStackCluster", {"bastion": {"enabled": False}}, {}),
     ("OpenStackCluster", {}, {"managedSecurityGroups": {"workerNodesSecurityGroupRules": [RULE]}}),
     ("OpenStackCluster", {"managedSubnets": [SUBNET]}, {"managedSubnets": [{"cidr": SUBNET["cidr"]}]}),
+    ("OpenStackCluster", {}, {"apiServerPort": 0, "apiServerLoadBalancer": {"enabled": False, "provider": "amphora"}}),
+    ("OpenStackCluster", {"apiServer": {"port": 0}}, {}),
     ("OpenStackCluster", INSIDE, {**INSIDE, "apiServerPort": 7443, "apiServerFixedIP": "10.0.0.9"}),
     ("OpenStackCluster", {"network": {"filter": {"name": "n"}}}, {"network": {"id": ID}}),
     ("OpenStackCluster", {"subnets": [{"filter": {"name": "s"}}]}, {"subnets": [{"id": OTHER}]}),

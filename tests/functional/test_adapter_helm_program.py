@@ -5,20 +5,25 @@ from __future__ import annotations
 import asyncio
 import uuid
 from collections.abc import AsyncIterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 import pytest_asyncio
+import yaml
 
 from stackwright.adapters.helm import HelmCli
 from stackwright.adapters.kubernetes import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
+from stackwright.cli.costs import _restarts
 from stackwright.core.helmrecords import SELECTOR, releases
+from stackwright.core.merge import merge
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import NotYet, Refused
 from stackwright.local import tools
 
+ROOT = Path(__file__).parents[2]
 BINARY = str(tools.binary("helm"))
 TEMPLATE = """apiVersion: v1
 kind: ConfigMap
@@ -87,10 +92,53 @@ async def test_a_broken_template_is_refused_with_its_reason(helm: HelmCli, names
         await helm.upgrade(release(namespace, "d"))
 
 
+async def test_a_broken_template_leaves_the_release_as_it_is(
+    helm: HelmCli, cluster: KubernetesCluster, namespace: str
+) -> None:
+    await helm.upgrade(release(namespace, "d1", value="one"))
+    with pytest.raises(Refused, match="value is needed"):
+        await helm.upgrade(release(namespace, "d2", value=None))
+    found = releases(await cluster.list(SECRET, namespace, SELECTOR))["demo"]
+    assert (found.revision, found.state, found.digest) == (1, "deployed", "d1")
+
+
 async def test_a_manifest_that_the_api_refuses(helm: HelmCli, charts: Path, namespace: str) -> None:
     (charts / "demo/templates/bad.yaml").write_text("apiVersion: v1\nkind: ConfigMap\nmetadata: {name: Not_Valid}\n")
     with pytest.raises(Refused, match="Not_Valid"):
         await helm.upgrade(release(namespace, "d", value="x"))
+
+
+async def test_why_the_api_refused_an_object_is_in_the_record(
+    helm: HelmCli, cluster: KubernetesCluster, charts: Path, namespace: str
+) -> None:
+    await helm.upgrade(release(namespace, "d1", value="x"))
+    quota = "apiVersion: v1\nkind: ResourceQuota\nmetadata: {name: q}\nspec: {hard: {pods: lots}}\n"
+    (charts / "demo/templates/quota.yaml").write_text(quota)
+    with pytest.raises(Refused, match="quantities must match"):
+        await helm.upgrade(release(namespace, "d2", value="x"))
+    found = releases(await cluster.list(SECRET, namespace, SELECTOR))["demo"]
+    assert (found.state, found.digest) == ("failed", "d2")
+    assert "quantities must match" in found.cause
+
+
+async def test_which_pods_restart_is_told_by_the_record_of_a_real_release(
+    cluster: KubernetesCluster, kubeconfig: str, namespace: str
+) -> None:
+    values = yaml.safe_load((ROOT / "tests/golden/values/core-single.yaml").read_text())["openstack-keystone"]
+    action = HelmUpgrade((namespace, "k"), "keystone", "", values, "d1", {})
+    made = HelmCli(kubeconfig=kubeconfig, binary=BINARY)
+
+    async def render(action: HelmUpgrade) -> str:
+        return await made.render(action.chart, action.values, action.release)
+
+    try:
+        await made.upgrade(action)
+        secret = releases(await cluster.list(SECRET, namespace, SELECTOR))["k"].secret
+        assert await _restarts(cluster, secret, action, render) == ()
+        other = replace(action, values=merge(values, {"conf": {"keystone": {"token": {"expiration": 7}}}}))
+        assert "Deployment keystone-api" in {r.workload for r in await _restarts(cluster, secret, other, render)}
+    finally:
+        made.close()
 
 
 async def test_rendering_needs_no_cluster(charts: Path) -> None:

@@ -55,6 +55,27 @@ async def test_sections_that_are_off_are_taken_with_all_that_is_in_them(cluster:
     assert (await applied(cluster, heat=heat))["spec"]["heat"] == heat
 
 
+async def test_an_empty_value_asks_for_nothing(cluster: KubernetesCluster) -> None:
+    template = {"preserveJobs": False, "containerImage": "", "networkAttachments": [], "nodeSelector": {}}
+    template |= {"externalKeystoneAPI": False, "tls": {"caBundleSecretName": ""}, "resources": {}, "override": {}}
+    found = await applied(cluster, keystone={"template": template}, tls={"caBundleSecretName": ""}, nodeSelector={})
+    assert template.items() <= found["spec"]["keystone"]["template"].items()
+
+
+@pytest.mark.parametrize(
+    ("template", "named"),
+    [
+        ({"externalKeystoneAPI": True}, "externalKeystoneAPI"),
+        ({"nodeSelector": {"a": "b"}}, "nodeSelector"),
+        ({"containerImage": "x"}, "containerImage"),
+        ({"tls": {"caBundleSecretName": "x"}}, "tls.caBundleSecretName"),
+    ],
+)
+async def test_what_is_not_empty_is_refused(cluster: KubernetesCluster, template: dict[str, Any], named: str) -> None:
+    with pytest.raises(Refused, match=f"spec.keystone.template.{named}: "):
+        await applied(cluster, keystone={"template": template})
+
+
 async def test_a_section_is_on_once_it_is_there_but_for_the_dashboard(cluster: KubernetesCluster) -> None:
     spec = (await applied(cluster, keystone={}, horizon={}))["spec"]
     assert (spec["keystone"]["enabled"], spec["horizon"]["enabled"]) == (True, False)

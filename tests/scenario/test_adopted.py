@@ -10,6 +10,7 @@ import pytest
 from capi_world import CLUSTERS, MACHINES, SERVERS, Clusters, killed_everywhere
 from test_moved import restored
 
+from stackwright.api.openstack_identity import OpenStackClusterIdentity
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
@@ -69,6 +70,35 @@ async def test_killed_at_every_write_of_the_adoption_there_is_one_server_in_the_
         assert [t.name for t in world.clouds.all("port") if t.name.startswith("m")] == ["m-0"]
 
     await killed_everywhere(unknown, lambda world: None, end, seconds=120)
+
+
+async def test_in_a_project_that_namespaces_share_nothing_is_adopted_without_a_mark() -> None:
+    """Or a tenant who guesses an id, a name and those of its ports could have another one's server deleted."""
+    world = await unknown()
+    lent = {"secretRef": {"name": "clouds", "namespace": "admins"}}
+    world.cluster.put(OpenStackClusterIdentity.KIND, {"metadata": {"name": "lent"}, "spec": lent})
+    world.make(identityRef={"type": "ClusterIdentity", "name": "lent", "cloudName": "mine"})
+    before = things(world)
+    await world.run(120)
+    reason, message = world.told(kind=MACHINES, name="m")
+    assert reason == "BlockedInstanceNotFound"
+    assert "its project is shared with other namespaces" in message
+    world.delete(MACHINES, "m")
+    await world.settle(patience=20)
+    assert things(world) == before
+
+
+async def test_a_machine_that_is_deleted_before_its_server_was_adopted_says_what_is_left() -> None:
+    world = await unknown()
+    world.delete(CLUSTERS, "c")  # so it makes no server any more
+    await world.run(30)
+    known, before = (world.get(MACHINES, "m") or {})["spec"]["providerID"], things(world)
+    world.delete(MACHINES, "m")
+    await world.run(30)
+    assert not world.get(MACHINES, "m")
+    assert things(world) == before
+    (told,) = [message for _, reason, message, _ in world.cluster.events if reason == "LeftBehind"]
+    assert known in told
 
 
 def _without(what: str, name: str) -> Callable[[Clusters], None]:

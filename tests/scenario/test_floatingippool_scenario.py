@@ -6,8 +6,8 @@ import pytest
 from capi_world import SERVERS, killed_everywhere
 from pool_world import POOLS, Pools, pools, served
 
-from stackwright.core.clouds import Trouble
-from stackwright.core.clusterapi import ADDRESS, CLAIM
+from stackwright.core.clouds import CloudRef, Question, Thing, Trouble
+from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, NAME
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
@@ -204,6 +204,26 @@ async def test_killed_at_every_write_of_the_end_nothing_stays() -> None:
     await killed_everywhere(start, act, end, seconds=60)
 
 
+async def test_claims_of_a_paused_cluster_are_neither_served_nor_given_back() -> None:
+    """`clusterctl move` pauses the Cluster, copies its claims and addresses, and deletes them here."""
+    world = await pools(reclaimPolicy="Delete")
+    for name in ("a", "b"):
+        if name == "b":
+            world.write(CLUSTER, "top", {"paused": True})
+        reference = {"apiGroup": POOLS.group, "kind": POOLS.kind, "name": "p"}
+        world.write(CLAIM, name, {"poolRef": reference}, labels={NAME: "top"})
+        await world.run(30)
+    before, served_before = world.ips(), list(world.served())
+    assert (len(before), served_before) == (1, ["a"])
+    world.delete(CLAIM, "a")
+    await world.run(60)
+    assert world.names(ADDRESS) and world.ips() == before
+    world.write(CLUSTER, "top", {"paused": False})
+    await world.run(60)
+    assert list(world.served()) == ["b"]
+    assert len(world.ips()) == 1
+
+
 # Servers.
 
 
@@ -223,6 +243,21 @@ async def test_a_server_gets_an_address_of_a_pool_and_gives_it_back() -> None:
     assert world.there() == []
 
 
+async def test_a_search_that_misses_the_address_does_not_make_its_server_unready() -> None:
+    world = await served()
+    found, asked = world.clouds.find, list[Question]()
+
+    async def short(cloud: CloudRef, question: Question) -> tuple[Thing, ...]:
+        asked.append(question)
+        return () if question.what == "floating-ip" else await found(cloud, question)
+
+    world.clouds.find = short  # type: ignore[method-assign]
+    await world.run(90)
+    assert [question for question in asked if question.what == "floating-ip"]
+    assert world.told("FloatingAddressFromPoolReady", SERVERS, "web")[0] == "Done"
+    assert world.status(SERVERS, "web")["ready"]
+
+
 async def test_an_address_that_is_retained_goes_to_the_next_server() -> None:
     world = await served()
     (ip,) = world.ips()
@@ -237,7 +272,8 @@ async def test_an_address_that_is_retained_goes_to_the_next_server() -> None:
 async def test_a_server_says_that_it_waits_for_its_pool() -> None:
     world = await served(maxIPs=0)
     assert world.told("FloatingAddressFromPoolReady", SERVERS, "web") == (
-        "Waiting", "Waiting for pool p to serve IPAddressClaim web-floating-ip-address",
+        "MaxIPsReached", "Waiting for pool p to serve IPAddressClaim web-floating-ip-address: All addresses that "
+        "spec.maxIPs of OpenStackFloatingIPPool p allows (0) are claimed",
     )  # fmt: skip
     assert not world.status(SERVERS, "web")["ready"]
     assert world.told("InstanceReady", SERVERS, "web")[0] == "Done"

@@ -17,7 +17,7 @@ MEMCACHED = {"services": ["~identity", "~database", "~messaging"]}
 
 
 def looking():
-    """The controllers of somebody who looks for the first time, as `plan` does: what is there has been there for long."""
+    """The controllers of somebody who looks for the first time, as `plan` does: what is there is old."""
     return controllers(SETTINGS, ages=Ages(lambda: 0.0, at_first=LONG_AGO))
 
 

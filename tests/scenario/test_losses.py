@@ -4,12 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from test_plan import cloud, deployed
+from test_plan import CLOUD, NOW, applied, cloud, deployed, empty
+from world import EVERY_ROLE, SETTINGS, cloud_object
 
 from stackwright.api.deployment import OpenStackDeployment
-from stackwright.cli.confirm import foreseen_losses
+from stackwright.api.kinds import NODE
+from stackwright.api.services import Glance
+from stackwright.cli.confirm import foreseen_losses, losses
 from stackwright.cli.manifests import Manifest
+from stackwright.cli.plan import forecast
+from stackwright.cli.planned import Entry
+from stackwright.core.objects import ORPHAN
 from stackwright.runtime.memory import MemoryCluster
+from stackwright.simulate import simulate
 
 
 def manifests(**spec: Any) -> list[Manifest]:
@@ -23,6 +30,35 @@ async def test_a_service_that_is_left_out_is_a_loss_and_nothing_is_written() -> 
     assert "Keystone openstack/keystone" in lost
     assert "release openstack/openstack-keystone" in lost
     assert not cluster.writes
+
+
+async def whole(**spec: Any) -> tuple[MemoryCluster, list[Entry]]:
+    """A cloud of all services that is there, and the plan that changes it."""
+    cluster = empty()
+    cluster.put(NODE, {"metadata": {"name": "node2", "labels": EVERY_ROLE}})
+    first = await simulate(cluster, SETTINGS, applied(cloud_object(whole=True)), NOW)
+    assert first.settled and not first.stuck
+    found, _ = await forecast(first.world, SETTINGS, applied(cloud_object(whole=True, **spec)), NOW + 200)
+    return first.world, found
+
+
+async def test_another_back_end_of_the_network_is_a_loss_for_machines_that_run() -> None:
+    _, found = await whole(features={"neutron": {"backend": "ml2/ovn"}})
+    text = "back end ml2 of Neutron openstack/neutron, replaced by ml2/ovn: machines that run do not find what they use"
+    assert text in losses(found)
+    _, found = await whole(public_domain_name="other.example")
+    assert losses(found) == []
+
+
+async def test_a_store_that_may_be_orphaned_is_lost_with_all_that_is_in_it() -> None:
+    world, _ = await whole()
+    glance = await world.get(Glance.KIND, (CLOUD[0], "glance"))
+    assert glance is not None and glance["status"]["backends"] == ["images"]
+    more = {"rbd": {"other": {"default": True}}}
+    wanted = cloud_object(whole=True, features={"glance": {"backends": more}})
+    wanted["metadata"]["annotations"] = {ORPHAN: "glance/images"}
+    found, _ = await forecast(world, SETTINGS, applied(wanted), NOW + 200)
+    assert "back end images of Glance openstack/glance, with all that is in it" in losses(found)
 
 
 async def test_the_same_cloud_and_a_new_one_lose_nothing() -> None:

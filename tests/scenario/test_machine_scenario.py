@@ -312,6 +312,19 @@ async def test_a_paused_cluster_holds_the_servers_of_its_machines_also_when_all_
     assert not any(name.endswith((" m", " m-0")) for name in world.there())
 
 
+async def test_a_paused_cluster_holds_a_bastion_before_owner_and_label_exist() -> None:
+    world = await clusters(bastion=BASTION)
+    await world.run(60)
+    before = world.there()
+    assert "server c-bastion" in before
+    world.cluster.unserved = set()
+    top(world, paused=True)
+    world.delete(SERVERS, "c-bastion")
+    await world.run(120)
+    assert world.there() == before
+    assert world.told("Paused", SERVERS, "c-bastion")[1].startswith("Paused by spec.paused of Cluster top")
+
+
 @pytest.mark.parametrize("holds", [(SERVERS, "m"), (MACHINES, "m")])
 async def test_a_server_is_paused_by_its_own_annotation_and_by_that_of_its_machine(holds: Any) -> None:
     world = await made()
@@ -394,6 +407,7 @@ async def test_a_server_that_somebody_took_away_is_not_replaced_behind_the_back_
     world.delete(MACHINES, "m")
     await world.settle(patience=20)
     assert not world.get(MACHINES, "m") and not world.get(SERVERS, "m")
+    assert not [reason for _, reason, _, _ in world.cluster.events if reason == "LeftBehind"]
 
 
 async def test_before_a_machine_is_known_by_an_id_its_policy_says_whether_another_server_is_made() -> None:

@@ -119,6 +119,17 @@ async def test_the_kinds_of_a_backup_may_be_restored_one_after_the_other_in_any_
         assert world.told(kind=kind, name=name) == ("Ready", "")
 
 
+async def test_a_claim_that_is_restored_without_its_address_gets_the_one_that_its_server_has() -> None:
+    old = await whole()
+    await old.stop()
+    world = restored(old, (POOLS, CLUSTERS, MACHINES, SERVERS, CLAIM))
+    world.write(CLAIM, "another", {"poolRef": {"apiGroup": POOLS.group, "kind": POOLS.kind, "name": "p"}})
+    (before,) = [each["spec"]["address"] for each in old.cluster.all(ADDRESS)]
+    await world.run(200)
+    found = {each["metadata"]["name"]: each["spec"]["address"] for each in world.cluster.all(ADDRESS)}
+    assert found["m-floating-ip-address"] == before != found["another"]
+
+
 async def test_a_machine_whose_server_object_was_not_moved_finds_its_server() -> None:
     old = await whole()
     await old.stop()

@@ -2,27 +2,34 @@
 
 from __future__ import annotations
 
+import base64
 import copy
+import json
 import os
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
-from world import cloud_object
+from world import SETTINGS as WORLD_SETTINGS
+from world import cloud_object, ready_world
 
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
-from stackwright.api.kinds import NODE, SECRET
+from stackwright.api.kinds import NODE, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
 from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.registry import kind_of
 from stackwright.api.services import MariaDB
+from stackwright.cli.confirm import losses
 from stackwright.cli.plan import forecast
-from stackwright.cli.planned import Entry, summary
+from stackwright.cli.planned import FAIL, NOTE, Entry, summary
 from stackwright.cli.ui.steps import lines
+from stackwright.core.clouds import Look, Thing, Trouble
+from stackwright.core.plan import HelmUpgrade
+from stackwright.core.ports import Refused
 from stackwright.core.settings import Settings
 from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryHelm
-from stackwright.simulate import Request, simulate
+from stackwright.simulate import Outside, Request, simulate
 
 NOW = 1_750_000_000.0
 GOLDEN = Path(__file__).parents[1] / "golden" / "plan"
@@ -42,6 +49,8 @@ def applied(*objects: dict[str, Any]) -> Request:
 def empty() -> MemoryCluster:
     cluster = MemoryCluster()
     cluster.put(NODE, {"metadata": {"name": "node1", "labels": {"openstack-control-plane": "enabled"}}})
+    notes = {"storageclass.kubernetes.io/is-default-class": "true"}
+    cluster.put(STORAGE_CLASS, {"metadata": {"name": "standard", "annotations": notes}})
     return cluster
 
 
@@ -202,8 +211,6 @@ async def test_a_bundle_that_was_not_deployed_is_compared_with_a_warning() -> No
 
 @pytest.mark.parametrize("name", ["install", "override"])
 async def test_machine_readable(name: str) -> None:
-    import json
-
     found = await planned(await deployed(), applied(cloud(services=overridden(3600))))
     assert json.loads(json.dumps([entry.as_dict() for entry in found]))
 
@@ -231,6 +238,19 @@ async def test_a_release_with_a_history_is_upgraded_once() -> None:
     assert [entry.verb for entry in found].count("helm") == 1, lines(found)
 
 
+@pytest.mark.looptime
+async def test_an_upgrade_that_kubernetes_refused_is_told_with_its_cause() -> None:
+    world = await ready_world()
+    world.helm.refuse["memcached"] = "quantities must match the regular expression"
+    world.cloud(services={"memcached": {"memcached": {"values": {"conf": {"memcached": {"memory": 99}}}}}})
+    await world.run(30)
+    await world.stop()
+    found, _ = await forecast(world.cluster, WORLD_SETTINGS, Request("openstack"), world.clock.now())
+    told = "\n".join(lines(found))
+    assert "failed: Release openstack-memcached failed: quantities must match the regular expression" in told
+    assert "other chart" not in told
+
+
 def server(**spec: Any) -> dict[str, Any]:
     manifest = yaml.safe_load((Path(__file__).parents[2] / "examples/server-volumes.yaml").read_text())
     return {**manifest, "metadata": {"name": "web", "namespace": "openstack"}, "spec": {**manifest["spec"], **spec}}
@@ -239,6 +259,138 @@ def server(**spec: Any) -> dict[str, Any]:
 async def test_a_server_is_planned_thing_by_thing_though_its_cloud_cannot_be_asked_from_here() -> None:
     request = Request("openstack", ((OpenStackServer.KIND, server()),))
     golden("server", await planned(empty(), request))
+
+
+def told(found: list[Entry], verb: str) -> list[str]:
+    return [f"{entry.what} ({entry.why})" if entry.why else entry.what for entry in found if entry.verb == verb]
+
+
+def claimed(cluster: MemoryCluster, policy: str) -> None:
+    """What Kubernetes makes of the release of MariaDB."""
+    labels = {"app.kubernetes.io/instance": "openstack-mariadb"}
+    meta = {"namespace": "openstack", "name": "mariadb-server", "labels": labels}
+    policies = {"whenDeleted": "Delete", "whenScaled": "Retain"}
+    spec = {"volumeClaimTemplates": [{"metadata": {"name": "data"}}], "persistentVolumeClaimRetentionPolicy": policies}
+    cluster.put(STATEFULSET, {"metadata": meta, "spec": spec})
+    cluster.put(PV, {"metadata": {"name": "pvc-1"}, "spec": {"persistentVolumeReclaimPolicy": policy}})
+    for name in ("data-mariadb-server-0", "data-mariadb-server-x", "mine"):
+        request = {"resources": {"requests": {"storage": "5Gi"}}, "volumeName": "pvc-1"}
+        cluster.put(PVC, {"metadata": {"namespace": "openstack", "name": name}, "spec": request})
+    cluster.writes.clear()
+
+
+async def test_what_is_lost_with_a_cloud_is_named_down_to_its_volumes() -> None:
+    cluster = await deployed()
+    claimed(cluster, "Delete")
+    found = await planned(cluster, Request("openstack", delete=((OpenStackDeployment.KIND, CLOUD),)))
+    assert told(found, "lost") == [
+        "database keystone of MariaDB openstack/mariadb",
+        "claim openstack/data-mariadb-server-0 with volume pvc-1 (5Gi)",
+    ]
+    assert set(told(found, "lost")) <= set(losses(found))
+
+
+async def test_a_volume_that_is_retained_is_not_lost() -> None:
+    cluster = await deployed()
+    claimed(cluster, "Retain")
+    found = await planned(cluster, Request("openstack", delete=((OpenStackDeployment.KIND, CLOUD),)))
+    assert told(found, "lost") == ["database keystone of MariaDB openstack/mariadb"]
+
+
+async def test_a_missing_storage_class_is_named_with_the_releases_that_need_it() -> None:
+    found = await planned(empty(), applied(cloud(local_volume_storage_class="fast")))
+    assert told(found, "missing") == [
+        "StorageClass fast, for claims of openstack/openstack-mariadb, openstack/openstack-rabbitmq"
+    ]
+    none = empty()
+    none.remove(STORAGE_CLASS, ("", "standard"))
+    assert told(await planned(none, applied(cloud())), "missing")[0].startswith("a default StorageClass, for claims of")
+    cluster = await deployed()
+    cluster.remove(STORAGE_CLASS, ("", "standard"))
+    assert told(await planned(cluster, applied(cloud(services=overridden(3600)))), "missing") == []
+
+
+def manifests(**workloads: int) -> str:
+    """Deployments by name, with something in their templates that differs."""
+    return yaml.safe_dump_all(
+        {
+            "kind": "Deployment",
+            "metadata": {"name": name},
+            "spec": {"replicas": 1, "strategy": {"type": "Recreate"}, "template": {"spec": {"x": content}}},
+        }
+        for name, content in workloads.items()
+    )
+
+
+async def test_pods_that_an_upgrade_restarts_are_named_by_the_record_of_helm_and_the_new_manifests() -> None:
+    cluster = await deployed()
+    record = cluster.all(SECRET, CLOUD[0], {"owner": "helm", "name": "openstack-keystone"})[0]
+    payload = json.dumps({"info": {}, "manifest": manifests(api=1, cron=1)}).encode()
+    data = {"release": base64.b64encode(base64.b64encode(payload)).decode()}
+    cluster.put(SECRET, {**record, "data": data})
+    cluster.writes.clear()
+
+    async def render(action: HelmUpgrade) -> str:
+        assert action.release == ("openstack", "openstack-keystone")
+        return manifests(api=2, cron=1, new=1)
+
+    request = applied(cloud(services=overridden(3600)))
+    found, _ = await forecast(cluster, SETTINGS, request, NOW + 200, None, render)
+    assert told(found, "restart") == ["Deployment api (1 pod; nobody serves meanwhile)"]
+    assert "  ! restarts: Deployment api  (1 pod; nobody serves meanwhile)" in lines(found)
+    assert losses(found) == []
+
+    async def refuse(action: HelmUpgrade) -> str:
+        raise Refused("helm template: replicas: Invalid type")
+
+    found, _ = await forecast(cluster, SETTINGS, request, NOW + 200, None, refuse)
+    [failed] = [entry for entry in found if entry.does == FAIL]
+    assert (failed.what, failed.why) == (
+        "release openstack/openstack-keystone",
+        "helm template: replicas: Invalid type",
+    )
+
+
+class Empty:
+    """An OpenStack in which nothing is, and no flavor or image has a name."""
+
+    async def look(self, *_: Any) -> Look:
+        return Look(())
+
+    async def find(self, *_: Any) -> tuple[Thing, ...]:
+        return ()
+
+
+async def test_a_flavor_and_an_image_that_are_not_there_are_named() -> None:
+    request = Request("openstack", ((OpenStackServer.KIND, server()),))
+    outside: Any = Outside(clouds=Empty())
+    _, stuck = await forecast(empty(), SETTINGS, request, NOW, outside)
+    [message] = stuck.values()
+    assert "flavor" in message and "image" in message
+
+
+class Unreachable:
+    """As a cloud whose address only pods know."""
+
+    async def look(self, *_: Any) -> Any:
+        raise Trouble("Unreachable", "http://keystone-api.openstack.svc:5000/v3: Name or service not known")
+
+    find = look
+
+
+async def test_a_cloud_that_cannot_be_asked_is_named_with_its_address_and_the_plan_is_made() -> None:
+    request = Request("openstack", ((OpenStackServer.KIND, server()),))
+    outside: Any = Outside(clouds=Unreachable())
+    found, stuck = await forecast(empty(), SETTINGS, request, NOW, outside)
+    assert not stuck
+    note, *rest = found
+    assert note.does == NOTE
+    assert note.what == (
+        "cloud stackwright of Secret openstack/stackwright-clouds cannot be asked from here: "
+        "http://keystone-api.openstack.svc:5000/v3: Name or service not known"
+    )
+    assert rest == (await forecast(empty(), SETTINGS, request, NOW))[0]
+    assert summary([note]) == ""
 
 
 async def test_what_a_server_has_is_planned_to_go_with_it() -> None:

@@ -7,6 +7,7 @@ from world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_worl
 
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import STATEFULSET
+from stackwright.api.services import Memcached
 from stackwright.core.helmrecords import releases
 from stackwright.core.ports import NotYet, Refused
 
@@ -159,6 +160,35 @@ async def test_a_release_that_the_api_server_refused_in_part_is_tried_again_once
     assert world.condition("Ready", world.bundle("memcached"))[1] == "BlockedFailed"
     await world.run(40)
     assert world.helm.calls == [("upgrade", RELEASE)]
+    await world.settle()
+    assert world.ready()
+
+
+QUANTITY = (
+    'cannot patch "memcached" with kind StatefulSet: StatefulSet in version "v1" cannot be handled as a StatefulSet: '
+    "quantities must match the regular expression '^([+-]?[0-9.]+)$'"
+)
+
+
+async def test_why_kubernetes_refused_an_upgrade_is_told_on_every_level_and_survives_a_restart():
+    world = await ready_world(features=MEMCACHED)
+    world.helm.refuse["memcached"] = QUANTITY
+    world.cloud(**with_memory(99))
+    for _ in range(3):
+        await world.run(20)
+        for obj in (world.bundle("memcached"), world.get(Memcached.KIND, "memcached"), world.osdpl):
+            status, reason, message = world.condition("Ready", obj)
+            assert status == "False" and reason.startswith("Blocked")
+            assert "quantities must match the regular expression" in message
+        await world.stop()
+    live = world.bundle("memcached")
+    world.cluster.put(HelmBundle.KIND, {**live, "status": {}})
+    await world.run(5)
+    told = f"Release openstack-memcached failed: {QUANTITY}"
+    assert world.condition("Ready", world.bundle("memcached")) == ("False", "BlockedFailed", told)
+    assert world.bundle("memcached")["status"]["releaseStatuses"]["openstack-memcached"]["message"] == told
+    world.helm.refuse.clear()
+    world.cloud(features=MEMCACHED)
     await world.settle()
     assert world.ready()
 

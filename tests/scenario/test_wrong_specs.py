@@ -60,7 +60,7 @@ WRONG: list[tuple[Kind, Object, str]] = [
     ),
     (CLUSTERS, {"managedSubnets": [{"cidr": "10.0.0.0/24"}, {"cidr": "10.0.1.0/24"}]}, "spec.managedSubnets: "),
     (CLUSTERS, {"managedNetwork": {}}, "spec.managedNetwork: must not be empty"),
-    (CLUSTERS, {"apiServerLoadBalancer": {"enabled": True}}, "spec.apiServerLoadBalancer: is not supported"),
+    (CLUSTERS, {"apiServerLoadBalancer": {"enabled": True}}, "spec.apiServerLoadBalancer.enabled: is not supported"),
     (
         CLUSTERS,
         {

@@ -484,8 +484,9 @@ class World:
         objects = {
             f"{kind.kind}/{obj['metadata']['name']}": _normal(obj) for kind in kinds for obj in self.cluster.all(kind)
         }
+        history = ("Secret/sh.helm", "Secret/openstackdeployment.", "Secret/openstackcontrolplane.")
         return {
-            "objects": {name: obj for name, obj in objects.items() if not name.startswith("Secret/sh.helm")},
+            "objects": {name: obj for name, obj in objects.items() if not name.startswith(history)},
             "sql": (sorted(self.sql.users), sorted(self.sql.databases)),
             "broker": (sorted(self.broker.users), sorted(self.broker.vhosts)),
             "identity": (sorted(self.identity.users), sorted(self.identity.catalog)),
@@ -551,8 +552,10 @@ def _normal(value: Any) -> Any:
 class _Counting(Runtime):
     """The runtime, with a list of what it worked on. A Crash ends it, as the death of the process would."""
 
-    ENDS = (*Runtime.ENDS, Crash)
     log: list[Item]
+
+    def ends(self, error: BaseException) -> bool:
+        return isinstance(error, Crash) or super().ends(error)
 
     async def reconcile(self, item: Item) -> None:
         self.log.append(item)

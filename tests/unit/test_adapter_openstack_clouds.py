@@ -973,7 +973,7 @@ async def test_who_does_not_look_any_more_is_forgotten_with_all_that_is_about_hi
         await port_.look(CLOUD, asker(1))
     assert list(project.askers) == [f"{UID}1"]
     assert not project.snapshot.written
-    assert not project.snapshot._marked
+    assert not project.snapshot._owned
     assert not port_._unsure
     await port_.close()
 
@@ -1076,3 +1076,34 @@ def test_a_floating_ip_is_free_as_soon_as_the_port_that_had_it_is_deleted() -> N
         snapshot.write(thing, 1.0)
     snapshot.deleted(("port", "p"), 2.0)
     assert snapshot.things["floating-ip", "f"].facts == {"port_id": None, "floating_ip_address": "a"}
+
+
+def test_a_floating_ip_at_a_port_is_seen_by_whose_port_it_is() -> None:
+    snapshot = Snapshot()
+    address = Thing("floating-ip", "f", facts={"port_id": "p"})
+    for thing in (Thing("port", "p", mark=mark(UID, ("port", "0"))), address):
+        snapshot.write(thing, 1.0)
+    asker = Asker("server", ("ns", "web"), UID, KINDS)
+    assert address in snapshot.of(asker)
+    snapshot.changed(("floating-ip", "f"), {"port_id": "other"}, 2.0)
+    assert [thing.id for thing in snapshot.of(asker)] == ["p"]
+
+
+async def test_whose_port_gets_a_floating_ip_is_told_at_once(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
+    told: list[Any] = []
+    body = {"port_id": "p"}
+    monkeypatch.setattr(openstack_clouds, "run", lambda connection, call, data: ("f", {"id": "f", **body}))
+    port_ = clouds(told)
+    server = Asker("server", ("ns", "web"), f"{UID}1", KINDS, frozenset({("port", "p")}))
+    for each in (server, asker(2), Asker("floatingippool", ("ns", "pool"), UID, ("floating-ip",))):
+        await port_.look(CLOUD, each)
+    await port_.run(call("update", "floating-ip", id="f", body=body))
+    assert told == [("server", ("ns", "web"))]
+    assert [thing.id for thing in (await port_.look(CLOUD, server)).things] == ["f"]
+    await port_.close()
+
+
+def test_an_answer_without_tags_is_no_word_about_tags() -> None:
+    """Who sets them back, or adds a mark, would take away what he does not know of."""
+    assert "tags" not in openstack_things.server({"id": "s"}).facts
+    assert openstack_things.server({"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]

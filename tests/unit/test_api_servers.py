@@ -213,7 +213,11 @@ REFUSED = [
         )
         for floating in ({}, {"apiServer": {"enableFloatingIP": True}}, {"disableAPIServerFloatingIP": False})
     ),
-    ("OpenStackCluster", {"apiServerLoadBalancer": {"enabled": True}}, f"spec.apiServerLoadBalancer: {UNSUPPORTED}"),
+    (
+        "OpenStackCluster",
+        {"apiServerLoadBalancer": {"enabled": True}},
+        "spec.apiServerLoadBalancer.enabled: is not supported by this version of Stackwright; only enabled: false",
+    ),
     ("OpenStackCluster", {"apiServer.managedLoadBalancer": {}}, f"spec.apiServer.managedLoadBalancer: {UNSUPPORTED}"),
     (
         "OpenStackCluster",

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from typer.testing import CliRunner
 
-from stackwright.api.kinds import NAMESPACE, NODE
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import NAMESPACE, NODE, POD
 from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import COMMANDS, app
@@ -125,6 +128,32 @@ def test_changes_that_the_api_would_refuse_are_told_all_at_once(
     assert not cluster.writes
 
 
+def test_a_manifest_of_a_whole_cluster_is_planned_and_applied_with_kinds_that_are_not_ours(
+    cluster: MemoryCluster,
+) -> None:
+    spec = {"identityRef": {"name": "clouds", "cloudName": "mine"}, "managedSubnets": [{"cidr": "10.6.0.0/24"}]}
+    group = "cluster.x-k8s.io"
+    kinds = [
+        ("v1", "Secret"), (f"{group}/v1beta2", "Cluster"), (f"controlplane.{group}/v1beta2", "KubeadmControlPlane"),
+        (f"{group}/v1beta2", "MachineDeployment"), (f"bootstrap.{group}/v1beta2", "KubeadmConfigTemplate"),
+        (f"{group}/v1beta2", "MachineHealthCheck"), (f"addons.{group}/v1beta2", "ClusterResourceSet"),
+    ]  # fmt: skip
+    every: list[dict[str, Any]] = [
+        {"apiVersion": version, "kind": kind, "metadata": {"name": "c"}} for version, kind in kinds
+    ]
+    ours = {"apiVersion": f"infrastructure.{group}/v1beta1", "kind": "OpenStackCluster", "metadata": {"name": "c"}}
+    text = yaml.safe_dump_all([*every, {**ours, "spec": spec}])
+    planned = called("plan", "-f", "-", stdin=text)
+    assert planned.exit_code == 2
+    for _, kind in kinds:
+        assert f"+ {kind} openstack/c" in planned.stdout
+    assert "+ network k8s-clusterapi-cluster-openstack-c in cloud mine" in planned.stdout
+    applied = called("apply", "-f", "-", stdin=text)
+    assert applied.exit_code == 0, applied.stderr
+    again = called("plan", "-f", "-", stdin=text).stdout
+    assert not [kind for _, kind in kinds if f" {kind} openstack/c\n" in again]
+
+
 def test_what_others_wrote_and_another_spelling_are_no_changes(cluster: MemoryCluster) -> None:
     assert called("apply", "-f", "-", stdin=MACHINE).exit_code == 0
     kind = OpenStackMachine.KIND
@@ -136,3 +165,47 @@ def test_what_others_wrote_and_another_spelling_are_no_changes(cluster: MemoryCl
         == 2
     )
     assert called("apply", "-f", "-", stdin=later).exit_code == 0
+
+
+def test_wait_prints_the_object_for_programs(cluster: MemoryCluster) -> None:
+    called("apply", "-f", "-", stdin=MANIFEST)
+    result = called("wait", "-o", "json", "--timeout", "0")
+    assert result.exit_code == 1
+    told = json.loads(result.stdout)
+    assert told.keys() == {"kind", "namespace", "name", "ready", "state", "reason", "message", "since"}
+    assert (told["kind"], told["name"], told["ready"]) == ("OpenStackDeployment", "cloud", False)
+    assert "was not ready" in result.stderr
+    assert called("wait", "gone", "--for", "deleted", "-o", "json").stderr  # another cloud is there
+
+
+def test_apply_prints_the_objects_for_programs(cluster: MemoryCluster) -> None:
+    for result in ("created", "unchanged"):
+        (told,) = json.loads(called("apply", "-f", "-", "-o", "json", stdin=MANIFEST).stdout)
+        assert (told["kind"], told["namespace"], told["name"]) == ("OpenStackDeployment", "openstack", "cloud")
+        assert (told["result"], told["ready"]) == (result, False)
+        assert told.keys() == {*["kind", "namespace", "name", "ready", "state", "reason", "message", "since", "result"]}
+
+
+def test_plan_names_the_object_of_each_change(cluster: MemoryCluster) -> None:
+    changes = json.loads(called("plan", "-f", "-", "-o", "json", stdin=MANIFEST).stdout)["changes"]
+    named = {(each["kind"], each["namespace"], each["name"]) for each in changes}
+    assert {("OpenStackDeployment", "openstack", "cloud"), ("HelmRelease", "openstack", "openstack-keystone")} <= named
+    for each in changes:
+        assert not each["kind"] or f"{each['namespace']}/{each['name']}".lstrip("/") in each["what"], each
+
+
+def test_doctor_of_another_cluster_names_pods_and_objects_in_trouble(cluster: MemoryCluster, tmp_path: Path) -> None:
+    words = ("doctor", "--kubeconfig", str(tmp_path / "kubeconfig"))
+    assert called(*words).exit_code == 0
+    waiting = {"name": "api", "state": {"waiting": {"reason": "ImagePullBackOff"}}}
+    pod = {"metadata": {"namespace": "openstack", "name": "p"}, "spec": {}, "status": {"containerStatuses": [waiting]}}
+    cluster.put(POD, pod)
+    called("apply", "-f", "-", stdin=MANIFEST)
+    cloud = cluster.peek(OpenStackDeployment.KIND, ("openstack", "cloud"))
+    ready = {"type": "Ready", "status": "False", "reason": "BlockedX", "message": "no such flavor"}
+    cluster.put(OpenStackDeployment.KIND, {**(cloud or {}), "status": {"conditions": [ready]}})
+    result = called(*words)
+    assert result.exit_code == 1
+    assert "openstack/p: api: ImagePullBackOff" in result.stdout
+    assert "OpenStackDeployment openstack/cloud: no such flavor" in result.stdout
+    assert "machine" not in result.stdout

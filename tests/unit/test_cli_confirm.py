@@ -34,9 +34,8 @@ def test_losses_are_releases_services_and_databases() -> None:
 
 def test_without_a_terminal_a_loss_is_refused() -> None:
     with pytest.raises(CliError, match=r"Nothing was applied\. .* --yes"):
-        confirm(["release a"], False, "Nothing was applied.")
-    confirm(["release a"], True, "")
-    confirm([], False, "")
+        confirm(["release a"], "Nothing was applied.")
+    confirm([], "")
 
 
 def test_purge_without_a_terminal_needs_yes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -141,7 +141,9 @@ META = "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: NAME}\n"
         ('a: "\\U00110000"\n', "m.yaml: an escape or a directive in it has a number that is too large"),
         ("a: b\nc: \x07\n", "m.yaml, line 2: the character #x0007 is not allowed in YAML"),
         ("%YAML " + "9" * 5000 + ".1\n---\na: b\n", "m.yaml: an escape or a directive"),
-        ("kind: [a]\n", "m.yaml: kind: unknown kind ['a']; allowed: "),
+        ("kind: [a]\n", 'm.yaml: kind: unknown kind ["a"]; allowed: '),
+        ("kind: on\n", "m.yaml: kind: unknown kind true; allowed: "),
+        ("kind: Secret\napiVersion: on\nmetadata: {name: a}\n", "m.yaml: apiVersion: true is not that of Secret; "),
     ],
 )  # fmt: skip
 def test_text_that_is_no_manifest_is_refused_with_its_place(tmp_path: Path, text: str, line: str) -> None:

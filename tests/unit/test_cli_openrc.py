@@ -13,10 +13,12 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from stackwright.adapters.openstack_login import Login, login_by
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
+from stackwright.api.meta import Kind
 from stackwright.cli import cluster as cli_cluster
-from stackwright.cli.access import replace
+from stackwright.cli.access import replace, way_from_here
 from stackwright.cli.app import app
 from stackwright.core.access import NoAccess, access, with_cloud
 from stackwright.runtime.memory import MemoryCluster
@@ -156,3 +158,50 @@ def test_a_secret_for_servers_of_the_same_cluster_names_addresses_inside(home: P
     assert entry["auth"]["auth_url"] == "http://keystone-api.openstack.svc:5000/v3"
     assert entry["interface"] == "internal"
     assert entry["auth"]["password"] == PASSWORD
+
+
+def login(url: str) -> Login:
+    entry = {"auth": {"auth_url": url, "username": "demo", "password": "hush"}, "interface": "internal"}
+    return login_by({**entry, "endpoint_type": "internal", "verify": False}, "", 7.0)
+
+
+def reader(*objects: tuple[Kind, dict[str, Any]]) -> MemoryCluster:
+    memory = MemoryCluster()
+    for kind, obj in objects:
+        memory.put(kind, obj)
+    return memory
+
+
+async def test_credentials_with_an_address_of_the_cluster_lead_by_the_public_endpoints(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(cli_cluster, "POD_ACCOUNT", tmp_path / "none")
+    whole = reader(
+        (OpenStackDeployment.KIND, CLOUD),
+        (SECRET, secret("keystone-admin", ADMIN)),
+        (SECRET, secret("openstack-public-tls", {"ca.crt": "PEM\n"})),
+    )
+    inside = login("http://keystone-api.openstack.svc:5000/v3")
+    found = await way_from_here(whole, inside)
+    assert found.entry == {
+        "auth": {"auth_url": "https://keystone.cloud.example/v3", "username": "demo", "password": "hush"},
+        "interface": "public",
+    }
+    assert (found.ca, found.read) == ("PEM\n", 7.0) and found.digest != inside.digest
+    full = await way_from_here(whole, login("http://keystone-api.openstack.svc.cluster.local:5000/v3"))
+    assert full.digest == found.digest
+    monkeypatch.setattr(cli_cluster, "POD_ACCOUNT", tmp_path)
+    assert await way_from_here(whole, inside) == inside, "a pod knows the name"
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "https://keystone.elsewhere.example/v3",
+        "http://keystone-api.other.svc:5000/v3",
+        "http://keystone-api.openstack.svc.evil/../x@y",
+    ],
+)
+async def test_other_addresses_stay(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, url: str) -> None:
+    monkeypatch.setattr(cli_cluster, "POD_ACCOUNT", tmp_path / "none")
+    assert await way_from_here(reader(), login(url)) == login(url)

@@ -1,12 +1,24 @@
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pytest
 
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import SECRET
+from stackwright.api.meta import Kind, Resource
+from stackwright.api.openstackserver import OpenStackServer
+from stackwright.api.registry import CLOUD_KINDS, RESOURCES, STILL
+from stackwright.api.services import Keystone
+from stackwright.cli.apply import _wait as apply_wait
 from stackwright.cli.cluster import CliError
-from stackwright.cli.wait import Goal, Patience, follow
-from stackwright.core.plan import Object
+from stackwright.cli.manifests import Manifest
+from stackwright.cli.wait import Goal, Patience, asked, follow
+from stackwright.controllers.catalog import controllers
+from stackwright.core.plan import Key, Object
+from stackwright.core.settings import Settings
 from stackwright.runtime.memory import MemoryCluster
 
 KIND = OpenStackDeployment.KIND
@@ -21,6 +33,23 @@ def cloud(status: str = "", reason: str = "", message: str = "") -> Object:
         ready = {"type": "Ready", "status": status, "reason": reason, "message": message, "observedGeneration": 1}
         obj["status"] = {"conditions": [{**ready, "lastTransitionTime": "2026-01-01T00:00:00Z"}]}
     return obj
+
+
+class Held:
+    """A Reader of some objects, whose specs do not matter."""
+
+    def __init__(self, *objects: tuple[Kind, Object]) -> None:
+        self.objects = [(kind, {"kind": kind.kind, **obj}) for kind, obj in objects]
+
+    async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
+        return [obj for each, obj in self.objects if each == kind]
+
+    async def get(self, kind: Kind, key: Key) -> Object | None:
+        return next((obj for obj in await self.list(kind) if obj["metadata"]["name"] == key[1]), None)
+
+
+def named(name: str, status: Object) -> Object:
+    return {"metadata": {"namespace": "openstack", "name": name, "generation": 1}, "spec": {}, **status}
 
 
 class Told(list[str]):
@@ -88,6 +117,58 @@ async def test_until_it_is_gone() -> None:
 async def test_nothing_to_wait_for() -> None:
     with pytest.raises(CliError, match="There is no cloud in namespace openstack"):
         await follow(MemoryCluster(), "openstack", None, QUICK)
+
+
+@pytest.mark.parametrize("resource", [each for each in RESOURCES if each not in STILL], ids=lambda each: str(each.KIND))
+async def test_every_kind_that_gets_ready_is_waited_for(resource: type[Resource]) -> None:
+    kind = resource.KIND
+    status = {"status": cloud("True", "Ready")["status"]}
+    cluster, told = Held((kind, named("first", status)), (kind, named("second", status))), list[str]()
+    for word in (kind.kind, kind.plural, *kind.short):
+        kinds, name = asked(f"{word}/first")
+        await follow(cluster, "openstack", name, QUICK, told.append, kinds)
+        assert told.pop().strip() == f"0s ✓ {kind.kind} openstack/first: is ready"
+    kinds, name = asked(f"{kind.kind}/other")
+    with pytest.raises(CliError, match=f"There is no {kind.kind} other in namespace openstack"):
+        await follow(cluster, "openstack", name, QUICK, told.append, kinds)
+    await follow(cluster, "openstack", name, Patience(Goal.DELETED), told.append, kinds)
+
+
+async def test_causes_of_a_service_are_those_below_it() -> None:
+    blocked = {"status": cloud("False", "BlockedFailed", "Release x failed: lots")["status"]}
+    cluster = Held((Keystone.KIND, named("keystone", blocked)))
+    kinds, name = asked("keystone/keystone")
+    with pytest.raises(CliError, match=r"Keystone openstack/keystone is blocked; .*\n✗ Keystone .*lots"):
+        await follow(cluster, "openstack", name, Patience(every=0.001, blocked=0.01), lambda _: None, kinds)
+
+
+def test_kinds_without_a_condition_ready_and_unknown_ones_are_refused() -> None:
+    assert asked("cloud") == (CLOUD_KINDS, "cloud") and asked(None) == (CLOUD_KINDS, None)
+    with pytest.raises(CliError, match="nothing to wait for"):
+        asked("openstackmachinetemplate/workers")
+    with pytest.raises(CliError, match=r"unknown kind 'keystne'; allowed: .*Keystone"):
+        asked("keystne/keystone")
+
+
+def test_whatever_a_controller_makes_ready_can_be_waited_for() -> None:
+    made = {controller.kind for controller in controllers(Settings({}, {}))}
+    assert {resource.KIND for resource in RESOURCES if resource not in STILL} == made
+
+
+async def test_apply_waits_for_each_object_within_one_time() -> None:
+    states = ((Keystone.KIND, "keystone", "True"), (OpenStackServer.KIND, "web", "False"))
+    cluster: Any = Held(
+        *(
+            (kind, named(name, {"status": cloud(state, "Waiting", "Nova builds it")["status"]}))
+            for kind, name, state in states
+        )
+    )
+    manifests = [
+        Manifest(kind, {"metadata": {"namespace": "openstack", "name": name}})
+        for kind, name in ((SECRET, "s"), (Keystone.KIND, "keystone"), (OpenStackServer.KIND, "web"))
+    ]
+    with pytest.raises(CliError, match="OpenStackServer openstack/web was not ready"):
+        await apply_wait(cluster, manifests, 0.01)
 
 
 async def test_a_control_plane_is_waited_for_as_well() -> None:

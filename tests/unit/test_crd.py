@@ -113,27 +113,29 @@ def test_printer_columns_point_at_declared_fields(resource):
             node = node["properties"][part]
 
 
+def refusals(node):
+    """Field → rule, of those that a node refuses by name."""
+    told = [rule for rule in node.get("x-kubernetes-validations", ()) if rule["message"].endswith("; remove it")]
+    return {rule["fieldPath"].removeprefix("."): rule for rule in told}
+
+
 def test_every_unsupported_field_is_refused_by_name_at_its_place():
     resource = next(r for r in RESOURCES if r.KIND.kind == "OpenStackDeployment")
-    rules = {
-        f"{path}.{rule['fieldPath'].removeprefix('.')}"
-        for path, node in nodes(schema_of(resource))
-        for rule in node.get("x-kubernetes-validations", ())
-    }
+    rules = {f"{path}.{name}" for path, node in nodes(schema_of(resource)) for name in refusals(node)}
     assert {
-        ".spec.features.telemetry", ".spec.features.ssl.tls_proxy", ".spec.features.nova.images.lvm",
-        ".spec.features.horizon.themes", ".spec.migration", ".spec.artifacts.images_base_url",
+        ".spec.features.telemetry", ".spec.features.octavia", ".spec.features.nova.images.lvm",
+        ".spec.features.horizon.themes", ".spec.migration", ".spec.features.keystone.users.admin.default_domain_id",
     } <= rules  # fmt: skip
-    assert len(rules) > 25
     for path, node in nodes(schema_of(resource)):
-        for rule in node.get("x-kubernetes-validations", ()):
-            name = rule["fieldPath"].removeprefix(".")
-            assert rule["rule"] == f"!has(self.{name})", path
+        for name, rule in refusals(node).items():
+            assert re.fullmatch(rf"!has\(self\.{name}\)( \|\| .*self\.{name}.*)?", rule["rule"]), path
             assert rule["message"].startswith(f"{name} is not supported"), path
             assert name in node["properties"], path
         for name, child in (node.get("properties") or {}).items():
             if "Not supported by this version" in child.get("description", ""):
                 assert f"{path}.{name}" in rules
+            if "false only" in child.get("description", ""):
+                assert any(rule["fieldPath"] == ".enabled" for rule in child["x-kubernetes-validations"][:1]), path
 
 
 def test_unknown_fields_reach_the_webhook_only_in_the_kinds_that_stand_for_a_cloud():

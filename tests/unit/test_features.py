@@ -202,7 +202,7 @@ OTHERS = [
         "spec.features.horizon.default_theme: 'mine' is not allowed; allowed: 'default' or 'material'",
     ),
     (
-        {"horizon": {"themes": []}},
+        {"horizon": {"themes": [{"name": "mine"}]}},
         "spec.features.horizon.themes: is not supported by this version of Stackwright; remove it",
     ),
     ({"ssl": {"public_endpoints": {}}}, "spec.features.ssl.public_endpoints.ca_cert: is required"),

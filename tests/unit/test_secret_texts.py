@@ -95,6 +95,17 @@ async def test_what_is_no_text_is_refused_by_its_key(ports, owner) -> None:
         await execute([copy(owner)], ports, "m")
 
 
+@pytest.mark.parametrize("text", HOSTILE)
+async def test_a_password_that_was_there_first_is_one_line_where_it_is_not_quoted(ports, owner, text) -> None:
+    data = {"password": base64.b64encode(text.encode()).decode()}
+    ports.cluster.put(SECRET, {"metadata": {"namespace": "n", "name": "x"}, "data": data})
+    with pytest.raises(Refused, match="field password of Secret n/x: must be one line") as told:
+        await execute([EnsureSecret(KEY, owner, templates={"x.conf": "a = {password}\n"})], ports, "m")
+    assert "evil" not in str(told.value)
+    await execute([EnsureSecret(KEY, owner, templates={"x.yaml": "a: {password!j}\n"})], ports, "m")
+    assert yaml.safe_load(made(ports)["x.yaml"]) == {"a": text}
+
+
 @pytest.mark.parametrize("region", ["NO", "1", "a: b", "x # y", '"', "{password}", "R\n  other: {}"])
 async def test_clouds_yaml_says_what_was_written(ports, owner, region) -> None:
     settings = KeystoneSettings.model_validate({"users": {"admin": {"project_name": "yes"}}})

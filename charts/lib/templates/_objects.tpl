@@ -64,7 +64,8 @@ spec:
 
 {{/*
 lib.claim (root, workload): the volumeClaimTemplate of a StatefulSet, from values volume.{class_name,size}. Kubernetes lets
-nobody change it, so a StatefulSet that is there keeps its size: another one would make each upgrade fail.
+nobody change it, so a StatefulSet that is there keeps its size: another one would make each upgrade fail. The operator
+makes its claims larger, one by one (controllers/service/volumes.py).
 */}}
 {{- define "lib.claim" -}}
 {{- $root := index . 0 -}}

@@ -9,6 +9,8 @@ publish_certificates() {
     mkdir -p -m 0700 /etc/pki/libvirt/private
     while read -r name target; do
         (umask 077 && cat "$TLS/$name" >"/etc/pki/$target.new")
+        # QEMU's own it reads itself.
+        [[ $target != qemu/* ]] || { chgrp "$QEMU_GROUP" "/etc/pki/$target.new" && chmod 0640 "/etc/pki/$target.new"; }
         mv "/etc/pki/$target.new" "/etc/pki/$target"
     done <<'END'
 ca.crt CA/cacert.pem

@@ -3,30 +3,13 @@
 # state, sockets, logs and definitions are on the node.
 #
 # Environment: NODE_NAME, ADDRESS (of the node), INTERFACE (of live migration, may be empty), TLS (a folder, may be empty),
-# CEPH (names of clients, may be empty).
+# CEPH (names of clients, may be empty), QEMU_USER and QEMU_GROUP (names).
 set -eu
 umask 022
 . /opt/stackwright/migration.sh
 . /opt/stackwright/certificates.sh
 . /opt/stackwright/ceph.sh
-
-# Control groups for the virtual machines, in each hierarchy of version 1 or in the only one of version 2.
-make_groups() {
-    local hierarchy group file
-    for hierarchy in /host/cgroup /host/cgroup/*; do
-        [[ -e $hierarchy/cgroup.procs ]] || continue
-        for group in "$hierarchy/openstack-vms" "$hierarchy/openstack-vms/$NODE_NAME"; do
-            mkdir -p "$group"
-            # A new group of cpuset has no processor and takes no process.
-            for file in cpuset.cpus cpuset.mems; do
-                [[ $hierarchy == */cpuset* && -z $(<"$group/$file") ]] || continue
-                cat "${group%/*}/$file" >"$group/$file"
-            done
-        done
-        [[ $hierarchy != /host/cgroup ]] || break # version 2: what is below are groups
-    done
-    echo "$NODE_NAME" >/run/libvirt/stackwright-group
-}
+. /opt/stackwright/groups.sh
 
 # After a power cut Open vSwitch still has ports of virtual machines that are gone. Such a port has no device any more, and
 # the machine's next start would find its name taken. (Internal ports have theirs in other network namespaces.)
@@ -40,10 +23,15 @@ forget_lost_taps() {
     done
 }
 
+# QEMU opens the device itself. systemd lets everybody on a host do that, too.
+allow_kvm() {
+    [[ ! -c /dev/kvm ]] || chmod 0666 /dev/kvm
+}
+
 # What post-copy migration needs of the destination: QEMU may take page faults. libvirt's packages do the same to a host.
 allow_post_copy() {
     if [[ -e /dev/userfaultfd ]]; then
-        chown root:root /dev/userfaultfd
+        chown "root:$QEMU_GROUP" /dev/userfaultfd && chmod 0660 /dev/userfaultfd
     else
         echo 1 >/proc/sys/vm/unprivileged_userfaultfd
     fi
@@ -72,6 +60,9 @@ configure() {
 }
 
 make_groups
+open_door
+let_machines_out &
+allow_kvm
 allow_post_copy || true # nothing but post-copy would be missing
 configure
 if [[ -n $TLS ]]; then

@@ -31,6 +31,8 @@ containers:
     env:
       {{- include "libvirt.env" . | nindent 6 }}
       - {name: TLS, value: {{ ternary "/run/secrets/libvirt-tls" "" (not (empty .Values.secrets.tls.libvirt)) | quote }}}
+      - {name: QEMU_USER, value: {{ .Values.conf.qemu.user | default "root" | quote }}}
+      - {name: QEMU_GROUP, value: {{ .Values.conf.qemu.group | default "root" | quote }}}
       - {name: CEPH, value: {{ keys .Values.secrets.ceph | sortAlpha | join " " | quote }}}
     probes:
       # It is answered when libvirtd has found all virtual machines again.

@@ -4,8 +4,9 @@
 #
 # Environment: ADDRESS (of the node).
 set -eu
-umask 077
 mkdir -m 0755 -p /run/sshd
+umask 077
 cat /etc/nova-ssh/ssh >/run/sshd/key
 printf 'restrict %s\n' "$(</etc/nova-ssh/ssh.pub)" >/run/sshd/authorized_keys
+umask 022 # of the sessions too: QEMU, which has a user of its own, opens the disks that they write
 exec /usr/sbin/sshd -D -e -f /etc/nova/sshd_config -o ListenAddress="$ADDRESS"

@@ -62,14 +62,14 @@ containers:
       - {name: images, mountPath: /etc/stackwright, readOnly: true}
     probes:
       readiness:
-        httpGet: {path: /healthz, port: health-{{ $i }}}
+        httpGet: {path: /readyz, port: health-{{ $i }}}
         periodSeconds: 3
         timeoutSeconds: 5
       liveness:
         httpGet: {path: /healthz, port: health-{{ $i }}}
         initialDelaySeconds: 30
-        periodSeconds: 15
+        periodSeconds: 30
         timeoutSeconds: 10
-        failureThreshold: 4
+        failureThreshold: 10  # five minutes: whoever is ended in the middle of an upgrade leaves a half-done release
   {{- end }}
 {{- end }}

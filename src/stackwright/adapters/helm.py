@@ -21,7 +21,7 @@ from typing import Any
 import yaml
 
 from stackwright.core.digest import LENGTH
-from stackwright.core.helmrecords import BUNDLE_LABEL, DIGEST_LABEL, bundle_label
+from stackwright.core.helmrecords import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, told
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
 from stackwright.core.ports import NotYet, Refused
@@ -135,7 +135,7 @@ def failure(command: str, text: str) -> Exception:
     useful = [
         line for line in lines if not line.startswith(("walk.go", "coalesce.go", "WARNING:", "warning:", "Use --debug"))
     ]
-    reason = " ".join(useful)
+    reason = told(" ".join(useful))
     while (shorter := _NOISE.sub("", reason)) != reason:
         reason = shorter
     message = f"helm {command}: {reason[:2000] or 'failed without a word'}"
@@ -193,6 +193,12 @@ def chart_digests(charts: Path | None = None) -> dict[str, str]:
     """Digest of each shipped chart by its name."""
     folder = charts or _shipped()
     return {path.parent.name: chart_digest(path.parent) for path in sorted(folder.glob("*/Chart.yaml"))}
+
+
+def chart_schemas(charts: Path | None = None) -> dict[str, Any]:
+    """Schema of the values of each shipped chart by its name."""
+    folder = charts or _shipped()
+    return {path.parent.name: json.loads(path.read_text()) for path in sorted(folder.glob("*/values.schema.json"))}
 
 
 def _shipped() -> Path:

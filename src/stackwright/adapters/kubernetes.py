@@ -95,6 +95,10 @@ class KubernetesCluster:
     async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
         return await self._apply(Call("apply", kind, _name(obj)), obj, manager, "")
 
+    async def dry_run(self, kind: Kind, obj: Object, manager: str) -> None:
+        """Raise what `apply` would raise, and change nothing."""
+        await self._apply(Call("apply", kind, _name(obj)), obj, manager, "", dryRun="All")
+
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         body = {**obj, "status": without_empties(obj.get("status") or {})}
         if not body["status"]:
@@ -135,10 +139,10 @@ class KubernetesCluster:
             count = int(before.get("count") or 1) + 1
             await self.patch(EVENT, key, {"count": count, "lastTimestamp": event["lastTimestamp"]})
 
-    async def _apply(self, call: Call, obj: Object, manager: str, subresource: str) -> Object:
+    async def _apply(self, call: Call, obj: Object, manager: str, subresource: str, **more: str) -> Object:
         meta = obj["metadata"]
         body = {"apiVersion": call.kind.api_version, "kind": call.kind.kind, **obj}
-        params = {"fieldManager": manager, "force": "true", "fieldValidation": "Strict"}
+        params = {"fieldManager": manager, "force": "true", "fieldValidation": "Strict", **more}
         url = _object_url(call, meta.get("namespace", ""), meta["name"]) + subresource
         headers = {"Content-Type": PatchType.APPLY.value}
         return _object(await self._send(call, BasicRequest("PATCH", url, params=params, data=body, headers=headers)))

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.meta import Kind
+from stackwright.core.plan import Key
 from stackwright.core.ports import Conflict, NotServed, NotYet, Refused
 
 _RBAC = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"(?P<where>.*)')
@@ -30,6 +31,11 @@ class Call:
     kind: Kind
     target: str
 
+    @property
+    def key(self) -> Key:
+        namespace, _, name = self.target.rpartition("/")
+        return namespace, name
+
     def __str__(self) -> str:
         return f"{self.verb} {self.kind.kind} {self.target}".rstrip()
 
@@ -39,7 +45,7 @@ def error_of(call: Call, code: int, body: bytes) -> Exception:
     status = _status(body)
     message = str(status.get("message") or f"HTTP {code}")
     if code == 409 or (code == 422 and "metadata.uid: Invalid value" in message):  # replaced by one of the same name
-        return Conflict(f"{call}: {message}")
+        return Conflict(f"{call}: {message}", call.kind, call.key)
     if code == 404:
         return _absent(call, status, message)
     if code == 403:
@@ -64,7 +70,7 @@ def _absent(call: Call, status: Mapping[str, Any], message: str) -> Exception:
     if details.get("kind") == "namespaces" and call.kind.plural != "namespaces":
         return NotYet(f"{call}: namespace {details.get('name')} does not exist")
     if details.get("name"):
-        return Conflict(f"{call}: the object is gone")
+        return Conflict(f"{call}: the object is gone", call.kind, call.key)
     return NotServed(f"{call}: the API does not serve {call.kind.plural} of {call.kind.api_version}: {message}")
 
 

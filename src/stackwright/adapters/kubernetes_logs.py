@@ -34,10 +34,11 @@ class Part:
 
 
 class LogReader:
-    """`kubeconfig`  path, or None for what the environment gives."""
+    """kubeconfig  path, or None for what the environment gives. context  one of it; its current one if None"""
 
-    def __init__(self, kubeconfig: Path | None) -> None:
-        config = KubeConfig.from_file(str(kubeconfig)) if kubeconfig else KubeConfig.from_env()
+    def __init__(self, kubeconfig: Path | None, context: str | None = None) -> None:
+        whole = KubeConfig.from_file(str(kubeconfig)) if kubeconfig else KubeConfig.from_env()
+        config = whole.get(context)
         self._client: Any = AsyncClient(config=config, trust_env=False)._client  # its methods have no types
 
     async def lines(self, of: Container, part: Part, *, follow: bool) -> AsyncIterator[str]:

@@ -18,7 +18,7 @@ from stackwright.adapters.openstack_confirm import CONFIRM, confirm
 from stackwright.adapters.openstack_find import WHERE, find
 from stackwright.adapters.openstack_flight import Flight, Late
 from stackwright.adapters.openstack_line import Line
-from stackwright.adapters.openstack_login import Count, Logins, Secrets
+from stackwright.adapters.openstack_login import Count, Logins, Secrets, Way, as_written
 from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, SETTLE, Snapshot, fetch, peek, single, stamp
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import PATHS
@@ -53,9 +53,11 @@ class OpenStackClouds:
     count  is called with method and status of each answer
     """
 
-    def __init__(self, secrets: Secrets, tell: Tell, count: Count = lambda method, code: None) -> None:
+    def __init__(
+        self, secrets: Secrets, tell: Tell, count: Count = lambda method, code: None, way: Way = as_written
+    ) -> None:
         self._secrets, self._tell, self._count = secrets, tell, count
-        self._logins = Logins(secrets)
+        self._logins = Logins(secrets, way)
         self._projects: dict[str, Project] = {}
         self._unsure: dict[str, float] = {}  # uid → until when a request may still be on its way
         self._started = self._swept = time.monotonic()
@@ -124,6 +126,8 @@ class OpenStackClouds:
             project.snapshot.write(LISTS[what][3](told), now)
         elif call.do == "update":
             project.snapshot.changed((what, id_), call.body, now)
+        if port := call.body.get("port_id"):
+            self._tell_all((each.controller, each.key) for each in project.having(("port", port)))
         return id_
 
     async def _ask_for(self, call: CloudCall, project: Project) -> tuple[str, Mapping[str, Any] | None]:

@@ -9,7 +9,7 @@ made a moment ago. Our own writes are put in at once, and a list that began befo
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
@@ -79,22 +79,22 @@ class Snapshot:
     written: dict[tuple[str, str], float] = field(default_factory=dict)
     absent: dict[str, float] = field(default_factory=dict)  # what the cloud does not offer → when it said so
     doubts: Doubts = field(default_factory=Doubts)
-    _marked: dict[str, set[tuple[str, str]]] = field(default_factory=dict)  # uid → what has a mark of it
+    # uid → what has a mark of it; id of a port → floating IPs that are at it
+    _owned: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
 
     def _put(self, thing: Thing) -> None:
         self._pop((thing.what, thing.id))  # it may have lost its mark
         self.things[thing.what, thing.id] = thing
         self.doubts.seen((thing.what, thing.id))
-        if thing.mark:
-            self._marked.setdefault(thing.mark.split(":")[1], set()).add((thing.what, thing.id))
+        for whose in _owners(thing):
+            self._owned.setdefault(whose, set()).add((thing.what, thing.id))
 
     def _pop(self, key: tuple[str, str]) -> None:
         thing = self.things.pop(key, None)
-        if thing and thing.mark:
-            uid = thing.mark.split(":")[1]
-            self._marked[uid].discard(key)
-            if not self._marked[uid]:
-                del self._marked[uid]
+        for whose in _owners(thing) if thing else ():
+            self._owned[whose].discard(key)
+            if not self._owned[whose]:
+                del self._owned[whose]
 
     def replace(self, what: str, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
         """A whole list; what changed."""
@@ -166,9 +166,8 @@ class Snapshot:
         """With a port, floating IPs let go of it at once."""
         self._pop(key)
         self.written[key] = now
-        held = [t for t in self.things.values() if key[0] == "port" and t.facts.get("port_id") == key[1]]
-        for thing in held:
-            self.changed((thing.what, thing.id), {"port_id": None, "fixed_ip_address": None}, now)
+        for address in list(self._owned.get(key[1], ())) if key[0] == "port" else ():
+            self.changed(address, {"port_id": None, "fixed_ip_address": None}, now)
 
     def forget(self, before: float) -> None:
         """Writes that no list can be older than."""
@@ -232,11 +231,20 @@ class Snapshot:
         return now - self.taken["server"] >= max(WHOLE, TIMES * self.took_whole)
 
     def of(self, asker: Asker) -> tuple[Thing, ...]:
-        """What it has, and whose ever rules are in its security groups."""
-        keys = asker.ids | self._marked.get(asker.uid, set())
+        """What it has, and whose ever rules are in its security groups, and floating IPs at its ports."""
+        keys = asker.ids | self._owned.get(asker.uid, set())
+        keys = keys.union(*(self._owned.get(id_, ()) for what, id_ in keys if what == "port"))
         if groups := {id_ for what, id_ in keys if what == "security-group"}:
             keys |= {key for key, thing in self.things.items() if thing.facts.get("security_group_id") in groups}
         return tuple(self.things[key] for key in sorted(keys) if key in self.things)
+
+
+def _owners(thing: Thing) -> Iterator[str]:
+    """The uid in its mark, and the port that a floating IP is at."""
+    if thing.mark:
+        yield thing.mark.split(":")[1]
+    if thing.what == "floating-ip" and thing.facts.get("port_id"):
+        yield thing.facts["port_id"]
 
 
 def _leaving(thing: Thing) -> bool:

@@ -82,6 +82,9 @@ class Project:
         now = time.monotonic()
         return [each.asker for each in self.askers.values() if each.waits > now]
 
+    def having(self, thing: tuple[str, str]) -> list[Asker]:
+        return [each.asker for each in self.askers.values() if thing in each.asker.ids]
+
     def awaited(self) -> frozenset[tuple[str, str]]:
         """What those who wait have."""
         return frozenset[tuple[str, str]]().union(*(asker.ids for asker in self.waiting()))

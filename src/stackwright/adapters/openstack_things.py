@@ -27,7 +27,7 @@ def server(raw: Raw) -> Thing:
         "fault": (raw.get("fault") or {}).get("message"),
         **({"addresses": raw["addresses"] or {}} if "addresses" in raw else {}),
         "metadata": raw.get("metadata") or {},
-        "tags": tags,
+        **({"tags": tags} if "tags" in raw else {}),
         **({"flavor": raw["flavor"]["original_name"]} if (raw.get("flavor") or {}).get("original_name") else {}),
         **({"volumes": sorted(each["id"] for each in raw[_VOLUMES])} if _VOLUMES in raw else {}),
     }

@@ -7,12 +7,9 @@ name. Sections of services that Stackwright does not have may be off, in the way
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import ClassVar
 
-from pydantic import ConfigDict, Field, StrictBool, model_validator
-from pydantic.functional_validators import AfterValidator
-from pydantic_core import PydanticCustomError
+from pydantic import Field, model_validator
 
 from stackwright.api.controlplane_templates import (
     BusReference,
@@ -27,66 +24,28 @@ from stackwright.api.controlplane_templates import (
     RabbitTemplates,
 )
 from stackwright.api.deployment import ServiceState
-from stackwright.api.errors import UNSUPPORTED
-from stackwright.api.features import Unsupported, UnsupportedList, unsupported
 from stackwright.api.meta import CamelModel, Column, Kind, Resource, Status
 from stackwright.api.naming import ObjectName, OptionalObjectName
+from stackwright.api.support import (
+    Absent,
+    OffAnyway,
+    Unsupported,
+    UnsupportedFlag,
+    UnsupportedList,
+    UnsupportedMap,
+    UnsupportedText,
+    absent,
+    unsupported,
+)
 
 CORE = "core.openstack.org"
 STAGE = f"{CORE}/deployment-stage"
 INFRASTRUCTURE_ONLY = "infrastructure-only"
 
 
-UNKNOWN = "is not supported by this version of Stackwright"
-NOT_YET = f"{UNKNOWN}; remove it, or write enabled: false"
-
-
-def _off(value: bool) -> bool:
-    if value:
-        raise ValueError(f"{UNKNOWN}; only enabled: false is accepted")
-    return value
-
-
-def _rule(rule: str, message: str, **more: str) -> dict[str, Any]:
-    return {"rule": rule, "message": message, "reason": "FieldValueForbidden", **more}
-
-
-_OFF: dict[str, Any] = _rule(
-    "!has(self.enabled) || !self.enabled", f"{UNKNOWN}; only enabled: false is accepted", fieldPath=".enabled"
-)
-
-
-class OffAnyway(CamelModel):
-    """What Stackwright does not have, and what is off in the reference where nothing is said of it.
-
-    Whatever else stands in a section that is off means nothing, here as there.
-    """
-
-    model_config = ConfigDict(extra="allow", json_schema_extra={"x-kubernetes-validations": [_OFF]})
-    # By a factory, which the CRD does not show: the API server would fill in a default, and Absent could not refuse.
-    enabled: Annotated[StrictBool, AfterValidator(_off)] = Field(
-        default_factory=lambda: False, description="false: nothing else is supported."
-    )
-
-
-class Absent(OffAnyway):
-    """The same of what is on in the reference where nothing is said of it, so `enabled: false` must be written."""
-
-    model_config = ConfigDict(
-        extra="allow", json_schema_extra={"x-kubernetes-validations": [_OFF, _rule("has(self.enabled)", NOT_YET)]}
-    )
-
-    @model_validator(mode="before")
-    @classmethod
-    def _not_there(cls, value: Any) -> Any:
-        if isinstance(value, Mapping) and "enabled" not in value:
-            raise PydanticCustomError(UNSUPPORTED, NOT_YET)
-        return value
-
-
 class Section(CamelModel):
     enabled: bool = Field(True, description="Whether the service is deployed.")
-    application_credential: Unsupported = unsupported("Application credentials.")
+    application_credential: OffAnyway | None = absent("Application credentials.")
 
 
 class Api(Section):
@@ -99,8 +58,8 @@ class KeystoneSection(Api):
 
 class GlanceSection(Section):
     template: GlanceTemplate = Field(default_factory=lambda: GlanceTemplate(), description="The service.")
-    unique_pod_names: Unsupported = unsupported("Names of pods.")
-    service_name: Unsupported = unsupported("Name of the Glance object.")
+    unique_pod_names: UnsupportedFlag = unsupported("Names of pods.")
+    service_name: UnsupportedText = unsupported("Name of the Glance object.")
     api_overrides: Unsupported = unsupported("Routes and their certificates.")
 
 
@@ -137,11 +96,7 @@ class MemcachedSection(Section):
 class Tls(CamelModel):
     ingress: Absent | None = Field(None, description="TLS of routes: not supported, false only.")
     pod_level: Absent | None = Field(None, description="TLS between pods: not supported, false only.")
-    ca_bundle_secret_name: Unsupported = unsupported("Further certificate authorities.")
-
-
-def _absent(what: str) -> Any:
-    return Field(None, description=f"{what} Not there in this version: false only.")
+    ca_bundle_secret_name: UnsupportedText = unsupported("Further certificate authorities.")
 
 
 # A service → the sections it cannot do without.
@@ -170,24 +125,24 @@ class OpenStackControlPlaneSpec(CamelModel):
     messaging_bus: BusReference | None = Field(None, description="The bus of services that have none of their own.")
     notifications_bus: BusReference | None = Field(None, description="The bus of notifications.")
     tls: Tls | None = Field(None, description="TLS inside the cluster.")
-    node_selector: Unsupported = unsupported("Label of nodes; Stackwright's own labels place pods.")
+    node_selector: UnsupportedMap = unsupported("Label of nodes; Stackwright's own labels place pods.")
     topology_ref: Unsupported = unsupported("Topologies.")
     extra_mounts: UnsupportedList = unsupported("Further volumes.")
-    application_credential: OffAnyway | None = _absent("Application credentials.")
+    application_credential: OffAnyway | None = absent("Application credentials.")
     openstackclient: Unsupported = unsupported("The client; Keystone brings one along.")
-    barbican: Absent | None = _absent("Key manager.")
-    cinder: Absent | None = _absent("Block storage.")
-    designate: OffAnyway | None = _absent("DNS service.")
-    dns: Absent | None = _absent("dnsmasq for hosts outside Kubernetes.")
-    heat: OffAnyway | None = _absent("Orchestration.")
-    ironic: OffAnyway | None = _absent("Bare metal service.")
-    manila: OffAnyway | None = _absent("Shared file systems.")
-    octavia: OffAnyway | None = _absent("Load balancer service.")
-    ovn: Absent | None = _absent("OVN as a section; neutron.template.ml2MechanismDrivers chooses it.")
-    redis: OffAnyway | None = _absent("Redis.")
-    swift: Absent | None = _absent("Object storage.")
-    telemetry: Absent | None = _absent("Telemetry.")
-    watcher: OffAnyway | None = _absent("Optimization service.")
+    barbican: Absent | None = absent("Key manager.")
+    cinder: Absent | None = absent("Block storage.")
+    designate: OffAnyway | None = absent("DNS service.")
+    dns: Absent | None = absent("dnsmasq for hosts outside Kubernetes.")
+    heat: OffAnyway | None = absent("Orchestration.")
+    ironic: OffAnyway | None = absent("Bare metal service.")
+    manila: OffAnyway | None = absent("Shared file systems.")
+    octavia: OffAnyway | None = absent("Load balancer service.")
+    ovn: Absent | None = absent("OVN as a section; neutron.template.ml2MechanismDrivers chooses it.")
+    redis: OffAnyway | None = absent("Redis.")
+    swift: Absent | None = absent("Object storage.")
+    telemetry: Absent | None = absent("Telemetry.")
+    watcher: OffAnyway | None = absent("Optimization service.")
 
     @model_validator(mode="after")
     def _complete(self) -> OpenStackControlPlaneSpec:

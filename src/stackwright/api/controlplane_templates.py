@@ -1,7 +1,7 @@
 """The templates in the sections of an OpenStackControlPlane: one service each, with the fields that it honours.
 
 Fields that many templates of the reference have stand in the base models, most of them refused by name. Rare ones are
-not told here, for the definition must stay small; they are refused by name too, as unknown. Fields that name another
+not told here, for the definition must stay small; `reference.py` has their names. Fields that name another
 object (databaseInstance, memcachedInstance …) take the one name that there is.
 """
 
@@ -12,19 +12,20 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from stackwright.api import ini
-from stackwright.api.features import (
-    Quantity,
+from stackwright.api.features import Quantity
+from stackwright.api.lines import Line
+from stackwright.api.meta import CamelModel
+from stackwright.api.naming import OptionalObjectName, SecretKeyName
+from stackwright.api.support import (
     Unsupported,
     UnsupportedFlag,
     UnsupportedList,
+    UnsupportedMap,
     UnsupportedNumber,
     UnsupportedText,
     UnsupportedTexts,
     unsupported,
 )
-from stackwright.api.lines import Line
-from stackwright.api.meta import CamelModel
-from stackwright.api.naming import OptionalObjectName, SecretKeyName
 
 Database = Literal["openstack"]
 Bus = Literal["rabbitmq"]
@@ -47,16 +48,28 @@ class BusReference(CamelModel):
     cluster: Bus = Field("rabbitmq", description="Name of the bus.")
 
 
+class PodTls(CamelModel):
+    ca_bundle_secret_name: UnsupportedText = unsupported("Further certificate authorities.")
+
+
+class PodResources(CamelModel):
+    """Empty; what the reference has in it is in `reference.py`."""
+
+
+class PodOverride(CamelModel):
+    """The same."""
+
+
 class Pods(CamelModel):
     """What templates of single programs have in common; none of it is honoured."""
 
     container_image: UnsupportedText = unsupported("Image; give `--images` at installation instead.")
-    node_selector: Unsupported = unsupported("Label of nodes; Stackwright's own labels place pods.")
+    node_selector: UnsupportedMap = unsupported("Label of nodes; Stackwright's own labels place pods.")
     topology_ref: Unsupported = unsupported("Topologies.")
-    resources: Unsupported = unsupported("Requests and limits.")
+    resources: PodResources | None = Field(None, description="Requests and limits: none of them is supported.")
     network_attachments: UnsupportedTexts = unsupported("Further networks of pods.")
-    override: Unsupported = unsupported("Services and probes.")
-    tls: Unsupported = unsupported("TLS inside the cluster.")
+    override: PodOverride | None = Field(None, description="Services and probes: none of them is supported.")
+    tls: PodTls | None = Field(None, description="TLS inside the cluster: not supported.")
 
 
 class Template(Pods):
@@ -72,7 +85,7 @@ class Template(Pods):
     database_account: UnsupportedText = unsupported("Name of the database's user.")
     service_user: UnsupportedText = unsupported("Name of the service's user.")
     password_selectors: Unsupported = unsupported("Keys of passwords.")
-    preserve_jobs: UnsupportedFlag = unsupported("Jobs are kept anyway until the next one.")
+    preserve_jobs: bool = Field(False, description="Jobs are kept anyway until the next one.")
     extra_mounts: UnsupportedList = unsupported("Further volumes.")
     api_timeout: UnsupportedNumber = unsupported("Timeout of the API.")
 
@@ -100,9 +113,7 @@ class KeystoneTemplate(Configured):
     fernet_rotation_days: UnsupportedNumber = unsupported("Turns of keys; they follow from a token's life.")
     httpd_customization: Unsupported = unsupported("Apache; uWSGI serves Keystone.")
     federated_realm_config: UnsupportedText = unsupported("Federation.")
-    external_keystone_api: UnsupportedFlag = Field(
-        None, alias="externalKeystoneAPI", description="A Keystone elsewhere. Not supported by this version: refused."
-    )
+    external_keystone_api: UnsupportedFlag = unsupported("A Keystone elsewhere.", alias="externalKeystoneAPI")
 
 
 class GlanceStorage(CamelModel):
@@ -136,6 +147,7 @@ class PlacementTemplate(Configured):
 
 class NeutronTemplate(Configured):
     replicas: int = _replicas()
+    core_plugin: Literal["ml2"] = Field("ml2", description="Neutron's core plugin.")
     ml2_mechanism_drivers: list[Literal["openvswitch", "ovn"]] = Field(
         default_factory=list,
         max_length=1,
@@ -181,10 +193,8 @@ class Cell(CamelModel):
 
 class CellZero(Cell):
     conductor_service_template: Unsupported = unsupported("Conductors of cell0; those of cell1 serve it.")
-    no_vnc_proxy_service_template: Unsupported = Field(
-        None,
-        alias="noVNCProxyServiceTemplate",
-        description="Consoles of cell0; it has no instances. Not supported by this version: refused.",
+    no_vnc_proxy_service_template: Unsupported = unsupported(
+        "Consoles of cell0; it has no instances.", alias="noVNCProxyServiceTemplate"
     )
 
 
@@ -228,7 +238,7 @@ class NovaTemplate(Template):
 
     @model_validator(mode="after")
     def _one_file(self) -> NovaTemplate:
-        said: dict[tuple[str, str], tuple[str, str]] = {}
+        said: dict[tuple[str, str], tuple[str, str | list[str]]] = {}
         for path, program in self.programs().items():
             for section, options in ini.sections(program.custom_service_config).items():
                 for option, value in options.items():
@@ -253,9 +263,7 @@ class GaleraTemplate(Pods):
     storage_request: Quantity | None = Field(None, description="Size of each volume; absent: 5Gi.")
     root_database_account: UnsupportedText = unsupported("Name of the administrator.")
     custom_service_config: UnsupportedText = unsupported("Options of MariaDB.")
-    disable_non_tls_listeners: UnsupportedFlag = Field(
-        None, alias="disableNonTLSListeners", description="TLS alone. Not supported by this version: refused."
-    )
+    disable_non_tls_listeners: UnsupportedFlag = unsupported("TLS alone.", alias="disableNonTLSListeners")
     log_to_disk: UnsupportedFlag = unsupported("Logs in files.")
 
 

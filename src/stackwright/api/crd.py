@@ -16,13 +16,13 @@ from typing import Any
 
 from stackwright.api.meta import Kind, Resource
 from stackwright.api.rules import VALIDATIONS, validations
+from stackwright.api.support import MARK
 
 Schema = dict[str, Any]
 KEEP = "x-kubernetes-preserve-unknown-fields"
 ATOMIC = "x-kubernetes-map-type"
 CLOUDS = ("OpenStackDeployment", "OpenStackControlPlane")
 INFRASTRUCTURE, MOVED = "infrastructure.cluster.x-k8s.io", "clusterctl.cluster.x-k8s.io"
-MARK = "x-stackwright-unsupported"
 NEEDS_ONE = "x-stackwright-needs-one-of"
 _DROPPED = ("title", "default", "additionalProperties", "patternProperties", "discriminator", MARK, NEEDS_ONE)
 
@@ -129,9 +129,13 @@ def _values(node: Schema) -> Schema | None:
 
 
 def _refused(mark: str) -> Schema:
-    """The type of a field that a rule refuses: `object`, `string`, `array of` one of them. CEL sees no untyped one."""
+    """The type of a field that a rule refuses: `object`, `string`, `map` of texts, `array of` one of them. CEL needs a
+    type to see a field.
+    """
     if mark.startswith("array"):
         return {"type": "array", "items": _refused(mark.removeprefix("array of ").replace("array", "object"))}
+    if mark == "map":
+        return {"type": "object", "additionalProperties": {"type": "string"}}
     return {"type": mark, **_kept(mark)}
 
 
@@ -145,16 +149,22 @@ def _object(out: Schema, node: Schema, definitions: Schema, keep: bool) -> None:
     out["properties"] = {name: structural(child, definitions, keep=keep) for name, child in children.items()}
     if keep or node.get("additionalProperties") is True:
         out[KEEP] = True
-    refused = [name for name, child in children.items() if MARK in _inline(child, definitions)]
+    refused = {name: mark for name, child in children.items() if (mark := _inline(child, definitions).get(MARK))}
     if one_of := node.get(NEEDS_ONE):
         out["anyOf"] = [{"required": [name]} for name in one_of]
     if refused:
-        out[VALIDATIONS] = [*node.get(VALIDATIONS, ()), *map(_refusal, refused)]
+        out[VALIDATIONS] = [*node.get(VALIDATIONS, ()), *(_refusal(name, mark) for name, mark in refused.items())]
 
 
-def _refusal(name: str) -> Schema:
+# Type → what is taken of a refused field of it, because it asks for nothing.
+_EMPTY = "self.{}.size() == 0"
+_NOTHING = {"boolean": "!self.{}", "string": "self.{} == ''", "array": _EMPTY, "map": _EMPTY}
+
+
+def _refusal(name: str, mark: str) -> Schema:
+    nothing = _NOTHING.get(mark.split()[0])
     return {
-        "rule": f"!has(self.{name})",
+        "rule": f"!has(self.{name})" + (f" || {nothing.format(name)}" if nothing else ""),
         "message": f"{name} is not supported by this version of Stackwright; remove it",
         "fieldPath": f".{name}",
         "reason": "FieldValueForbidden",

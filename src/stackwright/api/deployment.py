@@ -10,6 +10,9 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, field_validator
 
+from stackwright.api import reference
+from stackwright.api.certificates import Ssl
+from stackwright.api.errors import NOT_SUPPORTED
 from stackwright.api.features import (
     GlanceFeatures,
     HorizonFeatures,
@@ -17,10 +20,6 @@ from stackwright.api.features import (
     MessagingFeatures,
     NeutronFeatures,
     NovaFeatures,
-    Ssl,
-    Unsupported,
-    UnsupportedText,
-    unsupported,
 )
 from stackwright.api.features_storage import CephFeatures, CinderFeatures, DatabaseFeatures
 from stackwright.api.helmbundle import FreeForm
@@ -28,6 +27,7 @@ from stackwright.api.lines import Line
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
 from stackwright.api.naming import OptionalObjectName
 from stackwright.api.services import LogLevel, Release, Size
+from stackwright.api.support import Absent, Unsupported, absent, unsupported
 
 DOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 
@@ -49,8 +49,13 @@ class Common(Model):
 
 
 class Artifacts(Model):
-    images_base_url: UnsupportedText = unsupported("Base URL of images; give `--images` at installation instead.")
-    binary_base_url: UnsupportedText = unsupported("Base URL of binaries.")
+    images_base_url: Line = Field("", description="Not used: `--images` of the operator says where images come from.")
+    binary_base_url: Line = Field("", description="Not used: nothing is downloaded while a cloud is deployed.")
+
+    @property
+    def given(self) -> list[str]:
+        """Fields that are not empty."""
+        return [name for name, url in self if url]
 
 
 class ServiceLogging(Model):
@@ -127,7 +132,7 @@ class Features(Model):
     messaging: MessagingFeatures = Field(default_factory=MessagingFeatures, description="The message buses.")
     ironic: Unsupported = unsupported("Bare metal service.")
     octavia: Unsupported = unsupported("Load balancer service.")
-    stacklight: Unsupported = unsupported("StackLight.")
+    stacklight: Absent | None = absent("StackLight.")
     cinder: CinderFeatures = Field(default_factory=CinderFeatures, description="The block storage service.")
     manila: Unsupported = unsupported("Shared file systems.")
     masakari: Unsupported = unsupported("Instance high availability.")
@@ -163,8 +168,10 @@ class OpenStackDeploymentSpec(Model):
     local_volume_storage_class: OptionalObjectName = Field(
         "", description="Storage class of local volumes (database, messaging); empty for the default class."
     )
-    persistent_volume_storage_class: UnsupportedText = unsupported("Storage class of shared volumes.")
-    artifacts: Artifacts = Field(default_factory=Artifacts, description="Where images come from.")
+    persistent_volume_storage_class: OptionalObjectName = Field(
+        "", description="Storage class of volumes that are not local (images); empty for that of local ones."
+    )
+    artifacts: Artifacts = Field(default_factory=Artifacts, description="Taken and not used, which a condition says.")
     common: Common = Field(default_factory=Common, description="Values over the built ones, for many charts.")
     services: FreeForm = Field(
         default_factory=dict,
@@ -180,8 +187,12 @@ class OpenStackDeploymentSpec(Model):
     @field_validator("services")
     @classmethod
     def _services_are_known(cls, value: dict[str, Any]) -> dict[str, Any]:
-        if unknown := sorted(set(value) - set(SERVICES)):
-            raise ValueError(f"unknown service {', '.join(unknown)}; allowed: {', '.join(sorted(SERVICES))}")
+        others = set(value) - set(SERVICES)
+        told = [f"{name} {NOT_SUPPORTED}; remove it" for name in sorted(others & reference.SERVICES)]
+        if unknown := sorted(others - reference.SERVICES):
+            told.append(f"unknown service {', '.join(unknown)}; allowed: {', '.join(sorted(SERVICES))}")
+        if told:
+            raise ValueError("; ".join(told))
         return value
 
 

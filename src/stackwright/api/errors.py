@@ -15,9 +15,11 @@ from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
+from stackwright.api import reference
 from stackwright.api.wording import EMPTY, worded
 
 UNSUPPORTED = "unsupported"  # type of the error of a field that is known and not honoured
+NOT_SUPPORTED = "is not supported by this version of Stackwright"
 LONGEST = 80  # characters of a value that is repeated
 # Words in the names of fields that may hold a secret.
 SECRET = re.compile(
@@ -35,16 +37,17 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
     path = list(item["loc"])  # no model has a union, so each part is a name that the user wrote
     text = worded(item)
     if item["type"] == "extra_forbidden":
-        text = f"unknown field; allowed: {', '.join(sorted(_fields(model, path[:-1])))}"
+        text = _unknown(_model_at(model, path[:-1]), path[-1])
     elif item["type"] == "missing":
         text = "is required"
     elif item["type"] == "literal_error":
-        what = _shown(item["input"]) if repeatable(path, item["input"]) else "the value"
-        text = f"{what} is not allowed; allowed: {item['ctx']['expected']}"
+        what = shown(item["input"]) if repeatable(path, item["input"]) else "the value"
+        known = isinstance(item["input"], str) and item["input"].removeprefix("~") in reference.SERVICES
+        text = f"{what} {NOT_SUPPORTED if known else 'is not allowed'}; allowed: {item['ctx']['expected']}"
     elif not repeatable(path, item.get("input")):
         text = _without(text, item["input"])
     elif item["type"] != UNSUPPORTED and not isinstance(item["input"], dict | list) and not _told(item["input"], text):
-        text = f"{text}, not {_shown(item['input'])}"
+        text = f"{text}, not {shown(item['input'])}"
     where = prefix
     for part in path:
         where += f"[{part}]" if isinstance(part, int) else f".{name_of(part)}" if where else name_of(part)
@@ -61,8 +64,13 @@ def repeatable(path: Sequence[object], value: object) -> bool:
 
 def name_of(part: object) -> str:
     """A name that a user wrote, in one short line."""
-    text = str(part) if str(part).isprintable() else ascii(part)[1:-1]
+    text = printable(str(part))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
+
+
+def printable(text: str) -> str:
+    """A message on one line: it may repeat names of fields, and those may hold what a terminal would obey."""
+    return text if text.isprintable() else "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def _without(text: str, value: object) -> str:
@@ -78,21 +86,30 @@ def _told(value: object, text: str) -> bool:
     return isinstance(value, str) and (text == EMPTY if not value else repr(value) in text)
 
 
-def _shown(value: object) -> str:
+def shown(value: object) -> str:
     """As it stands in a manifest: true and null, not True and None."""
     return repr(value) if isinstance(value, str) else json.dumps(value, default=str)
 
 
-def _fields(model: Any, path: list[Any]) -> list[str]:
-    """Names of the fields of the model at a path below another one."""
+def _unknown(model: Any, name: object) -> str:
+    """What is wrong with a field that a model does not tell."""
+    fields = getattr(model, "model_fields", {})
+    allowed = f"allowed: {', '.join(sorted(field.alias or name for name, field in fields.items()))}"
+    known = reference.names_of(model) if isinstance(model, type) else set()
+    if name in known:
+        return f"{NOT_SUPPORTED}; remove it"
+    return f"{NOT_SUPPORTED}; {allowed}" if reference.ANY in known else f"unknown field; {allowed}"
+
+
+def _model_at(model: Any, path: list[Any]) -> Any:
+    """The model at a path below another one."""
     for part in path:
         if isinstance(part, int) or model is None:
             continue
         fields = getattr(model, "model_fields", {})
         found = fields.get(part) or next((f for f in fields.values() if f.alias == part), None)
         model = model_in(found.annotation) if found else model
-    fields = getattr(model, "model_fields", {})
-    return [field.alias or name for name, field in fields.items()]
+    return model
 
 
 def model_in(annotation: Any) -> Any:

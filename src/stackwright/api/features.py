@@ -10,41 +10,20 @@ import ipaddress
 import re
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BeforeValidator, Field, model_validator
-from pydantic_core import PydanticCustomError
+from pydantic import AfterValidator, Field, model_validator
 
-from stackwright.api.errors import UNSUPPORTED
 from stackwright.api.lines import Line
 from stackwright.api.meta import Model
 from stackwright.api.naming import Format, ObjectName, OptionalObjectName, SecretKeyName
-
-
-def _refuse(value: object) -> object:
-    raise PydanticCustomError(UNSUPPORTED, "is not supported by this version of Stackwright; remove it")
-
-
-# A field of the reference shape that is refused when set. BeforeValidator runs only on given values.
-# The mark says its type in the reference: the API server's rules can name only fields that have one.
-Unsupported = Annotated[Any, BeforeValidator(_refuse), Field(json_schema_extra={"x-stackwright-unsupported": "object"})]
-UnsupportedText = Annotated[
-    Any, BeforeValidator(_refuse), Field(json_schema_extra={"x-stackwright-unsupported": "string"})
-]
-UnsupportedList = Annotated[
-    Any, BeforeValidator(_refuse), Field(json_schema_extra={"x-stackwright-unsupported": "array"})
-]
-UnsupportedTexts = Annotated[
-    Any, BeforeValidator(_refuse), Field(json_schema_extra={"x-stackwright-unsupported": "array of string"})
-]
-UnsupportedNumber = Annotated[
-    Any, BeforeValidator(_refuse), Field(json_schema_extra={"x-stackwright-unsupported": "integer"})
-]
-UnsupportedFlag = Annotated[
-    Any, BeforeValidator(_refuse), Field(json_schema_extra={"x-stackwright-unsupported": "boolean"})
-]
-
-
-def unsupported(what: str) -> Any:
-    return Field(None, description=f"{what} Not supported by this version: refused.")
+from stackwright.api.support import (
+    Absent,
+    OffAnyway,
+    Unsupported,
+    UnsupportedList,
+    UnsupportedText,
+    absent,
+    unsupported,
+)
 
 
 def _address(value: str) -> str:
@@ -100,11 +79,15 @@ class KeystoneUsers(Model):
     admin: KeystoneAdmin = Field(default_factory=KeystoneAdmin, description="The administrator.")
 
 
+class KeystoneFederation(Model):
+    openid: Absent | None = absent("OpenID Connect.")
+
+
 class KeystoneFeatures(Model):
     users: KeystoneUsers = Field(default_factory=KeystoneUsers, description="Names of built-in users.")
-    federation: Unsupported = unsupported("OpenID Connect.")
-    keycloak: Unsupported = unsupported("Keycloak.")
-    domain_specific_configuration: Unsupported = unsupported("Domains with their own back end.")
+    federation: KeystoneFederation | None = Field(None, description="Users of others.")
+    keycloak: OffAnyway | None = absent("Keycloak.")
+    domain_specific_configuration: Absent | None = absent("Domains with their own back end.")
 
 
 # --- image
@@ -113,7 +96,7 @@ class KeystoneFeatures(Model):
 class GlanceVolume(Model):
     size: Quantity = Field(description="Size of the volume.")
     storage_class_name: OptionalObjectName = Field(
-        "", description="Storage class; empty for the cloud's local volumes."
+        "", description="Storage class; empty for persistent_volume_storage_class, and else that of local volumes."
     )
 
 
@@ -169,7 +152,7 @@ class GlanceBackends(Model):
 
 class GlanceFeatures(Model):
     backends: GlanceBackends = Field(default_factory=GlanceBackends, description="Where images are kept.")
-    signature: Unsupported = unsupported("Signed images.")
+    signature: Absent | None = absent("Signed images.")
 
 
 # --- compute
@@ -186,7 +169,7 @@ class NovaImages(Model):
         "local",
         description="Disks of instances: local and qcow2 are copy-on-write files, raw plain files, ceph in Ceph.",
     )
-    encryption: Unsupported = unsupported("Encrypted disks.")
+    encryption: OffAnyway | None = absent("Encrypted disks.")
     lvm: Unsupported = unsupported("Disks in LVM.")
 
 
@@ -194,14 +177,18 @@ class Enabled(Model):
     enabled: bool = Field(description="Whether it is there.")
 
 
+class AlwaysOn(Model):
+    enabled: Literal[True] = Field(True, description="It is always on.")
+
+
 class NoVnc(Model):
     enabled: bool = Field(True, description="Console in the browser by noVNC.")
-    tls: Unsupported = unsupported("TLS between proxy and hypervisor.")
+    tls: AlwaysOn = Field(default_factory=AlwaysOn, description="TLS between proxy and hypervisor.")
 
 
 class NovaConsole(Model):
     novnc: NoVnc = Field(default_factory=NoVnc, description="noVNC.")
-    spice: Unsupported = unsupported("SPICE.")
+    spice: OffAnyway | None = absent("SPICE.")
 
 
 class NovaLibvirt(Model):
@@ -292,9 +279,9 @@ class FloatingNetwork(Model):
 
 class NeutronExtensions(Model):
     trunk: Enabled = Field(default=Enabled(enabled=True), description="Trunk ports.")
-    vpnaas: Unsupported = unsupported("VPN as a service.")
-    dynamic_routing: Unsupported = unsupported("BGP of tenants.")
-    portprober: Unsupported = unsupported("Port prober.")
+    vpnaas: OffAnyway | None = absent("VPN as a service.")
+    dynamic_routing: OffAnyway | None = absent("BGP of tenants.")
+    portprober: Absent | None = absent("Port prober.")
 
 
 class NeutronFeatures(Model):
@@ -311,10 +298,10 @@ class NeutronFeatures(Model):
         default_factory=lambda: FloatingNetwork(enabled=False), description="The network of floating IPs."
     )
     extensions: NeutronExtensions = Field(default_factory=NeutronExtensions, description="Parts of the API.")
-    dvr: Unsupported = unsupported("Distributed routers.")
+    dvr: Absent | None = absent("Distributed routers.")
     baremetal: Unsupported = unsupported("Switch drivers.")
-    bgpvpn: Unsupported = unsupported("BGP VPN.")
-    ipsec: Unsupported = unsupported("Encrypted tunnels.")
+    bgpvpn: Absent | None = absent("BGP VPN.")
+    ipsec: Absent | None = absent("Encrypted tunnels.")
 
     @model_validator(mode="after")
     def _physnets(self) -> NeutronFeatures:
@@ -344,19 +331,6 @@ class HorizonFeatures(Model):
 # --- what the cloud gives to several services
 
 
-class PublicEndpoints(Model):
-    ca_cert: SecretValue = Field(description="Certificate of the authority, PEM.")
-    api_cert: SecretValue = Field(description="Certificate for *.<public_domain_name>, PEM.")
-    api_key: SecretValue = Field(description="Its key, PEM.")
-
-
-class Ssl(Model):
-    public_endpoints: PublicEndpoints | None = Field(
-        None, description="TLS of public endpoints; absent: Stackwright makes an authority and a certificate."
-    )
-    tls_proxy: Unsupported = unsupported("TLS proxies.")
-
-
 Dedicated = Literal["compute", "networking"]
 
 
@@ -364,8 +338,12 @@ def _dedicated() -> list[Dedicated]:
     return ["compute", "networking"]
 
 
+class Notifications(Model):
+    external: OffAnyway | None = absent("Notifications to the outside.")
+
+
 class MessagingFeatures(Model):
     components_with_dedicated_messaging: list[Dedicated] = Field(
         default_factory=_dedicated, description="Services with a RabbitMQ of their own."
     )
-    notifications: Unsupported = unsupported("Notifications to the outside.")
+    notifications: Notifications | None = Field(None, description="Notifications of the services.")

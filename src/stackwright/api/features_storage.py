@@ -8,11 +8,12 @@ from typing import Any, Literal
 from pydantic import Field, field_validator, model_validator
 
 from stackwright.api.cron import Schedule
-from stackwright.api.features import Quantity, Unsupported, unsupported
+from stackwright.api.features import Quantity
 from stackwright.api.helmbundle import FreeForm
 from stackwright.api.lines import LINE, Line, unlined
 from stackwright.api.meta import Model
 from stackwright.api.naming import NamespaceName
+from stackwright.api.support import Absent, OffAnyway, Unsupported, absent, unsupported
 
 DEFAULT_BACKEND = "rbd"
 LIMIT = r"[A-Za-z0-9_.:-]{1,255}"
@@ -105,7 +106,7 @@ class VolumeType(Model):
         min_length=1,
         description="volume_backend_name of the back end that has its volumes; absent: that of its name, or any.",
     )
-    description: Line = Field("", description="For users.")
+    description: str = Field("", description="For users.")
     public: bool = Field(True, description="Whether all projects see it.")
     multi_attach: bool = Field(False, description="Let several virtual machines have a volume at the same time.")
     qos: VolumeQos | None = Field(None, description="What its volumes may take of their back end.")
@@ -165,14 +166,14 @@ class DatabaseCleanup(Model):
     nova: Cleanup = Field(default_factory=Cleanup, description="Of Nova.")
     cinder: Cleanup = Field(default_factory=Cleanup, description="Of Cinder.")
     glance: Cleanup = Field(default_factory=Cleanup, description="Of Glance.")
-    barbican: Unsupported = unsupported("Of Barbican.")
-    masakari: Unsupported = unsupported("Of Masakari.")
-    heat: Unsupported = unsupported("Of Heat.")
-    aodh: Unsupported = unsupported("Of Aodh.")
-    manila: Unsupported = unsupported("Of Manila.")
-    horizon: Unsupported = unsupported("Of Horizon.")
+    barbican: Absent | None = absent("Of Barbican.")
+    masakari: Absent | None = absent("Of Masakari.")
+    heat: Absent | None = absent("Of Heat.")
+    aodh: Absent | None = absent("Of Aodh.")
+    manila: Absent | None = absent("Of Manila.")
+    horizon: Absent | None = absent("Of Horizon.")
 
 
 class DatabaseFeatures(Model):
     cleanup: DatabaseCleanup = Field(default_factory=DatabaseCleanup, description="Purge jobs.")
-    backup: Unsupported = unsupported("Backups of the database.")
+    backup: OffAnyway | None = absent("Backups of the database.")

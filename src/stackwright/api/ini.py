@@ -1,57 +1,71 @@
-"""INI text as oslo.config reads it → section → option → text. Pure."""
+"""INI text as oslo.config reads it → section → option → text, or texts of an option that is repeated. Pure.
+
+A section that stands there twice is one. A repeated option has all its values, in their order: oslo.config takes all of
+an option of many values, such as service_provider, and the last one of any other.
+"""
 
 from __future__ import annotations
 
-import configparser
-
-from stackwright.api.errors import name_of
+from stackwright.api.errors import NOT_SUPPORTED, name_of
 from stackwright.api.lines import LINE, OPTION
 
-Sections = dict[str, dict[str, str]]
-# configparser gives options of its default section to every other one; to oslo.config, DEFAULT is one like all others.
-_NO_DEFAULT = "\0"
+Sections = dict[str, dict[str, str | list[str]]]
 
 
 def sections(text: str) -> Sections:
-    """Raises ValueError for what is no INI, or says more than single values can."""
-    parser = configparser.ConfigParser(
-        default_section=_NO_DEFAULT, interpolation=None, delimiters=("=", ":"), comment_prefixes=("#", ";")
-    )
-    parser.optionxform = str  # type: ignore[assignment, method-assign]
-    try:
-        parser.read_string(text)
-    except configparser.Error as error:
-        raise ValueError(f"is not in the form of an INI file: {_short(error)}") from None
-    found = {name: dict(parser.items(name)) for name in parser.sections()}
-    for name, options in found.items():
-        for option, value in options.items():
-            _check(name, option, value)
+    """Raises ValueError for what is no INI, or says more than values can; it never repeats what may be a secret."""
+    found: Sections = {}
+    here: dict[str, str | list[str]] | None = None
+    section = option = ""
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.strip()
+        if not line or line[0] in "#;":
+            continue
+        if raw[0].isspace() and option:
+            raise ValueError(f"[{section}] {option}: a value of several lines {NOT_SUPPORTED}")
+        if line[0] == "[":
+            section, option = _header(number, line), ""
+            here = found.setdefault(section, {})
+            continue
+        option, value = _option(number, line)
+        if here is None:
+            raise _bad(number, "an option stands before the first [section]")
+        _check(section, option, value)
+        here[option] = _together(f"[{section}] {option}", here[option], value) if option in here else value
     return found
 
 
-def _check(name: str, option: str, value: str) -> None:
-    for text in (name, option):
+def _header(number: int, line: str) -> str:
+    if line[-1] != "]" or not line[1:-1]:
+        raise _bad(number, "no [section]")
+    return line[1:-1]
+
+
+def _option(number: int, line: str) -> tuple[str, str]:
+    ends = [at for at in (line.find("="), line.find(":")) if at >= 0]
+    option = line[: min(ends, default=0)].strip()
+    if not option:
+        raise _bad(number, "no option = value")
+    return option, line[min(ends) + 1 :].strip()
+
+
+def _together(where: str, before: str | list[str], value: str) -> list[str]:
+    values = [*(before if isinstance(before, list) else [before]), value]
+    if any(each.startswith("~") for each in values):  # in lists of values of charts, it takes away
+        raise ValueError(f"{where}: ~ at the beginning of a repeated option {NOT_SUPPORTED}")
+    return values
+
+
+def _check(section: str, option: str, value: str) -> None:
+    for text in (section, option):
         if not OPTION.matches(text):
             raise ValueError(f"{name_of(text)} {OPTION.message}")
-    where = f"[{name}] {option}"
+    where = f"[{section}] {option}"
     if "{{" in value:
-        raise ValueError(f"{where}: {{{{ … }}}} is not supported by this version of Stackwright")
-    if "\n" in value:
-        raise ValueError(f"{where}: a value of several lines is not supported by this version of Stackwright")
+        raise ValueError(f"{where}: {{{{ … }}}} {NOT_SUPPORTED}")
     if not LINE.matches(value):
         raise ValueError(f"{where}: {LINE.message}")
 
 
-def _short(error: configparser.Error) -> str:
-    """What is wrong, without the text of a line: passwords are written there."""
-    match error:
-        case configparser.DuplicateOptionError():
-            return f"line {error.lineno}: [{error.section}] {error.option} is there twice"
-        case configparser.DuplicateSectionError():
-            return f"line {error.lineno}: [{error.section}] is there twice"
-        case configparser.MissingSectionHeaderError():
-            return f"line {error.lineno}: an option stands before the first [section]"
-        case configparser.ParsingError():
-            return ", ".join(f"line {number}: no option = value" for number, _ in error.errors)  # it may be a secret
-        case _:
-            return type(error).__name__
+def _bad(number: int, problem: str) -> ValueError:
+    return ValueError(f"is not in the form of an INI file: line {number}: {problem}")

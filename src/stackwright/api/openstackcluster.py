@@ -23,7 +23,6 @@ from stackwright.api.capi import (
     Part,
     Texts,
 )
-from stackwright.api.features import Unsupported, unsupported
 from stackwright.api.lines import Line
 from stackwright.api.meta import Column, Kind
 from stackwright.api.openstack_identity import IdentityReference
@@ -45,6 +44,7 @@ from stackwright.api.openstackcluster_spelling import later_spelling
 from stackwright.api.openstackcluster_status import OpenStackClusterStatus
 from stackwright.api.openstackmachine import ANOTHER, CONTRACT, VERSIONS
 from stackwright.api.rules import Change, Rule
+from stackwright.api.support import Absent, absent
 
 FINALIZER = f"openstackcluster.{GROUP}"
 
@@ -97,8 +97,8 @@ class OpenStackClusterSpec(Part):
     disable_api_server_floating_ip: bool | None = _older("apiServer.enableFloatingIP", opposite=True)
     api_server_floating_ip: Line | None = _older("apiServer.floatingIP")
     api_server_fixed_ip: Line | None = _older("apiServer.fixedIP")
-    api_server_port: Annotated[int, Field(ge=1, le=65535)] | None = _older("apiServer.port")
-    api_server_load_balancer: Unsupported = unsupported(LOAD_BALANCER)
+    api_server_port: Annotated[int, Field(ge=0, le=65535)] | None = _older("apiServer.port")
+    api_server_load_balancer: Absent | None = absent(LOAD_BALANCER)
 
     @property
     def has_external_network(self) -> bool:

@@ -48,6 +48,11 @@ RULES: tuple[Rule, ...] = (
 )
 
 
+def _given(raw: Raw, names: tuple[str, str]) -> Any:
+    """0 and an empty text are as good as nothing."""
+    return text(raw, *names) or None
+
+
 def _set_once(names: tuple[str, str], nothing: str) -> Change:
     """A field of the API server that may be set later where there is no floating IP."""
     value = cel_value(*names, nothing)
@@ -57,7 +62,7 @@ def _set_once(names: tuple[str, str], nothing: str) -> Change:
         names[0],
         "cannot change; it can be set once, while the API has no floating IP",
         f"{new} == {old} || ({value.replace('X', 'oldSelf')} == {nothing} && !{HAS_FLOATING.replace('X', 'oldSelf')})",
-        lambda old, new: text(old, *names) != text(new, *names) and (text(old, *names) is not None or floating(old)),
+        lambda old, new: _given(old, names) != _given(new, names) and (_given(old, names) is not None or floating(old)),
     )
 
 

@@ -7,11 +7,11 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from stackwright.api.capi import Ipv4, Ipv4Range, Keyed, NonEmpty, Part
-from stackwright.api.features import Unsupported, unsupported
 from stackwright.api.lines import Line
 from stackwright.api.openstack_params import SubnetParam
 from stackwright.api.openstackmachine import MachineSpec
 from stackwright.api.rules import Rule, either
+from stackwright.api.support import Absent, absent
 
 LOAD_BALANCER = "Octavia before the API."
 
@@ -42,11 +42,11 @@ class ManagedRouter(Part):
 
 
 class ApiServer(Part):
-    port: int | None = Field(None, ge=1, le=65535, description="Port of the API; absent: 6443.")
+    port: int | None = Field(None, ge=0, le=65535, description="Port of the API; absent or 0: 6443.")
     fixed_ip: Line | None = Field(None, description="Address of the API inside, kept free for it.")
     floating_ip: Line | None = Field(None, description="Address of the API outside; absent: any.")
     enable_floating_ip: bool | None = Field(None, description="Whether the API has a floating IP; absent: it has.")
-    managed_load_balancer: Unsupported = unsupported(LOAD_BALANCER)
+    managed_load_balancer: Absent | None = absent(LOAD_BALANCER)
 
 
 class Endpoint(Part):

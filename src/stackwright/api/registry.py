@@ -62,6 +62,8 @@ SERVER_KINDS: tuple[type[InfraResource], ...] = (
 # What the admission webhook checks.
 ADMITTED: tuple[type[Resource], ...] = (*CLOUD_KINDS, HelmBundle, *SERVER_KINDS)
 RESOURCES: tuple[type[Resource], ...] = (*CLOUD_KINDS, HelmBundle, *SERVICE_KINDS, *CONTRACT_KINDS, *SERVER_KINDS)
+# Nothing is made of these: they are read by others, and have no condition Ready.
+STILL: tuple[type[Resource], ...] = (OpenStackClusterIdentity, OpenStackClusterTemplate, OpenStackMachineTemplate)
 
 BY_KIND: dict[str, type[Resource]] = {resource.KIND.kind: resource for resource in RESOURCES}
 

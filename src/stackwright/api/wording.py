@@ -6,28 +6,28 @@ from collections.abc import Mapping
 from typing import Any
 
 EMPTY = "must not be empty"
-_BOOL, _TEXT, _MAPPING = "takes true or false", "takes text; quote it", "takes a mapping of fields"
-_INT, _FLOAT, _LIST = "takes a whole number", "takes a number", "takes a list"
+BOOL, TEXT, MAPPING = "takes true or false", "takes text; quote it", "takes a mapping of fields"
+INT, FLOAT, LIST = "takes a whole number", "takes a number", "takes a list"
 
 # Type of the error → the words; {…} are taken from the error's context.
 _WORDS: Mapping[str, str] = {
-    "bool_type": _BOOL,
-    "bool_parsing": _BOOL,
-    "string_type": _TEXT,
-    "int_type": _INT,
-    "int_parsing": _INT,
+    "bool_type": BOOL,
+    "bool_parsing": BOOL,
+    "string_type": TEXT,
+    "int_type": INT,
+    "int_parsing": INT,
     "int_parsing_size": "takes a smaller number",
-    "int_from_float": _INT,
-    "float_type": _FLOAT,
-    "float_parsing": _FLOAT,
-    "finite_number": _FLOAT,
-    "dict_type": _MAPPING,
-    "mapping_type": _MAPPING,
-    "model_type": _MAPPING,
-    "model_attributes_type": _MAPPING,
-    "list_type": _LIST,
-    "tuple_type": _LIST,
-    "set_type": _LIST,
+    "int_from_float": INT,
+    "float_type": FLOAT,
+    "float_parsing": FLOAT,
+    "finite_number": FLOAT,
+    "dict_type": MAPPING,
+    "mapping_type": MAPPING,
+    "model_type": MAPPING,
+    "model_attributes_type": MAPPING,
+    "list_type": LIST,
+    "tuple_type": LIST,
+    "set_type": LIST,
     "string_pattern_mismatch": "must match {pattern}",
     "greater_than": "must be greater than {gt}",
     "greater_than_equal": "must be at least {ge}",

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from stackwright.adapters.openstack_login import Login
     from stackwright.core.access import Access
     from stackwright.core.ports import Reader
 
@@ -29,6 +30,23 @@ async def read_access(reader: Reader, namespace: str) -> Access:
         return access(cloud, secret_data(admin), secret_data(tls))
     except NoAccess as error:
         raise CliError(f"{error}\n`stackwright status` shows the whole picture.") from error
+
+
+async def way_from_here(reader: Reader, login: Login) -> Login:
+    """Credentials with an address that only pods know lead by the public endpoints of that cloud, if it has any."""
+    from stackwright.adapters.openstack_login import login_by
+    from stackwright.cli.cluster import POD_ACCOUNT, CliError
+    from stackwright.core.access import namespace_of, outward
+    from stackwright.core.ports import Refused
+
+    namespace = namespace_of(login.entry)
+    if not namespace or POD_ACCOUNT.is_dir():
+        return login
+    try:
+        found = await read_access(reader, namespace)
+    except (CliError, Refused):  # the address that is written is then tried, and its failure told
+        return login
+    return login_by(outward(login.entry, found), found.ca, login.read)
 
 
 def default_ca_file(kubeconfig: Path | None, name: str) -> Path:

@@ -15,6 +15,8 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from stackwright.cli.common import add
+
 EXIT_FAILURE, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
 
 # In the order of a day's work. A name whose file does not exist is not shown.
@@ -27,7 +29,10 @@ COMMANDS = {
     "wait": "Wait until a cloud is ready, telling what it waits for.",
     "logs": "Show the logs of a service.",
     "restart": "Restart the pods of a service by a rolling update.",
-    "history": "Show the revisions of a cloud's Helm releases.",
+    "pause": "Let the operator change nothing of a cloud, a service or a server.",
+    "resume": "End a pause.",
+    "history": "Show the revisions of a cloud, or of its Helm releases.",
+    "rollback": "Give a cloud the spec that it had before.",
     "delete": "Delete a cloud, after showing what goes with it.",
     "servers": "Show the servers that were made in OpenStacks, with what belongs to them.",
     "openrc": "Print what OpenStack clients on this machine need to use a cloud.",
@@ -62,10 +67,10 @@ class LazyCommand(TyperCommand):
         assert self.name is not None
         module = importlib.import_module(f"stackwright.cli.{self.name.replace('-', '_')}")
         if isinstance(group := getattr(module, "app", None), typer.Typer):
-            return typer.main.get_command(group)
+            return add(typer.main.get_command(group))
         single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
         single.command(self.name)(getattr(module, self.name.replace("-", "_")))
-        return typer.main.get_command(single)
+        return add(typer.main.get_command(single))
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
         return self.load().make_context(info_name, args, parent=parent, **extra)

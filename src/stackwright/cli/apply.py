@@ -1,18 +1,29 @@
-"""`stackwright apply`: manifests, checked in full before the first of them is applied."""
+"""`stackwright apply`: manifests, checked in full before the first of them is applied.
+
+They are checked here first, then by the API server, with its admission, in a dry run of each.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stackwright.cli.cluster import KubeconfigOption, OnlyNamespaceOption
+from stackwright.cli.common import nothing, say
 from stackwright.cli.confirm import YesOption
+from stackwright.cli.crds import Data
 
 if TYPE_CHECKING:
+    from stackwright.adapters.kubernetes import KubernetesCluster
     from stackwright.cli.manifests import Manifest
+    from stackwright.core.plan import Object
     from stackwright.core.ports import Cluster, Reader
+
+Tell = Callable[[str], None]
+Result = tuple["Manifest", str]  # created, changed or unchanged
 
 
 def apply(
@@ -20,22 +31,26 @@ def apply(
         list[Path], typer.Option("--file", "-f", help="Manifests in YAML; - for standard input. May be repeated.")
     ],
     namespace: OnlyNamespaceOption = None,
-    wait: Annotated[bool, typer.Option("--wait", help="Wait until the cloud is ready.")] = False,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all is ready.")] = False,
     timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
     yes: YesOption = False,
+    output: Annotated[Data | None, typer.Option("--output", "-o", help="Print the objects, and no progress.")] = None,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
     """Check manifests and apply them; all mistakes are told at once, and with one of them nothing is applied.
 
-    Several files are applied in their order. A namespace that does not exist is made only when a manifest names it.
-    Before anything of a cloud is deleted or uninstalled you are asked; without a terminal it is refused, unless --yes
-    is given.
+    The API server is asked first whether it would accept each of them (a dry run), which it can tell where the
+    namespace is there. Several files are applied in their order. A namespace that does not exist is made only when a
+    manifest names it. Before anything of a cloud is deleted or uninstalled you are asked; without a terminal it is
+    refused, unless --yes is given.
 
     For example:
 
       stackwright apply -f cloud.yaml
 
       stackwright apply -f secrets.yaml -f cloud.yaml --wait --timeout 900
+
+      stackwright apply -f cloud.yaml -o json
     """
     from stackwright.cli.cluster import connected, fail, run
     from stackwright.cli.confirm import confirm, foreseen_losses
@@ -45,11 +60,17 @@ def apply(
         async with connected(kubeconfig) as cluster:
             await check_namespaces(cluster, manifests)
             await check_changes(cluster, manifests)
+            await dry_run(cluster, manifests)
             if not yes:
-                confirm(await foreseen_losses(cluster, manifests), yes, "Nothing was applied.")
-            await apply_all(cluster, manifests)
-            if wait:
-                await _wait(cluster, manifests, timeout)
+                confirm(await foreseen_losses(cluster, manifests), "Nothing was applied.")
+            tell = say if output is None else nothing
+            results = await apply_all(cluster, manifests, tell)
+            try:
+                if wait:
+                    await _wait(cluster, manifests, timeout, tell)
+            finally:
+                if output is not None:
+                    await _print(cluster, results, output)
 
     try:
         run(work(load_all(file, namespace)))
@@ -73,42 +94,78 @@ async def check_namespaces(reader: Reader, manifests: list[Manifest]) -> None:
         raise BadManifest("\n".join(f"There is no namespace {name}; {hint}" for name in missing))
 
 
-async def apply_all(cluster: Cluster, manifests: list[Manifest]) -> None:
-    """Namespaces first, those too that only a manifest of something else names; then the rest in its order."""
+async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None:
+    """Raises BadManifest with all that the API server would refuse, to which nothing of earlier ones is there."""
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
+    from stackwright.cli.manifests import MANAGER, BadManifest
+    from stackwright.core.ports import Conflict, NotServed, Refused
 
-    given = {m.obj["metadata"]["name"] for m in manifests if m.kind == NAMESPACE_KIND}
-    wanted = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.placed} - given)
-    for name in wanted:
-        await _namespace(cluster, name)
-    for manifest in sorted(manifests, key=lambda m: m.kind != NAMESPACE_KIND):
-        await _one(cluster, manifest)
+    there = {obj["metadata"]["name"] for obj in await cluster.list(NAMESPACE_KIND)}
+    errors = []
+    for each in manifests:
+        if each.kind.namespaced and each.obj["metadata"]["namespace"] not in there:
+            continue
+        try:
+            await cluster.dry_run(each.kind, each.obj, MANAGER)
+        except (Refused, NotServed, Conflict) as error:
+            errors.append(f"{each.where}{error}")
+    if errors:
+        raise BadManifest("\n".join(errors))
 
 
-async def _namespace(cluster: Cluster, name: str) -> None:
+async def apply_all(cluster: Cluster, manifests: list[Manifest], tell: Tell = say) -> list[Result]:
+    """Namespaces first, those too that only a manifest of something else names; then the rest in its order."""
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
     from stackwright.cli.manifests import Manifest
 
-    if await cluster.get(NAMESPACE_KIND, ("", name)) is None:
-        body = {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
-        await _one(cluster, Manifest(NAMESPACE_KIND, body))
+    given = {m.obj["metadata"]["name"] for m in manifests if m.kind == NAMESPACE_KIND}
+    wanted = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.placed} - given)
+    missing = [name for name in wanted if await cluster.get(NAMESPACE_KIND, ("", name)) is None]
+    spaces = [Manifest(NAMESPACE_KIND, _namespace(name)) for name in missing]
+    ordered = [*spaces, *sorted(manifests, key=lambda m: m.kind != NAMESPACE_KIND)]
+    return [(manifest, await _one(cluster, manifest, tell)) for manifest in ordered]
 
 
-async def _one(cluster: Cluster, manifest: Manifest) -> None:
+def _namespace(name: str) -> Object:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
     from stackwright.cli.manifests import MANAGER
     from stackwright.core.objects import key_of
 
     before = await cluster.get(manifest.kind, key_of(manifest.obj))
     after = await cluster.apply(manifest.kind, manifest.obj, MANAGER)
     same = before is not None and before["metadata"].get("resourceVersion") == after["metadata"].get("resourceVersion")
-    typer.echo(f"{manifest.name}: {'created' if before is None else 'unchanged' if same else 'changed'}")
+    result = "created" if before is None else "unchanged" if same else "changed"
+    tell(f"{manifest.name}: {result}")
+    return result
 
 
-async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float) -> None:
-    from stackwright.api.registry import CLOUD_KINDS
+async def _print(reader: Reader, results: list[Result], output: Data) -> None:
+    """What was applied, each object as `status` has it for programs."""
+    from stackwright.cli.output import Format, dumped
+    from stackwright.cli.world import described
+    from stackwright.core.objects import key_of
+
+    told = []
+    for manifest, result in results:
+        current = await reader.get(manifest.kind, key_of(manifest.obj)) or manifest.obj
+        told.append({**described({**current, "kind": manifest.kind.kind}), "result": result})
+    typer.echo(dumped(told, Format(output.value)))
+
+
+async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float, tell: Tell = say) -> None:
+    """For each object that gets ready, in their order; the time is that of all."""
+    import time
+
+    from stackwright.api.registry import BY_KIND, STILL
     from stackwright.cli.wait import Patience, follow
 
+    end = time.monotonic() + timeout
     for manifest in manifests:
-        if manifest.kind in {each.KIND for each in CLOUD_KINDS}:
-            meta = manifest.obj["metadata"]
-            await follow(cluster, meta["namespace"], meta["name"], Patience(timeout=timeout))
+        resource, meta = BY_KIND.get(manifest.kind.kind), manifest.obj["metadata"]
+        if resource is None or resource in STILL or manifest.kind != resource.KIND:
+            continue
+        patience = Patience(timeout=max(0.0, end - time.monotonic()))
+        await follow(cluster, meta["namespace"], meta["name"], patience, tell, (resource,))

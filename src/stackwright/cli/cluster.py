@@ -15,6 +15,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
 
 import typer
 
+from stackwright.cli import common, completion
+
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes import KubernetesCluster
     from stackwright.api.meta import Resource
@@ -29,7 +31,10 @@ POD_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 KubeconfigOption = Annotated[
     Path | None, typer.Option("--kubeconfig", metavar="FILE", help="The cluster to use, if not the usual one.")
 ]
-NamespaceOption = Annotated[str, typer.Option("--namespace", "-n", help="Namespace of the cloud.")]
+NamespaceOption = Annotated[
+    str,
+    typer.Option("--namespace", "-n", help="Namespace of the cloud.", autocompletion=completion.namespaces),
+]
 # Of commands that read manifests: None is not the same as the default, for a manifest may name another one.
 OnlyNamespaceOption = Annotated[
     str | None,
@@ -93,9 +98,13 @@ async def connected(given: Path | None) -> AsyncIterator[KubernetesCluster]:
     if is_local(path) and is_stopped():
         # Without its link the cluster's address is somebody else's: nothing must be sent there.
         raise CliError("The local cluster is stopped; `stackwright up` starts it again, with its data.")
+    context, told = common.given.context, common.on_call()
     try:
-        cluster = KubernetesCluster.from_file(str(path)) if path else KubernetesCluster.from_env()
+        cluster = (
+            KubernetesCluster.from_file(str(path), context, told) if path else KubernetesCluster.from_env(context, told)
+        )
     except Exception as error:  # lightkube, YAML, TLS and file errors alike: the file is not usable
+        common.trace()
         raise CliError(f"{path} is not a usable kubeconfig: {type(error).__name__}: {error}") from error
     try:
         yield cluster
@@ -114,6 +123,7 @@ def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
     except CliError as error:
         fail(str(error))
     except (NotYet, Refused, Conflict) as error:
+        common.trace()
         fail(_explained(str(error)))
 
 

@@ -17,14 +17,20 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before 
 
 
 def losses(found: Iterable[Entry]) -> list[str]:
-    """What a plan uninstalls, and the clouds, services and databases that it deletes. Accounts are not data."""
+    """What a plan uninstalls, the clouds, services and databases that it deletes, and what is lost with them or by a
+    change. Accounts are not data.
+    """
     from stackwright.api.contracts import DatabaseAccount
     from stackwright.api.registry import CLOUD_KINDS, SERVICE_KINDS
-    from stackwright.cli.planned import DELETE
+    from stackwright.cli.planned import DELETE, NOTE
 
     kinds = {resource.KIND.kind for resource in (*CLOUD_KINDS, *SERVICE_KINDS)} | {DatabaseAccount.KIND.kind}
-    gone = [entry for entry in found if entry.does == DELETE]
-    return [entry.what for entry in gone if entry.verb == "helm" or entry.what.partition(" ")[0] in kinds]
+    return [
+        entry.what
+        for entry in found
+        if (entry.does == DELETE and (entry.verb == "helm" or entry.what.partition(" ")[0] in kinds))
+        or (entry.does == NOTE and entry.verb == "lost")
+    ]
 
 
 async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[str]:
@@ -46,11 +52,11 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
     return losses(found)
 
 
-def confirm(lost: list[str], yes: bool, refused: str) -> None:
-    """Return when nothing is lost or somebody agrees. Raises CliError that ends with `refused`."""
+def confirm(lost: list[str], refused: str) -> None:
+    """Return when nothing is lost or somebody agrees. Raises CliError that begins with `refused`. Not for --yes."""
     from stackwright.cli.cluster import CliError
 
-    if not lost or yes:
+    if not lost:
         return
     typer.echo("\n".join(["This would be lost:", *(f"  - {each}" for each in lost)]), err=True)
     if not sys.stdin.isatty():

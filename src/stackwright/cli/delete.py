@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import completion
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.common import say
 from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def delete(
-    name: Annotated[str, typer.Argument(help="The cloud.")],
+    name: Annotated[str, typer.Argument(help="The cloud.", autocompletion=completion.clouds)],
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until it is gone.")] = True,
     timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
@@ -39,11 +41,11 @@ def delete(
     async def work() -> None:
         async with connected(kubeconfig) as cluster:
             cloud = await _found(cluster, namespace, name)
-            confirm(
-                [f"{cloud['kind']} {namespace}/{name} with its services and their data"], yes, "Nothing was deleted."
-            )
+            if not yes:
+                what = f"{cloud['kind']} {namespace}/{name} with its services and their data"
+                confirm([what], "Nothing was deleted.")
             await _delete(cluster, cloud)
-            typer.echo(f"{cloud['kind']} {namespace}/{name}: deletion requested")
+            say(f"{cloud['kind']} {namespace}/{name}: deletion requested")
             if wait:
                 await follow(cluster, namespace, name, Patience(Goal.DELETED, timeout))
 

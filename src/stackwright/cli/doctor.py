@@ -4,9 +4,16 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from enum import StrEnum
-from typing import Annotated
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from stackwright.cli import common
+from stackwright.cli.cluster import KubeconfigOption
+
+if TYPE_CHECKING:
+    from stackwright.local.doctor import Finding
 
 
 class Format(StrEnum):
@@ -19,10 +26,12 @@ MARKS = {"ok": "✓", "note": "•", "problem": "✗"}
 
 def doctor(
     output: Annotated[Format, typer.Option("--output", "-o", help="How to print.")] = Format.TEXT,
+    kubeconfig: KubeconfigOption = None,
 ) -> None:
     """Explain what is wrong on this machine and in the cluster.
 
-    Exit code 1 when there is a problem.
+    With --kubeconfig or --context: what is wrong in that cluster, whose machines are not examined. Exit code 1 when
+    there is a problem.
 
     For example:
 
@@ -30,11 +39,15 @@ def doctor(
 
       stackwright doctor -o json
 
+      stackwright doctor --kubeconfig ~/.kube/config
+
     """
+    from stackwright.cli.cluster import run
     from stackwright.local.config import LocalCluster
     from stackwright.local.doctor import examine
 
-    findings = examine(LocalCluster.discover())
+    elsewhere = kubeconfig is not None or common.given.context is not None
+    findings = run(_elsewhere(kubeconfig)) if elsewhere else examine(LocalCluster.discover())
     if output is Format.JSON:
         import json
 
@@ -48,3 +61,26 @@ def doctor(
                 typer.echo(f"      | {line[:240]}")
     if any(finding.level == "problem" for finding in findings):
         raise typer.Exit(1)
+
+
+async def _elsewhere(kubeconfig: Path | None) -> list[Finding]:
+    """Findings about pods and objects of any cluster."""
+    from stackwright.api.kinds import POD
+    from stackwright.api.registry import RESOURCES
+    from stackwright.cli.cluster import connected
+    from stackwright.core.ports import NotServed
+    from stackwright.local.doctor import Finding, of_objects, of_pods
+
+    objects = []
+    async with connected(kubeconfig) as cluster:
+        pods = await cluster.list(POD)
+        for kind in (resource.KIND for resource in RESOURCES):
+            try:
+                objects += [{**obj, "kind": kind.kind} for obj in await cluster.list(kind)]
+            except NotServed:
+                text = "Stackwright is not installed here."
+                return [
+                    *of_pods(pods),
+                    Finding("operator", "note", text, "`stackwright up --kubeconfig` does it."),
+                ]
+    return [*of_pods(pods), *of_objects(objects)]

@@ -37,9 +37,9 @@ def down(
     if cache and not purge:
         raise typer.BadParameter("only together with --purge", param_hint="--cache")
     cluster = LocalCluster.discover()
-    if purge and cluster.kubeconfig.exists():
+    if purge and not yes and cluster.kubeconfig.exists():
         try:
-            confirm([f"the local cluster with all its data, in {cluster.state}"], yes, "Nothing was deleted.")
+            confirm([f"the local cluster with all its data, in {cluster.state}"], "Nothing was deleted.")
         except CliError as error:
             fail(str(error))
     with explained("Call `stackwright down` again to go on."), exclusive(cluster):

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stackwright.api import naming
+from stackwright.api.errors import shown
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
 
@@ -38,7 +39,7 @@ def envelope_errors(document: Object, kind: Kind) -> list[str]:
     if document.get("apiVersion") not in kind.api_versions:
         allowed = ", ".join(kind.api_versions)
         given = document.get("apiVersion")
-        told = "is required" if given is None else f"{given!r} is not that of {kind}"
+        told = "is required" if given is None else f"{shown(given)} is not that of {kind}"
         errors.append(f"apiVersion: {told}; allowed: {allowed}")
     errors += _metadata(document.get("metadata"), kind)
     fields = ("apiVersion", "kind", "metadata", *_FIELDS.get(kind.kind, _SPEC))

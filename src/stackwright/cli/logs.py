@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import common, completion
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
@@ -51,7 +52,9 @@ class Choice:
 
 
 def logs(
-    what: Annotated[str, typer.Argument(metavar="SERVICE|operator|POD", help="Whose logs.")],
+    what: Annotated[
+        str, typer.Argument(metavar="SERVICE|operator|POD", help="Whose logs.", autocompletion=completion.services)
+    ],
     follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as more is written.")] = False,
     tail: Annotated[int, typer.Option("--tail", help="Lines from the end of each log; -1 for all.")] = 100,
     container: Annotated[str | None, typer.Option("--container", "-c", help="Only this container.")] = None,
@@ -135,7 +138,7 @@ def _client(given: Path | None) -> LogReader:
     from stackwright.adapters.kubernetes_logs import LogReader
     from stackwright.cli.cluster import kubeconfig
 
-    return LogReader(kubeconfig(given))
+    return LogReader(kubeconfig(given), common.given.context)
 
 
 async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:

@@ -129,6 +129,7 @@ def _documents(path: Path) -> Iterator[Any]:
 
 def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     """One document: the manifest, or its errors."""
+    from stackwright.api.errors import printable
     from stackwright.cli.envelope import envelope_errors
 
     if not isinstance(document, dict):
@@ -137,13 +138,13 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     kind = _kind(document)
     if kind is None:
         allowed = ", ".join([*BY_KIND, *COMPANIONS, "those of Cluster API, by their apiVersion"])
-        return None, [f"kind: {'is required' if name is None else f'unknown kind {name!r}'}; allowed: {allowed}"]
+        return None, [f"kind: {_lacking(name)}; allowed: {allowed}"]
     errors = envelope_errors(document, kind)
     if kind.kind in BY_KIND:
         document = _without_nulls(document, kind)
         errors += _spec_errors(document, kind.kind)
     if errors:
-        return None, errors
+        return None, [printable(error) for error in errors]
     meta = dict(document["metadata"])
     placed = kind.namespaced and bool(meta.get("namespace"))
     if kind.namespaced:
@@ -151,6 +152,16 @@ def check(document: Any, namespace: str) -> tuple[Manifest | None, list[str]]:
     content = {key: value for key, value in document.items() if key != "status"}
     # All versions of a kind have one schema, so an object of another one becomes one of that which is stored.
     return Manifest(kind, {**content, "apiVersion": kind.api_version, "metadata": meta}, placed=placed), []
+
+
+def _lacking(name: Any) -> str:
+    """What is wrong with a kind that we do not have."""
+    from stackwright.api import reference
+    from stackwright.api.errors import NOT_SUPPORTED, shown
+
+    if isinstance(name, str) and name in reference.KINDS:
+        return f"{name} {NOT_SUPPORTED}"
+    return "is required" if name is None else f"unknown kind {shown(name)}"
 
 
 def _kind(document: Object) -> Kind | None:
@@ -175,18 +186,21 @@ def _without_nulls(document: Object, kind: Kind) -> Object:
 def _spec_errors(document: Object, name: str) -> list[str]:
     from pydantic import ValidationError
 
+    from stackwright.adapters.helm import chart_schemas
     from stackwright.api.errors import messages
-    from stackwright.controllers.validate import errors_of
+    from stackwright.controllers.validate import errors_of, values_errors_of
+    from stackwright.core.settings import Settings
 
     spec = document["spec"]
     if not isinstance(spec, dict):
         return ["spec: is not a mapping"]
     if BY_KIND[name] in CLOUD_KINDS:
         meta = document.get("metadata")
-        return errors_of({**document, "metadata": meta if isinstance(meta, dict) else {}, "spec": spec})
+        obj = {**document, "metadata": meta if isinstance(meta, dict) else {}, "spec": spec}
+        return errors_of(obj, settings=Settings(schemas=chart_schemas()))
     model: Any = BY_KIND[name].model_fields["spec"].annotation
     try:
         model.model_validate(spec)
     except ValidationError as error:
         return messages(error, model)
-    return []
+    return values_errors_of(document, chart_schemas())

@@ -15,6 +15,7 @@ from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOpt
 from stackwright.cli.output import Format, FormatOption
 
 if TYPE_CHECKING:
+    from stackwright.cli.costs import Render
     from stackwright.cli.manifests import Manifest
     from stackwright.cli.planned import Background, Entry
     from stackwright.core.access import Access
@@ -54,6 +55,7 @@ def plan(
     """
     from stackwright.cli.cluster import fail, run
     from stackwright.cli.manifests import BadManifest, load_all
+    from stackwright.cli.planned import summary
     from stackwright.cli.ui.steps import lines
 
     try:
@@ -68,7 +70,7 @@ def plan(
         typer.echo(dumped(data, output))
     else:
         typer.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=sys.stdout.isatty()))))
-    if any(entry.does != "wait" for entry in found):
+    if summary(found):
         raise typer.Exit(EXIT_CHANGES)
 
 
@@ -76,10 +78,9 @@ def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[st
     from stackwright.cli.planned import DELETE, summary
 
     total = summary(found)
-    text = [*told, "", total] if total else ["No changes."]
+    text = [*told, "", total] if told else ["No changes."]
     if any(entry.does == DELETE and entry.verb == "helm" for entry in found):
-        text.append("Databases of services stay while their server does. Volumes of these releases go with their data,")
-        text.append("unless the storage class retains them; generated passwords go with their Secrets.")
+        text.append("Databases of services stay while their server does; generated passwords go with their Secrets.")
     if stuck:
         text += ["", "It would not get ready:", *(f"  {name}: {message}" for name, message in sorted(stuck.items()))]
     return text
@@ -102,6 +103,8 @@ async def foresee(
     """One forecast for each namespace that the manifests name: what would be done, and what would not get ready."""
     import time
 
+    from stackwright.cli.costs import rendering
+
     spaces = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} or {namespace})
     found: list[Entry] = []
     stuck: dict[str, str] = {}
@@ -112,7 +115,8 @@ async def foresee(
     for space in spaces:
         asked = await _request(cluster, space, manifests, delete)
         async with outside(cluster, space) as asking:
-            more, problems = await forecast(cluster, known, asked, time.time(), asking)
+            with rendering() as render:
+                more, problems = await forecast(cluster, known, asked, time.time(), asking, render)
         found, stuck = found + more, stuck | problems
     return found, stuck
 
@@ -152,7 +156,7 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
     from stackwright.adapters.openstack_clouds import OpenStackClouds
     from stackwright.adapters.openstack_contents import PublicContents
     from stackwright.api.kinds import SECRET
-    from stackwright.cli.access import read_access
+    from stackwright.cli.access import read_access, way_from_here
     from stackwright.cli.cluster import CliError
     from stackwright.core.ports import NotYet
     from stackwright.simulate import Outside
@@ -163,7 +167,8 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
         except CliError as error:
             raise NotYet(str(error)) from None
 
-    clouds = OpenStackClouds(partial(reader.get, SECRET), lambda controller, key: None)
+    way = partial(way_from_here, reader)
+    clouds = OpenStackClouds(partial(reader.get, SECRET), lambda controller, key: None, way=way)
     try:
         yield Outside(PublicContents(ask), clouds)
     finally:
@@ -171,16 +176,31 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
 
 
 async def forecast(
-    reader: Reader, settings: Settings, request: Request, now: float, outside: Outside | None = None
+    reader: Reader,
+    settings: Settings,
+    request: Request,
+    now: float,
+    outside: Outside | None = None,
+    render: Render | None = None,
 ) -> tuple[list[Entry], dict[str, str]]:
-    """What would be done, and what would then still not be ready, and why."""
-    from stackwright.cli.planned import FAIL, Entry, entries
-    from stackwright.simulate import causes, simulate
+    """What would be done and what it costs, and what would then still not be ready, and why.
+
+    render  how a chart becomes manifests; without it, nobody can tell which pods restart
+    """
+    from stackwright.cli.costs import costs
+    from stackwright.cli.planned import FAIL, NOTE, Entry, entries
+    from stackwright.core.causes import causes
+    from stackwright.simulate import simulate
 
     result = await simulate(reader, settings, request, now, outside)
     found = entries(result.steps, await _background(result, settings, request.namespace))
+    for cloud, why in result.unheard.items():
+        found.insert(
+            0, Entry(NOTE, "ask", f"{cloud} cannot be asked from here: {why}", "what is recorded counts as there")
+        )
     if not result.settled:
         found.append(Entry(FAIL, "fail", "The controllers did not come to rest; the plan is cut off here"))
+    found += await costs(reader, result, request.namespace, render)
     return found, causes(result.stuck)
 
 
@@ -198,8 +218,9 @@ async def _background(result: Forecast, settings: Settings, namespace: str) -> B
     for bundle in await base.list(HelmBundle.KIND, namespace):
         for wanted in bundle["spec"]["releases"]:
             if record := records.get(wanted["name"]):
-                known = _as_deployed(settings, bundle, wanted, record.digest)
+                known = record.state == "deployed" and _as_deployed(settings, bundle, wanted, record.digest)
                 found.releases[namespace, wanted["name"]] = _deployed(wanted, known)
+            found.failures[namespace, wanted["name"]] = _failure(bundle, wanted["name"])
     for bundle in await result.world.list(HelmBundle.KIND, namespace):
         for ref in bundle["metadata"].get("ownerReferences") or ():
             if ref["kind"] in BY_KIND:
@@ -213,6 +234,16 @@ def _deployed(wanted: Any, known: bool) -> Any:
     from stackwright.cli.planned import Deployed
 
     return Deployed(wanted["chart"], wanted.get("values") or {}, known)
+
+
+def _failure(bundle: Any, release: str) -> str:
+    """Why the operator did not get on with a release, if somebody must act."""
+    from stackwright.core.conditions import condition_type, find
+
+    own, ready = find(bundle, condition_type(release)) or {}, find(bundle) or {}
+    current = ready.get("observedGeneration") == bundle["metadata"].get("generation")
+    blocked = [entry for entry in (own, ready) if str(entry.get("reason", "")).startswith("Blocked")]
+    return str(blocked[0].get("message", "")) if blocked and current and own.get("status") != "True" else ""
 
 
 def _as_deployed(settings: Settings, bundle: Any, wanted: Any, digest: str) -> bool:

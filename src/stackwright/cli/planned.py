@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from stackwright.api.certificates import referenced
 from stackwright.api.kinds import SECRET
 from stackwright.api.registry import BY_KIND
 from stackwright.cli.ui.diff import ABSENT, Change, Path, changes
@@ -19,17 +20,19 @@ from stackwright.core.objects import key_of
 from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object
 from stackwright.core.secretwrites import (
     CephAccess,
-    CopySecret,
     EnsureCertificate,
     EnsureSecret,
+    ExtractSecret,
     GatherSecret,
+    KeepRevision,
     RotateKeys,
     SecretWrite,
 )
+from stackwright.impact import Restart
 from stackwright.simulate import Step
 
-CREATE, CHANGE, DELETE, CALL, WAIT, FAIL = "create", "change", "delete", "call", "wait", "fail"
-SIGNS = {CREATE: "+", CHANGE: "~", DELETE: "-", CALL: "»", WAIT: "…", FAIL: "✗"}
+CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "call", "wait", "fail", "note"
+SIGNS = {CREATE: "+", CHANGE: "~", DELETE: "-", CALL: "»", WAIT: "…", FAIL: "✗", NOTE: "!"}
 BUILT = ""
 
 
@@ -50,8 +53,20 @@ class Entry:
     changes: tuple[Sourced, ...] = ()
     note: str = ""
 
+    @property
+    def subject(self) -> tuple[str, str, str]:
+        """Kind, namespace and name of the object or release that it is about; empty where it is about none."""
+        words = self.what.partition(", ")[0].split(" ")
+        if len(words) != 2 or words[0].endswith(":"):
+            return "", "", ""
+        kind = "HelmRelease" if words[0] == "release" else words[0]
+        namespace, _, name = words[1].rpartition("/")
+        return kind, namespace, name
+
     def as_dict(self) -> dict[str, Any]:
+        kind, namespace, name = self.subject
         shown: dict[str, Any] = {"does": self.does, "verb": self.verb, "what": self.what}
+        shown |= {"kind": kind, "namespace": namespace, "name": name}
         shown |= {name: text for name, text in (("why", self.why), ("note", self.note)) if text}
         if self.changes:
             shown["changes"] = [
@@ -74,11 +89,13 @@ class Background:
     """What the steps are compared with.
 
     releases  those in the cluster
+    failures  release → why the operator did not get on with it; empty where it did
     services  HelmBundle → the service object's overrides, before and after
     secrets   Secrets that exist
     """
 
     releases: dict[Key, Deployed] = field(default_factory=dict)
+    failures: dict[Key, str] = field(default_factory=dict)
     services: dict[Key, tuple[Sequence[Object], Sequence[Object]]] = field(default_factory=dict)
     secrets: set[Key] = field(default_factory=set)
 
@@ -124,7 +141,7 @@ def _entry(step: Step, background: Background) -> Entry:
             return _upgrade(action, background)
         case HelmUninstall():
             return Entry(DELETE, "helm", f"release {action.target}", f"for {step.about}")
-        case EnsureSecret() | RotateKeys() | CopySecret() | GatherSecret() | EnsureCertificate() | CephAccess():
+        case _ if isinstance(action, SecretWrite):
             return _secret(step, action, background)
         case _:
             assert action is not None
@@ -148,10 +165,12 @@ def _apply(step: Step, action: Apply) -> Entry:
 
 
 def _readable(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """A service's list of overrides as a mapping, so that a diff names the level and not its index."""
+    """Without a cloud's certificates, and with a service's list of overrides as a mapping, so that a diff names the
+    level and not its index.
+    """
     levels = spec.get("overrides")
     if not isinstance(levels, list):
-        return dict(spec)
+        return referenced(spec)
     return {**spec, "overrides": {str(level["source"]): level.get("values") or {} for level in levels}}
 
 
@@ -164,9 +183,10 @@ def _upgrade(action: HelmUpgrade, background: Background) -> Entry:
     )
     background.releases[action.release] = Deployed(action.chart, action.values)
     what = f"release {action.target}, chart {action.chart} {action.version}".rstrip()
+    failure = background.failures.pop(action.release, "")
+    notes = [f"the last attempt failed: {failure}"] if failure else []
     if deployed is None:
-        return Entry(CREATE, "helm", what, changes=differ)
-    notes = []
+        return Entry(CREATE, "helm", what, changes=differ, note="; ".join(notes))
     if not deployed.known:
         notes.append("the deployed values are not known; compared with the HelmBundle's")
     if not differ and deployed.known:
@@ -208,6 +228,10 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
         made = f"issued for {', '.join((*action.names, *action.addresses))}"
     elif isinstance(action, GatherSecret):
         made = f"from Secret {', '.join(sorted({name for name, _ in action.fields.values()}))}"
+    elif isinstance(action, ExtractSecret):
+        made = f"from {action.target.partition(' from ')[2]}"
+    elif isinstance(action, KeepRevision):
+        made = f"the spec of {action.target}"
     elif isinstance(action, CephAccess):
         made = f"key, monitors and pools from Secret {'/'.join(action.source)}"
     else:
@@ -217,9 +241,20 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
     return Entry(CHANGE if exists else CREATE, "secret", what, f"for {step.about}", note=made)
 
 
+def notes(lost: Iterable[str], restarts: Mapping[Key, Iterable[Restart]], missing: Iterable[str]) -> list[Entry]:
+    """What a plan costs, as entries that follow its steps."""
+    found = [Entry(NOTE, "lost", what) for what in lost]
+    found += [
+        Entry(NOTE, "restart", each.workload, f"{each.pods}; {each.meanwhile}")
+        for release in restarts
+        for each in restarts[release]
+    ]
+    return [*found, *(Entry(NOTE, "missing", what) for what in missing)]
+
+
 def summary(found: Iterable[Entry]) -> str:
     """`Plan: 3 objects to create, …`, or an empty string when nothing would be done."""
-    count = Counter((entry.does, entry.verb == "helm") for entry in found if entry.does != WAIT)
+    count = Counter((entry.does, entry.verb == "helm") for entry in found if entry.does not in (WAIT, NOTE))
     words = [
         (count[CREATE, False], "to create", "to create"),
         (count[CHANGE, False], "to change", "to change"),

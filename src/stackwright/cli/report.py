@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stackwright.cli import common
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
@@ -135,7 +136,7 @@ async def _logs(reader: Reader, namespace: str, kubeconfig: Path | None) -> dict
 
     pods = await reader.list(POD, OPERATOR_NAMESPACE)
     pods += [pod for pod in await reader.list(POD, namespace) if not _well(pod)]
-    client = LogReader(resolved(kubeconfig))
+    client = LogReader(resolved(kubeconfig), common.given.context)
     found: dict[str, str] = {}
     for stream in streams_of(pods, None)[0]:
         place = Container(stream.namespace, stream.pod, stream.container)

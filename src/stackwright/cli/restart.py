@@ -9,7 +9,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import completion
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.common import say
 
 if TYPE_CHECKING:
     from stackwright.api.meta import Kind
@@ -21,7 +23,9 @@ EVERY = 1.0
 
 
 def restart(
-    what: Annotated[str, typer.Argument(metavar="SERVICE|operator|WORKLOAD", help="Whose pods.")],
+    what: Annotated[
+        str, typer.Argument(metavar="SERVICE|operator|WORKLOAD", help="Whose pods.", autocompletion=completion.services)
+    ],
     namespace: NamespaceOption = NAMESPACE,
     wait: Annotated[bool, typer.Option(help="Wait until all new pods are ready.")] = True,
     timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
@@ -78,11 +82,11 @@ async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tupl
 async def _restart(cluster: Cluster, kind: Kind, obj: Object, stamp: str) -> None:
     title = f"{kind.kind} {obj['metadata']['name']}"
     if _by_hand(obj):
-        typer.echo(f"{title}: left alone; its pods are replaced only when they are deleted (OnDelete)")
+        say(f"{title}: left alone; its pods are replaced only when they are deleted (OnDelete)")
         return
     patch = {"spec": {"template": {"metadata": {"annotations": {RESTARTED: stamp}}}}}
     await cluster.patch(kind, (obj["metadata"]["namespace"], obj["metadata"]["name"]), patch)
-    typer.echo(f"{title}: restarted")
+    say(f"{title}: restarted")
 
 
 def _by_hand(obj: Object) -> bool:
@@ -107,5 +111,5 @@ async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: f
             except NotYet:  # the API server may be away for a while; the time-out decides
                 continue
             if now is None or workload_ready({**now, "kind": kind.kind}):
-                typer.echo(f"{time.monotonic() - started:5.0f}s ✓ {kind.kind} {name}{'' if now else ' is gone'}")
+                say(f"{time.monotonic() - started:5.0f}s ✓ {kind.kind} {name}{'' if now else ' is gone'}")
                 del waiting[kind, name]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stackwright.cli import completion
 from stackwright.cli.cluster import KubeconfigOption
 from stackwright.cli.output import Format, FormatOption
 
@@ -17,7 +18,9 @@ if TYPE_CHECKING:
 
 
 def servers(
-    name: Annotated[str | None, typer.Argument(help="A cluster or a server; all if not given.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="A cluster or a server; all if not given.", autocompletion=completion.servers)
+    ] = None,
     namespace: Annotated[str, typer.Option("--namespace", "-n", help="Their namespace; all if not given.")] = "",
     output: FormatOption = Format.TABLE,
     kubeconfig: KubeconfigOption = None,

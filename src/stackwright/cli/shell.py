@@ -44,6 +44,7 @@ def shell(
 
       stackwright shell
     """
+    from stackwright.cli import common
     from stackwright.cli.cluster import CliError, connected, fail, run
     from stackwright.cli.cluster import kubeconfig as resolved
 
@@ -57,6 +58,7 @@ def shell(
     except CliError as error:
         fail(str(error))
     argv = [kubectl, *(["--kubeconfig", str(path)] if path else []), "--namespace", namespace]
+    argv += ["--context", common.given.context] if common.given.context else []
     argv += ["exec", "--stdin", *(["--tty"] if _terminal() else []), pod, "--"]
     argv += [*FOUND_BY_SHELL, *command] if command else INTERACTIVE
     sys.stdout.flush()

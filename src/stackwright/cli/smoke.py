@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.common import say
 
 if TYPE_CHECKING:
     from stackwright.core.access import Access
@@ -93,10 +94,10 @@ def _line(result: Result) -> None:
     from stackwright.smoke.run import PASSED, SKIPPED
 
     if result.outcome == SKIPPED:
-        typer.echo(f" - {result.title}: skipped, {result.message}")
+        say(f" - {result.title}: skipped, {result.message}")
     elif result.message:
         text = result.message if result.outcome == PASSED else result.message.replace("\n", "\n     ")
-        typer.echo(f"     {text}")
+        say(f"     {text}")
 
 
 def _tell(results: list[Result], output: Output, junit: Path | None) -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stackwright.cli import completion
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.output import Format, FormatOption
 
@@ -34,7 +35,9 @@ class Question:
 
 
 def status(
-    name: Annotated[str | None, typer.Argument(help="The cloud; all if not given.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(help="The cloud; all if not given.", autocompletion=completion.clouds)
+    ] = None,
     namespace: NamespaceOption = NAMESPACE,
     everything: Annotated[bool, typer.Option("--all", "-a", help="Also what is below objects that are ready.")] = False,
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Go on showing it as it changes; Ctrl-C ends.")] = False,

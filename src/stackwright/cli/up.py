@@ -80,7 +80,8 @@ def up(
         raise typer.BadParameter("a cluster given by --kubeconfig needs published images", param_hint="--images")
     count = nodes or remembered_nodes(cluster)
     context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig, manifest=file)
-    context.before_apply = lambda manifest: _ask(context.kubeconfig_in_use, manifest, yes)
+    if not yes:
+        context.before_apply = lambda manifest: _ask(context.kubeconfig_in_use, manifest)
     with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
         bringup.up(context, progress(), skipped)
     if context.token:
@@ -90,22 +91,21 @@ def up(
     typer.echo(f"\nKubernetes is ready. Use it with:  export KUBECONFIG={context.kubeconfig_in_use}")
 
 
-def _ask(kubeconfig: Path, manifest: Path, yes: bool) -> None:
+def _ask(kubeconfig: Path, manifest: Path) -> None:
     """Before the step applies it: what would be lost of clouds that are there. Raises LocalError when refused."""
     import asyncio
 
     from stackwright.cli.cluster import NAMESPACE, CliError, connected
     from stackwright.cli.confirm import confirm, foreseen_losses
     from stackwright.cli.manifests import BadManifest, load
+    from stackwright.core.ports import NotYet, Refused
     from stackwright.local.commands import LocalError
 
     async def lost() -> list[str]:
         async with connected(kubeconfig) as cluster:
             return await foreseen_losses(cluster, load(manifest, NAMESPACE))
 
-    if yes:
-        return
     try:
-        confirm(asyncio.run(lost()), yes, "The cloud was not changed.")
-    except (CliError, BadManifest) as error:
+        confirm(asyncio.run(lost()), "The cloud was not changed.")
+    except (CliError, BadManifest, NotYet, Refused) as error:
         raise LocalError(str(error)) from None

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stackwright.cli import completion
 from stackwright.cli.cluster import OnlyNamespaceOption
 from stackwright.cli.crds import Data
 
@@ -21,7 +22,9 @@ class Target(StrEnum):
 
 
 def values(
-    chart: Annotated[str, typer.Argument(help="A chart of the cloud, for instance keystone.")],
+    chart: Annotated[
+        str, typer.Argument(help="A chart of the cloud, for instance keystone.", autocompletion=completion.charts)
+    ],
     file: Annotated[
         list[Path],
         typer.Option("--file", "-f", help="An OpenStackDeployment in YAML; - for standard input. May be repeated."),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -59,6 +60,15 @@ def trees(world: World, name: str | None = None) -> list[Node]:
         found += [service(world, each) for each in world.of(*services) if not _owners(each)]
         found += [bundle(world, each) for each in world.of(HelmBundle.KIND) if not _owners(each)]
     return found
+
+
+def tree(world: World, obj: Object) -> Node:
+    """Of one object of ours, with what is below it."""
+    if obj["kind"] in {resource.KIND.kind for resource in CLOUD_KINDS}:
+        return cloud(world, obj)
+    if obj["kind"] in {resource.KIND.kind for resource in SERVICE_KINDS}:
+        return service(world, obj)
+    return bundle(world, obj) if obj["kind"] == HelmBundle.KIND.kind else node(world, obj)
 
 
 def cloud(world: World, obj: Object) -> Node:
@@ -145,6 +155,12 @@ def _pod_state(cause: str) -> str:
 def _worst(children: Iterable[Node]) -> str:
     states = {child.state for child in children}
     return next((state for state in (BLOCKED, BUSY) if state in states), "")
+
+
+def described(obj: Object) -> dict[str, Any]:
+    """One object as `status` has it for programs, without what is below it."""
+    shown = node(World(time.time()), obj).as_dict()
+    return {key: value for key, value in shown.items() if key not in ("facts", "children")}
 
 
 def node(world: World, obj: Object, children: tuple[Node, ...] = (), more: tuple[str, ...] = ()) -> Node:

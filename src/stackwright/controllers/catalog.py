@@ -17,6 +17,7 @@ from stackwright.controllers import (
     machine,
     node,
     primary,
+    revision,
     server,
     service,
 )
@@ -50,6 +51,7 @@ def controllers(
         ceph.controller(),
         health.controller(),
         primary.controller(),
+        *revision.controllers(),
         node.controller(),
         server.controller(clouds),
         machine.controller(),

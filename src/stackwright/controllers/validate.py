@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.errors import printable
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.immutability import update_errors
-from stackwright.api.registry import SERVER_KINDS
+from stackwright.api.registry import SERVER_KINDS, SERVICE_KINDS
+from stackwright.controllers.cloud.charts import Schemas, chart_errors, values_errors
 from stackwright.controllers.cloud.validate import parse as parse_deployment
 from stackwright.controllers.controlplane.validate import parse as parse_control_plane
 from stackwright.controllers.helmbundle.validate import errors_of as helmbundle_errors
@@ -15,6 +17,7 @@ from stackwright.core.settings import Settings
 
 # Cluster API's topology controller asks so whether a change needs another template. Nothing is changed by it.
 TOPOLOGY = "topology.cluster.x-k8s.io/dry-run"
+_SERVICES = {resource.KIND.kind for resource in SERVICE_KINDS}
 _SERVERS = {resource.KIND.kind: resource for resource in SERVER_KINDS}
 
 
@@ -23,11 +26,16 @@ def errors_of(
 ) -> list[str]:
     """All errors, none for a kind that is not checked here. `old` is the stored object, if it is to be changed.
 
-    settings  those of the operator, for what it permits; None outside of it
+    settings  those of the operator, for what it permits and which charts it has; None outside of it
     """
+    return [printable(error) for error in _errors(obj, old, dry_run, settings)]
+
+
+def _errors(obj: Object, old: Object | None, dry_run: bool, settings: Settings | None) -> list[str]:
     match str(obj.get("kind")):
         case OpenStackDeployment.KIND.kind:
-            return parse_deployment(obj)[1]
+            spec, errors = parse_deployment(obj)
+            return errors if spec is None or settings is None else chart_errors(spec, settings.schemas)
         case OpenStackControlPlane.KIND.kind:
             return parse_control_plane(obj)[1]
         case HelmBundle.KIND.kind:
@@ -37,3 +45,22 @@ def errors_of(
             asks_only = dry_run and TOPOLOGY in (obj["metadata"].get("annotations") or {})
             return errors if old is None or asks_only else [*errors, *update_errors(old, obj)]
     return []
+
+
+def values_errors_of(obj: Object, schemas: Schemas) -> list[str]:
+    """What the charts would refuse of the values in a HelmBundle or a service object that is valid otherwise."""
+    kind, spec = str(obj.get("kind")), obj.get("spec") or {}
+    if kind == HelmBundle.KIND.kind:
+        given = [
+            (release["chart"], release.get("values") or {}, f"spec.releases[{index}].values")
+            for index, release in enumerate(spec["releases"])
+        ]
+    elif kind in _SERVICES:
+        given = [
+            (chart, values, f"spec.overrides[{index}].values.{chart}")
+            for index, override in enumerate(spec.get("overrides") or ())
+            for chart, values in (override.get("values") or {}).items()
+        ]
+    else:
+        given = []
+    return [error for chart, values, where in given for error in values_errors(schemas, chart, values, where)]

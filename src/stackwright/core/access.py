@@ -6,6 +6,7 @@ here prints the password; nothing here does.
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -93,6 +94,21 @@ def inside(access: Access, namespace: str) -> dict[str, Any]:
         "interface": "internal",
         "identity_api_version": 3,
     }
+
+
+_INSIDE = re.compile(r"https?://keystone-api\.([a-z0-9-]+)\.svc(\.[a-z0-9.-]+)?(:\d+)?(/.*)?")
+
+
+def namespace_of(entry: Mapping[str, Any]) -> str:
+    """Of the cloud whose address in the cluster an entry of a clouds.yaml has; empty if it is another address."""
+    found = _INSIDE.fullmatch(str(entry["auth"].get("auth_url", "")))
+    return found[1] if found else ""
+
+
+def outward(entry: Mapping[str, Any], access: Access) -> dict[str, Any]:
+    """The same credentials for whoever is outside of the cluster, by the public endpoints."""
+    kept = {name: value for name, value in entry.items() if name not in ("endpoint_type", "insecure", "verify")}
+    return {**kept, "auth": {**entry["auth"], "auth_url": access.auth_url}, "interface": "public"}
 
 
 def with_cloud(existing: Any, name: str, entry: Mapping[str, Any]) -> dict[str, Any]:

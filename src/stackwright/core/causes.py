@@ -1,4 +1,5 @@
-"""Why a workload is not ready, in one sentence, from what Kubernetes says of it and of its pods. Pure.
+"""Why a workload is not ready, in one sentence, from what Kubernetes says of it and of its pods; and of many objects
+that are not ready, those that tell the causes. Pure.
 
 The most specific cause is looked for first: a container that cannot start tells more than "0 of 1 ready".
 """
@@ -122,3 +123,12 @@ def pods_of(workload: Object, pods: Iterable[Object]) -> list[Object]:
         for pod in pods
         if selector and all((pod["metadata"].get("labels") or {}).get(k) == v for k, v in selector.items())
     ]
+
+
+def causes(stuck: Mapping[str, str]) -> dict[str, str]:
+    """Names → cause, without objects that only repeat what another one says."""
+    found: dict[str, list[str]] = {}
+    for name, message in stuck.items():
+        if not any(other != message and other in message for other in stuck.values()):
+            found.setdefault(message, []).append(name)
+    return {", ".join(names): message for message, names in found.items()}

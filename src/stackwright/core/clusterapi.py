@@ -62,6 +62,12 @@ def cluster_name(obj: Object) -> str:
     return label(obj, NAME) or owner_named(obj, CLUSTER) or str(obj["metadata"]["name"])
 
 
+def of_cluster(obj: Object) -> dict[str, str]:
+    """The label by which what is made for an object belongs to its cluster."""
+    name = label(obj, NAME)
+    return {NAME: name} if name else {}
+
+
 def claim_name(server: Object) -> str:
     """By which a server claims a floating IP of a pool."""
     return f"{server['metadata']['name']}-floating-ip-address"

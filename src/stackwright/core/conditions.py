@@ -6,6 +6,7 @@ Reasons that begin with "Blocked" mean that a human must act; all others resolve
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
@@ -84,6 +85,10 @@ def summary(stages: Iterable[Condition]) -> tuple[Condition, Condition]:
 def _rank(condition: Condition) -> int:
     """Blocked first; else the order of the stages, which min() keeps."""
     return 0 if condition.blocked else 1
+
+
+def stamp(now: float) -> str:
+    return datetime.datetime.fromtimestamp(now, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def merged(

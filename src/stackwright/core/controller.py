@@ -29,6 +29,8 @@ class Controller:
     observe  reads only; None when the object is gone and nothing is owed
     decide   pure: what was observed → Plan
     reports  whether the status of the object is ours to write; where not, a failure is told by an Event
+    ready    whether Ready of the object is this controller's; where not, an error of our own is told by an Event
+    pausable whether `stackwright pause` holds its actions: those that change what a cloud is
     urgent   short work that must not wait behind long calls (Helm's take minutes): it has workers of its own
     """
 
@@ -40,10 +42,17 @@ class Controller:
     decide: Callable[[Any], Plan]
     reports: bool = True
     urgent: bool = False
+    ready: bool = True
+    pausable: bool = False
 
     @property
     def manager(self) -> str:
         return f"stackwright-{self.name}"
+
+    @property
+    def fault_manager(self) -> str:
+        """As whom Ready is written when the controller failed: all else that it has written stays as it is."""
+        return f"{self.manager}-fault"
 
 
 def by_owner(kind: str) -> Keys:

@@ -1,11 +1,16 @@
 """What Helm's own records say: release Secrets' labels as Release values.
 
 Helm 3 keeps each revision of a release in a Secret and repeats in its labels what it looks for. The labels are
-enough to decide, so the payload (compressed manifests and values, with whatever is in them) is never read.
+enough to decide. Of the payload (compressed manifests and values, with whatever is in them) the operator reads only one
+field: why a revision failed.
 """
 
 from __future__ import annotations
 
+import base64
+import json
+import re
+import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
@@ -17,14 +22,24 @@ from stackwright.core.ports import Release
 DIGEST_LABEL = "stackwright.dev/digest"
 BUNDLE_LABEL = "stackwright.dev/bundle"
 SELECTOR = {"owner": "helm"}
+FAILED = "failed"
+PAYLOAD = "release"  # the key of the Secret
 _WAS_DEPLOYED = ("deployed", "superseded")
+_GZIP = b"\x1f\x8b"
+_READ = 256 * 1024  # bytes of a payload: `info` is its second field
+_WHOLE = 32 * 1024 * 1024
+_UNREADABLE = (ValueError, LookupError, TypeError, RecursionError, zlib.error)
+_LONGEST = 300  # characters of a cause
+_BEGIN = re.compile(r'^\w+ "[^"]*" failed: ')
+# What the API server quotes of an object may come from a Secret.
+_QUOTED = re.compile(r'Invalid value: (?:"(?:[^"\\]|\\.)*"|\{.*\}): |, error found in #\d+ byte of .*', re.DOTALL)
 
 
 def releases(secrets: Iterable[Object]) -> dict[str, Release]:
     """The newest record of each release of one namespace, by name; Secrets that are no records are skipped."""
     records: dict[str, list[Release]] = {}
     for secret in secrets:
-        record = _record(secret["metadata"])
+        record = _record(secret)
         if record is not None:
             records.setdefault(record.name, []).append(record)
     return {name: _newest(found) for name, found in records.items()}
@@ -32,7 +47,7 @@ def releases(secrets: Iterable[Object]) -> dict[str, Release]:
 
 def revisions(secrets: Iterable[Object]) -> list[Release]:
     """Every record that is kept, by name and revision."""
-    found = [record for secret in secrets if (record := _record(secret["metadata"])) is not None]
+    found = [record for secret in secrets if (record := _record(secret)) is not None]
     return sorted(found, key=lambda record: (record.name, record.revision))
 
 
@@ -41,7 +56,54 @@ def bundle_label(key: Key) -> str:
     return label_value(".".join(key))
 
 
-def _record(meta: Mapping[str, object]) -> Release | None:
+def told(text: str) -> str:
+    """What Helm says of a failure, in one line and without values of objects."""
+    return " ".join(_QUOTED.sub("", text).split())
+
+
+def cause_only(secret: Object) -> dict[str, str]:
+    """The data to keep of a release's Secret: why the revision failed; nothing if it did not."""
+    cause = _cause(secret)
+    if not cause:
+        return {}
+    record = json.dumps({"info": {"description": cause}}).encode()
+    return {PAYLOAD: base64.b64encode(base64.b64encode(record)).decode()}
+
+
+def _cause(secret: Object) -> str:
+    labels = secret["metadata"].get("labels") or {}
+    if labels.get("owner") != "helm" or labels.get("status") != FAILED:
+        return ""
+    text = told(_BEGIN.sub("", _description((secret.get("data") or {}).get(PAYLOAD))))
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+
+
+def _description(payload: object) -> str:
+    """`info.description` of a record; empty if it cannot be read."""
+    try:
+        info = _unpacked(payload, _READ).partition('"info":')[2].lstrip()
+        return str(json.JSONDecoder().raw_decode(info)[0]["description"])
+    except _UNREADABLE:
+        return ""
+
+
+def manifest(secret: Object | None) -> str | None:
+    """The objects of a revision as YAML, as Helm applied them; None if they cannot be read. Only for `plan`."""
+    try:
+        record = json.loads(_unpacked(((secret or {}).get("data") or {}).get(PAYLOAD), _WHOLE))
+        return str(record["manifest"])
+    except _UNREADABLE:
+        return None
+
+
+def _unpacked(payload: object, most: int) -> str:
+    packed = base64.b64decode(base64.b64decode(str(payload)))
+    record = zlib.decompressobj(wbits=31).decompress(packed, most) if packed.startswith(_GZIP) else packed
+    return record.decode(errors="replace")
+
+
+def _record(secret: Object) -> Release | None:
+    meta = secret["metadata"]
     labels = meta.get("labels")
     if not isinstance(labels, Mapping) or labels.get("owner") != "helm" or not labels.get("name"):
         return None
@@ -56,6 +118,7 @@ def _record(meta: Mapping[str, object]) -> Release | None:
         # label alone may be as old as the release, and a record is never older than its Secret.
         updated=max(float(_number(labels.get("modifiedAt"))), _seconds(meta.get("creationTimestamp"))),
         secret=str(meta.get("name", "")),
+        cause=_cause(secret),
     )
 
 

@@ -16,8 +16,8 @@ class MergeConflict(ValueError):
     """An override has another shape than the value below it."""
 
     def __init__(self, path: str, below: object, above: object) -> None:
-        super().__init__(f"{path}: cannot put {_shape(above)} over {_shape(below)}")
-        self.path = path
+        self.path, self.problem = path, f"cannot put {_shape(above)} over {_shape(below)}"
+        super().__init__(f"{path}: {self.problem}")
 
 
 def merge(*layers: Mapping[str, Any]) -> Values:

@@ -10,12 +10,14 @@ from dataclasses import replace
 from functools import wraps
 from typing import Protocol, TypeVar
 
+from stackwright.api.meta import OURS
 from stackwright.core.clusterapi import PAUSED, is_paused
 from stackwright.core.conditions import READY, Condition, copied, done, find, waiting
 from stackwright.core.leaving import POLL
 from stackwright.core.objects import has_finalizer, is_deleting
 from stackwright.core.plan import Object, Plan
 
+ANNOTATION = f"{OURS}/paused"  # of clouds and services, by `stackwright pause`; "true" pauses
 PAUSED_CONDITION = "Paused"  # by this name Cluster API's contract knows it
 _KEPT = ("conditions", "observedGeneration")  # fields that the report writes
 

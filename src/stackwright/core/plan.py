@@ -108,6 +108,20 @@ class SetStatus(Action):
 
 
 @dataclass(frozen=True)
+class GrowClaim(Action):
+    """Asks for a larger volume of a PersistentVolumeClaim. A refusal is told by an Event: the old size still serves."""
+
+    verb = "grow"
+    claim: Object
+    size: str
+
+    @property
+    def target(self) -> str:
+        meta = self.claim["metadata"]
+        return f"PersistentVolumeClaim {meta.get('namespace', '')}/{meta['name']} to {self.size}"
+
+
+@dataclass(frozen=True)
 class HelmUpgrade(Action):
     verb = "helm upgrade --install"
     release: Key

@@ -39,7 +39,11 @@ class Refused(Exception):
 
 
 class Conflict(Exception):
-    """The object changed meanwhile; look again at once."""
+    """An object changed meanwhile; look again at once, and at that object (`kind`, `key`) too."""
+
+    def __init__(self, text: str, kind: Kind, key: Key) -> None:
+        super().__init__(text)
+        self.kind, self.key = kind, key
 
 
 @dataclass(frozen=True)
@@ -94,6 +98,7 @@ class Release:
     deployed_revision: int = 0  # newest revision before this one that was deployed and got ready
     secret: str = ""  # name of the Secret of the newest record
     bundle: str = ""  # the HelmBundle that it belongs to, as `bundle_label`; empty for a record from before that label
+    cause: str = ""  # why it failed, in Helm's words
 
 
 class Helm(Protocol):

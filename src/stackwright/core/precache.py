@@ -65,9 +65,11 @@ def lacking(holder: Object | None, nodes: Iterable[Object], images: Iterable[str
 
 
 def images_of(values: Mapping[str, Any]) -> set[str]:
-    """The images that a chart's values name."""
-    tags = (values.get("images") or {}).get("tags") or {}
-    return {str(image) for image in tags.values() if image}
+    """The images that a chart's values name. They may have any shape: an override can take away what gave them one."""
+    images = values.get("images")
+    tags = images.get("tags") if isinstance(images, Mapping) else None
+    found = tags.values() if isinstance(tags, Mapping) else ()
+    return {image for image in found if isinstance(image, str) and image}
 
 
 def _pod(holder: Object) -> dict[str, Any]:

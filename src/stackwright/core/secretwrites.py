@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
 from stackwright.core.plan import Action, Key, Object
 
@@ -135,4 +136,55 @@ class CephAccess(Action):
         return f"{'/'.join(self.key)} for client {self.spec['client']} from {'/'.join(self.source)}"
 
 
-SecretWrite = EnsureSecret | EnsureCertificate | GatherSecret | RotateKeys | CopySecret | CephAccess
+@dataclass(frozen=True)
+class ExtractSecret(Action):
+    """A Secret of texts that stand in the spec of its owner, which is read again for them.
+
+    owner   its identity alone: kind, name, namespace, uid
+    fields  field of the Secret, which ends in the digest of the text (api/certificates.key_of) → where the text stands
+    """
+
+    verb = "secret"
+    key: Key
+    kind: Kind
+    owner: Object
+    fields: Mapping[str, tuple[str, ...]]
+
+    @property
+    def target(self) -> str:
+        paths = sorted(".".join(("spec", *path)) for path in self.fields.values())
+        return f"{'/'.join(self.key)} from {', '.join(paths)}"
+
+    @property
+    def digest(self) -> str:
+        return digest(dict(self.fields), self.owner["metadata"]["uid"])
+
+
+@dataclass(frozen=True)
+class KeepRevision(Action):
+    """A Secret with the spec of a cloud, read from the cluster when it is written: a spec may hold a key.
+
+    digest  of the spec that is meant; another one is not kept under this number
+    """
+
+    verb = "revision"
+    key: Key
+    owner: Object = field(repr=False)
+    number: int
+    digest: str
+
+    @property
+    def target(self) -> str:
+        return f"{self.number} of {self.owner['kind']} {self.owner['metadata']['name']}"
+
+
+SecretWrite = (
+    EnsureSecret
+    | EnsureCertificate
+    | GatherSecret
+    | RotateKeys
+    | CopySecret
+    | CephAccess
+    | ExtractSecret
+    | KeepRevision
+)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 
 @dataclass(frozen=True)
@@ -13,6 +14,7 @@ class Settings:
     privileged    those of them that have rights on nodes or in the cluster
     unrestricted  HelmBundles may name any chart and any namespace
     namespace     of the operator
+    schemas       shipped chart → schema of its values
     """
 
     images: Mapping[str, str] = field(default_factory=dict)
@@ -20,3 +22,4 @@ class Settings:
     privileged: frozenset[str] = frozenset()
     unrestricted: bool = False
     namespace: str = "stackwright"
+    schemas: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)

@@ -1,11 +1,15 @@
-"""What is wrong, in words: first the machine, then the cluster, then pods that do not run. Reads only."""
+"""What is wrong, in words: the machine, the cluster, pods that do not run, objects that are stuck. Reads only."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from stackwright.api.registry import RESOURCES
+from stackwright.core.causes import causes
+from stackwright.core.conditions import find
 from stackwright.local import api, machine, tools
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
@@ -31,6 +35,7 @@ def examine(cluster: LocalCluster) -> list[Finding]:
     found += _cluster(cluster, state)
     if state.state in ("ready", "broken", "starting") and state.nodes:
         found += _pods(cluster)
+        found += _stuck(cluster)
     return found
 
 
@@ -85,13 +90,42 @@ def _pods(cluster: LocalCluster) -> list[Finding]:
         listed = api.of(cluster).get("/api/v1/pods") or {}
     except LocalError as problem:
         return [Finding("pods", "problem", str(problem))]
+    return of_pods(listed.get("items", []))
+
+
+def of_pods(pods: Sequence[dict[str, Any]]) -> list[Finding]:
+    """What is wrong with pods of any cluster."""
     found = []
-    for pod in listed.get("items", []):
+    for pod in pods:
         if complaint := pod_complaint(pod):
             name = f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
             remedy = f"kubectl -n {pod['metadata']['namespace']} describe pod {pod['metadata']['name']}"
             found.append(Finding(name, "problem", complaint, remedy))
-    return found or [Finding("pods", "ok", f"{len(listed.get('items', []))} pods, none in trouble")]
+    return found or [Finding("pods", "ok", f"{len(pods)} pods, none in trouble")]
+
+
+def _stuck(cluster: LocalCluster) -> list[Finding]:
+    client, objects = api.of(cluster), []
+    for kind in (resource.KIND for resource in RESOURCES):
+        try:
+            listed = client.get(f"/apis/{kind.group}/{kind.version}/{kind.plural}") or {}
+        except LocalError as problem:
+            return [Finding("objects", "problem", str(problem))]
+        objects += [{**obj, "kind": kind.kind} for obj in listed.get("items", [])]
+    return of_objects(objects)
+
+
+def of_objects(objects: Sequence[dict[str, Any]]) -> list[Finding]:
+    """Objects of ours for which somebody must act, without those that only repeat what another one says."""
+    told = {}
+    for obj in objects:
+        ready = find(obj) or {}
+        if str(ready.get("reason", "")).startswith("Blocked"):
+            meta = obj["metadata"]
+            name = "/".join(part for part in (meta.get("namespace"), meta["name"]) if part)
+            told[f"{obj['kind']} {name}"] = str(ready.get("message") or ready["reason"])
+    remedy = "`stackwright status` shows the whole picture, `stackwright plan` what the operator has still to do."
+    return [Finding(name, "problem", message, remedy) for name, message in causes(told).items()]
 
 
 def pod_complaint(pod: dict[str, Any]) -> str:

@@ -21,15 +21,15 @@ from stackwright.local.waiting import wait_for
 
 
 @contextmanager
-def control_plane(folder: Path, *, limit: float = 60) -> Iterator[Path]:
-    """Yield the path of an administrator's kubeconfig."""
+def control_plane(folder: Path, *more: str, limit: float = 60) -> Iterator[Path]:
+    """Yield the path of an administrator's kubeconfig. `more` are further flags of the apiserver."""
     where = _free_endpoints()
     keys = folder / "pki"
     certificates(keys)
     with ExitStack() as stack:
         etcd = [*flags.etcd(keys, folder / "etcd", where), "--unsafe-no-fsync=true"]
         stack.enter_context(_child(etcd, folder))
-        apiserver = stack.enter_context(_child(flags.apiserver(keys, where), folder))
+        apiserver = stack.enter_context(_child([*flags.apiserver(keys, where), *more], folder))
         api = Api(keys, where.api_address, where.api_port)
         log = folder / "kube-apiserver.log"
 

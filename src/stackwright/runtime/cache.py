@@ -1,7 +1,8 @@
 """What the watches have brought: objects by kind and key, so that observing costs no call to the API.
 
 Objects are slimmed on the way in. In particular no value of a Secret is ever kept: decisions need only the names of
-its keys. A write goes through and its answer is put in, so that a controller sees its own writes.
+its keys, and the cause of a failed Helm release. A write goes through and its answer is put in, so that a controller
+sees its own writes.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from stackwright.api.kinds import CONFIGMAP, POD, SECRET, WORKLOADS
 from stackwright.api.meta import Kind
+from stackwright.core.helmrecords import cause_only
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Cluster, Reader
@@ -28,7 +30,7 @@ def slim(kind: Kind, obj: Object) -> Object:
     meta = {k: v for k, v in obj["metadata"].items() if k != "managedFields"}
     small = {**obj, "metadata": meta}
     if kind == SECRET:
-        small["data"] = dict.fromkeys(obj.get("data") or {}, "")
+        small["data"] = {**dict.fromkeys(obj.get("data") or {}, ""), **cause_only(obj)}
     elif kind == POD:
         small["spec"] = {k: v for k, v in (obj.get("spec") or {}).items() if k in _KEPT_OF_PODS}
     elif kind in WORKLOADS and not MANAGED.items() <= (meta.get("labels") or {}).items():  # ours are compared in full

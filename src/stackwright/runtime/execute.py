@@ -12,8 +12,9 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from itertools import groupby
 from typing import Any, TypeVar
 
-from stackwright.api.kinds import CONFIGMAP, SECRET
+from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.clouds import CloudCall, Slot
+from stackwright.core.conditions import steady
 from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
 from stackwright.core.plan import (
     Account,
@@ -23,6 +24,7 @@ from stackwright.core.plan import (
     CatalogEntry,
     Delete,
     Finalizer,
+    GrowClaim,
     HelmRollback,
     HelmUninstall,
     HelmUpgrade,
@@ -36,15 +38,8 @@ from stackwright.core.plan import (
     SqlAccount,
     Warn,
 )
-from stackwright.core.ports import Conflict, NotYet, Ports, StillMissing, secret_data
-from stackwright.core.secretwrites import (
-    CephAccess,
-    CopySecret,
-    EnsureCertificate,
-    EnsureSecret,
-    GatherSecret,
-    RotateKeys,
-)
+from stackwright.core.ports import Conflict, NotYet, Ports, Refused, StillMissing, secret_data
+from stackwright.core.secretwrites import SecretWrite
 from stackwright.runtime import secrets
 
 _Account = TypeVar("_Account", SqlAccount, BrokerAccount, CatalogEntry)
@@ -83,13 +78,15 @@ async def _run(action: Action, ports: Ports, manager: str) -> None:
         case SetLabel():
             patch = {"metadata": {"labels": {action.label: action.value}}}
             await ports.cluster.patch(action.kind, action.key, patch)
+        case GrowClaim():
+            await _grow(action, ports)
         case SetStatus():
             identity = {name: action.obj["metadata"][name] for name in ("name", "namespace", "uid")}
             body = {"apiVersion": action.kind.api_version, "kind": action.kind.kind, "metadata": identity}
             await ports.cluster.apply_status(action.kind, {**body, "status": dict(action.status)}, manager)
         case Warn():
             await ports.cluster.event(action.obj, action.reason, action.message, True)
-        case EnsureSecret() | RotateKeys() | CopySecret() | GatherSecret() | EnsureCertificate() | CephAccess():
+        case _ if isinstance(action, SecretWrite):
             await secrets.write(action, ports, manager)
         case _:
             await _foreign(action, ports, manager)
@@ -126,14 +123,14 @@ async def _finalizer(action: Finalizer, ports: Ports) -> None:
     current = await ports.cluster.get(action.kind, key_of(action.obj))
     if current is None or current["metadata"].get("uid") != action.obj["metadata"].get("uid"):
         if action.present:  # what follows would be made for an object that can no longer clean it up
-            raise Conflict(f"{action}: the object is gone")
+            raise Conflict(f"{action}: the object is gone", action.kind, key_of(action.obj))
         return
     current_finalizers = current["metadata"].get("finalizers") or []
     annotations = current["metadata"].get("annotations") or {}
     if (FINALIZER in current_finalizers) == action.present and action.note.items() <= annotations.items():
         return
     if action.present and is_deleting(current):
-        raise Conflict(f"{action}: the object is being deleted")
+        raise Conflict(f"{action}: the object is being deleted", action.kind, key_of(action.obj))
     others = [name for name in current_finalizers if name != FINALIZER]
     patch = {
         "metadata": {
@@ -143,6 +140,14 @@ async def _finalizer(action: Finalizer, ports: Ports) -> None:
         }
     }
     await ports.cluster.patch(action.kind, key_of(action.obj), patch)
+
+
+async def _grow(action: GrowClaim, ports: Ports) -> None:
+    patch = {"spec": {"resources": {"requests": {"storage": action.size}}}}
+    try:
+        await ports.cluster.patch(PVC, key_of(action.claim), patch)
+    except Refused as error:  # e.g. a quota
+        await ports.cluster.event(action.claim, "CannotGrow", steady(str(error)), True)
 
 
 async def _inventory(action: Inventory, ports: Ports, manager: str) -> None:

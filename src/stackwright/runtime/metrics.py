@@ -21,6 +21,7 @@ OPENSTACK_CALLS = Counter(
     "stackwright_openstack_calls_total", "Answers of OpenStacks in which objects have something", ["method", "code"],
     registry=REGISTRY,
 )  # fmt: skip
+FAULTS = Counter("stackwright_faults_total", "Errors of the operator's own code", ["during"], registry=REGISTRY)
 ACTIONS = Counter("stackwright_actions_total", "Executed actions", ["verb"], registry=REGISTRY)
 
 

@@ -1,48 +1,51 @@
 """The loop, once for all kinds: key → observe → decide → execute → report.
 
 An event is only a key in the queue. One key is never worked on twice at the same time. What goes wrong outside
-becomes a condition with its cause, a fault of our own is logged with its trace; the key comes back later either way.
+becomes a condition with its cause, and so does an error of our own (runtime/faults.py); the key comes back later either
+way. No error ends a worker, a watch or the resync.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Coroutine, Iterable
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import Any
 
 import structlog
 
 from stackwright.api.meta import Kind
 from stackwright.core.clouds import Slot, fill
 from stackwright.core.conditions import steady
-from stackwright.core.controller import Controller
+from stackwright.core.controller import Controller, Keys
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
-from stackwright.runtime import metrics
+from stackwright.runtime import faults, metrics
 from stackwright.runtime.cache import PARTIAL, Store
 from stackwright.runtime.execute import execute
+from stackwright.runtime.pausing import is_paused, unless_paused
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.report import after_failure, report
 
 Item = tuple[str, Key]  # controller's name, key
 RESERVED = 2  # workers for urgent work
+# Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin.
+LONGEST = 900.0
 log = structlog.get_logger()
 
 
 class Runtime:
     """reader  what observing uses; ports what executing uses; both over the same cluster"""
 
-    ENDS: ClassVar[tuple[type[BaseException], ...]] = (asyncio.CancelledError, GeneratorExit, KeyboardInterrupt)
-    """What ends a worker."""
-
     def __init__(
         self, controllers: Iterable[Controller], ports: Ports, reader: Reader, store: Store, queue: KeyedQueue[Item]
     ) -> None:
         self.controllers = {controller.name: controller for controller in controllers}
         self.ports, self.reader, self.store, self.queue = ports, reader, store, queue
+        self._paused: set[tuple[Kind, Key]] = set()
+        self._busy: dict[Item, tuple[float, float]] = {}  # since when, and until when at the latest
         self._routes: dict[Kind, list[tuple[str, Any]]] = {}
         for controller in self.controllers.values():
             self._routes.setdefault(controller.kind, []).append((controller.name, None))
@@ -59,19 +62,43 @@ class Runtime:
 
     def on_event(self, gone: bool, kind: Kind, obj: Object) -> None:
         """Take note of a change and queue all keys that it concerns."""
-        if gone:
-            self.store.drop(kind, obj)
-        elif not self.store.put(kind, obj):
-            return
-        self.enqueue(kind, obj)
+        try:
+            if gone:
+                self.store.drop(kind, obj)
+            elif not self.store.put(kind, obj):
+                return
+            self.enqueue(kind, obj)
+        except Exception as error:
+            faults.note("event", error, kind=kind.kind)
 
     def enqueue(self, kind: Kind, obj: Object) -> None:
         writer = self.store.writer(kind, obj)
         for name, keys in self._routes.get(kind, ()):
-            own = self.controllers[name].manager == writer
-            for key in [key_of(obj)] if keys is None else keys(obj, self.store.list):
+            controller = self.controllers[name]
+            own = writer in (controller.manager, controller.fault_manager)
+            for key in self._keys(controller, kind, keys, obj):
                 (self.queue.echo if own else self.queue.add)((name, key))
+        if is_paused(obj) != ((kind, key_of(obj)) in self._paused):
+            self._pause_changed(kind, obj)
         metrics.QUEUE_DEPTH.set(len(self.queue))
+
+    def _keys(self, controller: Controller, kind: Kind, keys: Keys | None, obj: Object) -> Iterable[Key]:
+        """Which objects of a controller a changed object concerns: all of them, where that cannot be told."""
+        if keys is None:
+            return [key_of(obj)]
+        try:
+            return list(keys(obj, self.store.list))
+        except Exception as error:
+            faults.note("event", error, controller=controller.name, kind=kind.kind, object="/".join(key_of(obj)))
+            return self.store.keys(controller.kind)
+
+    def _pause_changed(self, kind: Kind, obj: Object) -> None:
+        """A pause concerns all that the object owns, at whatever depth."""
+        self._paused ^= {(kind, key_of(obj))}
+        for controller in self.controllers.values():
+            if controller.pausable:
+                for each in self.store.list(controller.kind, obj["metadata"].get("namespace", "")):
+                    self.queue.add((controller.name, key_of(each)))
 
     async def work(self, urgent: bool = False) -> None:
         """One worker, for all work or for what is urgent only; it ends only by cancellation or a crash."""
@@ -88,34 +115,74 @@ class Runtime:
         controller = self.controllers[name]
         started = time.perf_counter()
         outcome = "error"
+        self._busy[item] = (started, started + LONGEST)
         try:
-            outcome, requeue = await self._course(controller, key)
-            self.queue.forget(item)
-            if requeue is not None:
-                self.queue.add(item, requeue)
-        except Conflict:
-            outcome = "conflict"
+            outcome = await self._attempt(controller, item)
+        except BaseException as error:  # a SystemExit of a library is an error of the library, and ends nothing
+            if self.ends(error):
+                raise
             self.queue.retry(item)
-            await self._look_again(controller.kind, key)
-        except (NotYet, Refused) as error:
-            outcome = "waiting" if isinstance(error, NotYet) else "refused"
-            delay = self.queue.retry(item, getattr(error, "after", None))
-            log.info("not yet", controller=name, object="/".join(key), cause=str(error), again_in=round(delay, 1))
-        except self.ENDS:
-            raise
-        except BaseException:  # a SystemExit of a library is an error of the library: it must not end the operator
-            delay = self.queue.retry(item)
-            log.exception("reconcile failed", controller=name, object="/".join(key), again_in=round(delay, 1))
+            faults.note("reconcile", error, controller=name, object="/".join(key))
+            await self._tell(controller, key, error)
         finally:
+            del self._busy[item]
             metrics.RECONCILE_SECONDS.labels(name).observe(time.perf_counter() - started)
             metrics.RECONCILES.labels(name, outcome).inc()
+
+    def ends(self, error: BaseException) -> bool:
+        """Whether an exception ends a worker."""
+        return faults.ends(error)
+
+    def stuck(self) -> list[str]:
+        """What workers have been at for longer than all of their calls may take."""
+        now = time.perf_counter()
+        return [
+            f"a worker has been at {name} {'/'.join(key)} for {now - since:.0f} s"
+            for (name, key), (since, latest) in self._busy.items()
+            if now > latest
+        ]
+
+    async def _attempt(self, controller: Controller, item: Item) -> str:
+        """How it ended."""
+        name, key = item
+        try:
+            outcome, requeue = await self._course(controller, key)
+        except Conflict as error:
+            self.queue.retry(item)
+            for kind, named in {(controller.kind, key), (error.kind, error.key)}:
+                await self._look_again(kind, named)
+            return "conflict"
+        except (NotYet, Refused) as error:
+            delay = self.queue.retry(item, getattr(error, "after", None))
+            log.info("not yet", controller=name, object="/".join(key), cause=str(error), again_in=round(delay, 1))
+            return "waiting" if isinstance(error, NotYet) else "refused"
+        self.queue.forget(item)
+        if requeue is not None:
+            self.queue.add(item, requeue)
+        return outcome
+
+    async def _tell(self, controller: Controller, key: Key, error: BaseException) -> None:
+        """Tell users of an error of ours. Where Ready is another controller's, or nobody's, by an Event."""
+        try:
+            obj = await self.reader.get(controller.kind, key)
+            if obj is None:
+                return
+            if controller.reports and controller.ready:
+                now, cluster = self.ports.clock.now(), self.ports.cluster
+                await report(controller, faults.told(error), obj, cluster, now, controller.fault_manager)
+            else:
+                await self.ports.cluster.event(obj, faults.REASON, faults.words(error), True)
+        except BaseException as further:
+            if self.ends(further):
+                raise
+            log.warning("internal error not told", controller=controller.name, cause=type(further).__name__)
 
     async def _course(self, controller: Controller, key: Key) -> tuple[str, float | None]:
         now = self.ports.clock.now()
         seen = await controller.observe(self.reader, key, now)
         if seen is None:
             return "gone", None
-        plan = controller.decide(seen)
+        plan = await unless_paused(controller, controller.decide(seen), self.reader, seen.obj)
         try:
             made = await self._execute(controller, key, plan)
         except (NotYet, Refused) as error:
@@ -130,6 +197,8 @@ class Runtime:
         return ("changed" if changed else "unchanged"), plan.requeue
 
     async def _execute(self, controller: Controller, key: Key, plan: Plan) -> dict[Slot, str]:
+        since, latest = self._busy[controller.name, key]
+        self._busy[controller.name, key] = (since, latest + LONGEST * len(plan.actions))
         for action in plan.actions:
             log.info("action", controller=controller.name, object="/".join(key), action=str(action))
             metrics.ACTIONS.labels(action.verb).inc()
@@ -147,6 +216,8 @@ class Runtime:
     async def _look_again(self, kind: Kind, key: Key) -> None:
         """A conflict means that our picture is old; a deletion that no watch told of would never mend itself."""
         known = self.store.get(kind, key)
+        if known is None and kind in PARTIAL:
+            return  # no watch would tell of it later
         try:
             current = await self.ports.cluster.get(kind, key)
         except (NotYet, Refused):
@@ -160,37 +231,43 @@ class Runtime:
         """List every watched kind into the store and queue all that is new; also finds what a watch has missed."""
         for kind in kinds or self.kinds:
             found = await self.ports.cluster.list(kind, "", MANAGED if kind in PARTIAL else None)
-            present = {key_of(obj) for obj in found}
-            absent = self.store.keys(kind) - present
+            absent = self.store.keys(kind) - {key_of(obj) for obj in found}
             for obj in (each for each in found if self.store.put(kind, each)):
                 self.enqueue(kind, obj)
-            for key in absent:
-                gone = self.store.get(kind, key)
-                # It may have been made since the list was taken; ask before believing that it went.
-                if gone is not None and await self.ports.cluster.get(kind, key) is None:
-                    self.on_event(True, kind, gone)
+            await self._drop(kind, absent)
 
-    async def run(
-        self, workers: int = 8, settle: float = 10.0, resync: float = 600.0, reserved: int = RESERVED
-    ) -> None:
-        """Work until cancelled; a crash of one worker ends all. `reserved` workers do nothing but urgent work.
+    async def _drop(self, kind: Kind, absent: Iterable[Key]) -> None:
+        """Forget what a list lacked. It may have been made since the list was taken: ask before believing it gone."""
+        for key in absent:
+            gone = self.store.get(kind, key)
+            if gone is not None and await self.ports.cluster.get(kind, key) is None:
+                self.on_event(True, kind, gone)
 
-        The first resync comes soon: what is deleted after the first list and before the watches have begun is told
-        by no event.
-        """
+    async def on_listed(self, kind: Kind, present: set[Key]) -> None:
+        """A watch has listed these objects of a kind anew; a deletion meanwhile is told by no event."""
+        await self._contained(kind, self._drop(kind, self.store.keys(kind) - present))
+
+    async def run(self, workers: int = 8, resync: float = 600.0, reserved: int = RESERVED) -> None:
+        """Work until cancelled; a crash of one worker ends all. `reserved` workers do nothing but urgent work."""
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
                 group.create_task(self.work())
             for _ in range(reserved):
                 group.create_task(self.work(urgent=True))
-            group.create_task(self._resync(settle, resync))
+            group.create_task(self._resync(resync))
 
-    async def _resync(self, first: float, every: float) -> None:
-        pause = first
+    async def _resync(self, every: float) -> None:
+        """The last resort, should a watch miss something."""
         while True:
-            await asyncio.sleep(pause)
-            pause = every
-            try:
-                await self.load()
-            except (NotYet, Refused) as error:
-                log.warning("resync failed", cause=str(error))
+            await asyncio.sleep(every)
+            for kind in self.kinds:
+                await self._contained(kind, self.load([kind]))
+
+    async def _contained(self, kind: Kind, work: Coroutine[Any, Any, None]) -> None:
+        """A failure is for the next resync, and holds up no other kind."""
+        try:
+            await work
+        except (NotYet, Refused, Conflict) as error:
+            log.warning("resync failed", kind=kind.kind, cause=str(error))
+        except Exception as error:
+            faults.note("resync", error, kind=kind.kind)

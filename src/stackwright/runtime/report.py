@@ -6,18 +6,13 @@ Ready, and the other fields stay as they are, because the plan's own fields spea
 
 from __future__ import annotations
 
-import datetime
 from typing import Any
 
-from stackwright.core.conditions import DONE, PROGRESSING, READY, Condition, find, merged, steady
+from stackwright.core.conditions import DONE, PROGRESSING, READY, Condition, find, merged, stamp, steady
 from stackwright.core.controller import Controller
 from stackwright.core.objects import generation
 from stackwright.core.plan import Finalizer, Object, Plan
 from stackwright.core.ports import Cluster, Refused
-
-
-def stamp(now: float) -> str:
-    return datetime.datetime.fromtimestamp(now, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def after_failure(plan: Plan, current: Object, error: Exception) -> Plan:
@@ -80,8 +75,10 @@ def _says(status: Object, wanted: dict[str, Any]) -> bool:
     return True
 
 
-async def report(controller: Controller, plan: Plan, current: Object, cluster: Cluster, now: float) -> bool:
-    """Write the status if it changed; True when it was written."""
+async def report(
+    controller: Controller, plan: Plan, current: Object, cluster: Cluster, now: float, manager: str = ""
+) -> bool:
+    """Write the status if it changed, as the controller's manager or another one; True when it was written."""
     wanted = status_of(plan, current, now)
     if wanted is None:
         return False
@@ -89,7 +86,7 @@ async def report(controller: Controller, plan: Plan, current: Object, cluster: C
     identity = {"name": meta["name"], "namespace": meta.get("namespace", ""), "uid": meta["uid"]}
     body = {"apiVersion": controller.kind.api_version, "kind": controller.kind.kind, "metadata": identity}
     before = find(current)
-    await cluster.apply_status(controller.kind, {**body, "status": wanted}, controller.manager)
+    await cluster.apply_status(controller.kind, {**body, "status": wanted}, manager or controller.manager)
     await _tell(plan, before, current, cluster)
     return True
 

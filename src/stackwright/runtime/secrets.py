@@ -12,19 +12,23 @@ import re
 import string
 from typing import Any
 
+from stackwright.api import certificates
 from stackwright.api.kinds import SECRET
 from stackwright.api.lines import LINE
-from stackwright.core import cephkeys, fernet
+from stackwright.api.registry import kind_of
+from stackwright.core import cephkeys, fernet, revisions
 from stackwright.core.digest import digest
-from stackwright.core.objects import DIGEST, EXPIRES, MANAGED, OPTIONS, OWNER, owner_label, owner_reference
+from stackwright.core.objects import DIGEST, EXPIRES, MANAGED, OPTIONS, OWNER, key_of, owner_label, owner_reference
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import NotYet, Ports, Refused, secret_data
+from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
 from stackwright.core.secretwrites import (
     CephAccess,
     CopySecret,
     EnsureCertificate,
     EnsureSecret,
+    ExtractSecret,
     GatherSecret,
+    KeepRevision,
     RotateKeys,
     SecretWrite,
 )
@@ -54,6 +58,10 @@ async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
             await _certify(action, ports, manager)
         case CephAccess():
             await _ceph(action, ports, manager)
+        case ExtractSecret():
+            await _extract(action, ports, manager)
+        case KeepRevision():
+            await _revision(action, ports, manager)
 
 
 async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
@@ -67,9 +75,17 @@ async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
     for name in action.keypairs:
         pair = (old.get(name), old.get(f"{name}.pub"))
         fields[name], fields[f"{name}.pub"] = pair if all(pair) else x509.ssh_keypair()
-    data = {**fields, **{name: _TEXTS.format(text, **fields) for name, text in action.templates.items()}}
+    data = {**fields, **{name: _filled(text, fields, action.key) for name, text in action.templates.items()}}
     obj = _secret(action.key, action.owner, data, {DIGEST: action.digest}, dict(action.labels))
     await ports.cluster.apply(SECRET, obj, manager)
+
+
+def _filled(text: str, fields: dict[str, Any], key: Key) -> str:
+    """A template with its fields. What is not quoted there is one line, whoever chose it."""
+    for _, name, _, conversion in _TEXTS.parse(text):
+        if name and conversion != "j" and not LINE.matches(fields[name]):
+            raise Refused(f"field {name} of Secret {'/'.join(key)}: {LINE.message}")
+    return _TEXTS.format(text, **fields)
 
 
 async def _chosen(action: EnsureSecret, name: str, ports: Ports) -> str:
@@ -99,6 +115,19 @@ async def _copy(action: CopySecret, ports: Ports, manager: str) -> None:
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
 
 
+async def _revision(action: KeepRevision, ports: Ports, manager: str) -> None:
+    """A spec that has changed meanwhile is kept by the next look, which that change brings."""
+    kind = kind_of(action.owner["kind"])
+    current = await ports.cluster.get(kind, key_of(action.owner))
+    spec = (current or {}).get("spec") or {}
+    if current is None or digest(spec) != action.digest:
+        return
+    data = {revisions.FIELD: json.dumps(spec, sort_keys=True)}
+    number = {revisions.NUMBER: str(action.number)}
+    obj = _secret(action.key, action.owner, data, {DIGEST: action.digest}, number)
+    await ports.cluster.apply(SECRET, obj, manager)
+
+
 async def _gather(action: GatherSecret, ports: Ports, manager: str) -> None:
     namespace = action.source or action.key[0]
     data = {field: await _value((namespace, name), key, ports) for field, (name, key) in action.fields.items()}
@@ -117,6 +146,25 @@ async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:
         raise Refused(f"Secret {'/'.join(action.source)}: {error}") from None
     notes = {DIGEST: action.digest, OPTIONS: digest(data["rbd.conf"])}
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, notes), manager)
+
+
+async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
+    """Only of the texts that the plan was made for; other ones are checked first."""
+    meta = action.owner["metadata"]
+    obj = await ports.cluster.get(action.kind, (meta["namespace"], meta["name"])) or {"metadata": {}}
+    data = {}
+    for field, path in action.fields.items():
+        text: Any = obj.get("spec")
+        for part in path:
+            text = text.get(part) if isinstance(text, dict) else None
+        if (
+            obj["metadata"].get("uid") != meta["uid"]
+            or not isinstance(text, str)
+            or certificates.key_of(path[-1], text) != field
+        ):
+            raise Conflict(f"{action}: the object changed", action.kind, key_of(action.owner))
+        data[field] = text
+    await ports.cluster.apply(SECRET, _secret(action.key, action.owner, data, {DIGEST: action.digest}), manager)
 
 
 async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> None:

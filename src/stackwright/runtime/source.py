@@ -17,11 +17,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import kopf
+from kopf._cogs.structs.credentials import Vault
 
 from stackwright.api.meta import Kind
 from stackwright.api.registry import ADMITTED
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
+from stackwright.runtime import faults
 from stackwright.runtime.cache import PARTIAL
 
 OnEvent = Callable[[bool, Kind, Object], None]
@@ -49,12 +51,10 @@ class Webhook:
 
 
 class KopfSource:
-    """health_port  serves /healthz; None for none. webhook  None for no admission server. kubeconfig  None in a pod"""
+    """webhook  None for no admission server. kubeconfig  None in a pod"""
 
-    def __init__(
-        self, health_port: int | None = None, webhook: Webhook | None = None, kubeconfig: str | None = None
-    ) -> None:
-        self._health_port, self._webhook, self._kubeconfig = health_port, webhook, kubeconfig
+    def __init__(self, webhook: Webhook | None = None, kubeconfig: str | None = None) -> None:
+        self._webhook, self._kubeconfig = webhook, kubeconfig
         self.ready = asyncio.Event()
         logging.getLogger("kopf").setLevel(logging.WARNING)
 
@@ -66,15 +66,18 @@ class KopfSource:
         if self._webhook:
             for resource in ADMITTED:
                 _admission(registry, resource.KIND, self._webhook.check)
-        endpoint = f"http://0.0.0.0:{self._health_port}/healthz" if self._health_port else None
-        await kopf.operator(
-            registry=registry,
-            settings=self._settings(kinds),
-            standalone=True,
-            clusterwide=True,
-            liveness_endpoint=endpoint,
-            ready_flag=self.ready,
-        )
+        vault = Vault()
+        try:
+            await kopf.operator(
+                registry=registry,
+                settings=self._settings(kinds),
+                standalone=True,
+                clusterwide=True,
+                ready_flag=self.ready,
+                vault=vault,
+            )
+        finally:
+            await vault.close()  # Kopf leaves its sessions open when it is cancelled
 
     def _login(self, registry: kopf.OperatorRegistry) -> None:
         path = self._kubeconfig
@@ -153,5 +156,10 @@ def _admission(registry: kopf.OperatorRegistry, kind: Kind, check: Check) -> Non
     )
     async def validate(body: Any, dryrun: bool, **more: Any) -> None:
         obj, old = dict(body), more.get("old")
-        if errors := check(obj, dict(old) if old else None, dryrun):
+        try:
+            errors = check(obj, dict(old) if old else None, dryrun)
+        except Exception as error:  # Kopf would send its text
+            faults.note("admission", error, kind=kind.kind)
+            raise kopf.AdmissionError(faults.words(error), code=500) from None
+        if errors:
             raise kopf.AdmissionError("\n".join(errors), code=422)

@@ -109,6 +109,7 @@ class Chart:
 
     wanted: Callable[[Context], bool] = lambda context: True
     in_ceph: tuple[str, ...] = ()  # components that read names of pools and users in Ceph when they start
+    claims: tuple[str, ...] = ()  # components that have volumes, of the size `volume.size`
     own_name: bool = False  # several objects of the kind may be side by side, each with a release of its name
     options: tuple[str, ...] = ()  # files below `conf` that are made of options, each of which is one line
 
@@ -198,6 +199,8 @@ class Service:
     watched: tuple[str, ...] = ()
     # Names of the places where it keeps what users own; one that is not wanted any more is given up only when empty.
     backends: Callable[[Any], tuple[str, ...]] | None = None
+    # The back end of a service that has one at a time; another one finds nothing of what users' machines use.
+    driver: Callable[[Any], str] | None = None
     # ConfigMap with what others found out, e.g. URLs, and what is still missing of it, in words; empty for nothing.
     facts: str = ""
     lacks: Callable[[Context], str] = lambda context: ""

@@ -179,7 +179,9 @@ SERVICE = Service(
     name="glance",
     group="openstack",
     resource=Glance,
-    charts=(Chart("glance", _values, in_ceph=("api",), options=("glance", "glance_api_uwsgi", "logging")),),
+    charts=(
+        Chart("glance", _values, in_ceph=("api",), claims=("api",), options=("glance", "glance_api_uwsgi", "logging")),
+    ),
     contracts=_contracts,
     settings=GlanceSettings,
     conf_files={"glance": "glance"},

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from stackwright.api.features import PublicEndpoints, SecretValue
+from stackwright.api.certificates import PublicEndpoints
+from stackwright.api.features import SecretValue
 from stackwright.api.services import Ingress
 from stackwright.services.declaration import (
     CONTROL_PLANE,

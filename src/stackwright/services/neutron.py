@@ -198,4 +198,5 @@ SERVICE = Service(
     labels=(CONTROL_PLANE, OPENVSWITCH, GATEWAY),
     conf_files={"neutron": "neutron"},
     requires=lambda settings: ("database", "messaging", "identity"),
+    driver=lambda settings: settings.backend,
 )

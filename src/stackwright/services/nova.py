@@ -230,4 +230,5 @@ SERVICE = Service(
         *("database", "messaging", "identity", "networking"),
         *(("ceph",) if settings.in_ceph else ()),
     ),
+    driver=lambda settings: settings.images.backend,
 )

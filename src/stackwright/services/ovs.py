@@ -57,4 +57,4 @@ def _ovn_values(context: Context) -> Values:
 
 
 OPENVSWITCH_CHART = Chart("openvswitch", _openvswitch_values, ("openvswitch",))
-OVN_CHART = Chart("ovn", _ovn_values, ("controller",), wanted=is_ovn)
+OVN_CHART = Chart("ovn", _ovn_values, ("controller",), wanted=is_ovn, claims=("ovsdb-nb", "ovsdb-sb"))

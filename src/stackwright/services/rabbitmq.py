@@ -55,6 +55,6 @@ SERVICE = Service(
     name="rabbitmq",
     group="infra",
     resource=RabbitMQ,
-    charts=(Chart("rabbitmq", _values, own_name=True, options=("rabbitmq",)),),
+    charts=(Chart("rabbitmq", _values, claims=("server",), own_name=True, options=("rabbitmq",)),),
     secrets=lambda context: (Secret(admin_secret(context.name), fixed={"username": "admin"}),),
 )

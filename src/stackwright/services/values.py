@@ -14,8 +14,19 @@ from stackwright.services.declaration import Chart, Context, Service
 LOSSES = "stackwright.dev/database-losses"
 
 
+class Misfit(ValueError):
+    """An override cannot be merged over what is below it, or is no value of a configuration file.
+
+    source  the level of overrides that is to blame;  path  of the value in the chart's values
+    """
+
+    def __init__(self, source: str, chart: str, path: str, problem: str) -> None:
+        super().__init__(f"{source}, chart {chart}: {path}: {problem}")
+        self.source, self.path, self.problem = source, path, problem
+
+
 def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str, Any]:
-    """Without what only a Secret may hold. Raises ValueError with the level that is to blame."""
+    """Without what only a Secret may hold. Raises Misfit, and other ValueErrors of what cannot be built."""
     layers: list[Mapping[str, Any]] = [chart.values(context)]
     _check("built values", chart, layers[0])
     if context.spec.size == "single":
@@ -38,7 +49,7 @@ def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str
         try:
             values = merge(values, clean)
         except MergeConflict as conflict:
-            raise ValueError(f"{override.source}, chart {chart.name}: {conflict}") from None
+            raise Misfit(override.source, chart.name, conflict.path, conflict.problem) from None
     return values
 
 
@@ -51,7 +62,7 @@ def _check(source: str, chart: Chart, values: Mapping[str, Any]) -> None:
         for path in unlined(conf.get(name), f"{where}.{name}")
     ]
     if wrong:
-        raise ValueError(f"{source}, chart {chart.name}: {', '.join(wrong)}: {LINE.message}")
+        raise Misfit(source, chart.name, ", ".join(wrong), LINE.message)
 
 
 def _confs(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:

@@ -142,8 +142,9 @@ async def test_a_later_level_wins_with_a_plain_value_over_a_secrets_and_the_othe
             "spec.settings.users.admin: takes a mapping of fields, not 'root'",
         ),
         (
-            {"settings": {"federation": {}}},
-            "spec.settings.federation: is not supported by this version of Stackwright; remove it",
+            {"settings": {"federation": {"openid": {"enabled": True}}}},
+            "spec.settings.federation.openid.enabled: is not supported by this version of Stackwright; "
+            "only enabled: false is accepted",
         ),
     ],
 )

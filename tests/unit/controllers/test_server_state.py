@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stackwright.controllers.server.state import addresses, detached
-from stackwright.core.clouds import SERVER, Slot, Thing
+from stackwright.core.clouds import SERVER, Look, Slot, Thing
 
 PORT: Slot = ("port", "web-0")
 OTHER: Slot = ("port", "web-1")
@@ -23,7 +23,7 @@ THINGS = {
 
 
 def told(server: Thing) -> list[tuple[str, str]]:
-    return [(each["type"], each["address"]) for each in addresses({**THINGS, SERVER: server})]
+    return [(each["type"], each["address"]) for each in addresses({**THINGS, SERVER: server}, Look())]
 
 
 def test_a_server_of_which_only_its_state_is_known_has_the_addresses_of_its_ports() -> None:
@@ -34,7 +34,19 @@ def test_a_server_of_which_only_its_state_is_known_has_the_addresses_of_its_port
     entries = [{"addr": "203.0.113.7", "OS-EXT-IPS:type": "floating", "version": 4}, {"addr": "10.0.0.9", "version": 4}]
     server = Thing("server", "s", "web", "ACTIVE", facts={"addresses": {"net": entries}})
     assert told(server) == [("InternalIP", "10.0.0.9"), ("ExternalIP", "203.0.113.7"), name]
-    assert addresses({SERVER: BUILT}) == []
+    assert addresses({SERVER: BUILT}, Look()) == []
+
+
+def test_a_floating_ip_at_a_port_counts_before_nova_tells_of_it_and_once() -> None:
+    here, other = (
+        Thing("floating-ip", id_, facts={"port_id": id_, "floating_ip_address": f"203.0.113.{number}"})
+        for number, id_ in enumerate(("p", "elsewhere"))
+    )
+    entries = [{"addr": "203.0.113.0", "OS-EXT-IPS:type": "floating", "version": 4}, {"addr": "10.0.0.9", "version": 4}]
+    for told in ({}, {"net": entries}):
+        server = Thing("server", "s", "web", "ACTIVE", facts={"addresses": told})
+        found = addresses({**THINGS, SERVER: server}, Look((here, other)))
+        assert [each["address"] for each in found if each["type"] == "ExternalIP"] == ["203.0.113.0"]
 
 
 def test_nothing_is_missed_of_a_server_before_nova_told_what_it_has() -> None:

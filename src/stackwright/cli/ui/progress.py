@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 
+from stackwright.cli import common
+
 Report = Callable[[str], None]
 Phase = Callable[[str], AbstractContextManager[Report]]
 
@@ -14,8 +16,13 @@ OK, FAILED, SKIPPED = "✓", "✗", "-"
 
 
 def progress() -> Phase:
-    """A function to wrap each step in: `with phase("Title") as report: report("detail")`."""
-    return _live if sys.stdout.isatty() else _plain
+    """A function to wrap each step in: `with phase("Title") as report: report("detail")`.
+
+    With --quiet it shows nothing, with --verbose each detail in a line of its own.
+    """
+    if common.given.quiet:
+        return silent
+    return _live if sys.stdout.isatty() and not common.given.verbose else _plain
 
 
 def outcome(mark: str, title: str, start: float) -> str:
@@ -24,7 +31,8 @@ def outcome(mark: str, title: str, start: float) -> str:
 
 def skipped(title: str, reason: str) -> None:
     """A step that does not apply."""
-    print(f" {SKIPPED} {title} (skipped: {reason})", flush=True)
+    if not common.given.quiet:
+        print(f" {SKIPPED} {title} (skipped: {reason})", flush=True)
 
 
 @contextmanager
@@ -36,7 +44,7 @@ def _plain(title: str) -> Iterator[Report]:
     def report(detail: str) -> None:
         nonlocal shown
         now = time.monotonic()
-        if now - shown > 10:
+        if common.given.verbose or now - shown > 10:
             print(f"   … {title}: {detail}", flush=True)
             shown = now
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stackwright.cli.planned import BUILT, CREATE, DELETE, FAIL, SIGNS, WAIT, Entry, Sourced
+from stackwright.cli.planned import BUILT, CREATE, DELETE, FAIL, NOTE, SIGNS, WAIT, Entry, Sourced
 
 COLOURS = {
     "create": "green",
@@ -13,15 +13,17 @@ COLOURS = {
     "fail": "red",
     "call": "cyan",
     "wait": "bright_black",
+    "note": "yellow",
 }
 MOST = 40
+SAYS = {"lost": "lost: ", "restart": "restarts: ", "missing": "missing: "}
 
 
 def lines(found: Iterable[Entry], *, full: bool = False, colour: bool = False) -> list[str]:
     told: list[str] = []
     for entry in found:
         tail = "; ".join(text for text in (entry.why, entry.note) if text)
-        head = f"  {SIGNS[entry.does]} {entry.what}"
+        head = f"  {SIGNS[entry.does]} {SAYS.get(entry.verb, '') if entry.does == NOTE else ''}{entry.what}"
         told.append(_painted(head, entry.does, colour) + (f"  ({tail})" if tail and entry.does != FAIL else ""))
         if entry.does == FAIL:
             told.append(f"      {tail}")

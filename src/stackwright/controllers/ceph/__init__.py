@@ -14,4 +14,4 @@ def controller() -> Controller:
     every = all_in_namespace(Ceph.KIND)
     kinds = (CephClient.KIND, CephRGW.KIND, CONFIGMAP, SECRET)
     watches = tuple(Watch(kind, every) for kind in kinds)
-    return Controller("ceph-exchange", "secrets", Ceph.KIND, watches, observe, decide)
+    return Controller("ceph-exchange", "secrets", Ceph.KIND, watches, observe, decide, ready=False, pausable=True)

@@ -27,4 +27,4 @@ _owner = by_owner(CephClient.KIND.kind)
 
 def controller() -> Controller:
     watches = (Watch(Ceph.KIND, _every), Watch(SECRET, _by_keys))
-    return Controller("cephclient", "secrets", CephClient.KIND, watches, observe, decide)
+    return Controller("cephclient", "secrets", CephClient.KIND, watches, observe, decide, pausable=True)

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from functools import partial
 
+from stackwright.api.certificates import GIVEN
 from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.kinds import DAEMONSET, NODE
+from stackwright.api.kinds import DAEMONSET, NODE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.api.registry import SERVICE_KINDS
 from stackwright.controllers.cloud.decide import decide
 from stackwright.controllers.cloud.observe import CLOUDS, observe
 from stackwright.core import precache
-from stackwright.core.controller import Controller, Keys, Watch, all_in_namespace
-from stackwright.core.objects import label
+from stackwright.core.controller import Controller, Keys, Watch, all_in_namespace, by_owner
+from stackwright.core.objects import key_of, label
 from stackwright.core.settings import Settings
 
 
@@ -22,13 +23,23 @@ def _by_holder(kind: Kind) -> Keys:
     return lambda obj, lookup: every(obj, lookup) if label(obj, "application") == precache.NAME else ()
 
 
+def _by_certificate(kind: Kind) -> Keys:
+    """The cloud whose certificates a Secret has."""
+    owner = by_owner(kind.kind)
+    return lambda obj, lookup: owner(obj, lookup) if key_of(obj)[1] == GIVEN else ()
+
+
 def watches(kind: Kind) -> tuple[Watch, ...]:
     """What concerns the clouds of a kind."""
     # Clouds too: one that had to stand back goes on when the one before it is gone.
     watched = (*CLOUDS, *(resource.KIND for resource in SERVICE_KINDS), NODE)
-    return (*(Watch(each, all_in_namespace(kind)) for each in watched), Watch(DAEMONSET, _by_holder(kind)))
+    return (
+        *(Watch(each, all_in_namespace(kind)) for each in watched),
+        Watch(DAEMONSET, _by_holder(kind)),
+        Watch(SECRET, _by_certificate(kind)),
+    )
 
 
 def controller(settings: Settings) -> Controller:
     kind = OpenStackDeployment.KIND
-    return Controller("cloud", "osdpl", kind, watches(kind), partial(observe, settings), decide)
+    return Controller("cloud", "osdpl", kind, watches(kind), partial(observe, settings), decide, pausable=True)

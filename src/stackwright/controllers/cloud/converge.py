@@ -78,13 +78,22 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
         alone = each.name == declared.name
         states[declared.service if alone else each.name] = _state(current)
     actions += _surplus(seen, {each.key for each in every}, entry.gone)
-    rest = [held, *([entry.paused] if entry.paused else [])]
+    rest = [held, *([entry.paused] if entry.paused else []), *_unused(spec)]
     ready = sum(1 for stage in services if stage.status)
     return Plan(
         tuple(actions),
         (*_summary([*services, *_nodes(seen.obj), *rest], entry.paused), *services, *rest),
         {"progress": f"{ready}/{len(pairs)}", "version": spec.openstack_version, "services": states},
     )
+
+
+def _unused(spec: OpenStackDeploymentSpec) -> list[Condition]:
+    """What is taken although nothing reads it; whoever wrote it should know."""
+    if not (fields := [f"spec.artifacts.{name}" for name in spec.artifacts.given]):
+        return []
+    what = "is not used: its value has" if len(fields) == 1 else "are not used: their values have"
+    text = f"{', '.join(fields)} {what} no effect. Where images come from is said once, by --images of the operator"
+    return [done("UnusedFields", text, "Unused")]
 
 
 def _summary(stages: list[Condition], paused: Condition | None) -> tuple[Condition, Condition]:

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from stackwright.api import certificates
+from stackwright.api.certificates import GIVEN, WHERE, texts
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import SECRET
 from stackwright.controllers.cloud.converge import another, converge, stopped
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.cloud.validate import parse
 from stackwright.core.conditions import Condition, blocked
-from stackwright.core.objects import is_deleting
-from stackwright.core.plan import Plan
+from stackwright.core.objects import DIGEST, annotation, is_deleting, key_of
+from stackwright.core.plan import Action, Delete, Plan
+from stackwright.core.secretwrites import ExtractSecret
 
 
 def decide(seen: Observed) -> Plan:
@@ -20,4 +27,21 @@ def decide(seen: Observed) -> Plan:
     spec, errors = parse(seen.obj)
     if spec is None:
         return stopped(blocked("Ready", "InvalidSpec", "; ".join(errors)))
-    return converge(seen, spec)
+    plan = converge(seen, spec)
+    made, surplus = _given(seen)
+    return replace(plan, actions=(*made, *plan.actions, *surplus))
+
+
+def _given(seen: Observed) -> tuple[list[Action], list[Action]]:
+    """The Secret of the certificates that stand in the spec, before anything names it; without any it goes."""
+    found = texts(seen.obj["spec"])
+    secret = next((each for each in seen.secrets if each["metadata"]["name"] == GIVEN), None)
+    if not found:
+        return [], [Delete(SECRET, key_of(secret), "the spec has no certificate")] if secret else []
+    kind, key = OpenStackDeployment.KIND, (key_of(seen.obj)[0], GIVEN)
+    fields = {certificates.key_of(field, text): (*WHERE, field) for field, text in found.items()}
+    identity = {name: seen.obj["metadata"][name] for name in ("name", "namespace", "uid")}
+    owner = {"apiVersion": kind.api_version, "kind": kind.kind, "metadata": identity}
+    action = ExtractSecret(key, kind, owner, fields)
+    there = annotation(secret, DIGEST) == action.digest and fields.keys() == ((secret or {}).get("data") or {}).keys()
+    return ([] if there else [action]), []

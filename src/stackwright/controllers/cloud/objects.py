@@ -14,7 +14,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from stackwright.api import reference
 from stackwright.api.deployment import Charts, OpenStackDeploymentSpec
+from stackwright.api.errors import NOT_SUPPORTED
 from stackwright.api.services import ServiceSpec
 from stackwright.core.objects import CLOUD, ORPHAN, annotation, owned
 from stackwright.core.plan import Object
@@ -158,6 +160,8 @@ def settings(spec: OpenStackDeploymentSpec, declared: Service, names: Collection
     names = names or wanted_names(spec)
     features = getattr(spec.features, declared.name, None)
     found: dict[str, Any] = features.model_dump(mode="json", exclude_unset=True) if features else {}
+    for store in found.get("backends", {}).get("file", {}).values() if declared.service == "image" else ():
+        _persistent(spec, store["pvc"])
     cleanup = getattr(spec.features.database.cleanup, declared.name, None)
     known = declared.settings.model_fields
     around = {
@@ -171,6 +175,12 @@ def settings(spec: OpenStackDeploymentSpec, declared: Service, names: Collection
         "public_endpoints": _public_endpoints(spec),
     }
     return found | {name: value for name, value in around.items() if name in known and value}
+
+
+def _persistent(spec: OpenStackDeploymentSpec, volume: dict[str, Any]) -> None:
+    """The storage class of a volume that is not local, where it names none."""
+    if spec.persistent_volume_storage_class and not volume.get("storage_class_name"):
+        volume["storage_class_name"] = spec.persistent_volume_storage_class
 
 
 def service_images(wanted: Wanted, thing: Object, images: Mapping[str, str]) -> set[str]:
@@ -260,7 +270,11 @@ def _entries(
         errors.append(f"{where}: takes a mapping of {what}s")
         return []
     names = ", ".join(sorted(allowed)) or "none"
-    errors += [f"{where}.{name}: unknown {what}; allowed: {names}" for name in value if name not in allowed]
+    for name in value:
+        if name not in allowed:
+            lacks = what == "service" and name in reference.SERVICES
+            told = f"{NOT_SUPPORTED}; remove it" if lacks else f"unknown {what}; allowed: {names}"
+            errors.append(f"{where}.{name}: {told}")
     return [(name, body) for name, body in value.items() if name in allowed]
 
 

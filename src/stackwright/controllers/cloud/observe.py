@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.kinds import DAEMONSET, NODE
+from stackwright.api.kinds import DAEMONSET, NODE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.api.registry import SERVICE_KINDS
 from stackwright.core import precache
+from stackwright.core.objects import OWNER, owner_label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
@@ -24,6 +25,7 @@ class Observed:
     others    kinds and names of the clouds in the namespace that were there first
     services  (kind, name) → object, of all service kinds in the namespace
     holder    the DaemonSet that holds the images;  nodes  all of the cluster
+    secrets   Secrets that belong to the cloud itself
     """
 
     settings: Settings
@@ -32,6 +34,7 @@ class Observed:
     services: Mapping[tuple[str, str], Object] = field(default_factory=dict)
     holder: Object | None = None
     nodes: tuple[Object, ...] = ()
+    secrets: tuple[Object, ...] = ()
 
 
 async def observe(settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -49,7 +52,8 @@ async def look(kind: Kind, settings: Settings, reader: Reader, key: Key) -> Obse
         for found in await reader.list(resource.KIND, key[0]):
             services[resource.KIND.kind, found["metadata"]["name"]] = found
     holder = await reader.get(DAEMONSET, (key[0], precache.NAME))
-    return Observed(settings, obj, tuple(others), services, holder, tuple(await reader.list(NODE)))
+    secrets = await reader.list(SECRET, key[0], {OWNER: owner_label(obj)})
+    return Observed(settings, obj, tuple(others), services, holder, tuple(await reader.list(NODE)), tuple(secrets))
 
 
 def _identity(kind: Kind, cloud: Object) -> tuple[str, str, str]:

@@ -18,4 +18,5 @@ from stackwright.core.settings import Settings
 
 def controller(settings: Settings) -> Controller:
     kind = OpenStackControlPlane.KIND
-    return Controller("controlplane", "osdpl", kind, cloud.watches(kind), partial(observe, settings), decide)
+    watches = cloud.watches(kind)
+    return Controller("controlplane", "osdpl", kind, watches, partial(observe, settings), decide, pausable=True)

@@ -125,5 +125,13 @@ def _options(where: str, chart: str, text: str) -> Iterable[Level]:
     if found := ini.sections(text):
         source = f"{where}.customServiceConfig"
         none = {section: dict.fromkeys(options) for section, options in found.items()}
+        written = {
+            section: {name: _value(value) for name, value in options.items()} for section, options in found.items()
+        }
         yield source, {chart: {"conf": {chart: none}}}
-        yield source, {chart: {"conf": {chart: found}}}
+        yield source, {chart: {"conf": {chart: written}}}
+
+
+def _value(value: str | list[str]) -> Any:
+    """An option as charts take it: one that is repeated is one line a value."""
+    return {"type": "multistring", "values": value} if isinstance(value, list) else value

@@ -17,19 +17,20 @@ from stackwright.controllers.floatingippool.objects import (
     is_restored,
     is_stale,
     part,
+    told_of,
     unused,
 )
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.core.belongings import Owner, Step, listed, step, unlisted
 from stackwright.core.clouds import CloudCall, Slot
 from stackwright.core.clusterapi import ADDRESS, CLAIM
-from stackwright.core.conditions import Condition, blocked, done, summary, waiting
+from stackwright.core.conditions import READY, Condition, blocked, done, summary, waiting
 from stackwright.core.objects import is_deleting, key_of
 from stackwright.core.pausing import pausable
-from stackwright.core.plan import Action, Apply, Delete, Plan, SetStatus
+from stackwright.core.plan import Action, Apply, Delete, Key, Object, Plan
 from stackwright.core.seen import AUTHENTICATION, project
 
-ADDRESSES = "AddressesReady"
+ADDRESSES, MAX_REACHED = "AddressesReady", "MaxIPsReached"
 POLL = 10.0  # seconds; nobody tells us of claims
 
 
@@ -72,7 +73,7 @@ def _serve(seen: Observed) -> Plan:
     record = adopted(owner.uid, unlisted(seen.status.get("resources")), seen.look)
     taken = {str(each["spec"]["address"]): each for each in seen.addresses}
     free = _free(seen, record)
-    due = dict(zip((key_of(claim) for claim in seen.waiting[: _room(seen)]), free, strict=False))
+    due = _due(seen, record, free)
     short = min(len(seen.waiting), _room(seen)) - len(due)
     found = step(
         owner,
@@ -102,6 +103,11 @@ def _room(seen: Observed) -> int:
     return len(seen.waiting) if most is None else max(0, most - len(seen.addresses))
 
 
+def _beyond(seen: Observed) -> list[Object]:
+    """Claims that spec.maxIPs does not allow to serve."""
+    return seen.waiting[_room(seen) :]
+
+
 def _ours(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Slot]:
     """Address → slot."""
     assert seen.look is not None
@@ -110,10 +116,20 @@ def _ours(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Slot]:
 
 
 def _free(seen: Observed, record: Mapping[Slot, str]) -> list[str]:
-    """Those of the user first; at last those that a port has though no claim has them, as in a backup half restored."""
-    used = _attached(seen, record)
-    found = [address for address in {**seen.found.given, **_ours(seen, record)} if address not in seen.taken]
-    return sorted(found, key=lambda address: address in used)
+    """Those of the user first; none that a port has."""
+    used = {*seen.taken, *_attached(seen, record)}
+    return [address for address in {**seen.found.given, **_ours(seen, record)} if address not in used]
+
+
+def _due(seen: Observed, record: Mapping[Slot, str], free: list[str]) -> dict[Key, str]:
+    """Claims that are served now. Who has an address already, as after a restore of a backup, keeps it."""
+    left, attached, due = list(free), _attached(seen, record), dict[Key, str]()
+    for claim in seen.waiting[: _room(seen)]:
+        ports = seen.ports.get(claim["metadata"]["name"], frozenset())
+        own = [address for address, port in attached.items() if port in ports and address not in seen.taken]
+        if own or left:
+            due[key_of(claim)] = own[0] if own else left.pop(0)
+    return due
 
 
 def _kept(seen: Observed, record: Mapping[Slot, str], used: set[str], short: int) -> list[Slot]:
@@ -121,17 +137,18 @@ def _kept(seen: Observed, record: Mapping[Slot, str], used: set[str], short: int
     slots = list(record)
     if seen.spec.get("reclaimPolicy") == "Delete":
         mine = {**_ours(seen, record), **dict.fromkeys(seen.spec.get("preAllocatedFloatingIPs") or ())}
-        used = used | _attached(seen, record)
+        used = used | _attached(seen, record).keys()
         idle = {slot for address, slot in mine.items() if slot and address not in used}
         slots = [slot for slot in slots if slot not in idle]
     return [*slots, unused(record)] if short > 0 else slots
 
 
-def _attached(seen: Observed, record: Mapping[Slot, str]) -> set[str]:
-    """Addresses of ours that ports have."""
+def _attached(seen: Observed, record: Mapping[Slot, str]) -> dict[str, str]:
+    """Addresses of ours → the ports that have them."""
     assert seen.look is not None
     things = (seen.look.get(slot, id_) for slot, id_ in record.items())
-    return {str(t.facts.get("floating_ip_address", t.id)) for t in things if t and t.facts.get("port_id")}
+    ports = ((thing, thing.facts.get("port_id")) for thing in things if thing)
+    return {str(thing.facts.get("floating_ip_address", thing.id)): str(port) for thing, port in ports if port}
 
 
 def _told(seen: Observed, due: Mapping[Any, str]) -> tuple[Action, ...]:
@@ -141,21 +158,28 @@ def _told(seen: Observed, due: Mapping[Any, str]) -> tuple[Action, ...]:
         for each in seen.addresses
         if is_stale(seen, each) and not is_deleting(each)
     ]
-    claims = {key_of(claim): claim for claim in seen.claims or ()}
+    claims = {key_of(claim): claim for claim in seen.claims or () if claim["metadata"]["name"] not in seen.held}
     actions += [
         Apply(ADDRESS, ip_address(seen, claims[key_of(each)], each["spec"]["address"]), "taken over")
         for each in seen.addresses
         if is_restored(seen, each) and key_of(each) in claims
     ]
     served = {each["metadata"]["name"] for each in seen.addresses if not is_stale(seen, each)}
-    for claim in seen.claims or ():
+    beyond = {key_of(claim) for claim in _beyond(seen)}
+    for claim in claims.values():
         name = claim["metadata"]["name"]
         if address := due.get(key_of(claim)):
             actions.append(Apply(ADDRESS, ip_address(seen, claim, address), "claimed"))
-        told = ((claim.get("status") or {}).get("addressRef") or {}).get("name")
-        if (address or name in served) and told != name:
-            actions.append(SetStatus(CLAIM, claim, {"addressRef": {"name": name}}))
+        if address or name in served:
+            actions += told_of(claim, done(READY, "", "Ready"), seen.now, name)
+        elif key_of(claim) in beyond:
+            actions += told_of(claim, waiting(READY, _exhausted(seen), MAX_REACHED), seen.now)
     return tuple(actions)
+
+
+def _exhausted(seen: Observed) -> str:
+    name = seen.obj["metadata"]["name"]
+    return f"All addresses that spec.maxIPs of {KIND.kind} {name} allows ({seen.spec['maxIPs']}) are claimed"
 
 
 def _lost(seen: Observed, record: Mapping[Slot, str], taken: Mapping[str, Any]) -> list[str]:
@@ -164,7 +188,7 @@ def _lost(seen: Observed, record: Mapping[Slot, str], taken: Mapping[str, Any]) 
 
 
 def _stage(seen: Observed, found: Step, lost: list[str]) -> Condition:
-    names = ", ".join(each["metadata"]["name"] for each in seen.waiting[_room(seen) :])
+    names = ", ".join(each["metadata"]["name"] for each in _beyond(seen))
     if lost:
         text = f"Somebody else deleted floating IP {', '.join(lost)}; delete the claims that have them"
         return blocked(ADDRESSES, "ResourceNotFound", text)
@@ -173,5 +197,5 @@ def _stage(seen: Observed, found: Step, lost: list[str]) -> Condition:
     if any(call.do == "create" for call in found.calls):
         return waiting(ADDRESSES, "Making a floating IP", "Applying")
     if names:
-        return waiting(ADDRESSES, f"All that spec.maxIPs allows are claimed; not served: {names}", "MaxIPsReached")
+        return waiting(ADDRESSES, f"{_exhausted(seen)}; not served: {names}", MAX_REACHED)
     return done(ADDRESSES)

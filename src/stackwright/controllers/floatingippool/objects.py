@@ -9,9 +9,10 @@ from typing import Any
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.core.belongings import Part
 from stackwright.core.clouds import Look, Slot, mark
-from stackwright.core.clusterapi import ADDRESS
+from stackwright.core.clusterapi import ADDRESS, CLAIM, of_cluster
+from stackwright.core.conditions import Condition, copied, find, merged, stamp
 from stackwright.core.objects import OWNER, belongs, is_deleting, key_of, label, owned, owner_label, owner_reference
-from stackwright.core.plan import Object
+from stackwright.core.plan import Object, SetStatus
 
 GROUP = KIND.group
 FIELDS: Mapping[str, Any] = {
@@ -41,9 +42,21 @@ def ip_address(seen: Observed, claim: Object, address: str) -> Object:
     """It is taken away with its claim, and belongs to its pool too, as Cluster API's contract has it."""
     pool = {"apiGroup": GROUP, "kind": KIND.kind, "name": seen.obj["metadata"]["name"]}
     spec = {"address": address, "prefix": 32, "claimRef": {"name": claim["metadata"]["name"]}, "poolRef": pool}
-    obj = owned(ADDRESS, key_of(claim), seen.obj, spec)
+    obj = owned(ADDRESS, key_of(claim), seen.obj, spec, of_cluster(claim))
     owners = [owner_reference(claim), {**owner_reference(seen.obj), "controller": False}]
     return {**obj, "metadata": {**obj["metadata"], "ownerReferences": owners}}
+
+
+def told_of(claim: Object, ready: Condition, now: float, address: str = "") -> tuple[SetStatus, ...]:
+    """The claim's status, unless it says so: the IPAddress, and the condition in the words of Cluster API's v1beta1."""
+    status = claim.get("status") or {}
+    named, before = (status.get("addressRef") or {}).get("name", ""), find(claim)
+    if named == address and (copied(before) == ready if before else ready.status):
+        return ()
+    (entry,) = merged([ready], status.get("conditions") or (), 0, stamp(now))
+    del entry["observedGeneration"]
+    told = {name: value for name, value in entry.items() if value}  # a message that is there must not be empty
+    return (SetStatus(CLAIM, claim, {**({"addressRef": {"name": address}} if address else {}), "conditions": [told]}),)
 
 
 def is_restored(seen: Observed, address: Object) -> bool:
@@ -55,8 +68,10 @@ def is_restored(seen: Observed, address: Object) -> bool:
 
 
 def is_stale(seen: Observed, address: Object) -> bool:
-    """Whether its claim is gone, or another one by now. One that was restored from a backup waits for its claim."""
-    if is_restored(seen, address):
+    """Whether its claim is gone, or another one by now. One that was restored from a backup waits for its claim, and
+    `clusterctl move` deletes the claims of a paused cluster when it has copied them.
+    """
+    if is_restored(seen, address) or address["metadata"]["name"] in seen.held:
         return False
     claims = {each["metadata"]["name"]: each for each in seen.claims or ()}
     claim = claims.get(address["metadata"]["name"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -14,9 +14,11 @@ from stackwright.controllers.identity import cloud_of
 from stackwright.controllers.origin import origin_of
 from stackwright.core.belongings import unlisted
 from stackwright.core.clouds import Asker, Clouds, Denied, Question, Thing, Trouble, What, ids, question
-from stackwright.core.clusterapi import ADDRESS, CLAIM
+from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, is_paused
+from stackwright.core.clusterapi import NAME as NAME_LABEL
+from stackwright.core.machines import SERVER
 from stackwright.core.names import Answers, Resolver, named
-from stackwright.core.objects import has_finalizer, is_deleting
+from stackwright.core.objects import has_finalizer, is_deleting, label
 from stackwright.core.pausing import pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
@@ -41,18 +43,23 @@ class Found:
 class Observed(Seen):
     """claims  None where Cluster API's kinds are not installed;  addresses  IPAddresses of this pool
     taken   what all IPAddresses of the namespace say, also those of other pools
+    held    names of claims and addresses of clusters that are paused
+    ports   name of a claim that waits → ids of the ports of its server
     """
 
     claims: tuple[Object, ...] | None = None
     addresses: tuple[Object, ...] = ()
     taken: frozenset[str] = frozenset()
+    held: frozenset[str] = frozenset()
+    ports: Mapping[str, frozenset[str]] = field(default_factory=dict)
     found: Found = field(default_factory=lambda: Found({}, {}))
 
     @property
     def waiting(self) -> list[Object]:
         """Claims that have no address yet, the oldest first."""
         served = {each["metadata"]["name"] for each in self.addresses}
-        new = [c for c in self.claims or () if c["metadata"]["name"] not in served and not is_deleting(c)]
+        others = served | self.held
+        new = [c for c in self.claims or () if c["metadata"]["name"] not in others and not is_deleting(c)]
         return sorted(new, key=lambda c: (str(c["metadata"].get("creationTimestamp")), str(c["metadata"]["name"])))
 
 
@@ -67,6 +74,8 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         every = await list_if_served(reader, ADDRESS, key[0]) or ()
         taken = frozenset(str(each["spec"]["address"]) for each in every)
         seen = replace(seen, claims=_of_pool(claims, key[1]), addresses=_of_pool(every, key[1]), taken=taken)
+        seen = replace(seen, held=await _held(reader, (*(seen.claims or ()), *seen.addresses)))
+        seen = replace(seen, ports=_ports(await reader.list(SERVER, key[0])) if seen.waiting else {})
     if not seen.asks:
         return seen
     try:
@@ -78,6 +87,19 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         return looked(seen, await clouds.look(cloud, _asker(seen)), unlisted(seen.status.get("resources")))
     except (Trouble, Denied) as error:
         return troubled(seen, error)
+
+
+def _ports(servers: Iterable[Object]) -> dict[str, frozenset[str]]:
+    found = ((claim_name(each), (each.get("status") or {}).get("resources") or {}) for each in servers)
+    return {name: frozenset(str(port["id"]) for port in resources.get("ports") or ()) for name, resources in found}
+
+
+async def _held(reader: Reader, objects: tuple[Object, ...]) -> frozenset[str]:
+    tops = {label(each, NAME_LABEL): each for each in objects if label(each, NAME_LABEL)}
+    paused = {name for name, each in tops.items() if pause_cause({"metadata": {}}, await cluster_of(reader, each))}
+    return frozenset(
+        str(each["metadata"]["name"]) for each in objects if is_paused(each) or label(each, NAME_LABEL) in paused
+    )
 
 
 def _of_pool(objects: Any, pool: str) -> tuple[Object, ...]:

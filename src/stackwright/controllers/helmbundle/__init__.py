@@ -53,6 +53,7 @@ def controllers(settings: Settings, ages: Ages) -> tuple[Controller, ...]:
         (*(Watch(kind, _by_release) for kind in kinds), Watch(HelmBundle.KIND, _rivals)),
         partial(observe, settings, ages),
         decide,
+        pausable=True,
     )
     upward = Controller(
         "children",
@@ -61,5 +62,6 @@ def controllers(settings: Settings, ages: Ages) -> tuple[Controller, ...]:
         (Watch(HelmBundle.KIND, all_in_namespace(OpenStackDeployment.KIND)),),
         children.observe,
         children.decide,
+        ready=False,
     )
     return (releases, upward)

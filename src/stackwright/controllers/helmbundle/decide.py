@@ -153,7 +153,8 @@ def _given_up(name: str, record: Release | None, before: Object) -> Step:
 
 
 def _failed(name: str, record: Release, before: Object, left: float) -> Step:
-    message = str(before.get("message") or f"Release {name} failed")
+    told = f"Release {name} failed: {record.cause}" if record.cause else before.get("message")
+    message = str(told or f"Release {name} failed")
     return Step(
         (), blocked(condition_type(name), "Failed", message), _status(record, success=False, message=message), left
     )

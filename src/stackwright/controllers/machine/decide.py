@@ -19,7 +19,7 @@ from stackwright.core.machines import INSTANCE, SERVER, passed_on, taken_over
 from stackwright.core.objects import belongs, completed, has_finalizer, is_deleting, key_of
 from stackwright.core.origin import guard, is_guarded, is_restored
 from stackwright.core.pausing import pausable
-from stackwright.core.plan import Action, Apply, Delete, Finalizer, Object, Plan
+from stackwright.core.plan import Action, Apply, Delete, Finalizer, Object, Plan, Warn
 
 FIELDS = {
     "ready": False,
@@ -102,12 +102,20 @@ def _conditions(server: Mapping[str, Any]) -> tuple[Condition, ...]:
     return first, second, copied(instance or ready, INSTANCE)
 
 
+def _left(seen: Observed) -> tuple[Warn, ...]:
+    """The server of one that was restored from a backup, where no OpenStackServer adopted that."""
+    known, was = seen.spec.get("providerID"), seen.status.get("initialization") or {}
+    if not known or was.get("provisioned"):
+        return ()
+    return (Warn(seen.obj, "LeftBehind", f"Left in the cloud if it is there, for nothing adopted it: {known}"),)
+
+
 def _leave(seen: Observed) -> Plan:
     if not has_finalizer(seen.obj):
         return Plan()
     server = _own(seen)
     if server is None:
-        return Plan((Finalizer(KIND, seen.obj, False),))
+        return Plan((*_left(seen), Finalizer(KIND, seen.obj, False)))
     actions = (*_changes(seen, server), *(() if is_deleting(server) else (Delete(SERVER, key_of(server)),)))
     ready = find(server)
     cause = copied(ready, DELETED) if ready and is_deleting(server) and ready["status"] != "True" else None

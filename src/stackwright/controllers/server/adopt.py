@@ -1,7 +1,8 @@
 """The server of a machine that has a providerID, for an object that knows nothing of it any more. Pure.
 
 Marks come first. A server without any mark, as another provider made it, is adopted if it looks like the one that is
-wanted: same name, same flavor, and all ports, trunks and volumes under the names that the spec gives them.
+wanted: same name, same flavor, and all ports, trunks and volumes under the names that the spec gives them. Not where an
+OpenStackClusterIdentity lends the credentials: in such a project it may be another namespace's.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from typing import Any
 from stackwright.core.belongings import Part
 from stackwright.core.clouds import SERVER, Question, Slot, Thing, question
 from stackwright.core.names import Answers
+
+SHARED = "it has no mark of this object, and its project is shared with other namespaces"
 
 
 @dataclass(frozen=True)

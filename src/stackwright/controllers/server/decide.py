@@ -99,6 +99,7 @@ def _progress(seen: Observed, stage: Condition, record: Mapping[Slot, Any], **mo
 
 
 def _running(seen: Observed, owner: Owner, wanted: Sequence[Part], found: Step) -> Plan:
+    assert seen.look is not None
     server = found.things[SERVER]
     if gone := detached(found.things):
         return _attached(seen, owner, found, gone)
@@ -113,7 +114,7 @@ def _running(seen: Observed, owner: Owner, wanted: Sequence[Part], found: Step) 
         requeue=DRIFT if ready else POLL,
         ready=ready,
         instanceState=server.state,
-        addresses=addresses(found.things),
+        addresses=addresses(found.things, seen.look),
         **written(found.record),
     )  # fmt: skip
 

@@ -15,10 +15,10 @@ from stackwright.api.openstackcluster import OpenStackCluster
 from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.api.openstackserver import OpenStackServer
 from stackwright.controllers.asking import answered
-from stackwright.controllers.clusterapi import cluster_of, get_if_served
+from stackwright.controllers.clusterapi import cluster_of, cluster_referring, get_if_served
 from stackwright.controllers.identity import cloud_of
 from stackwright.controllers.origin import origin_of
-from stackwright.controllers.server.adopt import Adoption, adopt
+from stackwright.controllers.server.adopt import SHARED, Adoption, adopt
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
@@ -95,7 +95,9 @@ async def _paused(reader: Reader, obj: Object) -> str:
     namespace, _ = key_of(obj)
     named = ((kind, owner_named(obj, kind)) for kind in (OpenStackMachine.KIND, OpenStackCluster.KIND))
     owners = [await reader.get(kind, (namespace, name)) for kind, name in named if name]
-    return pause_cause(obj, await cluster_of(reader, obj), *owners)
+    clusters = [owner for owner in owners if owner and owner["kind"] == OpenStackCluster.KIND.kind]
+    top = await cluster_referring(reader, clusters[0]) if clusters else await cluster_of(reader, obj)
+    return pause_cause(obj, top, *owners)
 
 
 async def _known(reader: Reader, obj: Object) -> str:
@@ -112,6 +114,8 @@ async def _adopting(clouds: Clouds, seen: Observed, resolved: Mapping[str, Any])
     if server is None or server.state in GONE or marked_by(server, seen.identity):
         return seen
     key = key_of(seen.obj)
+    if seen.cloud.secret[0] != key[0]:
+        return replace(seen, adoption=Adoption(problem=SHARED))
     wanted = list(parts(key, seen.spec, resolved))
     found = await answered(clouds, seen.cloud, partial(adopt, key[1], seen.spec, wanted, server))
     return replace(seen, adoption=found)

@@ -10,8 +10,8 @@ from stackwright.controllers.server.objects import port_slots
 from stackwright.controllers.server.observe import KIND, Observed
 from stackwright.core.belongings import Owner, Step
 from stackwright.core.clouds import Slot
-from stackwright.core.clusterapi import CLAIM, claim_name
-from stackwright.core.conditions import Condition, done, waiting
+from stackwright.core.clusterapi import CLAIM, claim_name, of_cluster
+from stackwright.core.conditions import Condition, done, find, waiting
 from stackwright.core.objects import belongs, key_of, owned
 from stackwright.core.origin import is_restored
 from stackwright.core.plan import Action, Apply, Object
@@ -35,11 +35,14 @@ def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[
     if not belongs(claim, seen.obj["metadata"]["uid"]):
         return waiting(POOLED, f"Waiting for an earlier {named} to go", "NameTaken"), ()
     if not seen.pool.address:
-        return waiting(POOLED, f"Waiting for pool {reference['name']} to serve {named}"), ()
+        return _unserved(claim, f"Waiting for pool {reference['name']} to serve {named}"), ()
     assert seen.look is not None
     if "floating-ip" in seen.look.unseen:
         return done(POOLED), ()
     port = found.record[port_slots(seen.status["resolved"])[0]]
+    at_port = (each for each in seen.look.things if each.facts.get("port_id") == port)
+    if any(each.facts.get("floating_ip_address") == seen.pool.address for each in at_port):
+        return done(POOLED), ()
     thing = seen.look.get(SLOT, seen.pool.id)
     if thing is None:
         return waiting(POOLED, f"There is no floating IP {seen.pool.address} in this cloud", "DependencyFailed"), ()
@@ -49,7 +52,15 @@ def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[
     return waiting(POOLED, f"Floating IP {seen.pool.address} is being attached", "Applying"), (call,)
 
 
+def _unserved(claim: Object, text: str) -> Condition:
+    """With the cause that the pool tells."""
+    ready = find(claim)
+    if ready is None or ready["status"] == "True":
+        return waiting(POOLED, text)
+    return waiting(POOLED, f"{text}: {ready.get('message') or ready.get('reason')}", ready.get("reason") or "Waiting")
+
+
 def _claim(seen: Observed, reference: Object) -> Object:
     namespace, _ = key_of(seen.obj)
     pool = {"apiGroup": KIND.group, **reference}
-    return owned(CLAIM, (namespace, claim_name(seen.obj)), seen.obj, {"poolRef": pool})
+    return owned(CLAIM, (namespace, claim_name(seen.obj)), seen.obj, {"poolRef": pool}, of_cluster(seen.obj))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stackwright.core.clouds import ADD_PORT, ADD_VOLUME, SERVER, Slot, Thing
+from stackwright.core.clouds import ADD_PORT, ADD_VOLUME, SERVER, Look, Slot, Thing
 from stackwright.core.conditions import Condition, done, waiting
 from stackwright.core.machines import INSTANCE
 
@@ -56,18 +56,28 @@ def _has_address(port: Thing, others: set[str]) -> bool:
     return bool(port.facts.get("fixed_ips") and mac and mac not in others)
 
 
-def addresses(things: Mapping[Slot, Thing]) -> list[dict[str, str]]:
-    """As a Node has them: by network, IPv4 first, and the name.
+def addresses(things: Mapping[Slot, Thing], look: Look) -> list[dict[str, str]]:
+    """As a Node has them: by network, IPv4 first, floating ones, and the name.
 
     Where Nova tells of none, for it is not asked of each server as soon as that is built, they are those of the ports.
+    Of floating IPs that were just attached, Neutron knows before Nova does.
     """
     server = things[SERVER]
     told: Mapping[str, Any] = server.facts.get("addresses") or _of_ports(things)
-    found = []
+    found: dict[str, list[str]] = {"InternalIP": [], "ExternalIP": _floating(things, look)}
     for name in sorted(told):
-        entries = sorted(told[name], key=lambda entry: (entry.get("version", 4), entry["addr"]))
-        found += [{"type": KINDS[e.get("OS-EXT-IPS:type", "fixed")], "address": e["addr"]} for e in entries]
-    return [*found, {"type": "InternalDNS", "address": server.name}] if found else []
+        for entry in sorted(told[name], key=lambda entry: (entry.get("version", 4), entry["addr"])):
+            if entry["addr"] not in (same := found[KINDS[entry.get("OS-EXT-IPS:type", "fixed")]]):
+                same.append(entry["addr"])
+    listed = [{"type": type_, "address": each} for type_, every in found.items() for each in every]
+    return [*listed, {"type": "InternalDNS", "address": server.name}] if listed else []
+
+
+def _floating(things: Mapping[Slot, Thing], look: Look) -> list[str]:
+    """At its ports."""
+    ports = {thing.id for thing in things.values() if thing.what == "port"}
+    every = (t.facts for t in look.things if t.what == "floating-ip" and t.facts.get("port_id") in ports)
+    return sorted(str(facts["floating_ip_address"]) for facts in every)
 
 
 def _of_ports(things: Mapping[Slot, Thing]) -> dict[str, list[dict[str, Any]]]:

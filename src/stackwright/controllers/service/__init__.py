@@ -5,10 +5,10 @@ from __future__ import annotations
 from functools import partial
 
 from stackwright.api.helmbundle import HelmBundle
-from stackwright.api.kinds import CONFIGMAP, NODE, POD, SECRET
+from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLASS
 from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.controllers.service.decide import decide
-from stackwright.controllers.service.observe import observe
+from stackwright.controllers.service.observe import has_claims, observe
 from stackwright.core.controller import Controller, Keys, Watch, all_in_namespace, by_owner
 from stackwright.core.objects import label
 from stackwright.core.settings import Settings
@@ -31,6 +31,7 @@ def controller(declared: Service, settings: Settings) -> Controller:
         Watch(SECRET, owner),
         Watch(NODE, all_in_namespace(declared.kind)),
         *((Watch(CONFIGMAP, all_in_namespace(declared.kind)),) if declared.facts or declared.backends else ()),
+        *(Watch(kind, all_in_namespace(declared.kind)) for kind in (PVC, STORAGE_CLASS) if has_claims(declared)),
         *((Watch(POD, _by_chart(declared)),) if declared.told else ()),
         *(Watch(resource.KIND, owner) for resource in CONTRACT_KINDS),
         *(
@@ -39,6 +40,5 @@ def controller(declared: Service, settings: Settings) -> Controller:
             if declared.group == "openstack"
         ),
     )
-    return Controller(
-        declared.kind.kind.lower(), "osdpl", declared.kind, watches, partial(observe, declared, settings), decide
-    )
+    name, look = declared.kind.kind.lower(), partial(observe, declared, settings)
+    return Controller(name, "osdpl", declared.kind, watches, look, decide, pausable=True)

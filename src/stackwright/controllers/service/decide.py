@@ -21,6 +21,7 @@ from stackwright.controllers.service.objects import (
     sources_of,
 )
 from stackwright.controllers.service.observe import Observed, secret_name
+from stackwright.controllers.service.volumes import grown
 from stackwright.core.conditions import Condition, blocked, done, find, is_ready, summary, waiting, why_not_ready
 from stackwright.core.fernet import ROTATED
 from stackwright.core.objects import DIGEST, EXPIRES, annotation, belongs, ensure, is_deleting, key_of
@@ -47,7 +48,8 @@ def decide(seen: Observed) -> Plan:
     copies, settings, desired = _settings(seen, seen.context)
     contracts, stages, gates = _contracts(seen, seen.context)
     look, kept = given_up(seen, seen.context)
-    actions = [*secrets, *issued, *copies, *contracts, *look]
+    larger, volumes = grown(seen, desired)
+    actions = [*secrets, *issued, *copies, *contracts, *look, *larger]
     before = [_placement(seen), settings, *certificates, *([kept] if kept else [])]
     stages = [*before, *stages]
     if desired and all(stage.status for stage in (*before, *gates)):
@@ -61,7 +63,7 @@ def decide(seen: Observed) -> Plan:
         turn = min(turn or REFRESH, POLL if settings.reason == "BlockedMissingSecret" else REFRESH)
     if kept:
         turn = min(turn or LOOK, LOOK)
-    return _report(seen, tuple(actions), [*stages, condition], turn)
+    return _report(seen, tuple(actions), [*stages, condition], turn, volumes)
 
 
 def _placement(seen: Observed) -> Condition:
@@ -73,7 +75,13 @@ def _placement(seen: Observed) -> Condition:
     return done("Placement")
 
 
-def _report(seen: Observed, actions: tuple[Action, ...], stages: list[Condition], turn: float | None) -> Plan:
+def _report(
+    seen: Observed,
+    actions: tuple[Action, ...],
+    stages: list[Condition],
+    turn: float | None,
+    volumes: tuple[Condition, ...] = (),
+) -> Plan:
     ready, progressing = summary([*_watched(seen), *stages])
     finished = sum(1 for stage in stages if stage.status)
     state = "APPLIED" if ready.status else "APPLYING" if stages[-1].reason != "Waiting" else "WAITING"
@@ -84,7 +92,7 @@ def _report(seen: Observed, actions: tuple[Action, ...], stages: list[Condition]
         used = (seen.obj.get("status") or {}).get("backends") or []
         status["backends"] = list(seen.declared.backends(seen.context.settings)) if ready.status else used
     told = seen.declared.told(seen.context.pods) if seen.declared.told and seen.context else ()
-    return Plan(actions, (ready, progressing, *stages, *told), status, turn)
+    return Plan(actions, (ready, progressing, *stages, *told, *volumes), status, turn)
 
 
 def _watched(seen: Observed) -> list[Condition]:

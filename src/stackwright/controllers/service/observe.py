@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from stackwright.api.contracts import CephClient, DatabaseAccount
 from stackwright.api.errors import messages
 from stackwright.api.helmbundle import HelmBundle
-from stackwright.api.kinds import CONFIGMAP, NODE, POD, SECRET
+from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLASS
 from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.api.services import ServiceSpec
 from stackwright.core.objects import OPTIONS, OWNER, annotation, owner_label
@@ -44,6 +44,8 @@ class Observed:
     contracts: Mapping[tuple[str, str], Object] = field(default_factory=dict)
     bundle: Object | None = None
     nodes: tuple[Object, ...] = ()
+    claims: tuple[Object, ...] = ()  # of volumes, in the namespace; of services that have some
+    classes: tuple[Object, ...] = ()  # of storage
     inventory: Object | None = None  # what was found in back ends that are to be given up
 
 
@@ -97,9 +99,15 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         secrets={name: await reader.get(SECRET, (key[0], name)) for name in sorted(names)},
         contracts=contracts,
         nodes=nodes,
+        claims=tuple(await reader.list(PVC, key[0])) if has_claims(declared) else (),
+        classes=tuple(await reader.list(STORAGE_CLASS)) if has_claims(declared) else (),
         inventory=await reader.get(CONFIGMAP, (key[0], inventory_name(key[1]))) if declared.backends else None,
         bundle=await reader.get(HelmBundle.KIND, (key[0], bundle_name(key[1]))),
     )
+
+
+def has_claims(declared: Service) -> bool:
+    return any(chart.claims for chart in declared.charts)
 
 
 def _losses(contracts: Mapping[tuple[str, str], Object]) -> int:

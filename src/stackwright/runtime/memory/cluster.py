@@ -111,13 +111,17 @@ class MemoryCluster:
         self.writes.append(Write("apply", kind, key))
         self._serves(kind)
         live = await self._live(kind, key)
-        _same_uid(obj, live)
+        _same_uid(kind, obj, live)
         wanted = {k: v for k, v in copy(obj).items() if k != "status" or not _has_status(kind)}
         _refuse_unknown(kind, wanted)
         start = live or {"metadata": {}}
         envelope = {"apiVersion": kind.api_version, "kind": kind.kind}
         merged, owners = ssa.apply(shape_of(kind), start, {**envelope, **wanted}, ssa.Owner(manager, "Apply"))
         return self._store(kind, live, _completed(kind, merged), owners)
+
+    async def dry_run(self, kind: Kind, obj: Object, manager: str) -> None:
+        """Raise what `apply` would raise, and change nothing."""
+        await MemoryCluster(self, self._clock).apply(kind, obj, manager)
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         key = key_of(kind, obj)
@@ -135,7 +139,7 @@ class MemoryCluster:
         live = await self._existing("patch", kind, key)
         expected = (patch.get("metadata") or {}).get("resourceVersion")
         if expected and expected != live["metadata"]["resourceVersion"]:
-            raise Conflict(f"patch {kind.kind} {'/'.join(key)}: the object has been modified")
+            raise Conflict(f"patch {kind.kind} {'/'.join(key)}: the object has been modified", kind, key)
         new = merge_patch(live, copy(patch))
         if _has_status(kind):
             new = {
@@ -190,7 +194,7 @@ class MemoryCluster:
     async def _existing(self, verb: str, kind: Kind, key: Key) -> Object:
         live = await self._live(kind, key)
         if live is None:
-            raise Conflict(f"{verb} {kind.kind} {'/'.join(key)}: the object is gone")
+            raise Conflict(f"{verb} {kind.kind} {'/'.join(key)}: the object is gone", kind, key)
         return live
 
     def _store(self, kind: Kind, live: Object | None, new: Object, owners: ssa.Owners) -> Object:
@@ -300,11 +304,11 @@ def _spec(obj: Object) -> Object:
     return {k: v for k, v in obj.items() if k not in ("metadata", "status")}
 
 
-def _same_uid(obj: Object, live: Object | None) -> None:
+def _same_uid(kind: Kind, obj: Object, live: Object | None) -> None:
     """A uid in what is applied is a precondition: it means this object and not a later one of its name."""
     wanted = obj["metadata"].get("uid")
     if wanted and wanted != ((live or {}).get("metadata") or {}).get("uid"):
-        raise Conflict(f"{obj['metadata']['name']}: another object has this name now")
+        raise Conflict(f"{obj['metadata']['name']}: another object has this name now", kind, key_of(kind, obj))
 
 
 def _refuse_new_finalizers(before: Object, new: Object) -> None:

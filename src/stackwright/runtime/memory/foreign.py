@@ -1,12 +1,15 @@
 """Helm, SQL, RabbitMQ, Keystone, clock and entropy in memory: they note what they were asked, and can be made to fail.
 
 `fail` maps what is addressed (a chart, a host, a service) to the exception that is raised; take the entry out and the
-system works again. MemoryHelm leaves in the cluster what Helm leaves there: the record Secret and the workloads.
+system works again. `refuse` of MemoryHelm is the same for what Kubernetes refuses, of which Helm keeps a record.
+MemoryHelm leaves in the cluster what Helm leaves there: the record Secret and the workloads.
 """
 
 from __future__ import annotations
 
 import base64
+import gzip
+import json
 import random
 import string
 from collections.abc import Callable, Mapping
@@ -139,6 +142,7 @@ class MemoryHelm:
     def __init__(self, cluster: MemoryCluster, clock: Clock, workloads: Workloads | None = None) -> None:
         self.calls: list[tuple[str, Key]] = []
         self.fail: dict[str, Exception] = {}
+        self.refuse: dict[str, str] = {}  # chart → what Kubernetes says of its objects
         self._cluster = cluster
         self._clock = clock
         self._workloads = workloads or (lambda chart, values: [])
@@ -148,6 +152,19 @@ class MemoryHelm:
         self.calls.append(("upgrade", action.release))
         _maybe_fail(self.fail, action.chart)
         bundle = bundle_label(key_of(action.owner))
+        if said := self.refuse.get(action.chart):
+            before = await self._known(action.release)
+            revision = max((int(each["metadata"]["labels"]["version"]) for each in before), default=0) + 1
+            verb = "Upgrade" if before else "Release"
+            self.record(
+                action.release,
+                revision,
+                "failed",
+                action.digest,
+                bundle,
+                f'{verb} "{action.release[1]}" failed: {said}',
+            )
+            raise Refused(f"helm upgrade: {said}")
         await self._install(action.release, (action.chart, action.values, action.digest, bundle))
 
     async def rollback(self, release: Key, revision: int) -> None:
@@ -162,14 +179,19 @@ class MemoryHelm:
             self._cluster.remove(SECRET, (release[0], secret["metadata"]["name"]))
         self._prune(release, keep=set())
 
-    def record(self, release: Key, revision: int, state: str, digest: str = "", bundle: str = "") -> None:
+    def record(
+        self, release: Key, revision: int, state: str, digest: str = "", bundle: str = "", description: str = ""
+    ) -> None:
         """Write the record of one revision in any state, e.g. pending-upgrade after a kill."""
         labels = {
             "owner": "helm", "name": release[1], "status": state, "version": str(revision),
             "modifiedAt": str(int(self._clock.now())), DIGEST_LABEL: digest, BUNDLE_LABEL: bundle, **MANAGED,
         }  # fmt: skip
         name = f"sh.helm.release.v1.{release[1]}.v{revision}"
-        secret = {"metadata": {"name": name, "namespace": release[0], "labels": labels}, "type": "helm.sh/release.v1"}
+        content = json.dumps({"name": release[1], "info": {"description": description}, "manifest": "…"}).encode()
+        payload = base64.b64encode(base64.b64encode(gzip.compress(content, mtime=0))).decode()
+        meta = {"name": name, "namespace": release[0], "labels": labels}
+        secret = {"metadata": meta, "type": "helm.sh/release.v1", "data": {"release": payload}}
         self._cluster.put(SECRET, secret)
 
     async def _install(self, release: Key, content: tuple[str, Mapping[str, Any], str, str]) -> None:

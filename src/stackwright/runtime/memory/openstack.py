@@ -80,7 +80,9 @@ class MemoryClouds:
         rules = {
             key: t for key, t in self.things.items() if ("security-group", t.facts.get("security_group_id")) in found
         }
-        return Look(tuple({**found, **rules}.values()), self.settled, place=self.place)
+        at = {key: t for key, t in self.things.items() if ("port", t.facts.get("port_id")) in found}
+        addresses = {key: t for key, t in at.items() if t.what == "floating-ip"}
+        return Look(tuple({**found, **rules, **addresses}.values()), self.settled, place=self.place)
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         self._may("find")

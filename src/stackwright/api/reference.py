@@ -1,0 +1,76 @@
+"""Names of the reference shapes that no model tells, because they are rare and CRDs must stay small.
+
+They are refused as not supported, and not as unknown. Pure data.
+"""
+
+from __future__ import annotations
+
+ANY = "*"  # any other name: the reference has a map there, and we have some of its entries
+
+_PLACED = "containerImage nodeSelector topologyRef resources networkAttachments override tls"
+_PROGRAM = f"{_PLACED} customServiceConfigSecrets defaultConfigOverwrite"
+_IMAGES = "api compute conductor metadata novncproxy scheduler"
+
+# Model → names of fields that it does not tell; those of a model it is made from are its own too.
+FIELDS = {
+    # OpenStackDeployment
+    "Charts": "repo",
+    "Logging": "aodh barbican designate gnocchi heat ironic manila masakari octavia panko",
+    # OpenStackControlPlane
+    "BusReference": "user vhost",
+    "PodTls": "api caSecretName mtls ovn secretName",
+    "PodResources": "claims limits requests",
+    "PodOverride": "probes service",
+    "Template": "auth messagingBus rabbitMqClusterName",
+    "AdminSelector": "service",
+    "KeystoneTemplate": "trustFlushArgs trustFlushSchedule trustFlushSuspend",
+    "GlanceApi": f"{_PROGRAM} apiTimeout imageCache storage",
+    "GlanceApis": ANY,
+    "NovaTemplate": f"customServiceConfig {' '.join(f'{name}ContainerImageURL' for name in _IMAGES.split())}",
+    "NovaProgram": _PROGRAM,
+    "Cell": "dbPurge nodeSelector topologyRef",
+    "Cells": ANY,
+    "GaleraTemplates": ANY,
+    "RabbitTemplates": ANY,
+    "RabbitTemplate": (
+        "affinity delayStartSeconds skipPostDeploySteps targetVersion terminationGracePeriodSeconds tolerations"
+    ),
+    "MemcachedTemplates": ANY,
+    "MemcachedTemplate": "cacheSize maxConn",
+}
+
+# Services of an OpenStackDeployment that this version does not have.
+_SERVICES = """
+alarming app-gateway baremetal cloudprober descheduler dns dynamic-resource-balancer event instance-ha key-manager
+load-balancer metering metric metric-storage orchestration redis shared-file-system stepler tempest
+"""
+SERVICES = frozenset(_SERVICES.split())
+
+
+# Kinds of the systems whose manifests are taken over, which this version does not have.
+_KINDS = """
+OpenStackDeploymentStatus OpenStackDeploymentSecret DRBConfig NodeMaintenanceRequest ClusterMaintenanceRequest
+NodeWorkloadLock ClusterWorkloadLock NodeDeletionRequest NodeDisableNotification
+
+OpenStack OpenStackVersion OpenStackClient OpenStackBackupConfig OpenStackDataPlaneNodeSet OpenStackDataPlaneDeployment
+OpenStackDataPlaneService OpenStackBaremetalSet OpenStackProvisionServer
+
+RabbitMq TransportURL RabbitMQUser RabbitMQVhost RabbitMQPolicy Redis NetConfig IPSet Reservation DNSMasq DNSData
+BGPConfiguration Topology InstanceHa Galera MariaDBDatabase MariaDBAccount GaleraBackup GaleraRestore
+
+KeystoneAPI KeystoneEndpoint KeystoneApplicationCredential NovaCell NovaAPI NovaScheduler NovaConductor NovaMetadata
+NovaNoVNCProxy NovaCompute PlacementAPI Cyborg CyborgAPI CyborgConductor NeutronAPI OVNDBCluster OVNNorthd OVNController
+GlanceAPI CinderAPI CinderScheduler CinderVolume CinderBackup Manila ManilaAPI ManilaScheduler ManilaShare Heat HeatAPI
+HeatCfnAPI HeatEngine Barbican BarbicanAPI BarbicanWorker BarbicanKeystoneListener Designate DesignateAPI
+DesignateCentral DesignateMdns DesignateProducer DesignateWorker DesignateBackendbind9 DesignateUnbound Octavia
+OctaviaAPI OctaviaAmphoraController OctaviaRsyslog Swift SwiftProxy SwiftStorage SwiftRing Ironic IronicAPI
+IronicConductor IronicInspector IronicNeutronAgent Telemetry Ceilometer Autoscaling MetricStorage Logging CloudKitty
+CloudKittyAPI CloudKittyProc Watcher WatcherAPI WatcherApplier WatcherDecisionEngine Tempest Tobiko HorizonTest
+AnsibleTest
+"""
+KINDS = frozenset(_KINDS.split())
+
+
+def names_of(model: type) -> set[str]:
+    """Fields of the reference where a model of ours is, beside those that it tells; ANY among them for all others."""
+    return {name for base in model.__mro__ for name in FIELDS.get(base.__name__, "").split()}

@@ -1,0 +1,89 @@
+"""Options that every command has: -q, -v and, where a command speaks to a cluster, --context.
+
+They are added to the parameters of a command when it is loaded (`cli/app.py`) and kept here while it runs, so that no
+command needs to pass them on.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+if TYPE_CHECKING:
+    from stackwright.api.meta import Kind
+
+CLUSTER = "kubeconfig"  # the parameter of commands that speak to a cluster
+OWN_CLUSTER = ("up", "operator", "provisioner")  # they choose it in their own way
+
+
+@dataclass
+class Common:
+    """context  one of the kubeconfig; None for its current one. quiet  only results and errors"""
+
+    context: str | None = None
+    quiet: bool = False
+    verbose: bool = False
+
+
+given = Common()
+
+
+def add(command: Any) -> Any:
+    """The command, or group of commands, with the common options."""
+    if children := getattr(command, "commands", None):
+        for child in children.values():
+            add(child)
+        return command
+    known = {word for option in command.params for word in option.opts}
+    speaks = command.name not in OWN_CLUSTER and any(option.name == CLUSTER for option in command.params)
+    single = typer.Typer(add_completion=False)
+    single.command()(_with_context if speaks else _without)
+    new = typer.main.get_command(single).params
+    command.params += [option for option in new if not known.intersection(option.opts)]
+    return command
+
+
+def _keep(param: typer.CallbackParam, value: Any) -> Any:
+    assert param.name is not None
+    setattr(given, param.name, value)
+    return value
+
+
+def _option(*words: str, **more: Any) -> Any:
+    return typer.Option(*words, callback=_keep, is_eager=True, expose_value=False, show_default=False, **more)
+
+
+Context = Annotated[str | None, _option("--context", metavar="NAME", help="The context of the kubeconfig.")]
+Quiet = Annotated[bool, _option("--quiet", "-q", help="Only results and errors, no progress.")]
+Verbose = Annotated[bool, _option("--verbose", "-v", help="Each request to Kubernetes and each detail.")]
+
+
+def _with_context(context: Context = None, quiet: Quiet = False, verbose: Verbose = False) -> None: ...
+
+
+def _without(quiet: Quiet = False, verbose: Verbose = False) -> None: ...
+
+
+def say(text: str) -> None:
+    """Progress, and what was done, on standard output; nothing with --quiet."""
+    if not given.quiet:
+        typer.echo(text)
+
+
+def nothing(text: str) -> None:
+    """In the place of `say`, where standard output is for programs."""
+
+
+def on_call() -> Callable[[str, Kind], None] | None:
+    """What is told of each request to Kubernetes: with --verbose its verb and kind, on standard error."""
+    return (lambda verb, kind: typer.echo(f"→ {verb} {kind.kind}", err=True)) if given.verbose else None
+
+
+def trace() -> None:
+    """With --verbose, where the error that is being handled came from, on standard error."""
+    if given.verbose:
+        typer.echo(traceback.format_exc(), err=True, nl=False)

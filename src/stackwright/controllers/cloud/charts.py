@@ -1,0 +1,110 @@
+"""Overrides of a cloud that the charts would refuse, each by its path in the user's manifest. Pure.
+
+Whoever admits a cloud asks; the controllers do not, for an override that was admitted once must not stop a whole cloud
+when a newer chart refuses it. Helm then says so of the one release.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from pydantic import ValidationError
+
+from stackwright.api.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+from stackwright.api.services import ServiceSpec
+from stackwright.controllers.cloud.objects import Wanted, overrides, service_object, wanted_services
+from stackwright.core.chartvalues import Schema, value_errors
+from stackwright.core.plan import Object
+from stackwright.core.sensitive import cut
+from stackwright.services.declaration import Chart, Context, Service
+from stackwright.services.registry import BY_SERVICE
+from stackwright.services.values import Misfit, merged_values
+
+Schemas = Mapping[str, Schema]
+# Whichever it is: values do not depend on it.
+_CLOUD: Object = {
+    "apiVersion": OpenStackDeployment.KIND.api_version,
+    "kind": OpenStackDeployment.KIND.kind,
+    "metadata": {"name": "cloud", "namespace": "openstack", "uid": ""},
+}
+
+
+def chart_errors(spec: OpenStackDeploymentSpec, schemas: Schemas) -> list[str]:
+    """All errors of a spec that is valid otherwise; `schemas` are those of the charts' values, by chart."""
+    contexts = _contexts(spec)
+    deployed = {chart.name for declared, context in contexts for chart in _charts(declared, context)}
+    found: dict[str, list[str]] = {}  # error → charts, for an override of many may be wrong for some of them
+    for declared in BY_SERVICE.values():
+        for source, levels in overrides(spec, declared):
+            for chart, values in levels.items():
+                if chart in deployed or not _for_many(source):
+                    for where, body in _bodies(source, declared, chart, values):
+                        for error in _level(declared, schemas, chart, body, where):
+                            found.setdefault(error, []).extend([chart] if _for_many(source) else [])
+    errors = [f"{error} (in {', '.join(charts)})" if charts else error for error, charts in found.items()]
+    return errors or [error for declared, context in contexts for error in _misfits(declared, context)]
+
+
+def _for_many(source: str) -> bool:
+    """Whether a level is for every chart of a group that the cloud has."""
+    return source.startswith("spec.common.") and source.endswith(".values")
+
+
+def values_errors(schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:
+    """What a chart would refuse of values; `where` is their path. Nothing is known of a chart that is not ours."""
+    return list(value_errors(schemas.get(chart, {}), values, where))
+
+
+def _level(declared: Service, schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:
+    try:
+        cut(values, declared.conf_files.get(chart))
+    except ValueError as error:  # it begins with the path of the value
+        return [f"{where}.{error}"]
+    return values_errors(schemas, chart, values, where)
+
+
+def _bodies(source: str, declared: Service, chart: str, values: Any) -> Iterator[tuple[str, Any]]:
+    """(path in the manifest, values of the chart) of one level."""
+    if not source.startswith("spec.nodes."):
+        yield _place(source, declared, chart), values
+        return
+    for daemonset, labels in values["overrides"].items():
+        for body in labels["labels"].values():
+            yield f"{source}.services.{declared.service}.{chart}.{daemonset}.values", body
+
+
+def _place(source: str, declared: Service, chart: str) -> str:
+    """Where a level of a chart stands in the manifest."""
+    if source == "spec.services":
+        return f"{source}.{declared.service}.{chart}.values"
+    return f"{source}.{chart}.values" if source.endswith(".releases") else source
+
+
+def _contexts(spec: OpenStackDeploymentSpec) -> list[tuple[Service, Context]]:
+    """Each service of the cloud, with what can be known of it before it is there."""
+    return [(wanted.declared, context) for wanted in wanted_services(spec) if (context := _context(spec, wanted))]
+
+
+def _context(spec: OpenStackDeploymentSpec, wanted: Wanted) -> Context | None:
+    body = ServiceSpec.model_validate(service_object(_CLOUD, spec, wanted)["spec"])
+    try:
+        settings = wanted.declared.settings.model_validate(body.settings)
+    except ValidationError:
+        return None  # the service says what it lacks
+    return Context(wanted.name, "openstack", body, {}, settings)
+
+
+def _charts(declared: Service, context: Context) -> Iterable[Chart]:
+    return [chart for chart in declared.charts if chart.wanted(context)]
+
+
+def _misfits(declared: Service, context: Context) -> Iterator[str]:
+    for chart in _charts(declared, context):
+        try:
+            merged_values(declared, context, chart)
+        except Misfit as misfit:
+            if misfit.source.startswith("spec.") and not misfit.source.startswith("spec.nodes."):
+                yield f"{_place(misfit.source, declared, chart.name)}.{misfit.path}: {misfit.problem}"
+        except ValueError:
+            continue  # of something else than overrides: the service says it

@@ -1,0 +1,26 @@
+"""(cloud, revisions that are kept) → Plan: keep its spec if it is new, and drop the oldest. Pure."""
+
+from __future__ import annotations
+
+from stackwright.api.kinds import SECRET
+from stackwright.controllers.revision.observe import Observed
+from stackwright.core import revisions
+from stackwright.core.digest import digest
+from stackwright.core.objects import is_deleting, key_of
+from stackwright.core.plan import Action, Delete, Plan
+from stackwright.core.secretwrites import KeepRevision
+
+
+def decide(seen: Observed) -> Plan:
+    if is_deleting(seen.obj):
+        return Plan()
+    newest = seen.kept[-1] if seen.kept else None
+    current = digest(seen.obj.get("spec") or {})
+    actions: list[Action] = []
+    if newest is None or newest.digest != current:
+        number = newest.number + 1 if newest else 1
+        key = (key_of(seen.obj)[0], revisions.name(seen.obj, number))
+        actions.append(KeepRevision(key, seen.obj, number, current))
+    surplus = len(seen.kept) + len(actions) - revisions.KEPT
+    old = seen.kept[: max(surplus, 0)]
+    return Plan((*actions, *(Delete(SECRET, each.key, "an old revision") for each in old)))

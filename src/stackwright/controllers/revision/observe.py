@@ -1,0 +1,25 @@
+"""What is seen: a cloud, and the revisions of it that are kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from stackwright.api.kinds import SECRET
+from stackwright.api.meta import Kind
+from stackwright.core import revisions
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Reader
+
+
+@dataclass(frozen=True)
+class Observed:
+    obj: Object
+    kept: tuple[revisions.Revision, ...] = ()
+
+
+async def observe(kind: Kind, reader: Reader, key: Key, now: float) -> Observed | None:
+    obj = await reader.get(kind, key)
+    if obj is None:
+        return None
+    obj = {**obj, "apiVersion": kind.api_version, "kind": kind.kind}
+    return Observed(obj, tuple(revisions.of(obj, await reader.list(SECRET, key[0], revisions.labels(obj)))))

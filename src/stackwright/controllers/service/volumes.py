@@ -1,0 +1,85 @@
+"""Volumes that are smaller than the values say: what makes them grow, or why they cannot. Pure.
+
+Kubernetes lets nobody change what a StatefulSet claims, so its chart keeps that as it is, and each claim is made larger
+by itself. A volume never shrinks. None of this counts for Ready: the service runs on the volume it has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from stackwright.controllers.service.observe import Observed
+from stackwright.core.conditions import Condition, done, waiting
+from stackwright.core.objects import is_deleting, label
+from stackwright.core.plan import GrowClaim, Object
+from stackwright.core.quantity import amount
+
+TYPE = "Volumes"
+
+
+def grown(seen: Observed, bundle: Object | None) -> tuple[list[GrowClaim], tuple[Condition, ...]]:
+    """Claims to make larger, and the condition; none for a service without claims."""
+    actions: list[GrowClaim] = []
+    fixed: list[str] = []
+    growing: list[str] = []
+    wanted = _wanted(seen, bundle)
+    claims = [claim for claim in seen.claims if _place(claim) in wanted and not is_deleting(claim)]
+    for claim in sorted(claims, key=lambda each: str(each["metadata"]["name"])):
+        size, has = wanted[_place(claim)], str(claim["spec"]["resources"]["requests"]["storage"])
+        name = f"PersistentVolumeClaim {claim['metadata']['name']}"
+        bound = (claim.get("status") or {}).get("phase") == "Bound"
+        if amount(size) < amount(has):
+            fixed.append(f"{name} has {has} and stays so, though {size} is wanted: a volume cannot shrink")
+        elif amount(size) == amount(has):
+            growing += _under_way(claim, name, has) if bound else []
+        elif not bound:
+            growing.append(f"{name} is to have {size} once it has a volume")
+        elif not _expandable(seen, claim):
+            cause = f"StorageClass {claim['spec'].get('storageClassName')} does not allow it (allowVolumeExpansion)"
+            fixed.append(f"{name} has {has} and cannot grow to {size}: {cause}")
+        else:
+            actions.append(GrowClaim(claim, size))
+            growing.append(f"{name} grows from {has} to {size}")
+    if fixed:
+        return actions, (waiting(TYPE, "; ".join([*fixed, *growing]), "SizeFixed"),)
+    if growing:
+        return actions, (waiting(TYPE, "; ".join(growing), "Growing"),)
+    return actions, (done(TYPE),) if claims else ()
+
+
+def _wanted(seen: Observed, bundle: Object | None) -> dict[tuple[str, str], str]:
+    """Application and component of a claim → the size that values say."""
+    components = {chart.name: chart.claims for chart in seen.declared.charts}
+    found: dict[tuple[str, str], str] = {}
+    for release in (bundle or {"spec": {"releases": ()}})["spec"]["releases"]:
+        values = release["values"]
+        size = str((values.get("volume") or {}).get("size") or "")
+        if _is_quantity(size):
+            application = str(values.get("name") or release["chart"])
+            found |= {(application, component): size for component in components[release["chart"]]}
+    return found
+
+
+def _is_quantity(text: str) -> bool:
+    try:
+        return amount(text) > 0
+    except ValueError:
+        return False  # the chart's schema tells
+
+
+def _place(claim: Object) -> tuple[str, str]:
+    return label(claim, "application"), label(claim, "component")
+
+
+def _under_way(claim: Object, name: str, size: str) -> Iterable[str]:
+    status = claim["status"]
+    has = str((status.get("capacity") or {}).get("storage") or size)
+    if amount(has) >= amount(size):
+        return ()
+    pending = any(entry.get("type") == "FileSystemResizePending" for entry in status.get("conditions") or ())
+    return (f"{name} grows from {has} to {size}{', which ends when its pod starts anew' if pending else ''}",)
+
+
+def _expandable(seen: Observed, claim: Object) -> bool:
+    name = claim["spec"].get("storageClassName")
+    return any(each["metadata"]["name"] == name and each.get("allowVolumeExpansion") for each in seen.classes)

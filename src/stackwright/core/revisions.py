@@ -1,0 +1,56 @@
+"""The specs that a cloud has had: one Secret each, because a spec may hold a certificate's key. Pure.
+
+`stackwright history --cloud` lists them and `stackwright rollback` goes back to one, as Helm does with its records.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from stackwright.api.meta import OURS
+from stackwright.core.objects import DIGEST, OWNER, key_of, label, owner_label
+from stackwright.core.plan import Key, Object
+
+NUMBER = f"{OURS}/revision"  # a label
+FIELD = "spec.json"
+KEPT = 10
+
+
+@dataclass(frozen=True)
+class Revision:
+    """number  counts up from 1. digest  of the spec. made  when, as Kubernetes writes it"""
+
+    number: int
+    key: Key
+    digest: str
+    made: str
+
+
+def of(cloud: Object, secrets: Iterable[Object]) -> list[Revision]:
+    """The revisions of a cloud, the oldest first."""
+    found = [
+        Revision(
+            int(label(each, NUMBER)),
+            key_of(each),
+            (each["metadata"].get("annotations") or {}).get(DIGEST, ""),
+            str(each["metadata"].get("creationTimestamp", "")),
+        )
+        for each in secrets
+        if label(each, NUMBER).isdecimal() and _is_owner(cloud, each)
+    ]
+    return sorted(found, key=lambda each: each.number)
+
+
+def _is_owner(cloud: Object, secret: Object) -> bool:
+    references = secret["metadata"].get("ownerReferences") or ()
+    return any(reference["uid"] == cloud["metadata"]["uid"] for reference in references)
+
+
+def labels(cloud: Object) -> dict[str, str]:
+    """By which the Secrets of its revisions are listed, among others that it owns."""
+    return {OWNER: owner_label(cloud)}
+
+
+def name(cloud: Object, number: int) -> str:
+    return f"{owner_label(cloud)}.v{number}"

@@ -1,0 +1,214 @@
+"""What a plan costs: what is lost for good, which pods restart, what nobody serves meanwhile, what is missing. Pure.
+
+It is read off the steps of a forecast, and off what is in the cluster now.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import ValidationError
+
+from stackwright.api.kinds import STATEFULSET, WORKLOADS
+from stackwright.api.services import MariaDB
+from stackwright.core.objects import annotation, key_of, label
+from stackwright.core.plan import Apply, Delete, HelmUninstall, HelmUpgrade, Key, Object, SqlAccount
+from stackwright.services.declaration import Service
+from stackwright.services.registry import SERVICES
+from stackwright.simulate import Step
+
+INSTANCE = "app.kubernetes.io/instance"
+DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
+# What Kubernetes takes where a Deployment says nothing.
+SURGE = UNAVAILABLE = "25%"
+
+
+@dataclass(frozen=True)
+class Facts:
+    """The cluster as it is, of what the forecast leaves out of sight.
+
+    claims, stateful, databases  PersistentVolumeClaims, StatefulSets and DatabaseAccounts of the namespace
+    volumes, classes             PersistentVolumes and StorageClasses; None where they may not be read
+    """
+
+    claims: Sequence[Object] = ()
+    stateful: Sequence[Object] = ()
+    databases: Sequence[Object] = ()
+    volumes: Sequence[Object] | None = None
+    classes: Sequence[Object] | None = None
+
+
+@dataclass(frozen=True)
+class Restart:
+    """pods      how many, in words
+    meanwhile  who serves while they restart
+    away       whether nobody does
+    """
+
+    workload: str
+    pods: str
+    meanwhile: str
+    away: bool = False
+
+
+def lost(steps: Iterable[Step], facts: Facts) -> tuple[str, ...]:
+    """Each once, in the order of the steps."""
+    return tuple(dict.fromkeys(text for step in steps for text in _lost(step, facts)))
+
+
+def _lost(step: Step, facts: Facts) -> Iterator[str]:
+    action = step.action
+    if step.error:
+        return
+    if isinstance(action, Apply) and step.before is not None:
+        yield from _backends(step.before, action.obj)
+    elif isinstance(action, SqlAccount) and action.absent and action.drop_database:
+        yield from (f"database {name} at {action.host}" for name in (action.database, *action.additional))
+    elif isinstance(action, HelmUninstall):
+        yield from _claims(action.release, facts)
+    gone = (action.kind, action.key) if isinstance(action, Delete) else step.removed
+    if gone and gone[0] == MariaDB.KIND:
+        for account in facts.databases:
+            spec = account["spec"]
+            if account["metadata"].get("namespace") == gone[1][0] and spec.get("instance") == gone[1][1]:
+                names = (spec.get("database"), *(spec.get("additionalDatabases") or ()))
+                yield from (f"database {name} of MariaDB {'/'.join(gone[1])}" for name in names)
+
+
+def _backends(before: Object, after: Object) -> Iterator[str]:
+    """Back ends that users' things are in, and that a service would not have any more."""
+    declared = next((each for each in SERVICES if each.kind.kind == after.get("kind", before.get("kind"))), None)
+    old, new = (_settings(declared, obj) for obj in (before, after))
+    if declared is None or old is None or new is None:
+        return
+    name = f"{declared.kind.kind} {'/'.join(key_of(before))}"
+    if declared.driver and (was := declared.driver(old)) != (will := declared.driver(new)):
+        yield f"back end {was} of {name}, replaced by {will}: machines that run do not find what they use"
+    if declared.backends:  # one with something in it is given up only when somebody says so
+        used = (before.get("status") or {}).get("backends") or declared.backends(old)
+        gone = {*used, *declared.backends(old)} & set((after.get("spec") or {}).get("orphan") or ())
+        kept = declared.backends(new)
+        yield from (f"back end {each} of {name}, with all that is in it" for each in sorted(gone) if each not in kept)
+
+
+def _settings(declared: Service | None, obj: Object) -> Any:
+    if declared is None:
+        return None
+    try:
+        return declared.settings.model_validate((obj.get("spec") or {}).get("settings") or {})
+    except ValidationError:  # of an older version, or refused anyway
+        return None
+
+
+def _claims(release: Key, facts: Facts) -> Iterator[str]:
+    """Claims that go with a release, whose volumes nobody retains."""
+    sets = [each for each in facts.stateful if label(each, INSTANCE) == release[1]]
+    patterns = [re.compile(pattern) for each in sets for pattern in _patterns(each)]
+    for claim in facts.claims:
+        name = claim["metadata"]["name"]
+        if label(claim, INSTANCE) != release[1] and not any(pattern.fullmatch(name) for pattern in patterns):
+            continue
+        size = (((claim.get("status") or {}).get("capacity")) or {}).get("storage")
+        size = size or (((claim.get("spec") or {}).get("resources") or {}).get("requests") or {}).get("storage") or ""
+        volume = (claim.get("spec") or {}).get("volumeName")
+        if not _retained(volume, facts):
+            what = f" with volume {volume}" if volume else ""
+            yield f"claim {'/'.join(key_of(claim))}{what}{f' ({size})' if size else ''}"
+
+
+def _patterns(stateful: Object) -> Iterator[str]:
+    """Names of the claims that Kubernetes deletes with a StatefulSet."""
+    spec = stateful.get("spec") or {}
+    if (spec.get("persistentVolumeClaimRetentionPolicy") or {}).get("whenDeleted") == "Delete":
+        name = re.escape(stateful["metadata"]["name"])
+        yield from (
+            rf"{re.escape(each['metadata']['name'])}-{name}-\d+" for each in spec.get("volumeClaimTemplates") or ()
+        )
+
+
+def _retained(volume: str | None, facts: Facts) -> bool:
+    found = next((each for each in facts.volumes or () if each["metadata"]["name"] == volume), None)
+    return bool(found and (found.get("spec") or {}).get("persistentVolumeReclaimPolicy") == "Retain")
+
+
+def missing(steps: Iterable[Step], there: Iterable[Key], facts: Facts) -> tuple[str, ...]:
+    """StorageClasses of releases that are new: `there` are those that are not."""
+    if facts.classes is None:
+        return ()
+    known = set(there)
+    names = {each["metadata"]["name"] for each in facts.classes}
+    default = any(annotation(each, DEFAULT_CLASS) == "true" for each in facts.classes)
+    wanted: dict[str, list[str]] = {}
+    for step in steps:
+        action = step.action
+        if not isinstance(action, HelmUpgrade) or action.release in known or step.error:
+            continue
+        known.add(action.release)
+        volume = action.values.get("volume")
+        if not isinstance(volume, Mapping):
+            continue
+        name = volume.get("class_name")
+        if (name and name not in names) or not (name or default):
+            wanted.setdefault(f"StorageClass {name}" if name else "a default StorageClass", []).append(
+                "/".join(action.release)
+            )
+    return tuple(f"{what}, for claims of {', '.join(releases)}" for what, releases in wanted.items())
+
+
+def restarts(before: Sequence[Object] | None, after: Sequence[Object]) -> tuple[Restart, ...]:
+    """Workloads whose pods an upgrade from one set of manifests to another replaces.
+
+    before  None where nobody knows: then all of them may
+    """
+    kinds = {kind.kind for kind in WORKLOADS}
+    had = {_name(each): each for each in before or () if each.get("kind") in kinds}
+    found = []
+    for each in after:
+        if each.get("kind") not in kinds or (before is not None and _name(each) not in had):
+            continue
+        if before is None or had[_name(each)]["spec"]["template"] != each["spec"]["template"]:
+            found.append(_restart(each))
+    return tuple(found)
+
+
+def _name(obj: Object) -> str:
+    return f"{obj['kind']} {obj['metadata']['name']}"
+
+
+def _restart(obj: Object) -> Restart:
+    name, spec = _name(obj), obj["spec"]
+    replicas = 1 if spec.get("replicas") is None else int(spec["replicas"])
+    pods = f"{replicas} pod{'' if replicas == 1 else 's'}"
+    strategy = spec.get("strategy" if obj["kind"] == "Deployment" else "updateStrategy") or {}
+    rolling = strategy.get("rollingUpdate") or {}
+    if strategy.get("type") == "OnDelete":
+        return Restart(name, pods, "each once somebody deletes it")
+    if obj["kind"] == "DaemonSet":
+        if _count(rolling.get("maxSurge", 0), 1, up=True):
+            return Restart(name, "one pod on each node", "new ones come before old ones go")
+        return Restart(name, "one pod on each node", "a node is without it meanwhile", away=True)
+    if strategy.get("type") == "Recreate":
+        return Restart(name, pods, "nobody serves meanwhile", away=True)
+    if obj["kind"] == STATEFULSET.kind:
+        last = replicas <= 1
+    else:
+        surge = _count(rolling.get("maxSurge", SURGE), replicas, up=True)
+        away = _count(rolling.get("maxUnavailable", UNAVAILABLE), replicas, up=False)
+        last = away >= replicas > 0
+        if surge and not last:
+            return Restart(name, pods, "new ones come before old ones go")
+    if last:
+        return Restart(name, pods, "nobody serves meanwhile", away=True)
+    return Restart(name, pods, "the others serve meanwhile")
+
+
+def _count(value: object, of: int, *, up: bool) -> int:
+    """A number of pods, or a percentage of them, rounded as Kubernetes does."""
+    text = str(value)
+    if not text.endswith("%"):
+        return int(text)
+    hundredths = int(text[:-1]) * of
+    return -(-hundredths // 100) if up else hundredths // 100

@@ -1,0 +1,67 @@
+"""Faults of our own code: which class, and where. Never the text of an exception, for it may quote any value.
+
+A fault ends nothing. It is counted, logged with its frames, and told to whoever looks at the object that it concerns.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import traceback
+from pathlib import Path
+
+import structlog
+
+import stackwright
+from stackwright.core.conditions import PROGRESSING, READY, Condition
+from stackwright.core.plan import Plan
+from stackwright.runtime import metrics
+
+REASON = "InternalError"
+_HOME = f"{Path(stackwright.__file__).parent}/"
+log = structlog.get_logger()
+
+
+def cause(error: BaseException) -> BaseException:
+    """What it was raised from."""
+    while error.__cause__ is not None:
+        error = error.__cause__
+    return error
+
+
+def place(error: BaseException) -> str:
+    """Class and place: `KeyError at core/merge.py:31 in merged`; the place is the innermost one in our own code."""
+    error = cause(error)
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(_HOME)]
+    name = type(error).__name__
+    if not frames:
+        return name
+    return f"{name} at {frames[-1].filename.removeprefix(_HOME)}:{frames[-1].lineno} in {frames[-1].name}"
+
+
+def words(error: BaseException) -> str:
+    """For users: what to report."""
+    return (
+        f"The operator itself failed on this object: {place(error)}. This is an error in Stackwright: "
+        "please report this message, with the output of `stackwright report`"
+    )
+
+
+def told(error: BaseException) -> Plan:
+    """What an object says whose Ready is the controller's that failed."""
+    text = words(error)
+    return Plan(conditions=(Condition(READY, False, REASON, text), Condition(PROGRESSING, False, REASON, text)))
+
+
+def note(where: str, error: BaseException, **about: object) -> None:
+    """Count it and log it. `where` is what the operator was doing: reconcile, event, resync, admission."""
+    metrics.FAULTS.labels(where).inc()
+    frames = "".join(traceback.format_tb(cause(error).__traceback__))
+    log.error("internal error", during=where, fault=place(error), frames=frames, **about)
+
+
+def ends(error: BaseException) -> bool:
+    """Whether it is meant to end the task in which it was raised. Somebody else's cancellation is not."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    return isinstance(error, GeneratorExit | KeyboardInterrupt)

@@ -1,0 +1,61 @@
+"""/healthz: 200, or 503 with what hangs: a worker that does not come back, a watch that is dead.
+
+What a restart would not mend is no cause: an API server that does not answer, a kind that is not served. Nor is work
+that takes long. /readyz says that the process has loaded and serves.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from aiohttp import web
+
+from stackwright.api.meta import Kind
+from stackwright.core.ports import Conflict, NotYet, Refused
+from stackwright.runtime.reconcile import Runtime
+from stackwright.runtime.watches import Watches
+
+ANSWER = 3.0  # seconds; less than a probe waits
+
+
+class Health:
+    def __init__(self, loop: Runtime, watches: Watches) -> None:
+        self._loop, self._watches = loop, watches
+
+    async def causes(self) -> list[str]:
+        """What hangs, in words."""
+        silent = self._watches.silent()
+        served = await asyncio.gather(*(self._answers(kind) for kind in silent))
+        dead = [text for text, answers in zip(silent.values(), served, strict=True) if answers]
+        return [*self._loop.stuck(), *dead]
+
+    async def _answers(self, kind: Kind) -> bool:
+        """Whether the API server answers for a kind; there need not be such an object."""
+        try:
+            async with asyncio.timeout(ANSWER):
+                await self._loop.ports.cluster.get(kind, ("default" if kind.namespaced else "", "healthz"))
+        except (NotYet, TimeoutError):
+            return False
+        except (Refused, Conflict):
+            return True
+        return True
+
+    async def serve(self, port: int) -> None:
+        """Until cancelled."""
+
+        async def healthz(_: web.Request) -> web.Response:
+            causes = await self.causes()
+            return web.json_response({"healthy": not causes, "causes": causes}, status=503 if causes else 200)
+
+        async def readyz(_: web.Request) -> web.Response:
+            return web.json_response({"ready": True})
+
+        app = web.Application()
+        app.add_routes([web.get("/healthz", healthz), web.get("/readyz", readyz)])
+        runner = web.AppRunner(app, handle_signals=False, access_log=None)
+        await runner.setup()
+        try:
+            await web.TCPSite(runner, "0.0.0.0", port).start()  # noqa: S104 - kubelet asks from outside the pod
+            await asyncio.Event().wait()
+        finally:
+            await runner.cleanup()

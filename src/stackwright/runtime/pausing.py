@@ -1,0 +1,80 @@
+"""`stackwright pause`: what is paused is looked at and told of as before, and nothing of it is changed.
+
+An object is paused by its own annotation, or by that of an object that owns it: a paused cloud pauses its services,
+their accounts and releases. Failover and health go on, for their controllers are not `pausable`; so does a deletion
+that somebody asked for. (The kinds of Cluster API have their own pause, with its contract: `core/pausing.py`.)
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from stackwright.api.registry import BY_KIND
+from stackwright.core.conditions import Condition, done, find
+from stackwright.core.controller import Controller
+from stackwright.core.objects import is_deleting
+from stackwright.core.pausing import ANNOTATION, PAUSED_CONDITION
+from stackwright.core.plan import Object, Plan
+from stackwright.core.ports import NotYet, Reader
+from stackwright.runtime.report import after_failure
+
+DEEPEST = 8  # a cloud, a service of it, and what that has
+
+
+class Paused(NotYet):
+    """An action that waits for somebody to say `stackwright resume`."""
+
+    reason = PAUSED_CONDITION
+
+
+def is_paused(obj: Object) -> bool:
+    """Whether an object itself has the annotation."""
+    return (obj["metadata"].get("annotations") or {}).get(ANNOTATION) == "true"
+
+
+async def pause_cause(reader: Reader, obj: Object) -> str:
+    """Which annotation pauses an object; empty if none does."""
+    if is_deleting(obj):
+        return ""
+    current: Object | None = obj
+    for _ in range(DEEPEST):  # whoever writes ownerReferences may let two objects own each other
+        if current is None:
+            break
+        if is_paused(current):
+            return f"the annotation {ANNOTATION} of {current['kind']} {current['metadata']['name']}"
+        current = await _owner(reader, current)
+    return ""
+
+
+async def _owner(reader: Reader, obj: Object) -> Object | None:
+    meta = obj["metadata"]
+    for reference in meta.get("ownerReferences") or ():
+        if reference.get("controller") and (resource := BY_KIND.get(reference["kind"])) is not None:
+            found = await reader.get(resource.KIND, (meta.get("namespace", ""), reference["name"]))
+            if found is not None and found["metadata"].get("uid") == reference["uid"]:
+                return {**found, "kind": reference["kind"]}
+    return None
+
+
+async def unless_paused(controller: Controller, plan: Plan, reader: Reader, obj: Object) -> Plan:
+    """The plan, or of a paused object what may be told of it; with the condition Paused once there was a pause."""
+    if not controller.pausable:
+        return plan
+    if cause := await pause_cause(reader, obj):
+        return held(plan, obj, cause)
+    if not plan.conditions or find(obj, PAUSED_CONDITION) is None:
+        return plan
+    return replace(plan, conditions=(*plan.conditions, Condition(PAUSED_CONDITION, False, "NotPaused")))
+
+
+def held(plan: Plan, obj: Object, cause: str) -> Plan:
+    """The plan without its actions. Ready tells that something waits, if something does; Paused tells why."""
+    told = plan
+    if plan.actions:
+        waits = f"{len(plan.actions)} change{'s wait' if len(plan.actions) > 1 else ' waits'}"
+        told = after_failure(plan, obj, Paused(f"Paused by {cause}; {waits} for `stackwright resume`"))
+    if plan.conditions:
+        told = replace(
+            told, conditions=(*told.conditions, done(PAUSED_CONDITION, f"Paused by {cause}", PAUSED_CONDITION))
+        )
+    return told

@@ -1,0 +1,90 @@
+"""What Kopf's watches do beside bringing events: they list anew, fail, and fall silent. Handlers are told of none.
+
+So the one function by which Kopf lists and then watches a kind is wrapped. After each list, also one that follows a
+410, we are told which objects are there, so that a deletion while nobody watched is noticed at once. An error of a
+watch, which would end Kopf, starts it anew. And each thing that a watch brings is a sign of life: the API server sends
+a bookmark once a minute where nothing happens.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable
+from contextvars import ContextVar
+from typing import Any
+
+import structlog
+from kopf._cogs.clients import errors, watching
+
+from stackwright.api.meta import Kind
+from stackwright.core.objects import key_of
+from stackwright.core.plan import Key
+
+SILENT = 600.0  # seconds without a sign of life after which a watch counts as dead
+PAUSE = 5.0  # seconds from the failure of a watch to the next attempt
+OnListed = Callable[[Kind, set[Key]], Awaitable[None]]
+log = structlog.get_logger()
+
+
+class Watches:
+    """The watches of some kinds. `on_listed` is told, after each list, of which objects there are."""
+
+    def __init__(self, kinds: Iterable[Kind], on_listed: OnListed) -> None:
+        now = asyncio.get_running_loop().time()
+        self._kinds = {(kind.group, kind.version, kind.plural): kind for kind in kinds}
+        self._signs = dict.fromkeys(self._kinds.values(), now)
+        self._causes: dict[Kind, str] = {}
+        self._on_listed = on_listed
+
+    def listen(self) -> None:
+        """From now on, for all that is started from here."""
+        _LISTENING.set(self)
+
+    def silent(self) -> dict[Kind, str]:
+        """Kinds whose watch gave no sign of life for long, and what is known of that."""
+        now = asyncio.get_running_loop().time()
+        return {
+            kind: f"the watch of {kind.plural} has been silent for {now - sign:.0f} s{self._causes.get(kind, '')}"
+            for kind, sign in self._signs.items()
+            if now - sign > SILENT
+        }
+
+    async def follow(self, resource: Any, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
+        """What one list and the watch after it bring; it ends where Kopf is to begin anew."""
+        kind = self._kinds.get((resource.group, resource.version, resource.plural))
+        present: set[Key] = set()
+        try:
+            async for event in stream:
+                if kind is not None:
+                    self._sign(kind)
+                    if event is watching.Bookmark.LISTED:
+                        await self._on_listed(kind, present)
+                        present = set()
+                    elif event["type"] is None:
+                        present.add(key_of(event["object"]))
+                yield event
+        except Exception as error:
+            known = isinstance(error, errors.APIError | watching.WatchingError)
+            cause = str(error)[:300] if known else type(error).__name__
+            if kind is not None:
+                self._causes[kind] = f"; it failed: {cause}"
+            log.warning("watch failed", kind=resource.plural, cause=cause, again_in=PAUSE)
+            await asyncio.sleep(PAUSE)
+
+    def _sign(self, kind: Kind) -> None:
+        self._signs[kind] = asyncio.get_running_loop().time()
+        self._causes.pop(kind, None)
+
+
+_LISTENING: ContextVar[Watches | None] = ContextVar("watches", default=None)
+_of_kopf = watching.continuous_watch
+
+
+async def _wrapped(*, resource: Any, **more: Any) -> AsyncIterator[Any]:
+    stream = _of_kopf(resource=resource, **more)
+    watches = _LISTENING.get()
+    async for event in watches.follow(resource, stream) if watches else stream:
+        yield event
+
+
+watching.continuous_watch = _wrapped

@@ -1,0 +1,81 @@
+"""Sizes of volumes against a real API server and Helm: what it refuses fails no release."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest_asyncio
+import yaml
+
+from stackwright.adapters.helm import HelmCli
+from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.system import SystemClock, SystemEntropy
+from stackwright.api.kinds import EVENT, NAMESPACE, PVC, STORAGE_CLASS
+from stackwright.core.merge import merge
+from stackwright.core.plan import GrowClaim, HelmUpgrade
+from stackwright.core.ports import Ports, absent
+from stackwright.local import tools
+from stackwright.runtime.execute import execute
+
+ROOT = Path(__file__).parents[2]
+VALUES = yaml.safe_load((ROOT / "tests/golden/charts/glance/default/values.yaml").read_text())
+CLAIM = "glance-images"
+
+
+@pytest_asyncio.fixture
+async def namespace(cluster: KubernetesCluster) -> AsyncIterator[str]:
+    """With a StorageClass of its name, whose volumes may grow."""
+    name = f"v-{uuid.uuid4().hex[:10]}"
+    await cluster.apply(NAMESPACE, {"metadata": {"name": name}}, "test")
+    storage = {"metadata": {"name": name}, "provisioner": "example.org/disks", "allowVolumeExpansion": True}
+    await cluster.apply(STORAGE_CLASS, storage, "test")
+    yield name
+    await cluster.delete(STORAGE_CLASS, ("", name))
+    await cluster.delete(NAMESPACE, ("", name))
+
+
+async def size(cluster: KubernetesCluster, namespace: str) -> str:
+    found = await cluster.get(PVC, (namespace, CLAIM))
+    assert found
+    return str(found["spec"]["resources"]["requests"]["storage"])
+
+
+async def test_another_size_fails_no_upgrade_and_claims_grow_by_themselves(
+    cluster: KubernetesCluster, namespace: str, kubeconfig: str
+) -> None:
+    helm = HelmCli(ROOT / "charts", kubeconfig=kubeconfig, binary=str(tools.binary("helm")))
+    owner = {"metadata": {"namespace": namespace, "name": "glance"}}
+
+    async def upgrade(wanted: str) -> None:
+        values = merge(VALUES, {"volume": {"store": "images", "class_name": namespace, "size": wanted}})
+        await helm.upgrade(HelmUpgrade((namespace, "glance"), "glance", "", values, wanted, owner))
+
+    async def grow(wanted: str) -> None:
+        claim = await cluster.get(PVC, (namespace, CLAIM))
+        assert claim
+        nothing = absent("other system")
+        ports = Ports(cluster, nothing, nothing, nothing, nothing, SystemClock(), SystemEntropy())
+        await execute(
+            [GrowClaim({"apiVersion": "v1", "kind": "PersistentVolumeClaim", **claim}, wanted)], ports, "test"
+        )
+
+    try:
+        await upgrade("10Gi")
+        await grow("15Gi")
+        assert await size(cluster, namespace) == "10Gi", "it has no volume yet"
+        await cluster.patch(PVC, (namespace, CLAIM), {"spec": {"volumeName": "disk"}})
+        bound = {"phase": "Bound", "capacity": {"storage": "10Gi"}}
+        await cluster.apply_status(PVC, {"metadata": {"namespace": namespace, "name": CLAIM}, "status": bound}, "test")
+        await upgrade("20Gi")
+        assert await size(cluster, namespace) == "10Gi"
+        await grow("20Gi")
+        assert await size(cluster, namespace) == "20Gi"
+        await upgrade("5Gi")
+        await grow("5Gi")
+        assert await size(cluster, namespace) == "20Gi", "never smaller"
+        reasons = {event["reason"] for event in await cluster.list(EVENT, namespace)}
+        assert reasons == {"CannotGrow"}
+    finally:
+        helm.close()

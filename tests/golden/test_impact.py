@@ -1,0 +1,56 @@
+"""Which pods an upgrade of the real charts restarts, told by the real helm."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from test_charts import find_helm
+
+from stackwright.adapters.helm import HelmCli
+from stackwright.cli.costs import objects
+from stackwright.core.merge import merge
+from stackwright.impact import Restart, restarts
+
+VALUES = Path(__file__).parent / "values/core-single.yaml"
+SURGE = "new ones come before old ones go"
+NOBODY = "nobody serves meanwhile"
+
+
+async def upgraded(release: str, chart: str, change: dict[str, Any]) -> tuple[Restart, ...]:
+    values = yaml.safe_load(VALUES.read_text())[release]
+    helm = HelmCli(binary=find_helm())
+    try:
+        both = [
+            objects(await helm.render(chart, each, ("openstack", release)))
+            for each in (values, merge(copy.deepcopy(values), change))
+        ]
+    finally:
+        helm.close()
+    return restarts(both[0], both[1] or ())
+
+
+async def test_options_restart_the_pods_that_read_them_and_no_other() -> None:
+    found = await upgraded("openstack-keystone", "keystone", {"conf": {"keystone": {"token": {"expiration": 7}}}})
+    assert Restart("Deployment keystone-api", "1 pod", SURGE) in found
+    assert not any(each.away for each in found)
+    assert await upgraded("openstack-keystone", "keystone", {}) == ()
+
+
+async def test_more_replicas_restart_nothing() -> None:
+    assert await upgraded("openstack-keystone", "keystone", {"pod": {"replicas": {"api": 3}}}) == ()
+
+
+@pytest.mark.parametrize(
+    ("release", "chart", "workload"),
+    [
+        ("openstack-mariadb", "mariadb", "StatefulSet mariadb-server"),
+        ("openstack-rabbitmq", "rabbitmq", "StatefulSet rabbitmq-server"),
+    ],
+)
+async def test_a_single_server_of_data_is_away_while_it_restarts(release: str, chart: str, workload: str) -> None:
+    images = {"images": {"tags": {chart: "registry/other:1"}}}
+    assert Restart(workload, "1 pod", NOBODY, away=True) in await upgraded(release, chart, images)

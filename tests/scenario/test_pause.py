@@ -1,0 +1,99 @@
+"""`stackwright pause` and `resume`: nothing of a paused cloud is changed, and what it waits for is told."""
+
+import asyncio
+
+import pytest
+from world import NAMESPACE, World, cloud_object, ready_world
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.registry import BY_KIND, RESOURCES
+from stackwright.core.conditions import find
+from stackwright.core.objects import owner_reference
+from stackwright.core.pausing import ANNOTATION
+from stackwright.core.settings import Settings
+from stackwright.runtime.pausing import pause_cause
+from stackwright.simulate import Request, simulate
+
+pytestmark = pytest.mark.looptime
+DEBUG = {"identity": {"keystone": {"values": {"conf": {"keystone": {"DEFAULT": {"debug": True}}}}}}}
+
+
+async def annotate(world: World, kind: str, name: str, text: str | None) -> None:
+    await world.cluster.patch(BY_KIND[kind].KIND, (NAMESPACE, name), {"metadata": {"annotations": {ANNOTATION: text}}})
+    await world.settle()
+
+
+async def test_a_paused_cloud_stays_as_it_is_and_takes_the_change_when_it_goes_on():
+    world = await ready_world()
+    await annotate(world, "OpenStackDeployment", "cloud", "true")
+    assert world.ready()  # nothing waits: what was ready stays ready
+    assert find(world.osdpl, "Paused")["status"] == "True"
+    calls, before = len(world.helm.calls), world.state()["objects"].keys()
+    world.cloud(services=DEBUG, features={"services": ["~coordination"]})
+    await world.settle()
+    assert len(world.helm.calls) == calls
+    assert world.state()["objects"].keys() == before
+    reason, message = world.condition()[1:]
+    assert reason == "Paused"
+    assert f"{ANNOTATION} of OpenStackDeployment cloud" in message and "stackwright resume" in message
+    await annotate(world, "OpenStackDeployment", "cloud", None)
+    assert world.ready()
+    assert world.helm.calls[calls:] == [("upgrade", (NAMESPACE, "openstack-keystone"))]
+    assert find(world.osdpl, "Paused")["status"] == "False"
+
+
+async def test_a_pause_of_a_cloud_holds_its_services_and_their_releases():
+    world = await ready_world()
+    await annotate(world, "OpenStackDeployment", "cloud", "true")
+    calls = len(world.helm.calls)
+    bundle = world.get(HelmBundle.KIND, "openstack-keystone")
+    release = {**bundle["spec"]["releases"][0]}
+    release["values"] = {**release["values"], "pod": {"replicas": {"api": 3}}}
+    await world.cluster.patch(HelmBundle.KIND, (NAMESPACE, "openstack-keystone"), {"spec": {"releases": [release]}})
+    await world.settle()
+    assert len(world.helm.calls) == calls
+    assert find(world.get(HelmBundle.KIND, "openstack-keystone"))["reason"] == "Paused"
+
+
+async def test_a_pause_of_one_service_holds_that_service_only():
+    world = await ready_world()
+    await annotate(world, "Keystone", "keystone", "true")
+    calls = len(world.helm.calls)
+    world.cloud(services={**DEBUG, "memcached": {"memcached": {"values": {"conf": {"memory": 99}}}}})
+    await world.settle()
+    assert {name for _, (_, name) in world.helm.calls[calls:]} == {"openstack-memcached"}
+    assert world.condition()[1] == "Paused"
+    await annotate(world, "Keystone", "keystone", "false")
+    assert world.ready()
+    assert ("upgrade", (NAMESPACE, "openstack-keystone")) in world.helm.calls[calls:]
+
+
+async def test_a_paused_cloud_that_is_deleted_goes():
+    world = await ready_world()
+    await annotate(world, "OpenStackDeployment", "cloud", "true")
+    world.delete(OpenStackDeployment.KIND, "cloud")
+    await world.settle()
+    assert world.osdpl is None
+    assert not [name for resource in RESOURCES for name in world.names(resource.KIND)]
+
+
+async def test_a_plan_of_a_paused_cloud_changes_nothing_and_says_why():
+    world = await ready_world()
+    await annotate(world, "OpenStackDeployment", "cloud", "true")
+    asked = (OpenStackDeployment.KIND, cloud_object(services=DEBUG))
+    forecast = await simulate(world.cluster, Settings(), Request(NAMESPACE, apply=(asked,)), world.clock.now())
+    assert [step.about for step in forecast.steps if step.action is not None] == ["you"]
+    assert "Paused" in " ".join(forecast.stuck.values())
+
+
+async def test_objects_that_own_each_other_stop_nobody():
+    world = await ready_world()
+    bundles = [world.get(HelmBundle.KIND, name) for name in ("openstack-keystone", "openstack-memcached")]
+    for one, other in (bundles, reversed(bundles)):
+        owner = {**owner_reference({**other, "kind": "HelmBundle", "apiVersion": HelmBundle.KIND.api_version})}
+        await world.cluster.patch(
+            HelmBundle.KIND, (NAMESPACE, one["metadata"]["name"]), {"metadata": {"ownerReferences": [owner]}}
+        )
+    assert await asyncio.wait_for(pause_cause(world.cluster, bundles[0]), 5) == ""
+    await world.settle()

@@ -1,0 +1,109 @@
+"""The options that every command has."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.api.kinds import POD
+from stackwright.cli import common
+from stackwright.cli.app import COMMANDS, app
+from stackwright.cli.ui.progress import progress
+
+KUBECONFIG = """\
+apiVersion: v1
+kind: Config
+current-context: one
+contexts:
+- {name: one, context: {cluster: one, user: me}}
+- {name: two, context: {cluster: two, user: me}}
+clusters:
+- {name: one, cluster: {server: "http://127.0.0.1:1"}}
+- {name: two, cluster: {server: "http://127.0.0.1:2"}}
+users:
+- {name: me, user: {}}
+"""
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    yield
+    common.given = common.Common()
+
+
+@pytest.fixture
+def kubeconfig(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path / "local"))
+    path = tmp_path / "kubeconfig"
+    path.write_text(KUBECONFIG)
+    return path
+
+
+def called(*words: str) -> Any:
+    return CliRunner().invoke(app, words)
+
+
+@pytest.mark.parametrize("name", list(COMMANDS))
+def test_each_command_can_be_quiet_and_verbose(name: str) -> None:
+    words = {"images": ("images", "list")}.get(name, (name,))
+    text = called(*words, "--help").stdout
+    assert "-q, --quiet" in text
+    assert "-v, --verbose" in text
+    assert ("--context" in text) == ("--kubeconfig FILE" in text), name
+
+
+def test_the_context_is_that_of_the_command_line(kubeconfig: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str | None] = []
+    real = KubernetesCluster.from_file
+
+    def from_file(path: str, context: str | None = None, on_call: Any = None) -> KubernetesCluster:
+        asked.append(context)
+        return real(path, context, on_call)
+
+    monkeypatch.setattr(KubernetesCluster, "from_file", from_file)
+    for words in (["--context", "two"], []):
+        assert called("status", "--kubeconfig", str(kubeconfig), *words).exit_code == 1  # nobody listens there
+    assert asked == ["two", None]
+    result = called("status", "--kubeconfig", str(kubeconfig), "--context", "three")
+    assert result.exit_code == 1
+    assert "Context 'three' not found" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_verbose_tells_each_request_and_where_an_error_came_from(kubeconfig: Path) -> None:
+    words = ("history", "--kubeconfig", str(kubeconfig))
+    assert "→" not in called(*words).stderr
+    told = called(*words, "-v").stderr
+    assert "→ list Secret" in told
+    assert "Traceback" in told
+
+
+def test_quiet_shows_no_progress_and_keeps_results(capsys: pytest.CaptureFixture[str]) -> None:
+    for quiet, shown in ((False, True), (True, False)):
+        common.given = common.Common(quiet=quiet)
+        common.say("applied")
+        with progress()("A step") as report:
+            report("a detail")
+        assert (capsys.readouterr().out != "") is shown
+
+
+def test_verbose_shows_each_detail_of_a_step(capsys: pytest.CaptureFixture[str]) -> None:
+    for verbose in (False, True):
+        common.given = common.Common(verbose=verbose)
+        with progress()("A step") as report:
+            report("a detail")
+        assert ("a detail" in capsys.readouterr().out) is verbose
+
+
+def test_what_is_told_of_a_request_is_its_verb_and_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    assert common.on_call() is None
+    common.given = common.Common(verbose=True)
+    tell = common.on_call()
+    assert tell is not None
+    tell("get", POD)
+    assert capsys.readouterr().err == "→ get Pod\n"

@@ -1,0 +1,82 @@
+"""`pause` and `resume` on a cluster in memory."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from server_objects import obj as good
+from typer.testing import CliRunner
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.openstackserver import OpenStackServer
+from stackwright.api.services import Keystone
+from stackwright.cli import cluster as cli_cluster
+from stackwright.cli.app import app
+from stackwright.core.clusterapi import PAUSED
+from stackwright.core.pausing import ANNOTATION
+from stackwright.runtime.memory import MemoryCluster
+
+SPACE = "openstack"
+CLOUD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
+    memory = MemoryCluster()
+    memory.put(OpenStackDeployment.KIND, {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": CLOUD})
+    memory.put(Keystone.KIND, {"metadata": {"namespace": SPACE, "name": "keystone"}, "spec": {}})
+    server = good("OpenStackServer")["spec"]
+    for name in ("web", "db"):
+        memory.put(OpenStackServer.KIND, {"metadata": {"namespace": SPACE, "name": name}, "spec": server})
+
+    @asynccontextmanager
+    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
+        yield memory
+
+    monkeypatch.setattr(cli_cluster, "connected", connected)
+    return memory
+
+
+def called(*words: str) -> Any:
+    return CliRunner().invoke(app, words)
+
+
+@pytest.mark.parametrize(
+    ("word", "kind", "name", "annotation"),
+    [
+        ("cloud", OpenStackDeployment, "cloud", ANNOTATION),
+        ("keystone", Keystone, "keystone", ANNOTATION),
+        ("identity", Keystone, "keystone", ANNOTATION),
+        ("openstackdeployment/cloud", OpenStackDeployment, "cloud", ANNOTATION),
+        ("OpenStackServer/web", OpenStackServer, "web", PAUSED),
+    ],
+)
+def test_pause_and_resume_annotate_one_object(
+    cluster: MemoryCluster, word: str, kind: Any, name: str, annotation: str
+) -> None:
+    title = f"{kind.KIND.kind} {SPACE}/{name}"
+
+    def annotations() -> Any:
+        return cluster.peek(kind.KIND, (SPACE, name))["metadata"].get("annotations") or {}  # type: ignore[index]
+
+    assert called("pause", word).stdout == f"{title}: paused\n"
+    assert annotations()[annotation] == "true"
+    assert called("pause", word).stdout == f"{title}: was paused already\n"
+    assert called("resume", word).stdout == f"{title}: resumed\n"
+    assert annotation not in annotations()
+    assert called("resume", word).stdout == f"{title}: was resumed already\n"
+    assert [each.key for each in cluster.writes] == [(SPACE, name)] * 2
+
+
+def test_what_is_not_there_is_answered_with_what_is(cluster: MemoryCluster) -> None:
+    result = called("pause", "heat")
+    assert result.exit_code == 1
+    assert result.stderr == (
+        "There is no heat in namespace openstack; there is: Keystone/keystone, OpenStackDeployment/cloud\n"
+    )
+    assert "there is: OpenStackServer/db, OpenStackServer/web" in called("pause", "OpenStackServer/x").stderr
+    assert "unknown kind 'Pod'; allowed: " in called("resume", "Pod/x").stderr
+    assert not cluster.writes

@@ -1,0 +1,141 @@
+"""`rollback` and `history --cloud` on a cluster in memory."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from typer.testing import CliRunner
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import NAMESPACE, SECRET
+from stackwright.cli import cluster as cli_cluster
+from stackwright.cli.app import app
+from stackwright.cli.rollback import difference
+from stackwright.core import revisions
+from stackwright.core.digest import digest
+from stackwright.core.objects import DIGEST, owner_reference
+from stackwright.runtime.memory import MemoryCluster
+from stackwright.runtime.memory.cluster import merge_patch
+
+SPACE = "openstack"
+KEY = (SPACE, "cloud")
+SPECS: list[dict[str, Any]] = [
+    {"openstack_version": "epoxy", "preset": "core", "size": "single"},
+    {"openstack_version": "epoxy", "preset": "core", "size": "single", "local_volume_storage_class": "fast"},
+    {"openstack_version": "epoxy", "preset": "core", "size": "tiny", "local_volume_storage_class": "slow"},
+]
+
+
+@pytest.fixture
+def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
+    memory = MemoryCluster()
+    memory.put(NAMESPACE, {"metadata": {"name": SPACE}})
+    cloud: dict[str, Any] = {}
+    specs = []
+    for asked in SPECS:
+        memory.put(OpenStackDeployment.KIND, {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": asked})
+        cloud = {**(memory.peek(OpenStackDeployment.KIND, KEY) or {}), "kind": "OpenStackDeployment"}
+        specs.append(cloud["spec"])  # with the defaults of the API
+    for number, spec in enumerate(specs, 1):
+        meta = {
+            "namespace": SPACE,
+            "name": revisions.name(cloud, number),
+            "labels": {**revisions.labels(cloud), revisions.NUMBER: str(number)},
+            "annotations": {DIGEST: digest(spec)},
+            "ownerReferences": [owner_reference(cloud)],
+        }
+        memory.put(SECRET, {"metadata": meta, "stringData": {revisions.FIELD: json.dumps(spec)}})
+
+    @asynccontextmanager
+    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
+        yield memory
+
+    monkeypatch.setattr(cli_cluster, "connected", connected)
+    memory.writes.clear()
+    return memory
+
+
+def called(*words: str) -> Any:
+    return CliRunner().invoke(app, words)
+
+
+def spec(cluster: MemoryCluster) -> Any:
+    return cluster.peek(OpenStackDeployment.KIND, KEY)["spec"]  # type: ignore[index]
+
+
+def asked(found: dict[str, Any]) -> dict[str, Any]:
+    """Without the defaults of the API."""
+    return {name: value for name, value in found.items() if any(name in each for each in SPECS)}
+
+
+def test_history_tells_what_each_revision_changed_without_values(cluster: MemoryCluster) -> None:
+    rows = json.loads(called("history", "--cloud", "cloud", "-o", "json").stdout)
+    assert [(row["revision"], row["changed"]) for row in rows] == [
+        (1, []),
+        (2, ["spec.local_volume_storage_class"]),
+        (3, ["spec.local_volume_storage_class", "spec.size"]),
+    ]
+    lines = called("history", "--cloud", "cloud").stdout.splitlines()
+    assert lines[0].split() == ["REVISION", "MADE", "CHANGED"]
+    assert len(lines) == 4
+    assert "slow" not in "".join(lines)
+
+
+def test_without_a_number_it_is_the_one_before(cluster: MemoryCluster) -> None:
+    result = called("rollback", "cloud", "--yes", "--no-wait")
+    assert (result.exit_code, result.stdout) == (0, "OpenStackDeployment openstack/cloud: rolled back to revision 2\n")
+    assert asked(spec(cluster)) == SPECS[1]
+
+
+def test_a_field_that_the_revision_does_not_have_goes(cluster: MemoryCluster) -> None:
+    assert called("rollback", "cloud", "1", "--yes", "--no-wait").exit_code == 0
+    assert asked(spec(cluster)) == SPECS[0]
+
+
+def test_what_a_rollback_brought_goes_with_the_next_apply(cluster: MemoryCluster) -> None:
+    assert called("rollback", "cloud", "2", "--yes", "--no-wait").exit_code == 0
+    manifest = {"apiVersion": "lcm.mirantis.com/v1alpha1", "kind": "OpenStackDeployment", "metadata": {"name": "cloud"}}
+    result = CliRunner().invoke(app, ["apply", "-f", "-"], input=json.dumps({**manifest, "spec": SPECS[0]}))
+    assert result.exit_code == 0, result.stderr
+    assert asked(spec(cluster)) == SPECS[0]
+
+
+def test_the_revision_of_now_changes_nothing(cluster: MemoryCluster) -> None:
+    result = called("rollback", "cloud", "3", "--yes", "--no-wait")
+    assert (result.exit_code, result.stdout) == (
+        0,
+        "OpenStackDeployment openstack/cloud: has the spec of revision 3 already\n",
+    )
+    assert not cluster.writes
+
+
+def test_what_is_not_kept_is_answered_with_what_is(cluster: MemoryCluster) -> None:
+    result = called("rollback", "cloud", "7", "--yes", "--no-wait")
+    assert result.exit_code == 1
+    assert result.stderr == "There is no revision 7 of OpenStackDeployment cloud; kept are: 1, 2, 3\n"
+    assert not cluster.writes
+
+
+def test_history_of_a_release_and_of_a_cloud_are_two_questions(cluster: MemoryCluster) -> None:
+    assert called("history", "openstack-keystone", "--cloud", "cloud").exit_code == 2
+
+
+VALUES = st.recursive(
+    st.booleans() | st.integers() | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
+    max_leaves=8,
+)
+SPEC = st.dictionaries(st.sampled_from("abc"), VALUES, max_size=3)
+
+
+@given(SPEC, SPEC)
+def test_the_patch_turns_one_spec_into_the_other(old: dict[str, Any], new: dict[str, Any]) -> None:
+    change = difference(old, new)
+    assert merge_patch(old, change) == new
+    assert bool(change) == (old != new)

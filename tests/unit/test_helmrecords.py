@@ -1,0 +1,97 @@
+"""Why a release failed is read from Helm's own record, and nothing else of it."""
+
+from __future__ import annotations
+
+import base64
+import gzip
+import json
+from typing import Any
+
+import pytest
+
+from stackwright.api.kinds import SECRET
+from stackwright.core.helmrecords import cause_only, releases, revisions
+from stackwright.runtime.cache import slim
+from stackwright.simulate import Snapshot
+
+SAID = 'cannot patch "api" with kind Deployment: quantities must match the regular expression'
+
+
+def packed(content: bytes, *, zipped: bool = True) -> str:
+    inner = gzip.compress(content) if zipped else content
+    return base64.b64encode(base64.b64encode(inner)).decode()
+
+
+def secret(description: str = f'Upgrade "a" failed: {SAID}', state: str = "failed", **more: Any) -> dict[str, Any]:
+    """As Helm writes it: the record's fields in the order of its struct."""
+    info = {"first_deployed": "2026-01-01T00:00:00Z", "deleted": "", "description": description, "status": state}
+    record = {"name": "a", "info": info, "chart": {"values": {"x": "y" * 500_000}}, "config": {"password": "hush"}}
+    labels = {"owner": "helm", "name": "a", "version": "3", "status": state, **more.pop("labels", {})}
+    data = {"release": packed(json.dumps(record).encode()), **more}
+    return {"metadata": {"name": "sh.helm.release.v1.a.v3", "namespace": "openstack", "labels": labels}, "data": data}
+
+
+@pytest.mark.parametrize("verb", ["Upgrade", "Release", "Rollback"])
+def test_the_cause_of_a_failed_release_is_in_its_record(verb: str) -> None:
+    found = secret(f'{verb} "a" failed: {SAID}')
+    assert releases([found])["a"].cause == revisions([found])[0].cause == SAID
+
+
+def test_what_is_kept_of_a_record_is_its_cause_only() -> None:
+    kept = slim(SECRET, secret(other="c2VjcmV0"))
+    assert releases([kept])["a"].cause == SAID
+    assert kept["data"]["other"] == ""
+    assert (
+        base64.b64decode(base64.b64decode(kept["data"]["release"]))
+        == json.dumps({"info": {"description": SAID}}).encode()
+    )
+
+
+async def test_a_plan_sees_it_too() -> None:
+    class One:
+        async def list(self, *_: Any) -> list[dict[str, Any]]:
+            return [secret()]
+
+        async def get(self, *_: Any) -> dict[str, Any]:
+            return secret()
+
+    base = Snapshot(One())
+    assert releases(await base.list(SECRET, "openstack"))["a"].cause == SAID
+    assert "hush" not in str(await base.get(SECRET, ("openstack", "a")))
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        secret(state="deployed"),
+        secret(labels={"owner": "somebody"}),
+        {**secret(), "data": {}},
+        {**secret(), "data": None},
+        {**secret(), "data": {"release": "?"}},
+        {**secret(), "data": {"release": packed(b"not json")}},
+        {**secret(), "data": {"release": packed(b'{"info":' + b"[" * 100_000)}},
+        {**secret(), "data": {"release": packed(b'{"info":[]}')}},
+        {**secret(), "data": {"release": packed(b'{"info":{"description":"Upgrade", "x":')}},
+    ],
+)
+def test_whatever_else_there_is_has_none(other: dict[str, Any]) -> None:
+    assert cause_only(other) == {}
+    assert all(found.cause == "" for found in releases([other]).values())
+
+
+def test_a_record_without_compression_and_a_bomb_are_read_as_well() -> None:
+    plain = {"info": {"description": f'Upgrade "a" failed: {SAID}'}}
+    found = {**secret(), "data": {"release": packed(json.dumps(plain).encode(), zipped=False)}}
+    assert releases([found])["a"].cause == SAID
+    vast = {"info": {"description": "x" * 50_000_000}}
+    assert cause_only({**secret(), "data": {"release": packed(json.dumps(vast).encode())}}) == {}
+
+
+def test_a_cause_is_one_short_line_without_values_of_objects() -> None:
+    said = (
+        'Upgrade "a" failed: Secret "x" is invalid: data[p]: Invalid value: "hush \\"hush\\"": must be\nshort '
+        + "and " * 200
+    )
+    cause = releases([secret(said)])["a"].cause
+    assert cause.startswith('Secret "x" is invalid: data[p]: must be short and')
+    assert "hush" not in cause and "\n" not in cause and len(cause) == 300

@@ -1,0 +1,250 @@
+"""Errors of our own code: told where users look, without a value, and nothing ends by them."""
+
+import asyncio
+import json
+
+import kopf
+import pytest
+import structlog
+from test_runtime import KEY, Operator, controller, plan, put
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import POD
+from stackwright.api.services import Keystone, Memcached
+from stackwright.controllers.catalog import controllers
+from stackwright.core import merge
+from stackwright.core.conditions import done
+from stackwright.core.controller import Watch
+from stackwright.core.plan import Plan
+from stackwright.core.ports import Conflict
+from stackwright.core.settings import Settings
+from stackwright.runtime import faults, source
+
+pytestmark = pytest.mark.looptime
+SECRET_TEXT = "hunter2-of-a-user"
+
+
+class Panic(BaseException):
+    """As those of libraries in Rust."""
+
+
+def raising(error=None):
+    def fail(seen):
+        raise error or ValueError(SECRET_TEXT)
+
+    return fail
+
+
+async def observe_raises(reader, key, now):
+    raise KeyError(SECRET_TEXT)
+
+
+@pytest.mark.parametrize(
+    ("more", "name"),
+    [
+        ({"decide": raising()}, "ValueError"),
+        ({"observe": observe_raises}, "KeyError"),
+        ({"decide": raising(SystemExit(SECRET_TEXT))}, "SystemExit"),
+        ({"decide": raising(Panic(SECRET_TEXT))}, "Panic"),
+        ({"decide": raising(asyncio.CancelledError(SECRET_TEXT))}, "CancelledError"),
+    ],
+)
+async def test_an_exception_in_observe_or_decide_becomes_a_condition_without_its_text(more, name):
+    operator = Operator(controller(**more))
+    put(operator)
+    with structlog.testing.capture_logs() as logs:
+        await operator.run(60)
+    ready = operator.condition()
+    assert (ready["status"], ready["reason"]) == ("False", "InternalError")
+    assert f": {name} at runtime/reconcile.py:" in ready["message"]
+    assert "stackwright report" in ready["message"]
+    assert operator.condition(type_="Progressing")["status"] == "False"
+    assert SECRET_TEXT not in json.dumps([operator.cluster.all(Memcached.KIND), logs], default=str)
+    assert [entry for entry in logs if entry["event"] == "internal error" and name in entry["fault"]]
+    assert 4 <= len(operator.runs) <= 9, "tried again with backoff"
+    assert [write.verb for write in operator.cluster.writes] == ["apply_status"]
+
+
+async def test_the_place_is_the_innermost_one_in_our_code():
+    def decide(seen):
+        return merge.merge({"a": {"b": 1}}, Weird())
+
+    class Weird(dict):
+        def items(self):
+            raise TypeError(SECRET_TEXT)
+
+    operator = Operator(controller(decide=decide))
+    put(operator)
+    await operator.run(1)
+    assert "TypeError at core/merge.py:" in operator.condition()["message"]
+
+
+async def test_all_else_that_the_status_says_is_kept_and_the_next_success_mends_it():
+    broken = []
+
+    def decide(seen):
+        if broken:
+            raise ValueError
+        made = plan()
+        return Plan((), (*made.conditions, done("Other")), {"hash": "abc"})
+
+    operator = Operator(controller(decide=decide))
+    put(operator)
+    await operator.run(1)
+    before = operator.cluster.peek(Memcached.KIND, KEY)["status"]
+    broken.append(True)
+    await operator.runtime.reconcile(("test", KEY))
+    failed = operator.cluster.peek(Memcached.KIND, KEY)["status"]
+    assert failed["hash"] == "abc"
+    assert [c["type"] for c in failed["conditions"]] == [c["type"] for c in before["conditions"]]
+    assert operator.condition()["reason"] == "InternalError"
+    assert operator.condition(type_="Other")["status"] == "True"
+    broken.clear()
+    await operator.runtime.reconcile(("test", KEY))
+    after = operator.cluster.peek(Memcached.KIND, KEY)["status"]
+    assert {c["type"]: c["status"] for c in after["conditions"]} == {
+        c["type"]: c["status"] for c in before["conditions"]
+    }
+    assert operator.condition()["reason"] == "Ready"
+
+
+@pytest.mark.parametrize("more", [{"ready": False}, {"reports": False}])
+async def test_where_ready_is_not_the_controllers_it_is_told_by_an_event(more):
+    operator = Operator(controller(decide=raising(), **more))
+    put(operator)
+    await operator.run(3)
+    assert operator.condition() is None
+    reason, message = operator.cluster.events[0][1:3]
+    assert reason == "InternalError"
+    assert "ValueError" in message and SECRET_TEXT not in message
+
+
+def test_ready_of_each_kind_is_of_exactly_one_controller():
+    owners = {}
+    for each in controllers(Settings({}, {})):
+        owners.setdefault(each.kind, []).append(each.name if each.reports and each.ready else "")
+    assert {kind.kind: len([name for name in names if name]) for kind, names in owners.items()} == {
+        kind.kind: 1 for kind in owners
+    }
+    assert [name for name in owners[OpenStackDeployment.KIND] if name] == ["cloud"]
+
+
+async def test_an_object_that_is_gone_is_not_told():
+    operator = Operator(controller(observe=observe_raises))
+    await operator.runtime.reconcile(("test", KEY))
+    assert not operator.cluster.writes and not operator.cluster.events
+
+
+async def test_a_fault_that_cannot_be_told_ends_no_worker():
+    operator = Operator(controller(decide=raising()))
+    put(operator)
+
+    async def apply_status(kind, obj, manager):
+        raise RuntimeError(SECRET_TEXT)
+
+    operator.cluster.apply_status = apply_status
+    await operator.run(5)  # fails if the runtime has ended
+
+
+@pytest.mark.parametrize("error", [RuntimeError(SECRET_TEXT), Conflict("twice", Memcached.KIND, KEY), Panic()])
+async def test_an_exception_while_looking_again_after_a_conflict_ends_no_worker(error):
+    def conflict(seen):
+        raise Conflict("changed", Memcached.KIND, KEY)
+
+    operator = Operator(controller(decide=conflict))
+    put(operator)
+    get = operator.cluster.get
+
+    async def broken(kind, key):
+        if operator.runs:
+            raise error
+        return await get(kind, key)
+
+    operator.cluster.get = broken
+    await operator.run(5)
+    assert len(operator.runs) > 2
+
+
+async def test_where_it_cannot_be_told_whom_a_change_concerns_all_are_looked_at():
+    looked = []
+
+    def keys(obj, lookup):
+        raise AttributeError(SECRET_TEXT)
+
+    def decide(seen):
+        looked.append(seen.obj["metadata"]["name"])
+        return Plan()
+
+    watching = controller(watches=[Watch(POD, keys)], decide=decide)
+    other = controller("other", Keystone.KIND, [Watch(POD, lambda obj, lookup: [KEY])])
+    operator = Operator(watching, other)
+    put(operator)
+    put(operator, Keystone.KIND)
+    await operator.run(1)
+    looked.clear()
+    running = asyncio.create_task(operator.run(2))
+    await asyncio.sleep(1)
+    operator.runs.clear()
+    with structlog.testing.capture_logs() as logs:
+        operator.cluster.put(POD, {"metadata": {"namespace": "n", "name": "p"}})
+        await asyncio.sleep(0.1)
+    assert looked == ["x"]
+    assert ("other", KEY) in operator.runs
+    assert SECRET_TEXT not in str(logs) and "AttributeError" in str(logs)
+    await running
+
+
+async def test_an_event_that_makes_no_sense_ends_no_watch():
+    operator = Operator(controller())
+    with structlog.testing.capture_logs() as logs:
+        operator.runtime.on_event(False, Memcached.KIND, {"metadata": {"name": "x", "resourceVersion": "not-a-number"}})
+        operator.runtime.on_event(False, Memcached.KIND, {})
+    assert [entry["event"] for entry in logs] == ["internal error"] * 2
+
+
+async def test_a_resync_that_fails_for_one_kind_goes_on_with_the_others_and_comes_again():
+    operator = Operator(controller(), controller("other", Keystone.KIND))
+    task = asyncio.create_task(operator.runtime.run(workers=1, resync=5))
+    lists = operator.cluster.list
+
+    async def broken(kind, *more):
+        if kind == Memcached.KIND:
+            raise RuntimeError(SECRET_TEXT)
+        return await lists(kind, *more)
+
+    operator.cluster.list = broken
+    operator.deaf = True
+    put(operator, Keystone.KIND)
+    await asyncio.sleep(6)
+    assert ("other", KEY) in operator.runs
+    operator.cluster.list = lists
+    put(operator)
+    await asyncio.sleep(6)
+    assert ("test", KEY) in operator.runs
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_an_exception_while_an_object_is_checked_for_admission_says_no_value():
+    registry = kopf.OperatorRegistry()
+
+    def check(obj, old, dry_run):
+        raise KeyError(SECRET_TEXT)
+
+    source._admission(registry, OpenStackDeployment.KIND, check)
+    (handler,) = registry._webhooks.get_all_handlers()
+    with pytest.raises(kopf.AdmissionError) as refused:
+        await handler.fn(body={"metadata": {}}, dryrun=False)
+    assert SECRET_TEXT not in str(refused.value)
+    assert "KeyError" in str(refused.value)
+    assert refused.value.code == 500
+
+
+def test_a_library_failure_is_told_by_what_the_library_raised():
+    try:
+        try:
+            raise SystemExit(SECRET_TEXT)
+        except BaseException as error:
+            raise RuntimeError(SECRET_TEXT) from error
+    except RuntimeError as error:
+        assert faults.place(error) == "SystemExit"

@@ -1,0 +1,270 @@
+"""What watches do beside bringing events, with a list and a watch that the test plays; and /healthz."""
+
+import asyncio
+import contextlib
+import json
+
+import aiohttp
+import pytest
+import structlog
+from kopf._cogs.clients import errors, watching
+from kopf._cogs.configs.configuration import OperatorSettings
+from kopf._cogs.structs.references import Resource
+from test_runtime import KEY, Operator, controller, put
+
+from stackwright.api.services import Keystone, Memcached
+from stackwright.core.controller import Watch
+from stackwright.core.plan import Plan
+from stackwright.core.ports import Conflict, NotServed, NotYet, Refused
+from stackwright.runtime import reconcile, watches
+from stackwright.runtime.health import Health
+from stackwright.runtime.watches import PAUSE, SILENT, Watches
+
+pytestmark = pytest.mark.looptime
+KIND = Memcached.KIND
+RESOURCE = Resource(KIND.group, KIND.version, KIND.plural)
+LISTED = watching.Bookmark.LISTED
+
+
+def listed(*names):
+    return [{"type": None, "object": obj(name)} for name in names]
+
+
+def obj(name):
+    return {"metadata": {"namespace": "n", "name": name, "uid": name, "resourceVersion": "1"}}
+
+
+class Stage:
+    """Kopf's own watch of one kind; `lists` are what each list and the watch after it bring, the last for ever."""
+
+    def __init__(self, monkeypatch, *lists):
+        self.lists, self.begun, self.told, self.events = list(lists), 0, [], []
+        monkeypatch.setattr(watches, "_of_kopf", self._continuous_watch)
+        self.watches = Watches([KIND], self._on_listed)
+        self.watches.listen()
+
+    async def _on_listed(self, kind, present):
+        self.told.append((kind, set(present)))
+
+    async def _continuous_watch(self, **_):
+        self.begun += 1
+        for event in self.lists.pop(0):
+            if isinstance(event, Exception):
+                raise event
+            await asyncio.sleep(0)
+            yield event
+        if not self.lists:
+            await asyncio.Event().wait()
+
+    async def run(self, seconds, resource=RESOURCE):
+        async def consume():
+            async for event in watching.infinite_watch(settings=OperatorSettings(), resource=resource, namespace=None):
+                self.events.append(event)
+
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(seconds):
+                await consume()
+
+
+async def test_after_each_list_it_is_told_what_is_there(monkeypatch):
+    first = [*listed("a", "b"), LISTED, {"type": "ADDED", "object": obj("c")}]
+    stage = Stage(monkeypatch, first, [*listed("b"), LISTED], [LISTED])
+    await stage.run(5)
+    assert stage.told == [(KIND, {("n", "a"), ("n", "b")}), (KIND, {("n", "b")}), (KIND, set())]
+    assert stage.events == [*first, *listed("b"), LISTED, LISTED], "Kopf gets all that it got before"
+
+
+async def test_a_list_that_breaks_off_tells_nothing(monkeypatch):
+    stage = Stage(monkeypatch, listed("a"), [*listed("b"), LISTED])
+    await stage.run(5)
+    assert stage.told == [(KIND, {("n", "b")})]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        watching.WatchingError("Error in the watch-stream: {'code': 500}"),
+        errors.APIForbiddenError({"message": "no"}, status=403, headers={}),
+        ValueError("Chunk too big"),
+    ],
+)
+async def test_an_error_of_a_watch_starts_it_anew_and_ends_nothing(monkeypatch, error):
+    stage = Stage(monkeypatch, [LISTED, error], [error], [*listed("a"), LISTED])
+    with structlog.testing.capture_logs() as logs:
+        await stage.run(3 * PAUSE)
+    assert stage.begun == 3
+    assert stage.told[-1] == (KIND, {("n", "a")})
+    assert [entry["event"] for entry in logs] == ["watch failed"] * 2
+
+
+async def test_a_watch_of_kopfs_own_is_none_of_ours(monkeypatch):
+    stage = Stage(monkeypatch, [*listed("a"), LISTED])
+    await stage.run(5, Resource("", "v1", "namespaces"))
+    assert not stage.told and len(stage.events) == 2
+
+
+async def test_a_watch_is_alive_while_it_brings_anything(monkeypatch):
+    bookmark = {"type": "BOOKMARK", "object": {"metadata": {"resourceVersion": "5"}}}
+    stage = Stage(monkeypatch, [LISTED])
+
+    async def minutely(**_):
+        yield LISTED
+        for _ in range(20):
+            await asyncio.sleep(60)
+            yield bookmark
+        await asyncio.Event().wait()
+
+    monkeypatch.setattr(watches, "_of_kopf", minutely)
+    running = asyncio.create_task(stage.run(5000))
+    await asyncio.sleep(1205)
+    assert not stage.watches.silent()
+    await asyncio.sleep(SILENT + 1)
+    assert "memcacheds has been silent for 60" in stage.watches.silent()[KIND]
+    running.cancel()
+
+
+async def test_a_watch_that_never_begins_is_dead_and_its_cause_is_known(monkeypatch):
+    denied = errors.APIForbiddenError({"message": "it is forbidden"}, status=403, headers={})
+    stage = Stage(monkeypatch, *([denied] for _ in range(200)))
+    await stage.run(SILENT + 10)
+    assert "it is forbidden" in stage.watches.silent()[KIND]
+
+
+async def test_a_deletion_that_no_event_tells_of_is_noticed_at_the_next_list():
+    operator = Operator(controller())
+    put(operator)
+    await operator.runtime.load()
+    operator.deaf = True
+    operator.cluster.remove(KIND, KEY)
+    assert operator.runtime.store.get(KIND, KEY)
+    await operator.runtime.on_listed(KIND, set())
+    assert operator.runtime.store.get(KIND, KEY) is None
+    assert await operator.runtime.queue.get() == ("test", KEY)
+
+
+async def test_what_was_made_since_the_list_stays():
+    operator = Operator(controller())
+    put(operator)
+    await operator.runtime.load()
+    await operator.runtime.on_listed(KIND, set())
+    assert operator.runtime.store.get(KIND, KEY)
+
+
+@pytest.mark.parametrize("error", [NotYet("away"), Refused("no"), RuntimeError("odd")])
+async def test_a_list_of_which_nobody_can_be_asked_ends_no_watch(error):
+    operator = Operator(controller())
+    put(operator)
+    await operator.runtime.load()
+
+    async def get(kind, key):
+        raise error
+
+    operator.cluster.get = get
+    await operator.runtime.on_listed(KIND, set())
+    assert operator.runtime.store.get(KIND, KEY)
+
+
+async def test_after_a_conflict_the_object_that_conflicted_is_looked_at_too():
+    """Its deletion was missed by the watch, so nothing else would mend the picture."""
+    other = Keystone.KIND
+    seen_there = []
+
+    async def observe(reader, key, now):
+        seen_there.append(await reader.get(other, KEY) is not None)
+        return await controller().observe(reader, key, now)
+
+    def decide(seen):
+        if seen_there[-1]:
+            raise Conflict("apply Keystone n/x: the object is gone", other, KEY)
+        return Plan()
+
+    operator = Operator(controller(watches=[Watch(other, lambda obj, lookup: [])], observe=observe, decide=decide))
+    put(operator)
+    put(operator, other)
+    await operator.runtime.load()
+    operator.deaf = True
+    operator.cluster.remove(other, KEY)
+    await operator.runtime.reconcile(("test", KEY))
+    await operator.runtime.reconcile(("test", KEY))
+    assert seen_there == [True, False]
+
+
+class Silence:
+    def __init__(self, **texts):
+        self.texts = texts
+
+    def silent(self):
+        return {KIND: " ".join(self.texts.values())} if self.texts else {}
+
+
+async def test_a_worker_that_hangs_is_a_cause_and_one_that_takes_its_time_is_none(monkeypatch):
+    now = [1000.0]
+    monkeypatch.setattr(reconcile.time, "perf_counter", lambda: now[0])
+    hang = asyncio.Event()
+
+    async def observe(reader, key, now):
+        await hang.wait()
+
+    operator = Operator(controller(observe=observe))
+    health = Health(operator.runtime, Silence())
+    put(operator)
+    await operator.runtime.load()
+    working = asyncio.create_task(operator.runtime.work())
+    await asyncio.sleep(1)
+    now[0] += 700  # twice a call of Helm: until it is its turn, and its own
+    assert await health.causes() == []
+    now[0] += 300
+    assert await health.causes() == ["a worker has been at test n/x for 1000 s"]
+    hang.set()
+    await asyncio.sleep(1)
+    assert await health.causes() == []
+    working.cancel()
+
+
+@pytest.mark.parametrize(
+    ("answer", "dead"),
+    [(None, True), (Refused("no right"), True), (NotYet("unreachable"), False), (NotServed("no such kind"), False)],
+)
+async def test_a_silent_watch_is_a_cause_only_where_the_api_server_answers(answer, dead):
+    operator = Operator(controller())
+
+    async def get(kind, key):
+        if answer:
+            raise answer
+
+    operator.cluster.get = get
+    assert await Health(operator.runtime, Silence(one="it is silent")).causes() == (["it is silent"] if dead else [])
+
+
+async def test_an_api_server_that_does_not_answer_in_time_is_no_cause():
+    operator = Operator(controller())
+
+    async def get(kind, key):
+        await asyncio.sleep(60)
+
+    operator.cluster.get = get
+    started = asyncio.get_running_loop().time()
+    assert await Health(operator.runtime, Silence(one="it is silent")).causes() == []
+    assert asyncio.get_running_loop().time() - started < 5
+
+
+@pytest.mark.looptime(False)
+async def test_healthz_answers_with_the_cause(unused_tcp_port):
+    silence = Silence()
+    serving = asyncio.create_task(Health(Operator(controller()).runtime, silence).serve(unused_tcp_port))
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{unused_tcp_port}") as session:
+
+        async def ask(path):
+            for _ in range(100):
+                with contextlib.suppress(aiohttp.ClientConnectionError):
+                    async with session.get(path) as response:
+                        return response.status, json.loads(await response.text())
+                await asyncio.sleep(0.05)
+            raise AssertionError("nobody answers")
+
+        assert await ask("/healthz") == (200, {"healthy": True, "causes": []})
+        silence.texts["one"] = "the watch of x is silent"
+        assert await ask("/healthz") == (503, {"healthy": False, "causes": ["the watch of x is silent"]})
+        assert (await ask("/readyz"))[0] == 200
+    serving.cancel()
+    await asyncio.gather(serving, return_exceptions=True)
