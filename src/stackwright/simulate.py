@@ -15,6 +15,7 @@ import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import partial
 
 from stackwright.api.kinds import DAEMONSET, JOB, POD, SECRET, WORKLOADS
 from stackwright.api.meta import Kind
@@ -45,6 +46,7 @@ from stackwright.runtime.memory import (
 )
 from stackwright.runtime.pausing import unless_paused
 from stackwright.runtime.report import after_failure, report
+from stackwright.runtime.specs import replace_spec
 from stackwright.services.ceph import KEYS, REQUESTS
 
 # Those whose plans change something outside; the others only tell, or follow pods.
@@ -76,12 +78,15 @@ class Step:
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked: objects to apply, as which field manager, and objects to delete, before the operator's turn."""
+    """What is asked: objects to apply, as which field manager, objects whose specs are replaced whole, and objects to
+    delete, before the operator's turn.
+    """
 
     namespace: str
     apply: tuple[tuple[Kind, Object], ...] = ()
     delete: tuple[tuple[Kind, Key], ...] = ()
     manager: str = "user"
+    replace: tuple[tuple[Kind, Object], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -221,9 +226,11 @@ class _Simulation:
     async def _ask(self) -> None:
         """The user's own changes are the first steps."""
         self.about = "you"
-        for kind, obj in self.request.apply:
+        asked = [(self.world.apply, each) for each in self.request.apply]
+        asked += [(partial(replace_spec, self.world), each) for each in self.request.replace]
+        for write, (kind, obj) in asked:
             before = await self.world.get(kind, key_of(obj))
-            after = await self.world.apply(kind, obj, self.request.manager)
+            after = await write(kind, obj, self.request.manager)
             if before is None or before.get("spec") != after.get("spec"):
                 self._note(Apply(kind, after, "asked for"), before)
         for kind, key in self.request.delete:

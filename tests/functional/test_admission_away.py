@@ -91,6 +91,18 @@ async def test_what_is_being_deleted_ends_without_the_operator(away: KubernetesC
     assert await away.get(kind, (SPACE, "going")) is None
 
 
+@pytest.mark.parametrize(
+    ("kind", "spec"),
+    [
+        (OpenStackDeployment.KIND, {"size": "small"}),
+        (HelmBundle.KIND, {"releases": [{"name": "keystone", "chart": "memcached", "namespace": "victim"}]}),
+    ],
+)
+async def test_what_is_being_deleted_asks_for_nothing_new(away: KubernetesCluster, kind: Kind, spec: Object) -> None:
+    assert await refused(away, kind, (SPACE, "going"), {"spec": spec})
+    assert not await refused(away, kind, (SPACE, "going"), {"metadata": {"annotations": {"note": "same spec"}}})
+
+
 @pytest.mark.parametrize("kind", SPECS, ids=lambda kind: kind.kind)
 async def test_nobody_claims_that_an_object_is_being_deleted(away: KubernetesCluster, kind: Kind) -> None:
     """Neither of a new one nor of one that lives."""

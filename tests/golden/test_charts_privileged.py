@@ -26,7 +26,10 @@ def rights(item: dict[str, Any]) -> set[str]:
         context = {**(pod.get("securityContext") or {}), **(container.get("securityContext") or {})}
         found |= {name for name in ("privileged", "allowPrivilegeEscalation") if context.get(name)}
         found |= {"capabilities"} if (context.get("capabilities") or {}).get("add") else set()
+        found |= {"hostPort" for port in container.get("ports") or () if port.get("hostPort")}
         found |= {"root"} if context.get("runAsUser") == 0 else set()
+    for rule in item.get("rules") or () if item["kind"] == "Role" else ():
+        found |= {"Secrets"} if "secrets" in rule["resources"] and not rule.get("resourceNames") else set()
     return found | ({item["kind"]} & CLUSTER)
 
 

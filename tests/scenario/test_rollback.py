@@ -7,9 +7,10 @@ from world import NAMESPACE, ready_world
 
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
-from stackwright.cli.rollback import choose, kept, spec_of, write
+from stackwright.cli.rollback import choose, kept, spec_of
 from stackwright.core.ports import secret_data
 from stackwright.core.revisions import FIELD, KEPT
+from stackwright.runtime.specs import replace_spec
 
 pytestmark = pytest.mark.looptime
 DEBUG = {"identity": {"keystone": {"values": {"conf": {"keystone": {"DEFAULT": {"debug": True}}}}}}}
@@ -39,7 +40,7 @@ async def test_a_rollback_brings_back_what_was_and_is_a_revision_itself():
     assert chosen.number == 1
     spec = await spec_of(world.cluster, chosen)
     wanted = {"metadata": {"namespace": NAMESPACE, "name": "cloud"}, "spec": spec}
-    await write(world.cluster, OpenStackDeployment.KIND, wanted)
+    await replace_spec(world.cluster, OpenStackDeployment.KIND, wanted, "kubectl")
     assert world.osdpl["spec"] == spec
     await world.settle()
     assert world.ready()

@@ -14,14 +14,15 @@ from typer.testing import CliRunner
 
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE, SECRET
+from stackwright.api.services import Cinder
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
-from stackwright.cli.rollback import difference
 from stackwright.core import revisions
 from stackwright.core.digest import digest
-from stackwright.core.objects import DIGEST, owner_reference
+from stackwright.core.objects import CLOUD, DIGEST, owner_reference
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.memory.cluster import merge_patch
+from stackwright.runtime.specs import difference
 
 SPACE = "openstack"
 KEY = (SPACE, "cloud")
@@ -106,6 +107,21 @@ def test_what_a_rollback_brought_goes_with_the_next_apply(cluster: MemoryCluster
     assert asked(spec(cluster)) == SPECS[0]
 
 
+def test_what_another_field_manager_has_switched_on_is_not_lost_without_a_question(cluster: MemoryCluster) -> None:
+    """A rollback takes away what others own too, so the forecast must know it."""
+    services = {"features": {"services": ["block-storage"]}}
+    there = {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": SPECS[2] | services}
+    cluster.put(OpenStackDeployment.KIND, there)
+    cloud = {**(cluster.peek(OpenStackDeployment.KIND, KEY) or {}), "kind": "OpenStackDeployment"}
+    meta = {"namespace": SPACE, "name": "cinder", "labels": {CLOUD: "cloud"}}
+    cluster.put(Cinder.KIND, {"metadata": {**meta, "ownerReferences": [owner_reference(cloud)]}, "spec": {}})
+    result = called("rollback", "cloud", "3", "--no-wait")
+    assert result.exit_code == 1
+    assert "Cinder openstack/cinder" in result.stderr
+    assert "The cloud was not changed." in result.stderr
+    assert not [write for write in cluster.writes if write.kind == OpenStackDeployment.KIND]
+
+
 def test_the_revision_of_now_changes_nothing(cluster: MemoryCluster) -> None:
     result = called("rollback", "cloud", "3", "--yes", "--no-wait")
     assert (result.exit_code, result.stdout) == (
@@ -124,6 +140,28 @@ def test_what_is_not_kept_is_answered_with_what_is(cluster: MemoryCluster) -> No
 
 def test_history_of_a_release_and_of_a_cloud_are_two_questions(cluster: MemoryCluster) -> None:
     assert called("history", "openstack-keystone", "--cloud", "cloud").exit_code == 2
+
+
+def forged(cluster: MemoryCluster, number: str, **more: Any) -> None:
+    key = (SPACE, "openstackdeployment.cloud.v2")
+    secret: dict[str, Any] = cluster.peek(SECRET, key)  # type: ignore[assignment]
+    labels = {**secret["metadata"]["labels"], revisions.NUMBER: number}
+    cluster.put(SECRET, {**secret, "metadata": {**secret["metadata"], "labels": labels}, **more})
+
+
+@pytest.mark.parametrize("text", [json.dumps(SPECS[2]), "[" * 100_000, "[]", "?"])
+def test_a_revision_that_somebody_changed_is_not_gone_back_to(cluster: MemoryCluster, text: str) -> None:
+    forged(cluster, "2", stringData={revisions.FIELD: text})
+    result = called("rollback", "cloud", "2", "--yes", "--no-wait")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Secret openstack/openstackdeployment.cloud.v2 holds ")
+    assert not cluster.writes
+
+
+@pytest.mark.parametrize("number", ["1" * 10, "9" * 63, "\u0662", "-2", "x"])
+def test_what_is_no_number_of_a_revision_is_none(cluster: MemoryCluster, number: str) -> None:
+    forged(cluster, number)
+    assert [row["revision"] for row in json.loads(called("history", "--cloud", "cloud", "-o", "json").stdout)] == [1, 3]
 
 
 VALUES = st.recursive(

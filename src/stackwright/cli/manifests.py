@@ -30,12 +30,14 @@ class BadManifest(Exception):
 class Manifest:
     """where   it was found; its errors begin with that
     placed  whether it names its namespace itself
+    whole   whether its spec replaces the one that is there, also fields of other field managers
     """
 
     kind: Kind
     obj: Object
     where: str = ""
     placed: bool = False
+    whole: bool = False
 
     @property
     def name(self) -> str:

@@ -136,7 +136,9 @@ async def _request(reader: Reader, namespace: str, manifests: list[Manifest], de
             raise CliError(f"There is no OpenStackDeployment in namespace {namespace}{hint}")
         if delete:
             gone = [(OpenStackDeployment.KIND, (namespace, delete))]
-    return Request(namespace, tuple((m.kind, m.obj) for m in mine), tuple(gone), MANAGER)
+    applied = tuple((m.kind, m.obj) for m in mine if not m.whole)
+    replaced = tuple((m.kind, m.obj) for m in mine if m.whole)
+    return Request(namespace, applied, tuple(gone), MANAGER, replaced)
 
 
 async def operator_settings(reader: Reader) -> Settings:

@@ -13,7 +13,6 @@ from stackwright.cli.common import say
 from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
-    from stackwright.api.meta import Kind
     from stackwright.core.plan import Object
     from stackwright.core.ports import Cluster, Reader
     from stackwright.core.revisions import Revision
@@ -45,8 +44,9 @@ def rollback(
     from stackwright.api.registry import CLOUD_KINDS, kind_of
     from stackwright.cli.cluster import CliError, connected, run, the_cloud
     from stackwright.cli.confirm import confirm, foreseen_losses
-    from stackwright.cli.manifests import Manifest
+    from stackwright.cli.manifests import MANAGER, Manifest
     from stackwright.cli.wait import Patience, follow
+    from stackwright.runtime.specs import difference, replace_spec
 
     async def work() -> None:
         async with connected(kubeconfig) as cluster:
@@ -62,26 +62,14 @@ def rollback(
                 return
             wanted = {"metadata": {"namespace": namespace, "name": name}, "spec": spec}
             if not yes:
-                confirm(await foreseen_losses(cluster, [Manifest(kind, wanted)]), "The cloud was not changed.")
-            await write(cluster, kind, wanted)
+                lost = await foreseen_losses(cluster, [Manifest(kind, wanted, whole=True)])
+                confirm(lost, "The cloud was not changed.")
+            await replace_spec(cluster, kind, wanted, MANAGER)
             say(f"{title}: rolled back to revision {chosen.number}")
             if wait:
                 await follow(cluster, namespace, name, Patience(timeout=timeout))
 
     run(work())
-
-
-async def write(cluster: Cluster, kind: Kind, wanted: Object) -> None:
-    """Apply the spec as the user's own field manager, so that the next `apply` may take away what it brought.
-
-    What other field managers own and the spec does not have is taken away by a patch.
-    """
-    from stackwright.cli.manifests import MANAGER
-    from stackwright.core.objects import key_of
-
-    after = await cluster.apply(kind, wanted, MANAGER)
-    if surplus := difference(after.get("spec") or {}, wanted["spec"]):
-        await cluster.patch(kind, key_of(wanted), {"spec": surplus})
 
 
 async def kept(reader: Reader, cloud: Object) -> list[Revision]:
@@ -107,29 +95,20 @@ def choose(found: list[Revision], number: int | None, cloud: Object) -> Revision
 
 
 async def spec_of(cluster: Cluster, revision: Revision) -> dict[str, Any]:
-    """The spec that a revision keeps. Raises CliError when it was deleted or is not readable."""
+    """The spec that a revision keeps. Raises CliError when it was deleted, is not readable, or is not what was kept."""
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError
+    from stackwright.core.digest import digest
     from stackwright.core.ports import secret_data
     from stackwright.core.revisions import FIELD
 
+    name = f"Secret {'/'.join(revision.key)}"
     try:
         spec = json.loads(secret_data(await cluster.get(SECRET, revision.key))[FIELD])
-    except (KeyError, ValueError):
-        raise CliError(f"Secret {'/'.join(revision.key)} holds no spec") from None
+    except (KeyError, ValueError, RecursionError):
+        spec = None
     if not isinstance(spec, dict):
-        raise CliError(f"Secret {'/'.join(revision.key)} holds no spec")
+        raise CliError(f"{name} holds no spec")
+    if digest(spec) != revision.digest:
+        raise CliError(f"{name} holds another spec than the operator kept: it was changed")
     return spec
-
-
-def difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """A JSON merge patch (RFC 7386) that turns one spec into the other; empty when they are equal."""
-    change: dict[str, Any] = {name: None for name in old if name not in new}
-    for name, value in new.items():
-        before = old.get(name)
-        if isinstance(before, dict) and isinstance(value, dict):
-            if inner := difference(before, value):
-                change[name] = inner
-        elif before != value or name not in old:
-            change[name] = value
-    return change

@@ -41,6 +41,18 @@ def owner_label(obj: Object) -> str:
     return label_value(f"{obj['kind'].lower()}.{obj['metadata']['name']}")
 
 
+def owners(obj: Object) -> set[str]:
+    """Who an object belongs to, as values of the label OWNER; empty for one that a user made.
+
+    By that label and by its controller, which need not be ours. Identities do not count: what an earlier owner of the
+    same name left is about to be collected. What the operator made for no owner is its own.
+    """
+    controller = controller_of(obj)
+    named = {label_value(f"{controller['kind'].lower()}.{controller['name']}")} if controller else set()
+    named |= {label(obj, OWNER)} - {""}
+    return named or {value for name, value in MANAGED.items() if label(obj, name) == value}
+
+
 def label_value(text: str) -> str:
     """A text no longer than a label may be; the end of one that is too long is replaced by its digest."""
     return text if len(text) <= LABEL else f"{text[: LABEL - LENGTH - 1]}-{digest(text)}"

@@ -18,6 +18,7 @@ from stackwright.core.plan import Object, Plan
 from stackwright.core.ports import NotYet, Reader
 from stackwright.runtime.report import after_failure
 
+EVERY = 60.0  # seconds: an operator of several containers does not see in all of them that its cloud goes on
 DEEPEST = 8  # a cloud, a service of it, and what that has
 
 
@@ -77,4 +78,4 @@ def held(plan: Plan, obj: Object, cause: str) -> Plan:
         told = replace(
             told, conditions=(*told.conditions, done(PAUSED_CONDITION, f"Paused by {cause}", PAUSED_CONDITION))
         )
-    return told
+    return replace(told, requeue=EVERY)

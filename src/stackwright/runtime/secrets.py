@@ -18,7 +18,17 @@ from stackwright.api.lines import LINE
 from stackwright.api.registry import kind_of
 from stackwright.core import cephkeys, fernet, revisions
 from stackwright.core.digest import digest
-from stackwright.core.objects import DIGEST, EXPIRES, MANAGED, OPTIONS, OWNER, key_of, owner_label, owner_reference
+from stackwright.core.objects import (
+    DIGEST,
+    EXPIRES,
+    MANAGED,
+    OPTIONS,
+    OWNER,
+    key_of,
+    owner_label,
+    owner_reference,
+    owners,
+)
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
 from stackwright.core.secretwrites import (
@@ -45,6 +55,7 @@ _TEXTS = _Texts()
 
 
 async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
+    await _permitted(action.key, action.owner, ports)
     match action:
         case EnsureSecret():
             await _ensure(action, ports, manager)
@@ -62,6 +73,15 @@ async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
             await _extract(action, ports, manager)
         case KeepRevision():
             await _revision(action, ports, manager)
+
+
+async def _permitted(key: Key, owner: Object | None, ports: Ports) -> None:
+    """Raises Refused if the Secret belongs to somebody else: users choose names, and would read, change and take along
+    what is in it.
+    """
+    found = await ports.cluster.get(SECRET, key)
+    if found and (others := owners(found) - owners(_secret(key, owner, {}, {}))):
+        raise Refused(f"Secret {'/'.join(key)} belongs to {', '.join(sorted(others))}; choose another name")
 
 
 async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
@@ -174,6 +194,7 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
     now = ports.clock.now()
     issuer = secret_data(await ports.cluster.get(SECRET, action.authority))
     if not issuer.get("ca.key") or _old(issuer, now):
+        await _permitted(action.authority, None, ports)
         issuer = x509.authority(f"Stackwright {action.authority[0]}", now)
         await ports.cluster.apply(SECRET, _secret(action.authority, None, issuer, {}), manager)
     try:

@@ -207,6 +207,23 @@ async def test_a_release_belongs_to_one_helm_bundle(mine, theirs, record):
     assert any("openstack/mc" in text for text in texts(await decided(theirs, mine, *record)))
 
 
+@pytest.mark.parametrize("by", ["spec", "status"])
+async def test_nobody_claims_a_release_of_another_namespace(by):
+    """Not even by a HelmBundle that got past admission."""
+    there = {"name": "mc", "chart": "memcached", "namespace": NAMESPACE}
+    rival = obj(HelmBundle.KIND, "evil", {"releases": [there]}, creationTimestamp="2025-01-01T00:00:00Z")
+    rival["metadata"]["namespace"] = "tenant"
+    if by == "status":
+        rival["spec"] = {"releases": [{"name": "other", "chart": "memcached"}]}
+        rival["status"] = {"releaseStatuses": {"mc": {"namespace": NAMESPACE, "revision": 1}}}
+    mine = claimant("a", 1)
+    assert texts(await decided(mine, rival)) == ["helm upgrade --install openstack/mc"]
+    (watch,) = (w for w in controllers(SHIPPED, AGES)[0].watches if w.kind == HelmBundle.KIND)
+    assert list(watch.keys(rival, lambda kind, namespace: [mine, rival])) == []
+    plan = await decided(mine, rival, settings=replace(MAY, unrestricted=True))
+    assert condition(plan).reason == "BlockedTaken"
+
+
 async def test_who_waits_for_a_release_has_it_when_the_other_is_gone():
     assert texts(await decided(claimant("b", 2), recorded("a"))) == ["helm upgrade --install openstack/mc"]
     (watch,) = (w for w in controllers(SHIPPED, AGES)[0].watches if w.kind == HelmBundle.KIND)

@@ -38,10 +38,11 @@ def _by_release(obj: Object, lookup: Lookup) -> Iterable[Key]:
     ]
 
 
-def _rivals(obj: Object, lookup: Lookup) -> Iterable[Key]:
+def _rivals(settings: Settings, obj: Object, lookup: Lookup) -> Iterable[Key]:
     """Bundles that claim a release of the changed one: when that is gone, the next has it."""
-    mine, me = claims(obj), key_of(obj)
-    return [key_of(other) for other in lookup(HelmBundle.KIND, "") if key_of(other) != me and mine & claims(other)]
+    mine, me = claims(settings, obj), key_of(obj)
+    others = [other for other in lookup(HelmBundle.KIND, "") if key_of(other) != me]
+    return [key_of(other) for other in others if mine & claims(settings, other)]
 
 
 def controllers(settings: Settings, ages: Ages) -> tuple[Controller, ...]:
@@ -50,7 +51,7 @@ def controllers(settings: Settings, ages: Ages) -> tuple[Controller, ...]:
         "helmbundle",
         "helmbundle",
         HelmBundle.KIND,
-        (*(Watch(kind, _by_release) for kind in kinds), Watch(HelmBundle.KIND, _rivals)),
+        (*(Watch(kind, _by_release) for kind in kinds), Watch(HelmBundle.KIND, partial(_rivals, settings))),
         partial(observe, settings, ages),
         decide,
         pausable=True,

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from stackwright.controllers.helmbundle.validate import permitted
 from stackwright.core.helmrecords import bundle_label
 from stackwright.core.objects import controller_of, key_of
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Release
+from stackwright.core.settings import Settings
 from stackwright.services.declaration import Service, bundle_name
 
 
@@ -20,9 +22,11 @@ def release_key(obj: Object, release: Object) -> Key:
     return release.get("namespace") or obj["metadata"]["namespace"], release["name"]
 
 
-def claims(obj: Object) -> frozenset[Key]:
-    """Releases that a HelmBundle names, or once named."""
-    return frozenset(release_key(obj, each) for each in obj["spec"]["releases"]) | past(obj)
+def claims(settings: Settings, obj: Object) -> frozenset[Key]:
+    """Releases that a HelmBundle names, or once named, in namespaces that are permitted to it."""
+    own = obj["metadata"]["namespace"]
+    named = frozenset(release_key(obj, each) for each in obj["spec"]["releases"]) | past(obj)
+    return frozenset(key for key in named if permitted(settings, own, key[0]))
 
 
 def past(obj: Object) -> frozenset[Key]:

@@ -50,7 +50,7 @@ async def observe(settings: Settings, ages: Ages, reader: Reader, key: Key, now:
     obj = await reader.get(HelmBundle.KIND, key)
     if obj is None:
         return None
-    seen = Observed(settings, obj, taken=await _taken(reader, obj), made=await _made(reader, obj))
+    seen = Observed(settings, obj, taken=await _taken(settings, reader, obj), made=await _made(reader, obj))
     if label(obj, CLOUD):
         images = await reader.get(DAEMONSET, (key[0], precache.NAME))
         seen = replace(seen, holder=images, nodes=tuple(await reader.list(NODE)))
@@ -67,13 +67,14 @@ def _age(ages: Ages, before: Object, record: Release) -> float:
     return ages.of((record.namespace, record.name), state, float(before.get("waited") or 0) if is_told else 0.0)
 
 
-async def _taken(reader: Reader, obj: Object) -> dict[Key, Key]:
+async def _taken(settings: Settings, reader: Reader, obj: Object) -> dict[Key, Key]:
     """Releases that another HelmBundle has, with that."""
-    mine, me = claims(obj), key_of(obj)
+    mine, me = claims(settings, obj), key_of(obj)
     everybody = await reader.list(HelmBundle.KIND)
-    rivals = {key: [other for other in everybody if key_of(other) != me and key in claims(other)] for key in mine}
+    others = [(other, claims(settings, other)) for other in everybody if key_of(other) != me]
+    rivals = {key: [other for other, claimed in others if key in claimed] for key in mine}
     taken = {}
-    for key in sorted(key for key, others in rivals.items() if others):
+    for key in sorted(key for key, found in rivals.items() if found):
         records = releases(await reader.list(SECRET, key[0], {"owner": "helm"}))
         if (other := holder(key, records.get(key[1]), [obj, *rivals[key]])) != me:
             taken[key] = other

@@ -1,7 +1,7 @@
 """What a HelmBundle may ask for. Pure.
 
 Helm runs with the operator's rights, so a free choice of chart or namespace would give these rights to everyone that
-may create HelmBundles. Only shipped charts are allowed, in the namespace of the object; those with rights on nodes only
+may create HelmBundles. Only shipped charts are allowed, in the namespace of the object; those with rights only
 in HelmBundles that a service object makes. The operator's chart may set `helmbundles.unrestricted`.
 """
 
@@ -54,7 +54,8 @@ def problems(settings: Settings, own: str, release: Mapping[str, Any], made: boo
     if settings.unrestricted or made:
         return found
     if release["chart"] in settings.privileged:
-        found.append(f"chart: has rights on nodes, so only a service object may have it installed; {PERMIT}")
+        rights = "has rights on nodes or in Kubernetes"
+        found.append(f"chart: {rights}, so only a service object may have it installed; {PERMIT}")
     if _security_context(release.get("values")):
         found.append(
             f"values.pod.security_context: only a service object may set it, for it may give rights on nodes; {PERMIT}"

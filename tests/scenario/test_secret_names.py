@@ -1,0 +1,48 @@
+"""Whoever may create contracts chooses names of Secrets, and gets none that is another object's."""
+
+from __future__ import annotations
+
+import copy
+
+import pytest
+from world import NAMESPACE, World, ready_world
+
+from stackwright.api.contracts import DatabaseAccount
+from stackwright.api.kinds import SECRET
+
+pytestmark = pytest.mark.looptime
+EVIL = (NAMESPACE, "evil")
+
+
+def account(world: World, secret: str) -> None:
+    spec = {"instance": "mariadb", "database": "evil", "username": "evil", "secretName": secret}
+    meta = {"namespace": NAMESPACE, "name": EVIL[1]}
+    body = {"apiVersion": DatabaseAccount.KIND.api_version, "kind": DatabaseAccount.KIND.kind}
+    world.cluster.put(DatabaseAccount.KIND, {**body, "metadata": meta, "spec": spec})
+
+
+async def test_an_account_that_names_the_secret_of_the_administrator_is_blocked_and_takes_nothing_along() -> None:
+    world = await ready_world()
+    before = copy.deepcopy(world.get(SECRET, "keystone-admin"))
+    account(world, "keystone-admin")
+    await world.run(60)
+    status, reason, message = world.condition(obj=world.get(DatabaseAccount.KIND, EVIL[1]))
+    assert (status, reason) == ("False", "BlockedRefused")
+    assert message == f"Secret {NAMESPACE}/keystone-admin belongs to keystone.keystone; choose another name"
+    assert world.get(SECRET, "keystone-admin") == before
+    assert "evil" not in str(world.sql.users)
+    world.delete(DatabaseAccount.KIND, EVIL[1])
+    await world.run(60)
+    assert world.get(SECRET, "keystone-admin") == before
+    assert world.ready()
+    await world.stop()
+
+
+async def test_an_account_takes_over_the_secret_in_which_a_user_chose_its_password() -> None:
+    world = await ready_world()
+    world.secret("mine", password="chosen")
+    account(world, "mine")
+    await world.run(60)
+    assert world.condition(obj=world.get(DatabaseAccount.KIND, EVIL[1]))[0] == "True"
+    assert "chosen" in str(world.sql.users)
+    await world.stop()
