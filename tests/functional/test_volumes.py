@@ -44,6 +44,30 @@ async def size(cluster: KubernetesCluster, namespace: str) -> str:
     return str(found["spec"]["resources"]["requests"]["storage"])
 
 
+@pytest.mark.parametrize("first", ["", "own"])
+async def test_another_class_fails_no_upgrade(
+    cluster: KubernetesCluster, namespace: str, kubeconfig: str, first: str
+) -> None:
+    """first: of the release; if none, Kubernetes gives the claim its default."""
+    helm = HelmCli(ROOT / "charts", kubeconfig=kubeconfig, binary=str(tools.binary("helm")))
+    owner = {"metadata": {"namespace": namespace, "name": "glance"}}
+
+    async def upgrade(wanted: str | None) -> None:
+        values = merge(VALUES, {"volume": {"store": "images", "class_name": wanted}})
+        await helm.upgrade(HelmUpgrade((namespace, "glance"), "glance", "", values, str(wanted), owner))
+
+    try:
+        await upgrade(namespace if first else None)
+        if not first:
+            await cluster.patch(PVC, (namespace, CLAIM), {"spec": {"storageClassName": namespace}})
+        await cluster.patch(PVC, (namespace, CLAIM), {"spec": {"volumeName": "disk"}})
+        await upgrade("another")
+        claim = await cluster.get(PVC, (namespace, CLAIM))
+        assert claim and claim["spec"]["storageClassName"] == namespace
+    finally:
+        helm.close()
+
+
 async def test_another_size_fails_no_upgrade_and_claims_grow_by_themselves(
     cluster: KubernetesCluster, namespace: str, kubeconfig: str
 ) -> None:
