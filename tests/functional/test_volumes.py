@@ -13,7 +13,7 @@ import yaml
 from stackwright.adapters.helm import HelmCli
 from stackwright.adapters.kubernetes import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
-from stackwright.api.kinds import EVENT, NAMESPACE, PVC, SECRET, STORAGE_CLASS
+from stackwright.api.kinds import EVENT, NAMESPACE, PVC, SECRET, STATEFULSET, STORAGE_CLASS
 from stackwright.core.helmrecords import SELECTOR, releases
 from stackwright.core.merge import merge
 from stackwright.core.plan import GrowClaim, HelmUpgrade
@@ -64,6 +64,24 @@ async def test_another_class_fails_no_upgrade(
         await upgrade("another")
         claim = await cluster.get(PVC, (namespace, CLAIM))
         assert claim and claim["spec"]["storageClassName"] == namespace
+    finally:
+        helm.close()
+
+
+@pytest.mark.parametrize("first", [None, "own"])
+async def test_another_class_fails_no_upgrade_of_a_statefulset(
+    cluster: KubernetesCluster, namespace: str, kubeconfig: str, first: str | None
+) -> None:
+    helm = HelmCli(ROOT / "charts", kubeconfig=kubeconfig, binary=str(tools.binary("helm")))
+    owner = {"metadata": {"namespace": namespace, "name": "etcd"}}
+    values = yaml.safe_load((ROOT / "tests/golden/charts/etcd/default/values.yaml").read_text())
+    try:
+        for wanted in (first, "another", None):
+            asked = merge(values, {"volume": {"class_name": wanted}})
+            await helm.upgrade(HelmUpgrade((namespace, "etcd"), "etcd", "", asked, str(wanted), owner))
+            (found,) = await cluster.list(STATEFULSET, namespace)
+            (template,) = found["spec"]["volumeClaimTemplates"]
+            assert template["spec"].get("storageClassName") == first
     finally:
         helm.close()
 
