@@ -179,7 +179,7 @@ async def _admin(key: Key, ports: Ports) -> dict[str, Any]:
 async def _account(
     action: _Account,
     make: Callable[[_Account, Mapping[str, str], str], Awaitable[None]],
-    missing: Callable[[_Account, Mapping[str, str], str], Awaitable[str]],
+    missing: Callable[[_Account, Mapping[str, str], str | None], Awaitable[str]],
     ports: Ports,
 ) -> None:
     """Makes an account and looks whether it is there; takes one away."""

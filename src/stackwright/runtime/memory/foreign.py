@@ -75,9 +75,10 @@ class MemorySql:
         self.users[action.host, action.username] = password
         self.databases |= databases
 
-    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> str:
+    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str | None) -> str:
         _maybe_fail(self.fail, action.host)
-        return "" if self.users.get((action.host, action.username)) == password else f"user {action.username}"
+        found = self.users.get((action.host, action.username))
+        return "" if found and password in (None, found) else f"user {action.username}"
 
 
 class MemoryBroker:
@@ -98,7 +99,7 @@ class MemoryBroker:
         self.users[action.host, action.username] = password
         self.vhosts.add((action.host, action.vhost))
 
-    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> str:
+    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str | None) -> str:
         _maybe_fail(self.fail, action.host)
         return "" if (action.host, action.username) in self.users else f"user {action.username}"
 
@@ -121,10 +122,11 @@ class MemoryIdentity:
         self.users[str(action.spec["username"])] = password
         self.catalog[name] = action.spec
 
-    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> str:
+    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
         name = str(action.spec["username"])
         _maybe_fail(self.fail, str(action.spec["serviceName"]))
-        return "" if self.users.get(name) == password else f"user {name}"
+        found = self.users.get(name)
+        return "" if found and password in (None, found) else f"user {name}"
 
 
 class MemoryContents:
