@@ -582,7 +582,7 @@ CLOCKED = {"keystone", "nova", "ingress", "cinder", "etcd"}
 
 
 def assert_only_accounts_are_looked_at(reconciles: list[Item]) -> None:
-    """Of an hour in which nothing changed: each account a few times, services with keys or certificates once, no more."""
+    """Of an hour in which nothing changed: each account a few times, services with keys or certificates once."""
     accounts = [each for each in reconciles if each[0] in ("database", "messaging", "identity")]
     assert all(7 <= number <= 12 for number in Counter(accounts).values())
     clocked = Counter(each for each in reconciles if each not in accounts)
