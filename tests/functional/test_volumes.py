@@ -6,16 +6,18 @@ import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 import yaml
 
 from stackwright.adapters.helm import HelmCli
 from stackwright.adapters.kubernetes import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
-from stackwright.api.kinds import EVENT, NAMESPACE, PVC, STORAGE_CLASS
+from stackwright.api.kinds import EVENT, NAMESPACE, PVC, SECRET, STORAGE_CLASS
+from stackwright.core.helmrecords import SELECTOR, releases
 from stackwright.core.merge import merge
 from stackwright.core.plan import GrowClaim, HelmUpgrade
-from stackwright.core.ports import Ports, absent
+from stackwright.core.ports import Ports, Refused, absent
 from stackwright.local import tools
 from stackwright.runtime.execute import execute
 
@@ -75,6 +77,12 @@ async def test_another_size_fails_no_upgrade_and_claims_grow_by_themselves(
         await upgrade("5Gi")
         await grow("5Gi")
         assert await size(cluster, namespace) == "20Gi", "never smaller"
+        with pytest.raises(Refused, match="can not be less than"):
+            await helm.rollback((namespace, "glance"), 1)
+        record = releases(await cluster.list(SECRET, namespace, SELECTOR))["glance"]
+        assert (record.revision, record.state, record.digest) == (4, "failed", "10Gi")
+        assert "can not be less than" in record.cause
+        assert await size(cluster, namespace) == "20Gi"
         reasons = {event["reason"] for event in await cluster.list(EVENT, namespace)}
         assert reasons == {"CannotGrow"}
     finally:

@@ -46,15 +46,15 @@ class Pools(Clusters):
         return self.told(kind=POOLS, name=name)
 
 
-async def pools(**spec: Any) -> Pools:
-    world = Pools()
+async def pools(world: Pools | None = None, **spec: Any) -> Pools:
+    world = world or Pools()
     world.pool(**spec)
     await world.run(20)
     return world
 
 
-async def served(**more: Any) -> Pools:
-    world = await pools(**more)
+async def served(world: Pools | None = None, **more: Any) -> Pools:
+    world = await pools(world, **more)
     network = world.foreigner("network", "inside")
     router = world.foreigner("router", "way")
     world.foreigner("port", "", network_id=network.id, device_id=router.id, device_owner="network:router_interface")

@@ -51,6 +51,60 @@ async def test_those_of_the_user_come_first_and_are_never_deleted() -> None:
     assert ("floating-ip", theirs.id) in world.clouds.things
 
 
+async def test_an_address_of_the_user_that_somebody_uses_is_given_to_nobody() -> None:
+    world = Pools()
+    port = world.foreigner("port", "theirs")
+    theirs = world.foreigner("floating-ip", floating_ip_address="198.51.100.1", port_id=port.id)
+    world.pool(preAllocatedFloatingIPs=["198.51.100.1"], reclaimPolicy="Delete")
+    world.claim("a")
+    await world.run(30)
+    assert list(world.served().values()) == world.ips()
+    assert len(world.ips()) == 1, "and it is not the user's"
+    status = world.status(POOLS, "p")
+    assert (status["failedIPs"], status.get("availableIPs", [])) == (["198.51.100.1"], [])
+    text = f"Floating IP 198.51.100.1 of spec.preAllocatedFloatingIPs is not used: port {port.id} has it"
+    assert world.told("AddressesReady", POOLS, "p") == ("Done", text)
+    assert world.told_of()[0] == "Ready"
+    world.delete(CLAIM, "a")
+    await world.run(30)
+    assert world.clouds.things["floating-ip", theirs.id].facts["port_id"] == port.id
+    world.clouds.become(theirs, "", port_id=None)
+    world.claim("b")
+    await world.run(30)
+    assert world.served() == {"b": "198.51.100.1"}
+    assert not world.status(POOLS, "p").get("failedIPs")
+
+
+async def test_pools_that_share_an_address_of_the_user_give_it_to_one_claim() -> None:
+    world = Pools()
+    world.foreigner("floating-ip", floating_ip_address="198.51.100.1")
+    for name in "pq":
+        world.pool(name, preAllocatedFloatingIPs=["198.51.100.1"])
+        world.claim(f"of-{name}", name)
+        await world.run(30)
+    assert world.served() == {"of-p": "198.51.100.1", "of-q": world.ips()[0]}
+    world.delete(CLAIM, "of-p")
+    await world.run(30)
+    world.claim("next", "p")
+    await world.run(30)
+    assert world.served()["next"] == "198.51.100.1"
+
+
+@pytest.mark.parametrize("policy", ["Delete", "Retain"])
+async def test_an_address_that_is_attached_elsewhere_when_its_claim_goes_stays_there(policy: str) -> None:
+    world = await pools(reclaimPolicy=policy)
+    world.claim("a")
+    await world.run(30)
+    ip, port = world.one("floating-ip"), world.foreigner("port", "theirs")
+    world.clouds.become(ip, "", port_id=port.id)
+    world.delete(CLAIM, "a")
+    world.claim("b")
+    await world.run(60)
+    assert world.clouds.things["floating-ip", ip.id].facts["port_id"] == port.id
+    assert world.served()["b"] != ip.facts["floating_ip_address"]
+    assert len(world.ips()) == 2
+
+
 async def test_no_more_than_its_most_is_claimed_and_the_oldest_claim_is_served_first() -> None:
     world = await pools(maxIPs=1)
     world.claim("first")

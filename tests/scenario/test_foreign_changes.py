@@ -175,6 +175,28 @@ async def test_an_address_from_a_pool_that_somebody_took_off_is_put_on_again() -
     await put_right(world, ip, {"port_id": other.id}, told=False)
 
 
+async def test_an_address_of_the_user_that_somebody_attached_elsewhere_stays_there_and_is_told() -> None:
+    world = Pools()
+    theirs = world.foreigner("floating-ip", floating_ip_address="198.51.100.1")
+    world = await served(world, preAllocatedFloatingIPs=["198.51.100.1"])
+    assert world.told(kind=SERVERS, name="web")[0] == "Ready"
+    other = world.foreigner("port", "other")
+    calls = len(world.clouds.calls)
+    world.clouds.become(theirs, "", port_id=other.id)
+    await world.run(300)
+    assert world.clouds.things["floating-ip", theirs.id].facts["port_id"] == other.id
+    assert len(world.clouds.calls) == calls
+    assert world.told(kind=SERVERS, name="web") == (
+        "AddressInUse", f"Floating IP 198.51.100.1 is attached to port {other.id}, which is not of this server; detach "
+        "it there, or delete IPAddressClaim web-floating-ip-address to claim another one",
+    )  # fmt: skip
+    world.delete(CLAIM, "web-floating-ip-address")
+    await world.run(120)
+    assert world.told(kind=SERVERS, name="web")[0] == "Ready"
+    assert world.served() == {"web-floating-ip-address": world.ips()[0]}
+    assert world.clouds.things["floating-ip", theirs.id].facts["port_id"] == other.id
+
+
 async def test_an_address_from_a_pool_that_somebody_deleted_is_told_of_both_and_another_one_can_be_claimed() -> None:
     world = await served()
     (ip,) = world.clouds.all("floating-ip")

@@ -138,6 +138,69 @@ async def test_a_new_password_is_no_loss() -> None:
     await world.stop()
 
 
+def by_another_version(world: World, obj: Any) -> None:
+    obj["status"]["digest"] = "of-another-version"
+    world.cluster.put(DatabaseAccount.KIND, obj)
+
+
+def with_other_rights(world: World, obj: Any) -> None:
+    obj["spec"]["grants"] = ["SELECT"]
+    world.cluster.put(DatabaseAccount.KIND, obj)
+
+
+def with_a_new_password(world: World, obj: Any) -> None:
+    world.delete(SECRET, obj["spec"]["secretName"])
+
+
+CHANGES = [by_another_version, with_other_rights, with_a_new_password]
+
+
+@pytest.mark.parametrize("lost", [True, False])
+@pytest.mark.parametrize("change", CHANGES)
+async def test_a_loss_counts_even_if_the_account_is_to_be_another_one_at_that_time(change: Any, lost: bool) -> None:
+    """E.g. the operator is upgraded over a cloud that has lost its data: it would fill no database."""
+    world = await ready_world()
+    jobs = {job["metadata"]["name"] for job in world.cluster.all(JOB)}
+    await world.stop()
+    for made in world.cluster.all(DatabaseAccount.KIND):
+        change(world, copy.deepcopy(made))
+    if lost:
+        databases_lost(world)
+    await world.run(600)
+    assert world.ready()
+    assert losses(world) == {"keystone": int(lost)}
+    assert {job["metadata"]["name"] for job in world.cluster.all(JOB)}.isdisjoint(jobs) is lost
+    await world.stop()
+
+
+async def test_a_changed_account_is_not_made_again_before_somebody_can_tell_whether_it_was_lost() -> None:
+    """Else a provider that fails at just that time would hide the loss."""
+    world = await ready_world()
+    await world.stop()
+    for made in world.cluster.all(DatabaseAccount.KIND):
+        by_another_version(world, copy.deepcopy(made))
+    databases_lost(world)
+    works = world.sql.missing
+
+    async def nobody_can_tell(*_: Any) -> str:
+        raise NotYet("Galera is not ready")
+
+    world.sql.missing = nobody_can_tell  # type: ignore[method-assign]
+    await world.run(300)
+    assert not world.sql.users
+    (obj,) = world.cluster.all(DatabaseAccount.KIND)
+    assert world.condition(obj=obj) == (
+        "False",
+        "Waiting",
+        "Waiting for MariaDB openstack/mariadb: Galera is not ready",
+    )
+    world.sql.missing = works  # type: ignore[method-assign]
+    await world.run(300)
+    assert world.ready()
+    assert losses(world) == {"keystone": 1}
+    await world.stop()
+
+
 async def test_another_provider_of_the_same_name_has_nothing_of_the_one_before() -> None:
     world = await ready_world()
     mariadb = copy.deepcopy(world.get(MariaDB.KIND, "mariadb"))

@@ -9,12 +9,14 @@ from capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clu
 from world import NAMESPACE
 
 from stackwright.api.kinds import SECRET
+from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
 from stackwright.core.clouds import Trouble
 from stackwright.core.clusterapi import CLUSTER, MACHINE, NAME, PAUSED
 from stackwright.core.conditions import find
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime
+POOLS = OpenStackFloatingIPPool.KIND
 BOOTSTRAP = "stackwright.dev/bootstrap-secret"
 
 
@@ -407,6 +409,23 @@ async def test_a_server_that_somebody_took_away_is_not_replaced_behind_the_back_
     world.delete(MACHINES, "m")
     await world.settle(patience=20)
     assert not world.get(MACHINES, "m") and not world.get(SERVERS, "m")
+    assert not [reason for _, reason, _, _ in world.cluster.events if reason == "LeftBehind"]
+
+
+async def test_a_machine_that_was_never_ready_takes_its_server_along_and_says_nothing_of_it() -> None:
+    world = Clusters(core=True)
+    world.write(POOLS, "p", {"identityRef": IDENTITY, "maxIPs": 0})
+    world.make()
+    await world.run(60)
+    world.machine(floatingIPPoolRef={"kind": POOLS.kind, "name": "p"})
+    await world.run(90)
+    assert machine(world)["spec"]["providerID"]
+    assert told(world)[0] == "MaxIPsReached"
+    assert not world.status(MACHINES, "m").get("initialization")
+    world.delete(MACHINES, "m")
+    await world.run(60)
+    assert not world.get(MACHINES, "m")
+    assert "server m" not in world.there()
     assert not [reason for _, reason, _, _ in world.cluster.events if reason == "LeftBehind"]
 
 

@@ -26,10 +26,14 @@ OBSERVED = ("server", "machine", "capicluster", "floatingippool")
 KEPT = ("name", "namespace", "labels", "annotations")
 
 
-async def whole() -> Clusters:
-    """A cluster with a bastion, two machines, one with disks, and an address of a pool."""
+async def whole(given: str = "") -> Clusters:
+    """A cluster with a bastion, two machines, one with disks, and an address of a pool, which may be the user's."""
     world = Clusters(core=True)
-    world.write(POOLS, "p", {"identityRef": IDENTITY, "reclaimPolicy": "Delete"})
+    pool: Object = {"identityRef": IDENTITY, "reclaimPolicy": "Delete"}
+    if given:
+        world.foreigner("floating-ip", floating_ip_address=given)
+        pool["preAllocatedFloatingIPs"] = [given]
+    world.write(POOLS, "p", pool)
     world.make(bastion=BASTION)
     await world.run(60)
     assert world.told()[0] == "Ready"
@@ -119,15 +123,44 @@ async def test_the_kinds_of_a_backup_may_be_restored_one_after_the_other_in_any_
         assert world.told(kind=kind, name=name) == ("Ready", "")
 
 
-async def test_a_claim_that_is_restored_without_its_address_gets_the_one_that_its_server_has() -> None:
-    old = await whole()
+def attached(world: Clusters) -> dict[str, str]:
+    """Floating IP → its port."""
+    every = world.clouds.all("floating-ip")
+    return {str(ip.facts["floating_ip_address"]): ip.facts["port_id"] for ip in every if ip.facts.get("port_id")}
+
+
+@pytest.mark.parametrize("given", ["", "198.51.100.1"], ids=["made", "given"])
+async def test_a_claim_that_is_restored_without_its_address_gets_the_one_that_its_server_has(given: str) -> None:
+    old = await whole(given)
     await old.stop()
     world = restored(old, (POOLS, CLUSTERS, MACHINES, SERVERS, CLAIM))
     world.write(CLAIM, "another", {"poolRef": {"apiGroup": POOLS.group, "kind": POOLS.kind, "name": "p"}})
     (before,) = [each["spec"]["address"] for each in old.cluster.all(ADDRESS)]
+    assert given in ("", before)
     await world.run(200)
     found = {each["metadata"]["name"]: each["spec"]["address"] for each in world.cluster.all(ADDRESS)}
     assert found["m-floating-ip-address"] == before != found["another"]
+    assert attached(world) == attached(old)
+
+
+@pytest.mark.parametrize("late", [(), (SERVERS,)], ids=["together", "server-later"])
+async def test_a_claim_that_is_restored_gets_no_free_address_while_it_is_unknown_which_its_server_has(
+    late: tuple[Kind, ...],
+) -> None:
+    old = await whole("198.51.100.1")
+    await old.stop()
+    world = restored(old, (POOLS, CLUSTERS, CLAIM))
+    world.foreigner("floating-ip", floating_ip_address="198.51.100.2")
+    pool = world.get(POOLS, "p") or {}
+    world.write(POOLS, "p", {**pool["spec"], "preAllocatedFloatingIPs": ["198.51.100.2", "198.51.100.1"]})
+    for kind in (SERVERS, MACHINES):
+        if kind in late:
+            await world.run(60)
+        for obj in restored(old, (kind,)).cluster.all(kind):
+            world.cluster.put(kind, obj)
+    await world.run(200)
+    assert [each["spec"]["address"] for each in world.cluster.all(ADDRESS)] == ["198.51.100.1"]
+    assert attached(world) == attached(old)
 
 
 async def test_a_machine_whose_server_object_was_not_moved_finds_its_server() -> None:

@@ -206,6 +206,19 @@ def no_two_have_the_same_address(seen: Any, plan: Plan) -> None:
             assert seen.look.get(call.slot, call.id).facts["floating_ip_address"] not in {*seen.taken, *given}
 
 
+def an_address_that_a_port_has_goes_to_nobody_else(seen: Any, plan: Plan) -> None:
+    if not isinstance(seen, PoolSeen) or is_deleting(seen.obj) or seen.look is None:
+        return
+    at = {thing.facts.get("floating_ip_address"): thing.facts.get("port_id") for thing in seen.look.things}
+    for action in plan.actions:
+        if isinstance(action, Apply) and action.why == "claimed":
+            port, ports = at[action.obj["spec"]["address"]], seen.ports.get(action.obj["metadata"]["name"])
+            assert port is None or port in (ports or ())
+            assert ports is None or (ports and seen.look.settled)
+    for call in calls(plan):
+        assert call.do != "delete" or call.why or not seen.look.get(call.slot, call.id).facts.get("port_id")
+
+
 LAWS = (
     it_is_a_plan_that_can_be_told_and_done,
     it_is_the_same_next_time,
@@ -219,6 +232,7 @@ LAWS = (
     a_server_is_ready_when_it_is_active,
     what_it_applies_is_valid,
     no_two_have_the_same_address,
+    an_address_that_a_port_has_goes_to_nobody_else,
 )
 
 

@@ -214,6 +214,7 @@ def _claim(name: str, going: bool, told: bool) -> Object:
     return {**kind, "metadata": {**meta, **({"deletionTimestamp": "t"} if going else {})}, "status": status}
 
 
+PORTS = ("port-1", "port-2")
 CLAIMED = st.lists(
     st.builds(_claim, st.sampled_from("pqrs"), RARELY, FLAG),
     max_size=3,
@@ -233,12 +234,16 @@ def _pool(draw: Any, obj: Object, spec: dict[str, Any]) -> PoolSeen:
     held = dict(zip(names, there[: draw(st.integers(0, 2))], strict=False)) if claims is not None else {}
     addresses = tuple(_address(name, address, draw(MOSTLY)) for name, address in held.items())
     given = {each: Thing("floating-ip", f"given-{each}") for each in spec["preAllocatedFloatingIPs"] if draw(MOSTLY)}
+    for address, thing in given.items():
+        things.append(replace(thing, facts={"floating_ip_address": address}))
+    things = [replace(t, facts={**t.facts, "port_id": draw(st.sampled_from([None, *PORTS]))}) for t in things]
+    ports = draw(st.dictionaries(st.sampled_from("pqrs"), st.frozensets(st.sampled_from(PORTS), max_size=1)))
     network = {"id": ID, "name": "public"} if draw(MOSTLY) else {}
     found = Found(network, given, problems=() if network else ("there is none",))
     status = {"resources": listed(record), **draw(st.sampled_from([{}, {"floatingIPNetwork": network}]))}
     seen = PoolSeen(
         {**obj, "status": status}, 0.0, spec,
-        claims=claims, addresses=addresses, taken=others | set(held.values()), found=found,
+        claims=claims, addresses=addresses, taken=others | set(held.values()), ports=ports, found=found,
     )  # fmt: skip
     return draw(asked(seen, things, POOL_KINDS))
 

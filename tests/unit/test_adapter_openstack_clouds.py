@@ -305,6 +305,15 @@ def test_who_is_told_when_to_come_back_does_so() -> None:
     assert [problem(429, "", after).after for after in ("", "soon", "100000")] == [10, 10, 300]  # type: ignore[union-attr]
 
 
+@pytest.mark.parametrize("after", ["²", "١٢", "-1", "1e3", "inf", "nan", "0", "Fri, 31 Dec 2027 23:59:59 GMT"])
+@pytest.mark.parametrize(("status", "pause"), [(429, 10), (503, None), (413, 10)])
+def test_a_time_to_come_back_that_is_no_number_of_seconds_does_not_count(
+    after: str, status: int, pause: float | None
+) -> None:
+    assert problem(status, "", after).after == pause  # type: ignore[union-attr]
+    assert problem(status, "", "9" * 5000).after == 300  # type: ignore[union-attr]
+
+
 def test_a_question_is_filtered_by_the_api_or_here_page_by_page() -> None:
     services = Services(
         lambda method, path, params: Response(200, {"flavors": [{"id": "1", "name": "a"}, {"id": "2", "name": "ab"}]})

@@ -60,7 +60,8 @@ def text_of(response: Response) -> str:
 def problem(status: int, text: str, retry_after: str = "") -> Trouble | Denied:
     """What an answer that is no success means."""
     words = text.lower().replace(" ", "")
-    after = min(float(retry_after), PAUSES[1]) if retry_after.isdigit() else None
+    seconds = float(retry_after) if retry_after.isascii() and retry_after.isdecimal() else 0.0
+    after = min(seconds, PAUSES[1]) or None
     if status in (403, 409, 413) and any(word.replace(" ", "") in words for word in QUOTA):
         return Trouble("QuotaExceeded", f"HTTP {status}: {text}", after or 30.0)
     match status:

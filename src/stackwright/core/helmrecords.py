@@ -1,8 +1,8 @@
 """What Helm's own records say: release Secrets' labels as Release values.
 
 Helm 3 keeps each revision of a release in a Secret and repeats in its labels what it looks for. The labels are
-enough to decide. Of the payload (compressed manifests and values, with whatever is in them) the operator reads only one
-field: why a revision failed.
+enough to decide. Of the payload (compressed manifests and values, with whatever is in them) the operator keeps only one
+field: why a revision failed. Which objects it holds is checked before Helm is started (`adapters/helm_records.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from stackwright.core.objects import label_value
 from stackwright.core.plan import Key, Object
@@ -27,7 +28,7 @@ PAYLOAD = "release"  # the key of the Secret
 _WAS_DEPLOYED = ("deployed", "superseded")
 _GZIP = b"\x1f\x8b"
 _READ = 256 * 1024  # bytes of a payload: `info` is its second field
-_WHOLE = 32 * 1024 * 1024
+_WHOLE = 8 * 1024 * 1024  # Kubernetes keeps at most 1 MiB, compressed
 _UNREADABLE = (ValueError, LookupError, TypeError, RecursionError, zlib.error)
 _LONGEST = 300  # characters of a cause
 _DIGITS = re.compile(r"[0-9]{1,10}")
@@ -114,6 +115,27 @@ def manifest(secret: Object | None) -> str | None:
         return str(record["manifest"])
     except _UNREADABLE:
         return None
+
+
+class Unreadable(ValueError):
+    """A record that cannot be trusted; the text is a predicate and says why, without values of the record."""
+
+
+def record_of(payload: object) -> dict[str, Any]:
+    """The fields of a record by their names in small letters, as Helm finds them. Raises Unreadable.
+
+    Objects below are tuples of (key, value), so that nothing is lost if a key is there twice.
+    """
+    try:
+        found = json.loads(_unpacked(payload, _WHOLE), object_pairs_hook=tuple)
+    except _UNREADABLE:
+        raise Unreadable("cannot be read") from None
+    if not isinstance(found, tuple):
+        raise Unreadable("is no object")
+    fields = {str(name).casefold(): value for name, value in found}
+    if len(fields) != len(found):
+        raise Unreadable("has a field twice")
+    return fields
 
 
 def _unpacked(payload: object, most: int) -> str:

@@ -18,7 +18,7 @@ import structlog
 from stackwright.api.meta import Kind
 from stackwright.core.clouds import Slot, fill
 from stackwright.core.conditions import steady
-from stackwright.core.controller import Controller, Keys
+from stackwright.core.controller import Controller
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
@@ -65,6 +65,7 @@ class Runtime:
         try:
             if gone:
                 self.store.drop(kind, obj)
+                self._paused.discard((kind, key_of(obj)))
             elif not self.store.put(kind, obj):
                 return
             self.enqueue(kind, obj)
@@ -74,23 +75,24 @@ class Runtime:
     def enqueue(self, kind: Kind, obj: Object) -> None:
         writer = self.store.writer(kind, obj)
         for name, keys in self._routes.get(kind, ()):
-            controller = self.controllers[name]
-            own = writer in (controller.manager, controller.fault_manager)
-            for key in self._keys(controller, kind, keys, obj):
-                (self.queue.echo if own else self.queue.add)((name, key))
-        if is_paused(obj) != ((kind, key_of(obj)) in self._paused):
+            try:
+                for key in (key_of(obj),) if keys is None else keys(obj, self.store.list):
+                    self._add((name, key), writer)
+            except Exception as error:  # whom it concerns cannot be told, so all are looked at
+                faults.note("event", error, controller=name, kind=kind.kind, object="/".join(key_of(obj)))
+                for key in self.store.keys(self.controllers[name].kind):
+                    self.queue.add((name, key))
+        kept = self.store.get(kind, key_of(obj))
+        if (kept is not None and is_paused(kept)) != ((kind, key_of(obj)) in self._paused):
             self._pause_changed(kind, obj)
         metrics.QUEUE_DEPTH.set(len(self.queue))
 
-    def _keys(self, controller: Controller, kind: Kind, keys: Keys | None, obj: Object) -> Iterable[Key]:
-        """Which objects of a controller a changed object concerns: all of them, where that cannot be told."""
-        if keys is None:
-            return [key_of(obj)]
-        try:
-            return list(keys(obj, self.store.list))
-        except Exception as error:
-            faults.note("event", error, controller=controller.name, kind=kind.kind, object="/".join(key_of(obj)))
-            return self.store.keys(controller.kind)
+    def _add(self, item: Item, writer: str) -> None:
+        controller = self.controllers[item[0]]
+        if writer and writer in (controller.manager, controller.fault_manager):
+            self.queue.echo(item)
+        else:
+            self.queue.add(item)
 
     def _pause_changed(self, kind: Kind, obj: Object) -> None:
         """A pause concerns all that the object owns, at whatever depth."""

@@ -223,6 +223,15 @@ def test_an_account_that_its_provider_lost_is_reported_and_made_again(name):
 
 
 @each_contract
+def test_a_loss_counts_whatever_else_is_to_be_changed_but_never_before_the_account_was_made(name):
+    lost = decide(replace(seen(name, digest="of-another-version"), missing="user u"))
+    assert lost.empty and condition(lost).reason == "AccountMissing"
+    assert (lost.status["digest"], lost.status["losses"]) == ("", 1)
+    first = decide(replace(seen(name), missing="user u"))
+    assert len(first.actions) == 1 and first.status["losses"] == 0
+
+
+@each_contract
 def test_another_provider_of_the_same_name_has_no_account_yet(name):
     what = seen(name, digest=decide(seen(name)).status["digest"])
     what.instance["metadata"]["uid"] = "another"

@@ -1,7 +1,8 @@
 """(pool, its claims, its floating IPs) → Plan. Pure.
 
-A floating IP is taken as long as an IPAddress says so, whosever it is; so no two claims ever get the same. What is
-free goes to the oldest claim: first those that the user gave us, then ours, and then new ones are made, one at a time.
+A floating IP is taken as long as an IPAddress says so, whosever it is; so no two claims ever get the same. One that a
+port has goes only to the claim of the server with that port. What is free goes to the oldest claim: first those that
+the user gave us, then ours, and then new ones are made, one at a time.
 """
 
 from __future__ import annotations
@@ -22,15 +23,17 @@ from stackwright.controllers.floatingippool.objects import (
 )
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.core.belongings import Owner, Step, listed, step, unlisted
-from stackwright.core.clouds import CloudCall, Slot
+from stackwright.core.clouds import CloudCall, Slot, Thing
 from stackwright.core.clusterapi import ADDRESS, CLAIM
 from stackwright.core.conditions import READY, Condition, blocked, done, summary, waiting
-from stackwright.core.objects import is_deleting, key_of
+from stackwright.core.machines import SERVER
+from stackwright.core.objects import OWNER, is_deleting, key_of, label
 from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Apply, Delete, Key, Object, Plan
 from stackwright.core.seen import AUTHENTICATION, project
 
 ADDRESSES, MAX_REACHED = "AddressesReady", "MaxIPsReached"
+GIVEN: Slot = ("floating-ip", "")
 POLL = 10.0  # seconds; nobody tells us of claims
 
 
@@ -74,7 +77,7 @@ def _serve(seen: Observed) -> Plan:
     taken = {str(each["spec"]["address"]): each for each in seen.addresses}
     free = _free(seen, record)
     due = _due(seen, record, free)
-    short = min(len(seen.waiting), _room(seen)) - len(due)
+    short = len(_next(seen)) - len(due)
     found = step(
         owner,
         [part(slot, seen) for slot in _kept(seen, record, {*seen.taken, *due.values()}, short)],
@@ -84,14 +87,15 @@ def _serve(seen: Observed) -> Plan:
     actions = (*_told(seen, due), *found.calls)
     left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
     lost = _lost(seen, record, taken) if seen.look.settled else []
+    unusable = {*(seen.spec.get("preAllocatedFloatingIPs") or ())} - {*free, *seen.taken, *due.values()}
     return _report(
         seen,
-        _stage(seen, found, lost),
+        _stage(seen, found, lost, {ip: port for ip, port in _attached(seen, record).items() if ip in unusable}),
         actions,
         0.0 if any(isinstance(action, CloudCall | Apply) for action in actions) or found.lost else POLL,
         claimedIPs=sorted({*taken, *due.values()} - set(lost)),
         availableIPs=sorted(set(free) - set(due.values())),
-        failedIPs=sorted({*lost, *(set(seen.spec.get("preAllocatedFloatingIPs") or ()) - set(seen.found.given))}),
+        failedIPs=sorted({*lost, *unusable}),
         floatingIPNetwork=dict(seen.found.network),
         resources=listed(left),
     )
@@ -108,6 +112,20 @@ def _beyond(seen: Observed) -> list[Object]:
     return seen.waiting[_room(seen) :]
 
 
+def _next(seen: Observed) -> list[Object]:
+    """Claims that may be served now. After a restore, a server may have an address before it has recorded its ports."""
+    return [claim for claim in seen.waiting[: _room(seen)] if _is_known(seen, claim)]
+
+
+def _is_known(seen: Observed, claim: Object) -> bool:
+    """Whether it can be told which address its server has. A claim of nobody's server has none."""
+    assert seen.look is not None
+    ports = seen.ports.get(claim["metadata"]["name"])
+    if ports is None:
+        return not label(claim, OWNER).startswith(f"{SERVER.kind.lower()}.")
+    return bool(ports) and seen.look.settled
+
+
 def _ours(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Slot]:
     """Address → slot."""
     assert seen.look is not None
@@ -115,16 +133,24 @@ def _ours(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Slot]:
     return {str(thing.facts.get("floating_ip_address", thing.id)): slot for slot, thing in things if thing}
 
 
+def _ips(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Thing]:
+    """Address → what is there, those of the user first. Where they are attached is told by the look alone."""
+    assert seen.look is not None
+    given = (seen.look.get(GIVEN, thing.id) for thing in seen.found.given.values())
+    ours = (seen.look.get(slot, id_) for slot, id_ in record.items())
+    return {str(thing.facts.get("floating_ip_address", thing.id)): thing for thing in (*given, *ours) if thing}
+
+
 def _free(seen: Observed, record: Mapping[Slot, str]) -> list[str]:
     """Those of the user first; none that a port has."""
     used = {*seen.taken, *_attached(seen, record)}
-    return [address for address in {**seen.found.given, **_ours(seen, record)} if address not in used]
+    return [address for address in _ips(seen, record) if address not in used]
 
 
 def _due(seen: Observed, record: Mapping[Slot, str], free: list[str]) -> dict[Key, str]:
     """Claims that are served now. Who has an address already, as after a restore of a backup, keeps it."""
     left, attached, due = list(free), _attached(seen, record), dict[Key, str]()
-    for claim in seen.waiting[: _room(seen)]:
+    for claim in _next(seen):
         ports = seen.ports.get(claim["metadata"]["name"], frozenset())
         own = [address for address, port in attached.items() if port in ports and address not in seen.taken]
         if own or left:
@@ -144,11 +170,9 @@ def _kept(seen: Observed, record: Mapping[Slot, str], used: set[str], short: int
 
 
 def _attached(seen: Observed, record: Mapping[Slot, str]) -> dict[str, str]:
-    """Addresses of ours → the ports that have them."""
-    assert seen.look is not None
-    things = (seen.look.get(slot, id_) for slot, id_ in record.items())
-    ports = ((thing, thing.facts.get("port_id")) for thing in things if thing)
-    return {str(thing.facts.get("floating_ip_address", thing.id)): str(port) for thing, port in ports if port}
+    """Addresses → the ports that have them."""
+    ports = ((address, thing.facts.get("port_id")) for address, thing in _ips(seen, record).items())
+    return {address: str(port) for address, port in ports if port}
 
 
 def _told(seen: Observed, due: Mapping[Any, str]) -> tuple[Action, ...]:
@@ -187,15 +211,18 @@ def _lost(seen: Observed, record: Mapping[Slot, str], taken: Mapping[str, Any]) 
     return sorted(set(taken) - set(seen.found.given) - set(_ours(seen, record)))
 
 
-def _stage(seen: Observed, found: Step, lost: list[str]) -> Condition:
+def _stage(seen: Observed, found: Step, lost: list[str], elsewhere: Mapping[str, str]) -> Condition:
+    """`elsewhere` are addresses of the user → ports of others, which have them."""
     names = ", ".join(each["metadata"]["name"] for each in _beyond(seen))
+    of = "of spec.preAllocatedFloatingIPs is not used"
+    unused = [f"Floating IP {ip} {of}: port {port} has it" for ip, port in elsewhere.items()]
     if lost:
         text = f"Somebody else deleted floating IP {', '.join(lost)}; delete the claims that have them"
         return blocked(ADDRESSES, "ResourceNotFound", text)
     if found.wait:
         return waiting(ADDRESSES, found.wait)
     if any(call.do == "create" for call in found.calls):
-        return waiting(ADDRESSES, "Making a floating IP", "Applying")
+        return waiting(ADDRESSES, "; ".join(("Making a floating IP", *unused)), "Applying")
     if names:
         return waiting(ADDRESSES, f"{_exhausted(seen)}; not served: {names}", MAX_REACHED)
-    return done(ADDRESSES)
+    return done(ADDRESSES, "; ".join(unused))

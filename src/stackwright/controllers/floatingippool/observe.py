@@ -44,7 +44,7 @@ class Observed(Seen):
     """claims  None where Cluster API's kinds are not installed;  addresses  IPAddresses of this pool
     taken   what all IPAddresses of the namespace say, also those of other pools
     held    names of claims and addresses of clusters that are paused
-    ports   name of a claim that waits → ids of the ports of its server
+    ports   name of a claim → ids of the ports of its server, as far as that has recorded them; none if nobody waits
     """
 
     claims: tuple[Object, ...] | None = None
@@ -127,5 +127,5 @@ def _resolve(spec: Mapping[str, Any], status: Mapping[str, Any], answers: Answer
 def _asker(seen: Observed) -> Asker:
     meta = seen.obj["metadata"]
     waits = is_deleting(seen.obj) or bool(seen.waiting)
-    owned = ids(unlisted(seen.status.get("resources")).items())
-    return Asker(NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, owned, waits, has_finalizer(seen.obj))
+    known = ids(unlisted(seen.status.get("resources")).items()) | {(t.what, t.id) for t in seen.found.given.values()}
+    return Asker(NAME, (meta["namespace"], meta["name"]), seen.identity, KINDS, known, waits, has_finalizer(seen.obj))

@@ -103,9 +103,12 @@ def _conditions(server: Mapping[str, Any]) -> tuple[Condition, ...]:
 
 
 def _left(seen: Observed) -> tuple[Warn, ...]:
-    """The server of one that was restored from a backup, where no OpenStackServer adopted that."""
+    """The server of one that was restored from a backup, where no OpenStackServer adopted that.
+
+    What an OpenStackServer had is in the status, also if it never got ready; that took it along.
+    """
     known, was = seen.spec.get("providerID"), seen.status.get("initialization") or {}
-    if not known or was.get("provisioned"):
+    if not known or was.get("provisioned") or str(known).rsplit("/", 1)[-1] == seen.status.get("instanceID"):
         return ()
     return (Warn(seen.obj, "LeftBehind", f"Left in the cloud if it is there, for nothing adopted it: {known}"),)
 
@@ -120,4 +123,5 @@ def _leave(seen: Observed) -> Plan:
     ready = find(server)
     cause = copied(ready, DELETED) if ready and is_deleting(server) and ready["status"] != "True" else None
     stage = cause or waiting(DELETED, f"Waiting for OpenStackServer {server['metadata']['name']} to go", "Deleting")
-    return _report(seen, stage, actions, None, ready=False)
+    instance = (server.get("status") or {}).get("instanceID") or seen.status.get("instanceID") or ""
+    return _report(seen, stage, actions, None, ready=False, instanceID=instance)

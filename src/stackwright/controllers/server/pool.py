@@ -1,7 +1,7 @@
 """A floating IP from a pool: the server claims one, and attaches what it gets to its first port. Pure.
 
 The floating IP is the pool's. With the server its port goes, which sets the address free, and then the claim, which
-gives it back.
+gives it back. One that a pool made is set back if somebody attaches it elsewhere; the user's own is left there.
 """
 
 from __future__ import annotations
@@ -46,8 +46,12 @@ def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[
     thing = seen.look.get(SLOT, seen.pool.id)
     if thing is None:
         return waiting(POOLED, f"There is no floating IP {seen.pool.address} in this cloud", "DependencyFailed"), ()
-    if thing.facts.get("port_id", port) == port:
+    at = thing.facts.get("port_id", port)
+    if at == port:
         return done(POOLED), ()
+    if at and not thing.mark and at not in found.record.values():
+        text = f"Floating IP {seen.pool.address} is attached to port {at}, which is not of this server"
+        return waiting(POOLED, f"{text}; detach it there, or delete {named} to claim another one", "AddressInUse"), ()
     call = owner.call("update", SLOT, id=thing.id, body={"port_id": port}, why="from the pool")
     return waiting(POOLED, f"Floating IP {seen.pool.address} is being attached", "Applying"), (call,)
 
