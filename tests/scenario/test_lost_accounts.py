@@ -6,12 +6,13 @@ import copy
 from typing import Any
 
 import pytest
-from world import World, ready_world
+from world import NAMESPACE, UNREADY, World, ready_world
 
 from stackwright.api.contracts import DatabaseAccount, KeystoneService, MessagingAccount
-from stackwright.api.kinds import JOB, SECRET
+from stackwright.api.kinds import JOB, SECRET, STATEFULSET
 from stackwright.api.services import MariaDB
 from stackwright.core.ports import NotYet
+from stackwright.runtime.memory import Crash
 from stackwright.services.values import LOSSES
 
 pytestmark = pytest.mark.looptime
@@ -242,4 +243,39 @@ async def test_an_account_that_stays_missing_is_not_made_without_end(provider: s
     port.missing = works
     await world.run(900)
     assert world.ready()
+    await world.stop()
+
+
+async def test_an_account_that_no_status_tells_of_is_taken_away_too() -> None:
+    """The operator is killed just when it has made it; then the object is deleted while the provider is away."""
+    world = await ready_world()
+    works = world.sql.account
+
+    async def made_and_killed(*given: Any) -> None:
+        await works(*given)
+        raise Crash
+
+    world.sql.account = made_and_killed  # type: ignore[method-assign]
+    spec = {"database": "mine", "username": "mine", "secretName": "mine"}
+    defaults = DatabaseAccount.model_validate({"metadata": {"name": "mine"}, "spec": spec}).model_dump(by_alias=True)
+    meta = {"name": "mine", "namespace": NAMESPACE}
+    world.cluster.put(DatabaseAccount.KIND, {"metadata": meta, "spec": defaults["spec"]})
+    with pytest.raises(Crash):
+        await world.run(60)
+    await world.stop()
+    world.sql.account = works  # type: ignore[method-assign]
+    world.sql.fail["mariadb.openstack.svc"] = NotYet("it is shutting down")
+    world.kubelet.broken["mariadb"] = UNREADY
+    world.kubelet.sync(STATEFULSET, "mariadb-server")
+    await world.run(60)
+    world.sql.fail.clear()
+    await world.cluster.delete(DatabaseAccount.KIND, (NAMESPACE, "mine"))
+    await world.run(120)
+    waits = world.get(DatabaseAccount.KIND, "mine")
+    assert waits and world.condition(obj=waits)[1] == "Deleting"
+    world.kubelet.broken.clear()
+    world.kubelet.sync(STATEFULSET, "mariadb-server")
+    await world.run(120)
+    assert world.get(DatabaseAccount.KIND, "mine") is None
+    assert "mine" not in {user for _, user in world.sql.users}
     await world.stop()

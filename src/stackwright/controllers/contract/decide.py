@@ -53,8 +53,6 @@ def decide(seen: Observed) -> Plan:
         return _lost(seen, record)
     namespace = seen.obj["metadata"]["namespace"]
     actions: list[Action] = []
-    if not has_finalizer(seen.obj):
-        actions.append(Finalizer(seen.contract.kind, seen.obj, True))
     secret = EnsureSecret(
         (namespace, secret_of(seen.obj)),
         seen.obj,
@@ -87,7 +85,7 @@ def _taken(seen: Observed) -> str:
 def _account(seen: Observed, spec: object, actions: list[Action], record: Record) -> Plan:
     namespace = seen.obj["metadata"]["namespace"]
     made = Record(fulfilled(seen.contract, seen.obj, seen.secret, seen.instance), uid(seen.instance), record.losses)
-    if record.digest == made.digest and not actions:
+    if record.digest == made.digest and has_finalizer(seen.obj) and not actions:
         return _report(seen, (), done("Account"), made, _recheck(seen.obj))
     cause = f"Waiting for {seen.contract.instance_kind.kind} {namespace}/{seen.obj['spec']['instance']}"
     if not is_ready(seen.instance):
@@ -96,7 +94,9 @@ def _account(seen: Observed, spec: object, actions: list[Action], record: Record
         return _report(seen, tuple(actions), waiting("Account", f"{cause}: {seen.silent}"), record, LOOK)
     if record.digest and record.provider not in ("", made.provider):  # one that never had the account
         made = replace(made, losses=made.losses + 1)
-    # The action runs before the report: if it fails, this status is not written.
+    # The action runs before the report: if it fails, this status is not written. The finalizer is there before it.
+    if not has_finalizer(seen.obj):
+        actions.append(Finalizer(seen.contract.kind, seen.obj, True))
     account = seen.contract.action(spec, namespace, False)
     return _report(seen, (*actions, account), done("Account"), made, _recheck(seen.obj))
 
@@ -126,21 +126,21 @@ def _report(
 
 
 def _remove(seen: Observed) -> Plan:
-    """Take the account away, unless its provider goes away too: then there is nothing left to take it from."""
+    """Take the account away, unless its provider goes away too: then there is nothing left to take it from.
+
+    Whatever the status says, an account may be there if the finalizer is: that is set just before one is made.
+    """
     if not has_finalizer(seen.obj):
         return Plan()
     gone = Finalizer(seen.contract.kind, seen.obj, False)
     if seen.instance is None or is_deleting(seen.instance) or _taken(seen):
         return Plan((gone,))
-    record = _record(seen.obj)
-    if not is_ready(seen.instance) and not record.digest and not record.losses:
-        return Plan((gone,))  # as far as we know nothing was made
     if not is_ready(seen.instance):
         name = f"{seen.contract.instance_kind.kind} {seen.instance['metadata']['name']}"
         stage = waiting(
             "Account", f"Waiting for {name} to take the account away: {why_not_ready(seen.instance)}", "Deleting"
         )
-        return _report(seen, (), stage, record)
+        return _report(seen, (), stage, _record(seen.obj))
     try:
         spec = seen.contract.spec.model_validate(seen.obj["spec"])
     except ValidationError:
