@@ -14,16 +14,20 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
+from stackwright.core import renewal
+
 AUTHORITY_LIFE = datetime.timedelta(days=3650)
-LIFE = datetime.timedelta(days=365)
-EARLIER = datetime.timedelta(minutes=5)  # clocks differ
+LIFE = datetime.timedelta(seconds=renewal.LIFE)
+EARLIER = datetime.timedelta(seconds=renewal.EARLIER)
 
 
 def authority(name: str, now: float, life: datetime.timedelta = AUTHORITY_LIFE) -> dict[str, str]:
-    """A new authority: ca.crt, ca.key."""
+    """A new authority: ca.crt, ca.key. It is valid from long ago, so that one that was made while the clock was ahead
+    can stay.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _named(name)
-    builder = _builder(subject, subject, key, now, life)
+    builder = _builder(subject, subject, key, now, life, earlier=life)
     builder = builder.add_extension(x509.BasicConstraints(True, 0), critical=True)
     builder = builder.add_extension(_usage(signs=True), critical=True)
     builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -104,11 +108,16 @@ def _time(now: float) -> datetime.datetime:
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: float, life: datetime.timedelta
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    now: float,
+    life: datetime.timedelta,
+    earlier: datetime.timedelta = EARLIER,
 ) -> x509.CertificateBuilder:
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key.public_key())
     builder = builder.serial_number(x509.random_serial_number())
-    return builder.not_valid_before(_time(now) - EARLIER).not_valid_after(_time(now) + life)
+    return builder.not_valid_before(_time(now) - earlier).not_valid_after(_time(now) + life)
 
 
 def _usage(*, signs: bool) -> x509.KeyUsage:
