@@ -6,6 +6,7 @@ import base64
 import gzip
 import json
 import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -96,6 +97,14 @@ def test_a_cause_is_one_short_line_without_values_of_objects() -> None:
     cause = releases([secret(said)])["a"].cause
     assert cause.startswith('Secret "x" is invalid: data[p]: Invalid value: …: must be short and')
     assert "hush" not in cause and "\n" not in cause and len(cause) == 300
+
+
+@pytest.mark.parametrize("text", ["9" * 11, "9" * 63, "\u00b2", "\u0662", "-1", "1e9", ""])
+@pytest.mark.parametrize("label", ["modifiedAt", "version"])
+def test_a_number_that_helm_does_not_write_is_none(label: str, text: str) -> None:
+    (found,) = revisions([secret(labels={label: text})])
+    assert (found.updated if label == "modifiedAt" else found.revision) == 0
+    datetime.fromtimestamp(revisions([secret(labels={"modifiedAt": "9" * 10})])[0].updated, UTC)
 
 
 WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"

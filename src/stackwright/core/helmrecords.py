@@ -31,6 +31,7 @@ _READ = 256 * 1024  # bytes of a payload: `info` is its second field
 _WHOLE = 8 * 1024 * 1024  # Kubernetes keeps at most 1 MiB, compressed
 _UNREADABLE = (ValueError, LookupError, TypeError, RecursionError, zlib.error)
 _LONGEST = 300  # characters of a cause
+_DIGITS = re.compile(r"[0-9]{1,10}")
 _BEGIN = re.compile(r'^\w+ "[^"]*" failed: ')
 _MOST = 4096  # characters of a failure in which the first value is looked for
 # After these the API server quotes an object, which may come from a Secret.
@@ -175,4 +176,5 @@ def _seconds(stamp: object) -> float:
 
 
 def _number(text: object) -> int:
-    return int(text) if isinstance(text, str) and text.isdigit() else 0
+    """Of a label, which anybody may have written; 0 for what is none, or is no time that there can be."""
+    return int(text) if isinstance(text, str) and _DIGITS.fullmatch(text) else 0
