@@ -26,6 +26,9 @@ DEFAULT_CLASS = "storageclass.kubernetes.io/is-default-class"
 SURGE = UNAVAILABLE = "25%"
 
 
+_KINDS = tuple(kind.kind for kind in WORKLOADS)
+
+
 @dataclass(frozen=True)
 class Facts:
     """The cluster as it is, of what the forecast leaves out of sight.
@@ -163,15 +166,20 @@ def restarts(before: Sequence[Object] | None, after: Sequence[Object]) -> tuple[
 
     before  None where nobody knows: then all of them may
     """
-    kinds = {kind.kind for kind in WORKLOADS}
-    had = {_name(each): each for each in before or () if each.get("kind") in kinds}
+    had = None if before is None else _templates(before)
     found = []
-    for each in after:
-        if each.get("kind") not in kinds or (before is not None and _name(each) not in had):
-            continue
-        if before is None or had[_name(each)]["spec"]["template"] != each["spec"]["template"]:
-            found.append(_restart(each))
+    for name, (obj, template) in (_templates(after) or {}).items():
+        if had is None or (name in had and had[name][1] != template):
+            found.append(_restart(obj))
     return tuple(found)
+
+
+def _templates(objects: Iterable[Object]) -> dict[str, tuple[Object, Object]] | None:
+    """Workloads by kind and name, with the template of their pods; None if one has none."""
+    try:
+        return {_name(each): (each, {**each["spec"]["template"]}) for each in objects if each.get("kind") in _KINDS}
+    except (KeyError, TypeError):
+        return None
 
 
 def _name(obj: Object) -> str:

@@ -88,7 +88,7 @@ def count_openstack(method: str, code: str) -> None:
     metrics.OPENSTACK_CALLS.labels(method, code).inc()
 
 
-def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds) -> Ports:
+def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted: bool = False) -> Ports:
     from stackwright.adapters.helm import HelmCli
     from stackwright.adapters.mariadb import MariaDbSql
     from stackwright.adapters.openstack import KeystoneIdentity
@@ -97,7 +97,7 @@ def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds) -> Ports:
 
     return Ports(
         cluster=cluster,
-        helm=HelmCli(kubeconfig=kubeconfig),
+        helm=HelmCli(kubeconfig=kubeconfig, records=None if unrestricted else cluster),
         sql=MariaDbSql(),
         broker=RabbitBroker(),
         identity=KeystoneIdentity(),
@@ -117,7 +117,7 @@ def runtime(cluster: Cluster, options: Options) -> Runtime:
         queue.add((controller, key))
 
     clouds = OpenStackClouds(partial(cluster.get, SECRET), tell, count_openstack)
-    wired = ports(WriteThrough(store, cluster), options.kubeconfig, clouds)
+    wired = ports(WriteThrough(store, cluster), options.kubeconfig, clouds, options.unrestricted)
     chosen_settings = settings(options)
     chosen = controllers(chosen_settings, options.roles, clouds, AccountChecks(wired))
     return Runtime(chosen, wired, CachedReader(store, cluster), store, queue)

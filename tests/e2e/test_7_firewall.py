@@ -1,69 +1,198 @@
-"""The table of firewall rules, in a namespace that stands for the machine, between a LAN, a pod, and others."""
+"""The network of the local cluster beside a LAN and other containers, in namespaces that stand for a machine.
+
+lan 198.18.0.2 ═ lan0 198.18.0.1, machine, 198.19.0.1 other0 ═ 198.19.0.2 other
+                          ║
+                    the cluster's router ═ node1, node2
+"""
 
 from __future__ import annotations
 
 import subprocess
+import sys
+import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
 
 import pytest
 
-from stackwright.local import network
+from stackwright.local import flags, network
+from stackwright.local.config import MACHINE_ADDRESS, LocalCluster
 
-MACHINE, LAN, POD, OTHER = "swt-machine", "swt-lan", "swt-pod", "swt-other"
-LINKS = {LAN: ("lan0", "192.0.2"), POD: ("sw-br0", "10.89.0"), OTHER: ("other0", "198.51.100")}
+MACHINE, LAN, OTHER = "", "lan", "other"
+ROUTER, BEYOND = "stackwright-router", "198.19.0.2"
+NODES = LocalCluster.discover().nodes(2)
+ONE, TWO = (node.netns for node in NODES)
+LINKS = {LAN: ("lan0", "198.18.0"), OTHER: ("other0", "198.19.0")}
+POD, VM, SERVICE = "10.244.2.7", "172.24.4.200", "10.96.0.1"
+USE = """
+from stackwright.local import network, node_network, power
+from stackwright.local.config import LocalCluster
+nodes = LocalCluster.discover().nodes(2)
+"""
+CONNECT = """
+network.ensure()
+for node in nodes:
+    if not node_network.exists(node):
+        node_network.make(node)
+for node in nodes:
+    power.connect(node, nodes)
+assert network.is_ready() and all(network.is_attached(node) for node in nodes)
+"""
+REMOVE = """
+node_network.remove_all()
+network.remove_all()
+assert not network.left()
+"""
 
 
-def ip(*words: str) -> None:
-    subprocess.run(["ip", *words], check=True, capture_output=True)
+@dataclass(frozen=True)
+class World:
+    """Of network and mounts; `pid` keeps it."""
 
+    pid: int
 
-def reaches(source: str, address: str) -> bool:
-    """Whether a packet gets an answer, which is that nothing listens; one that is dropped gets none."""
-    command = ["ip", "netns", "exec", source, "timeout", "1", "bash", "-c", f"exec 3<>/dev/tcp/{address}/9"]
-    return "refused" in subprocess.run(command, capture_output=True, text=True).stderr
+    def run(self, *words: str, namespace: str = MACHINE, code: int | None = 0) -> str:
+        inside = ["ip", "netns", "exec", namespace] if namespace else []
+        command = ["nsenter", f"--target={self.pid}", "--net", "--mount", "--", *inside, *words]
+        done = subprocess.run(command, capture_output=True, text=True)
+        assert code in (None, done.returncode), done.stderr
+        return done.stdout + done.stderr
+
+    def python(self, text: str) -> str:
+        return self.run(sys.executable, "-c", USE + text)
+
+    def reached(self, source: str, *addresses: str) -> set[str]:
+        """Those of which an answer comes, which is that nothing listens; from one that drops there is none."""
+
+        def answers(address: str) -> bool:
+            words = ("timeout", "3", "bash", "-c", f"exec 3<>/dev/tcp/{address}/9")
+            return "refused" in self.run(*words, namespace=source, code=None)
+
+        with ThreadPoolExecutor() as pool:
+            return {address for address, yes in zip(addresses, pool.map(answers, addresses), strict=True) if yes}
+
+    def settings(self) -> set[str]:
+        """Of the machine; links of the cluster have theirs."""
+        lines = self.run("sysctl", "-a", "--pattern", r"^net\.(ipv4\.(ip_forward|conf)|ipv6\.conf|bridge)", code=None)
+        return {line for line in lines.splitlines() if line.startswith("net.") and ".sw-" not in line}
 
 
 @pytest.fixture
-def machine() -> Iterator[None]:
-    names = (MACHINE, *LINKS)
-    try:
-        for name in names:
-            ip("netns", "add", name)
-        for name, (link, net) in LINKS.items():
-            ip("link", "add", link, "netns", MACHINE, "type", "veth", "peer", "name", "eth0", "netns", name)
-            ip("-n", MACHINE, "address", "add", f"{net}.1/24", "dev", link)
-            ip("-n", name, "address", "add", f"{net}.2/24", "dev", "eth0")
-            ip("-n", MACHINE, "link", "set", link, "up")
-            ip("-n", name, "link", "set", "eth0", "up")
-            ip("-n", name, "route", "add", "default", "via", f"{net}.1")
-        ip("netns", "exec", MACHINE, "sysctl", "-qw", "net.ipv4.ip_forward=1")
-        yield
-    finally:
-        for name in names:
-            subprocess.run(["ip", "netns", "del", name], capture_output=True)
+def machine() -> Iterator[World]:
+    """One that is no router, with the cluster's network."""
+    script = "mount -t tmpfs none /run/netns && mount --make-shared /run/netns && echo ready && exec sleep infinity"
+    command = [
+        "unshare",
+        "--net",
+        "--mount",
+        "--propagation=private",
+        "--",
+        "sh",
+        "-c",
+        f"mkdir -p /run/netns; {script}",
+    ]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as holder:
+        try:
+            assert holder.stdout
+            assert holder.stdout.readline() == "ready\n"
+            world = World(holder.pid)
+            world.run("sysctl", "-qw", "net.ipv4.ip_forward=0")  # a new one begins with the machine's
+            world.run("ip", "link", "set", "lo", "up")
+            for name, (link, net) in LINKS.items():
+                world.run("ip", "netns", "add", name)
+                world.run("ip", "link", "add", link, "type", "veth", "peer", "name", "eth0", "netns", name)
+                world.run("ip", "address", "add", f"{net}.1/24", "dev", link)
+                world.run("ip", "link", "set", link, "up")
+                world.run("ip", "-n", name, "address", "add", f"{net}.2/24", "dev", "eth0")
+                world.run("ip", "-n", name, "link", "set", "eth0", "up")
+                world.run("ip", "-n", name, "route", "add", "default", "via", f"{net}.1")
+            world.python(CONNECT)
+            world.run("ip", "-n", TWO, "address", "add", f"{POD}/32", "dev", "lo")
+            world.run("ip", "-n", TWO, "address", "add", f"{VM}/24", "dev", "ext0")
+            world.run("ip", "-n", ONE, "address", "add", f"{SERVICE}/32", "dev", "lo")
+            yield world
+        finally:
+            holder.kill()
 
 
-def load(*, router: bool) -> None:
-    command = ["ip", "netns", "exec", MACHINE, "nft", "-f", "-"]
-    subprocess.run(command, input=network.rules(router=router), text=True, check=True)
+def test_machine_and_nodes_reach_each_other(machine: World) -> None:
+    inside = {NODES[1].address, POD, SERVICE, VM}
+    assert machine.reached(MACHINE, *inside) == inside
+    inside = {MACHINE_ADDRESS, NODES[1].address, NODES[1].tunnel_address, POD, VM}
+    assert machine.reached(ONE, *inside) == inside
 
 
-@pytest.mark.usefixtures("machine")
-def test_pods_reach_the_outside_and_nobody_outside_reaches_them() -> None:
-    assert reaches(LAN, "10.89.0.2"), "without the rules it would"
-    load(router=False)
-    assert reaches(POD, "192.0.2.2")
-    assert reaches(MACHINE, "10.89.0.2")
-    assert reaches(POD, "10.89.0.1")
-    assert not reaches(LAN, "10.89.0.2"), "a pod"
-    assert not reaches(LAN, "10.89.0.1"), "the machine's address inside"
-    assert reaches(LAN, "192.0.2.1"), "the machine itself"
+@pytest.mark.parametrize("router", [False, True])
+def test_nobody_outside_reaches_the_cluster(machine: World, router: bool) -> None:
+    """Nor where others made a router of the machine."""
+    machine.run("sysctl", "-qw", f"net.ipv4.ip_forward={int(router)}")
+    machine.run("ip", "-n", TWO, "route", "add", "198.18.0.0/15", "via", MACHINE_ADDRESS)
+    for outside, (_, net) in LINKS.items():
+        itself = f"{net}.1"
+        assert machine.reached(outside, itself, MACHINE_ADDRESS, NODES[1].address, POD, SERVICE, VM) == {itself}
+    machine.run("nft", "delete", "table", "ip", network.NFT_TABLE)
+    without = {MACHINE_ADDRESS, *([NODES[1].address, POD] if router else [])}
+    assert machine.reached(LAN, MACHINE_ADDRESS, NODES[1].address, POD) == without
 
 
-@pytest.mark.usefixtures("machine")
-def test_a_machine_that_was_no_router_does_not_become_one() -> None:
-    assert reaches(LAN, "198.51.100.2")
-    load(router=False)
-    assert not reaches(LAN, "198.51.100.2")
-    load(router=True)
-    assert reaches(LAN, "198.51.100.2")
+def test_the_machine_forwards_for_others_as_it_did(machine: World) -> None:
+    """Not at all, until somebody wants it to."""
+    assert not machine.reached(LAN, BEYOND)
+    machine.run("sysctl", "-qw", "net.ipv4.ip_forward=1")
+    assert machine.reached(LAN, BEYOND)
+    machine.python(CONNECT)
+    assert machine.reached(LAN, BEYOND)
+
+
+def test_no_setting_of_the_machine_is_changed_and_nothing_is_left(machine: World) -> None:
+    machine.python(REMOVE)
+    before = machine.settings()
+    assert "net.ipv4.ip_forward = 0" in before
+    machine.python(CONNECT)
+    assert machine.settings() == before
+    assert "sw-machine" in machine.run("ip", "route")
+    machine.python(REMOVE)
+    assert machine.settings() == before
+    assert "10." not in machine.run("ip", "route")
+    assert "stackwright" not in machine.run("nft", "list", "tables") + machine.run("ip", "netns")
+
+
+def test_what_is_there_is_left_alone_and_what_is_missing_is_made(machine: World) -> None:
+    links = machine.run("ip", "-n", ROUTER, "link")
+    machine.python(CONNECT)
+    assert machine.run("ip", "-n", ROUTER, "link") == links
+    machine.run("ip", "link", "del", "sw-machine")
+    machine.run("ip", "-n", ROUTER, "link", "set", "sw-node2", "nomaster")
+    machine.run("nft", "delete", "table", "ip", network.NFT_TABLE)
+    machine.python(CONNECT)
+    assert machine.reached(MACHINE, POD)
+    machine.run("ip", "netns", "del", ROUTER)
+    machine.python(CONNECT)
+    assert machine.reached(MACHINE, NODES[1].address)
+
+
+def test_bridges_of_an_older_version_are_replaced(machine: World) -> None:
+    machine.python(REMOVE)
+    machine.run("ip", "link", "add", "sw-br0", "type", "bridge")
+    machine.run("ip", "address", "add", f"{MACHINE_ADDRESS}/24", "dev", "sw-br0")
+    machine.run("ip", "link", "set", "sw-br0", "up")
+    machine.python(CONNECT)
+    assert machine.reached(MACHINE, NODES[0].address)
+
+
+def test_nodes_reach_the_outside_and_the_machine_forwards_nothing(machine: World) -> None:
+    assert not machine.reached(ONE, "198.18.0.2")
+    inside = ["nsenter", f"--target={machine.pid}", "--net", "--mount", "--"]
+    with subprocess.Popen([*inside, *flags.uplink(network.NAMESPACE)], stderr=subprocess.DEVNULL) as uplink:
+        try:
+            end = time.monotonic() + 20
+            while "default" not in machine.run("ip", "-n", ROUTER, "route"):
+                assert time.monotonic() < end
+                time.sleep(0.1)
+            assert machine.reached(ONE, "198.18.0.2", BEYOND) == {"198.18.0.2", BEYOND}
+            assert machine.reached(TWO, "198.18.0.2")
+            assert "ip_forward = 0" in machine.run("sysctl", "net.ipv4.ip_forward")
+            assert machine.reached(MACHINE, POD), "mounts of namespaces are still there"
+        finally:
+            uplink.kill()

@@ -18,9 +18,18 @@ def test_down_leaves_nothing_running_and_up_resumes_with_the_data(cloud: Cloud) 
     cloud.stackwright("down", limit=200)
     assert not leftovers(cloud.cluster)
     assert cloud.cluster.kubeconfig.exists(), "data is kept"
+    before = settings()
     cloud.stackwright("up", limit=600)
+    assert settings() == before
     cloud.wait_ready()
     assert cloud.token()["project_id"] == project
+
+
+def settings() -> list[str]:
+    """Of the machine, which a local cluster leaves as they are."""
+    names = ("ipv4/ip_forward", "ipv4/conf/default/forwarding", "bridge/bridge-nf-call-iptables")
+    files = [Path("/proc/sys/net", name) for name in names]
+    return [file.read_text() if file.exists() else "" for file in files]
 
 
 def test_an_up_that_is_killed_or_interrupted_resumes(cloud: Cloud) -> None:

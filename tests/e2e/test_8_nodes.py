@@ -107,6 +107,26 @@ def test_nodes_talk_over_the_tunnel_and_the_machine_is_on_the_external_network(c
         do(cloud, one, "ip link del br-test")
 
 
+def test_nodes_reach_the_outside(cloud: Cloud, nodes: list[Node]) -> None:
+    """That is a namespace which only the machine is connected with."""
+
+    def ip(*words: str, check: bool = True) -> None:
+        subprocess.run(["ip", *words], check=check, capture_output=True)
+
+    ip("netns", "add", "swt-outside")
+    try:
+        ip("link", "add", "swt-link", "type", "veth", "peer", "name", "eth0", "netns", "swt-outside")
+        ip("address", "add", "198.18.0.1/24", "dev", "swt-link")
+        ip("link", "set", "swt-link", "up")
+        ip("-n", "swt-outside", "address", "add", "198.18.0.2/24", "dev", "eth0")
+        ip("-n", "swt-outside", "link", "set", "eth0", "up")
+        for node in nodes:
+            answer = do(cloud, node, "timeout 10 bash -c 'exec 3<>/dev/tcp/198.18.0.2/9' 2>&1 || true")
+            assert "Connection refused" in answer, "reached, though nobody listens there"
+    finally:
+        ip("netns", "del", "swt-outside", check=False)
+
+
 def refused(address: str) -> bool:
     """An answer, and from the very network: nobody listens there."""
     try:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import gzip
+import json
 import uuid
 from collections.abc import AsyncIterator
 from dataclasses import replace
@@ -15,7 +18,7 @@ import yaml
 
 from stackwright.adapters.helm import HelmCli
 from stackwright.adapters.kubernetes import KubernetesCluster
-from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
+from stackwright.api.kinds import CONFIGMAP, INGRESS_CLASS, NAMESPACE, SECRET
 from stackwright.cli.costs import _restarts
 from stackwright.core.helmrecords import SELECTOR, releases
 from stackwright.core.merge import merge
@@ -44,8 +47,8 @@ def charts(tmp_path: Path) -> Path:
 
 
 @pytest_asyncio.fixture
-async def helm(charts: Path, kubeconfig: str) -> AsyncIterator[HelmCli]:
-    made = HelmCli(charts, kubeconfig=kubeconfig, binary=BINARY or "helm")
+async def helm(charts: Path, kubeconfig: str, cluster: KubernetesCluster) -> AsyncIterator[HelmCli]:
+    made = HelmCli(charts, kubeconfig=kubeconfig, binary=BINARY or "helm", records=cluster)
     yield made
     made.close()
 
@@ -79,6 +82,74 @@ async def test_the_life_of_a_release(helm: HelmCli, cluster: KubernetesCluster, 
     await helm.uninstall(key)
     assert await cluster.get(CONFIGMAP, key) is None
     assert releases(await cluster.list(SECRET, namespace, SELECTOR)) == {}
+
+
+VICTIM = "apiVersion: v1\nkind: {kind}\nmetadata: {{name: {name}, namespace: {namespace}}}\n"
+
+
+@pytest.mark.parametrize("by", ["manifest", "hook"])
+@pytest.mark.parametrize("call", ["upgrade", "rollback", "uninstall"])
+async def test_a_forged_record_does_nothing_in_another_namespace(
+    helm: HelmCli, cluster: KubernetesCluster, namespace: str, call: str, by: str
+) -> None:
+    victim = f"{namespace}-victim"
+    await cluster.apply(NAMESPACE, {"metadata": {"name": victim}}, "test")
+    await cluster.apply(SECRET, {"metadata": {"name": "keystone-admin", "namespace": victim}}, "test")
+    await helm.upgrade(release(namespace, "d1", value="one"))
+    key = (namespace, "sh.helm.release.v1.demo.v1")
+    stored = await cluster.get(SECRET, key)
+    assert stored
+    record = json.loads(gzip.decompress(base64.b64decode(base64.b64decode(stored["data"]["release"]))))
+    text = VICTIM.format(kind="Secret", name="keystone-admin", namespace=victim)
+    if by == "manifest":
+        record["manifest"] += f"---\n{text}"
+    else:
+        events, policies = ["pre-delete", "pre-upgrade", "pre-rollback"], ["before-hook-creation"]
+        hook = {"name": "keystone-admin", "kind": "Secret", "path": "t.yaml", "manifest": text}
+        record["hooks"] = [{**hook, "events": events, "weight": 0, "delete_policies": policies}]
+    forged = base64.b64encode(base64.b64encode(json.dumps(record).encode())).decode()
+    await cluster.patch(SECRET, key, {"data": {"release": forged}})
+    before = await cluster.get(SECRET, (victim, "keystone-admin"))
+    calls = {
+        "upgrade": lambda: helm.upgrade(release(namespace, "d2", value="two")),
+        "rollback": lambda: helm.rollback((namespace, "demo"), 1),
+        "uninstall": lambda: helm.uninstall((namespace, "demo")),
+    }
+    with pytest.raises(Refused, match=rf"Secret {namespace}/sh\.helm\.release\.v1\.demo\.v1, a record of release demo"):
+        await calls[call]()
+    assert await cluster.get(SECRET, (victim, "keystone-admin")) == before
+    await cluster.delete(SECRET, key)
+    await helm.uninstall((namespace, "demo"))
+    await cluster.delete(NAMESPACE, ("", victim))
+
+
+async def test_no_values_are_taken_from_a_record(helm: HelmCli, cluster: KubernetesCluster, namespace: str) -> None:
+    """Helm would reuse those of the record if none are given."""
+    await helm.upgrade(release(namespace, "d1", value="one"))
+    with pytest.raises(Refused, match="value is needed"):
+        await helm.upgrade(release(namespace, "d2"))
+
+
+async def test_a_shipped_chart_with_an_object_of_the_whole_cluster(
+    cluster: KubernetesCluster, kubeconfig: str, namespace: str
+) -> None:
+    values = yaml.safe_load((ROOT / "tests/golden/charts/ingress/default/values.yaml").read_text())
+    values["ingress_class"] = {"name": namespace}
+    action = HelmUpgrade((namespace, "i"), "ingress", "", values, "d1", {"metadata": {"namespace": "n", "name": "i"}})
+    made = HelmCli(kubeconfig=kubeconfig, binary=BINARY, records=cluster)
+    try:
+        await made.upgrade(action)
+        await made.upgrade(replace(action, digest="d2"))
+        await made.rollback(action.release, 1)
+        await cluster.patch(
+            INGRESS_CLASS, ("", namespace), {"metadata": {"annotations": {"meta.helm.sh/release-name": "other"}}}
+        )
+        with pytest.raises(Refused, match="holds an IngressClass of another release"):
+            await made.uninstall(action.release)
+        await cluster.delete(INGRESS_CLASS, ("", namespace))
+        await made.uninstall(action.release)
+    finally:
+        made.close()
 
 
 async def test_releases_are_installed_side_by_side(helm: HelmCli, cluster: KubernetesCluster, namespace: str) -> None:
@@ -125,10 +196,9 @@ async def test_which_pods_restart_is_told_by_the_record_of_a_real_release(
     cluster: KubernetesCluster, kubeconfig: str, namespace: str
 ) -> None:
     values = yaml.safe_load((ROOT / "tests/golden/values/core-single.yaml").read_text())["openstack-keystone"]
-    action = HelmUpgrade(
-        (namespace, "k"), "keystone", "", values, "d1", {"metadata": {"namespace": namespace, "name": "b"}}
-    )
-    made = HelmCli(kubeconfig=kubeconfig, binary=BINARY)
+    owner = {"metadata": {"namespace": namespace, "name": "openstack-keystone"}}
+    action = HelmUpgrade((namespace, "k"), "keystone", "", values, "d1", owner)
+    made = HelmCli(kubeconfig=kubeconfig, binary=BINARY, records=cluster)
 
     async def render(action: HelmUpgrade) -> str:
         return await made.render(action.chart, action.values, action.release)

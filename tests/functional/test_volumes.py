@@ -6,16 +6,18 @@ import uuid
 from collections.abc import AsyncIterator
 from pathlib import Path
 
+import pytest
 import pytest_asyncio
 import yaml
 
 from stackwright.adapters.helm import HelmCli
 from stackwright.adapters.kubernetes import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
-from stackwright.api.kinds import EVENT, NAMESPACE, PVC, STORAGE_CLASS
+from stackwright.api.kinds import EVENT, NAMESPACE, PVC, SECRET, STATEFULSET, STORAGE_CLASS
+from stackwright.core.helmrecords import SELECTOR, releases
 from stackwright.core.merge import merge
 from stackwright.core.plan import GrowClaim, HelmUpgrade
-from stackwright.core.ports import Ports, absent
+from stackwright.core.ports import Ports, Refused, absent
 from stackwright.local import tools
 from stackwright.runtime.execute import execute
 
@@ -40,6 +42,48 @@ async def size(cluster: KubernetesCluster, namespace: str) -> str:
     found = await cluster.get(PVC, (namespace, CLAIM))
     assert found
     return str(found["spec"]["resources"]["requests"]["storage"])
+
+
+@pytest.mark.parametrize("first", ["", "own"])
+async def test_another_class_fails_no_upgrade(
+    cluster: KubernetesCluster, namespace: str, kubeconfig: str, first: str
+) -> None:
+    """first: of the release; if none, Kubernetes gives the claim its default."""
+    helm = HelmCli(ROOT / "charts", kubeconfig=kubeconfig, binary=str(tools.binary("helm")))
+    owner = {"metadata": {"namespace": namespace, "name": "glance"}}
+
+    async def upgrade(wanted: str | None) -> None:
+        values = merge(VALUES, {"volume": {"store": "images", "class_name": wanted}})
+        await helm.upgrade(HelmUpgrade((namespace, "glance"), "glance", "", values, str(wanted), owner))
+
+    try:
+        await upgrade(namespace if first else None)
+        if not first:
+            await cluster.patch(PVC, (namespace, CLAIM), {"spec": {"storageClassName": namespace}})
+        await cluster.patch(PVC, (namespace, CLAIM), {"spec": {"volumeName": "disk"}})
+        await upgrade("another")
+        claim = await cluster.get(PVC, (namespace, CLAIM))
+        assert claim and claim["spec"]["storageClassName"] == namespace
+    finally:
+        helm.close()
+
+
+@pytest.mark.parametrize("first", [None, "own"])
+async def test_another_class_fails_no_upgrade_of_a_statefulset(
+    cluster: KubernetesCluster, namespace: str, kubeconfig: str, first: str | None
+) -> None:
+    helm = HelmCli(ROOT / "charts", kubeconfig=kubeconfig, binary=str(tools.binary("helm")))
+    owner = {"metadata": {"namespace": namespace, "name": "etcd"}}
+    values = yaml.safe_load((ROOT / "tests/golden/charts/etcd/default/values.yaml").read_text())
+    try:
+        for wanted in (first, "another", None):
+            asked = merge(values, {"volume": {"class_name": wanted}})
+            await helm.upgrade(HelmUpgrade((namespace, "etcd"), "etcd", "", asked, str(wanted), owner))
+            (found,) = await cluster.list(STATEFULSET, namespace)
+            (template,) = found["spec"]["volumeClaimTemplates"]
+            assert template["spec"].get("storageClassName") == first
+    finally:
+        helm.close()
 
 
 async def test_another_size_fails_no_upgrade_and_claims_grow_by_themselves(
@@ -75,6 +119,12 @@ async def test_another_size_fails_no_upgrade_and_claims_grow_by_themselves(
         await upgrade("5Gi")
         await grow("5Gi")
         assert await size(cluster, namespace) == "20Gi", "never smaller"
+        with pytest.raises(Refused, match="can not be less than"):
+            await helm.rollback((namespace, "glance"), 1)
+        record = releases(await cluster.list(SECRET, namespace, SELECTOR))["glance"]
+        assert (record.revision, record.state, record.digest) == (4, "failed", "10Gi")
+        assert "can not be less than" in record.cause
+        assert await size(cluster, namespace) == "20Gi"
         reasons = {event["reason"] for event in await cluster.list(EVENT, namespace)}
         assert reasons == {"CannotGrow"}
     finally:

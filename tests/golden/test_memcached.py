@@ -14,8 +14,8 @@ from unittest.mock import MagicMock
 import pytest
 from test_charts import CASES, name_of, objects
 
-# They keep no tokens: Nova is asked for metadata by Neutron, signed; Horizon: tests/unit/test_sealed_cache.py.
-WITHOUT = {"nova-api-metadata", "horizon"}
+# Its sessions: tests/unit/test_sealed_cache.py.
+WITHOUT = {"horizon"}
 SERVERS = [
     case for case in CASES if case.parents[1].name in {"keystone", "glance", "placement", "cinder", "nova", "neutron"}
 ]

@@ -4,7 +4,10 @@ import pytest
 from test_releases import MEMCACHED, RELEASE, record, with_memory
 from world import UNREADY, World, ready_world
 
-from stackwright.api.kinds import STATEFULSET
+from stackwright.api.kinds import SECRET, STATEFULSET
+from stackwright.core import renewal
+from stackwright.core.fernet import ROTATED
+from stackwright.core.objects import EXPIRES, annotation, key_of
 from stackwright.core.ports import Refused
 
 pytestmark = pytest.mark.looptime
@@ -118,3 +121,23 @@ async def test_a_chart_that_is_refused_is_tried_again_whatever_the_clock_says():
     del world.helm.fail["memcached"]
     await world.settle(patience=90)
     assert world.ready()
+
+
+async def test_what_was_made_while_the_clock_was_ahead_is_made_anew_without_any_event():
+    """Certificates were not valid yet, and keys did not turn, until the clock had come there again."""
+    world = await ready_world(whole=True)
+    step = 40 * 24 * 3600.0
+    world.clock.step(step)
+    certificates = [key_of(obj) for obj in world.cluster.all(SECRET) if annotation(obj, EXPIRES)]
+    for key in certificates:
+        world.cluster.remove(SECRET, key)
+    await world.run(2 * 3600)
+    world.clock.step(-step)
+    await world.run(2 * 3600)
+    now = world.clock.now()
+    keys = [float(annotation(obj, ROTATED)) for obj in world.cluster.all(SECRET) if annotation(obj, ROTATED)]
+    assert len(keys) == 2 and max(keys) <= now
+    ends = [float(annotation(world.cluster.peek(SECRET, key), EXPIRES)) for key in certificates]
+    assert ends and max(ends) <= now + renewal.LIFE
+    assert world.ready()
+    await world.stop()

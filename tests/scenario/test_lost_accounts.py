@@ -6,12 +6,13 @@ import copy
 from typing import Any
 
 import pytest
-from world import World, ready_world
+from world import NAMESPACE, UNREADY, World, ready_world
 
 from stackwright.api.contracts import DatabaseAccount, KeystoneService, MessagingAccount
-from stackwright.api.kinds import JOB, SECRET
+from stackwright.api.kinds import JOB, SECRET, STATEFULSET
 from stackwright.api.services import MariaDB
 from stackwright.core.ports import NotYet
+from stackwright.runtime.memory import Crash
 from stackwright.services.values import LOSSES
 
 pytestmark = pytest.mark.looptime
@@ -138,6 +139,69 @@ async def test_a_new_password_is_no_loss() -> None:
     await world.stop()
 
 
+def by_another_version(world: World, obj: Any) -> None:
+    obj["status"]["digest"] = "of-another-version"
+    world.cluster.put(DatabaseAccount.KIND, obj)
+
+
+def with_other_rights(world: World, obj: Any) -> None:
+    obj["spec"]["grants"] = ["SELECT"]
+    world.cluster.put(DatabaseAccount.KIND, obj)
+
+
+def with_a_new_password(world: World, obj: Any) -> None:
+    world.delete(SECRET, obj["spec"]["secretName"])
+
+
+CHANGES = [by_another_version, with_other_rights, with_a_new_password]
+
+
+@pytest.mark.parametrize("lost", [True, False])
+@pytest.mark.parametrize("change", CHANGES)
+async def test_a_loss_counts_even_if_the_account_is_to_be_another_one_at_that_time(change: Any, lost: bool) -> None:
+    """E.g. the operator is upgraded over a cloud that has lost its data: it would fill no database."""
+    world = await ready_world()
+    jobs = {job["metadata"]["name"] for job in world.cluster.all(JOB)}
+    await world.stop()
+    for made in world.cluster.all(DatabaseAccount.KIND):
+        change(world, copy.deepcopy(made))
+    if lost:
+        databases_lost(world)
+    await world.run(600)
+    assert world.ready()
+    assert losses(world) == {"keystone": int(lost)}
+    assert {job["metadata"]["name"] for job in world.cluster.all(JOB)}.isdisjoint(jobs) is lost
+    await world.stop()
+
+
+async def test_a_changed_account_is_not_made_again_before_somebody_can_tell_whether_it_was_lost() -> None:
+    """Else a provider that fails at just that time would hide the loss."""
+    world = await ready_world()
+    await world.stop()
+    for made in world.cluster.all(DatabaseAccount.KIND):
+        by_another_version(world, copy.deepcopy(made))
+    databases_lost(world)
+    works = world.sql.missing
+
+    async def nobody_can_tell(*_: Any) -> str:
+        raise NotYet("Galera is not ready")
+
+    world.sql.missing = nobody_can_tell  # type: ignore[method-assign]
+    await world.run(300)
+    assert not world.sql.users
+    (obj,) = world.cluster.all(DatabaseAccount.KIND)
+    assert world.condition(obj=obj) == (
+        "False",
+        "Waiting",
+        "Waiting for MariaDB openstack/mariadb: Galera is not ready",
+    )
+    world.sql.missing = works  # type: ignore[method-assign]
+    await world.run(300)
+    assert world.ready()
+    assert losses(world) == {"keystone": 1}
+    await world.stop()
+
+
 async def test_another_provider_of_the_same_name_has_nothing_of_the_one_before() -> None:
     world = await ready_world()
     mariadb = copy.deepcopy(world.get(MariaDB.KIND, "mariadb"))
@@ -179,4 +243,39 @@ async def test_an_account_that_stays_missing_is_not_made_without_end(provider: s
     port.missing = works
     await world.run(900)
     assert world.ready()
+    await world.stop()
+
+
+async def test_an_account_that_no_status_tells_of_is_taken_away_too() -> None:
+    """The operator is killed just when it has made it; then the object is deleted while the provider is away."""
+    world = await ready_world()
+    works = world.sql.account
+
+    async def made_and_killed(*given: Any) -> None:
+        await works(*given)
+        raise Crash
+
+    world.sql.account = made_and_killed  # type: ignore[method-assign]
+    spec = {"database": "mine", "username": "mine", "secretName": "mine"}
+    defaults = DatabaseAccount.model_validate({"metadata": {"name": "mine"}, "spec": spec}).model_dump(by_alias=True)
+    meta = {"name": "mine", "namespace": NAMESPACE}
+    world.cluster.put(DatabaseAccount.KIND, {"metadata": meta, "spec": defaults["spec"]})
+    with pytest.raises(Crash):
+        await world.run(60)
+    await world.stop()
+    world.sql.account = works  # type: ignore[method-assign]
+    world.sql.fail["mariadb.openstack.svc"] = NotYet("it is shutting down")
+    world.kubelet.broken["mariadb"] = UNREADY
+    world.kubelet.sync(STATEFULSET, "mariadb-server")
+    await world.run(60)
+    world.sql.fail.clear()
+    await world.cluster.delete(DatabaseAccount.KIND, (NAMESPACE, "mine"))
+    await world.run(120)
+    waits = world.get(DatabaseAccount.KIND, "mine")
+    assert waits and world.condition(obj=waits)[1] == "Deleting"
+    world.kubelet.broken.clear()
+    world.kubelet.sync(STATEFULSET, "mariadb-server")
+    await world.run(120)
+    assert world.get(DatabaseAccount.KIND, "mine") is None
+    assert "mine" not in {user for _, user in world.sql.users}
     await world.stop()

@@ -112,6 +112,133 @@ async def test_after_a_rollback_the_old_values_make_the_cloud_ready_again():
     assert [verb for verb, _ in world.helm.calls] == ["upgrade", "rollback"]
 
 
+REFUSED = "persistentvolumeclaims is forbidden: field can not be less than previous value"
+
+
+def told(world: World) -> tuple[str, str, str]:
+    return world.condition("Ready", world.bundle("memcached"))
+
+
+async def failing_upgrade(world: World, amount: int = 99, seconds: float = 300) -> None:
+    world.kubelet.broken["memcached"] = UNREADY
+    world.cloud(**with_memory(amount))
+    await world.run(seconds)
+
+
+def healed(world: World) -> None:
+    world.kubelet.broken.clear()
+    world.kubelet.sync(STATEFULSET, "memcached")
+
+
+async def test_a_rollback_that_kubernetes_refuses_is_told_with_its_cause_and_the_bad_version_is_not_tried_again():
+    world = await ready_world(features=MEMCACHED)
+    before = record(world)
+    await failing_upgrade(world)
+    world.helm.refuse["memcached"] = REFUSED
+    await world.run(320)
+    both = [("upgrade", RELEASE), ("rollback", RELEASE)]
+    assert world.helm.calls == both
+    for obj in (world.bundle("memcached"), world.osdpl):
+        status, reason, message = world.condition("Ready", obj)
+        assert (status, reason) == ("False", "BlockedRollbackFailed")
+        assert "did not become ready in 600 s" in message
+        assert message.endswith(f"rolling back to revision 1 failed: {REFUSED}")
+    assert (record(world).digest, record(world).state) == (before.digest, "failed")
+    writes = world.writes
+    await world.run(1800)
+    await world.stop()
+    await world.run(10_000)
+    assert world.helm.calls == both, "neither time nor a restart tries it again"
+    assert world.writes == writes
+    world.helm.refuse.clear()
+    healed(world)
+    world.cloud(**with_memory(98))
+    await world.settle()
+    assert world.ready()
+    assert world.helm.calls[2:] == [("upgrade", RELEASE)]
+
+
+async def test_after_a_rollback_that_was_refused_the_old_values_make_the_cloud_ready_again():
+    world = await ready_world(features=MEMCACHED)
+    await failing_upgrade(world)
+    world.helm.refuse["memcached"] = REFUSED
+    await world.run(320)
+    world.helm.refuse.clear()
+    healed(world)
+    world.cloud(features=MEMCACHED)
+    await world.settle(patience=90)
+    assert world.ready()
+    assert [verb for verb, _ in world.helm.calls] == ["upgrade", "rollback", "upgrade"]
+
+
+async def test_a_rollback_of_a_helm_that_could_not_reach_the_api_is_tried_again(monkeypatch):
+    world = await ready_world(features=MEMCACHED)
+    await failing_upgrade(world)
+    real = world.helm.rollback
+
+    async def cannot(release, revision):
+        raise NotYet("helm rollback: Kubernetes cluster unreachable")
+
+    monkeypatch.setattr(world.helm, "rollback", cannot)
+    await world.run(320)
+    assert told(world)[2] == "helm rollback: Kubernetes cluster unreachable"
+    monkeypatch.setattr(world.helm, "rollback", real)
+    await world.run(120)
+    assert told(world)[1] == "BlockedRolledBack"
+    assert [verb for verb, _ in world.helm.calls] == ["upgrade", "rollback"]
+
+
+async def test_a_rollback_of_a_helm_that_was_killed_is_done_again():
+    world = await ready_world(features=MEMCACHED)
+    good = record(world).digest
+    await failing_upgrade(world, seconds=598)
+    for _ in range(20):
+        if told(world)[1] != "RollingBack":
+            await world.run(0.5)
+    assert (told(world)[1], world.helm.calls) == ("RollingBack", [("upgrade", RELEASE)])
+    await world.stop()
+    world.helm.record(RELEASE, 3, "pending-rollback", good)
+    await world.run(30)
+    assert told(world)[1] == "RollingBack"
+    await world.run(60)
+    assert [verb for verb, _ in world.helm.calls] == ["upgrade", "rollback"]
+    assert (record(world).digest, record(world).state) == (good, "deployed")
+    assert told(world)[1] == "BlockedRolledBack" and "; rolled back to revision 1" in told(world)[2]
+
+
+async def test_a_release_that_fails_beside_it_keeps_none_from_being_rolled_back():
+    world = World()
+    releases = [{"name": name, "chart": chart, "values": {}} for name, chart in (("a", "mariadb"), ("b", "memcached"))]
+    bundle = {"metadata": {"name": "mine", "namespace": NAMESPACE}, "spec": {"releases": releases}}
+    world.cluster.put(HelmBundle.KIND, bundle)
+    await world.settle()
+    world.kubelet.broken["memcached"] = UNREADY
+    releases[1]["values"] = {"conf": {"memcached": {"memory": 99}}}
+    live = world.get(HelmBundle.KIND, "mine")
+    world.cluster.put(HelmBundle.KIND, {**live, "spec": {"releases": releases}})
+    await world.run(60)
+    world.helm.fail["mariadb"] = Refused("helm upgrade: broken")
+    releases[0]["values"] = {"pod": {}}
+    live = world.get(HelmBundle.KIND, "mine")
+    world.cluster.put(HelmBundle.KIND, {**live, "spec": {"releases": releases}})
+    await world.run(700)
+    assert world.helm.calls.count(("rollback", (NAMESPACE, "b"))) == 1
+    assert world.condition("Ready", world.get(HelmBundle.KIND, "mine"))[2] == "helm upgrade: broken"
+
+
+async def test_each_of_many_upgrades_in_a_row_that_fail_is_rolled_back():
+    """Helm forgets the oldest revisions, so the first one is no longer there for the last of them."""
+    world = await ready_world(features=MEMCACHED)
+    good = record(world).digest
+    for turn in range(8):
+        await failing_upgrade(world, 90 + turn, 620)
+        assert record(world).digest == good
+        healed(world)
+        await world.run(30)
+        assert told(world)[1] == "BlockedRolledBack", told(world)
+    assert [verb for verb, _ in world.helm.calls] == ["upgrade", "rollback"] * 8
+
+
 async def test_an_operator_killed_between_helm_and_its_report_still_rolls_back_in_time():
     world = await ready_world(features=MEMCACHED)
     world.kubelet.broken["memcached"] = UNREADY

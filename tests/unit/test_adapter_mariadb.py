@@ -146,6 +146,27 @@ async def test_what_is_missing_of_an_account_is_found_by_logging_in(
     assert asked == [("keystone", "pw", "keystone")]
 
 
+@pytest.mark.parametrize("absent", ["user keystone", "database keystone", ""])
+async def test_without_the_password_the_administrator_is_asked_for_names(
+    absent: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    class Server(Connection):
+        def execute(self, text: str, bound: Any) -> Any:
+            super().execute(text, bound)
+            return int(not (absent and absent.split()[0] in text.replace("schemata", "database")))
+
+    server, asked = Server(), []
+
+    def connect(**options: Any) -> Any:
+        asked.append((options["user"], options["password"]))
+        return server
+
+    monkeypatch.setattr(pymysql, "connect", connect)
+    assert await MariaDbSql().missing(account(), {"password": "root-pw"}, None) == absent
+    assert asked == [("root", "root-pw")]
+    assert server.ran and all(text.startswith("SELECT") and bound == ("keystone",) for text, bound in server.ran)
+
+
 @pytest.mark.parametrize("bad", ["a`b", "a'b", "", "a b", "1a", "a;b"])
 def test_odd_names_are_refused(bad: str) -> None:
     with pytest.raises(Refused):

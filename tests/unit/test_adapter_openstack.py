@@ -92,6 +92,17 @@ def test_endpoints_follow_the_spec(identity: Identity) -> None:
     assert len(identity.kept["endpoint"]) == 2
 
 
+def test_without_the_password_only_names_count(identity: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openstack, "_password_works", lambda *_: False)
+    assert openstack._missing(identity, SPEC, "http://k/v3", None) == "user glance"
+    ensure(identity)
+    identity.assigned.clear()
+    identity.kept["endpoint"].clear()
+    assert openstack._missing(identity, SPEC, "http://k/v3", None) == ""
+    identity.kept["service"].clear()
+    assert openstack._missing(identity, SPEC, "http://k/v3", None) == "service glance"
+
+
 def test_a_password_is_set_only_when_the_login_fails(identity: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
     ensure(identity)
     monkeypatch.setattr(openstack, "_password_works", lambda url, user, password: False)

@@ -15,10 +15,11 @@ from cryptography import x509 as library
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
 from stackwright.api.kinds import SECRET
+from stackwright.core import renewal
 from stackwright.core.plan import Object
 from stackwright.core.ports import NotYet, secret_data
 from stackwright.runtime import x509
-from stackwright.runtime.certificate import CONFIGURATION, EVERY, NAME, RENEW_BEFORE, SECRET_NAME, SETTLE, Certificate
+from stackwright.runtime.certificate import CONFIGURATION, EVERY, NAME, SECRET_NAME, SETTLE, Certificate
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.source import KopfSource, Webhook
 
@@ -124,7 +125,7 @@ async def test_the_api_server_accepts_it_while_it_is_renewed(world: World) -> No
     await world.own.ensure()
     first = world.kept()["tls.crt"]
     keeping = asyncio.create_task(world.own.keep())
-    world.clock.offset += x509.LIFE.total_seconds() - RENEW_BEFORE - EVERY / 2
+    world.clock.offset += x509.LIFE.total_seconds() - renewal.BEFORE - EVERY / 2
     read = [world.trusted()]
     both = False
     for _ in range(int(EVERY + SETTLE + 60)):

@@ -31,6 +31,11 @@ def test_a_new_value_at_the_root_is_all_its_leaves() -> None:
     assert [change.dotted for change in changes(ABSENT, {"a": {"b": 1}, "c": []})] == ["a.b", "c"]
 
 
+@pytest.mark.parametrize("name", ["api_key", "apikey", "API_KEY", "metadata_proxy_shared_secret", "client_secret"])
+def test_keys_of_apis_are_hidden(name: str) -> None:
+    assert masked({name: "hush"}) == {name: "(hidden)"}
+
+
 def test_what_looks_like_a_password_is_hidden_in_text_and_data() -> None:
     [change] = changes({"ldap": {"password": "old"}}, {"ldap": {"password": "new"}})
     assert str(change) == "ldap.password: (hidden) → (hidden)"

@@ -142,6 +142,28 @@ def test_history_of_a_release_and_of_a_cloud_are_two_questions(cluster: MemoryCl
     assert called("history", "openstack-keystone", "--cloud", "cloud").exit_code == 2
 
 
+def forged(cluster: MemoryCluster, number: str, **more: Any) -> None:
+    key = (SPACE, "openstackdeployment.cloud.v2")
+    secret: dict[str, Any] = cluster.peek(SECRET, key)  # type: ignore[assignment]
+    labels = {**secret["metadata"]["labels"], revisions.NUMBER: number}
+    cluster.put(SECRET, {**secret, "metadata": {**secret["metadata"], "labels": labels}, **more})
+
+
+@pytest.mark.parametrize("text", [json.dumps(SPECS[2]), "[" * 100_000, "[]", "?"])
+def test_a_revision_that_somebody_changed_is_not_gone_back_to(cluster: MemoryCluster, text: str) -> None:
+    forged(cluster, "2", stringData={revisions.FIELD: text})
+    result = called("rollback", "cloud", "2", "--yes", "--no-wait")
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Secret openstack/openstackdeployment.cloud.v2 holds ")
+    assert not cluster.writes
+
+
+@pytest.mark.parametrize("number", ["1" * 10, "9" * 63, "\u0662", "-2", "x"])
+def test_what_is_no_number_of_a_revision_is_none(cluster: MemoryCluster, number: str) -> None:
+    forged(cluster, number)
+    assert [row["revision"] for row in json.loads(called("history", "--cloud", "cloud", "-o", "json").stdout)] == [1, 3]
+
+
 VALUES = st.recursive(
     st.booleans() | st.integers() | st.text(max_size=3),
     lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),

@@ -5,12 +5,14 @@ from __future__ import annotations
 import base64
 import gzip
 import json
+import time
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
 
 from stackwright.api.kinds import SECRET
-from stackwright.core.helmrecords import cause_only, releases, revisions
+from stackwright.core.helmrecords import cause_only, releases, revisions, told
 from stackwright.runtime.cache import slim
 from stackwright.simulate import Snapshot
 
@@ -93,5 +95,56 @@ def test_a_cause_is_one_short_line_without_values_of_objects() -> None:
         + "and " * 200
     )
     cause = releases([secret(said)])["a"].cause
-    assert cause.startswith('Secret "x" is invalid: data[p]: must be short and')
+    assert cause.startswith('Secret "x" is invalid: data[p]: Invalid value: …: must be short and')
     assert "hush" not in cause and "\n" not in cause and len(cause) == 300
+
+
+@pytest.mark.parametrize("text", ["9" * 11, "9" * 63, "\u00b2", "\u0662", "-1", "1e9", ""])
+@pytest.mark.parametrize("label", ["modifiedAt", "version"])
+def test_a_number_that_helm_does_not_write_is_none(label: str, text: str) -> None:
+    (found,) = revisions([secret(labels={label: text})])
+    assert (found.updated if label == "modifiedAt" else found.revision) == 0
+    datetime.fromtimestamp(revisions([secret(labels={"modifiedAt": "9" * 10})])[0].updated, UTC)
+
+
+WRONG = "quantities must match the regular expression '^([+-]?[0-9.]+)([eEinumkKMGTP]*[-+]?[0-9]*)$'"
+QUOTED = (
+    '"hush"',
+    '"a: hush"',
+    r'"a\"}]: hush"',
+    '"{\\"a\\": \\"b: hush\\"}"',
+    'core.PodTemplateSpec{Name:"b: hush", Nodes:[]string(nil), Spec:core.PodSpec{Args:[]string{"--p: hush"}}}',
+    '[]string{"a", "b: hush"}',
+    'map[string]interface {}{"p":"b: hush"}',
+    "map[a:b: hush]",
+    '["a","b: hush"]',
+    '{"p":"b: hush"}',
+)
+
+
+@pytest.mark.parametrize("value", QUOTED)
+def test_no_value_is_told_in_whatever_form_it_is_quoted(value: str) -> None:
+    field = 'Deployment.apps "a" is invalid: spec.x[0].y'
+    assert told(f"{field}: Invalid value: {value}: {WRONG}") == f"{field}: Invalid value: …: {WRONG}"
+    assert told(f"{field}: Duplicate value: {value}") == f"{field}: Duplicate value: …"
+    unsupported = f'{field}: Unsupported value: {value}: supported values: "A", "B"'
+    assert told(unsupported) == f"{field}: Unsupported value: …"
+    both = f'Deployment.apps "a" is invalid: [x: Invalid value: {value}: no, y: Invalid value: {value}: {WRONG}]'
+    assert told(both) == f'Deployment.apps "a" is invalid: [x: Invalid value: …: {WRONG}'
+    assert "hush" not in told(f'Deployment.apps "a" is invalid: [x: Required value, y: Duplicate value: {value}]')
+    assert told(f"{field}: Not found: {value}") == f"{field}: Not found:"
+
+
+def test_other_ways_to_quote_an_object_are_cut_off() -> None:
+    order = "The order in patch list: [map[name:P value:hush: hush]] doesn't match $setElementOrder list: [map[name:A]]"
+    assert told(order) == "The order in patch list:"
+    assert told(f'{WRONG}, error found in #10 byte of ...|"p: hush"|..., bigger context') == WRONG
+
+
+@pytest.mark.parametrize("part", ["Invalid value: {", 'Invalid value: "', "patch list: ", "}: ", '": ', "[", "\\"])
+def test_a_hostile_cause_takes_no_time(part: str) -> None:
+    """It is read in the event loop, for each Secret of any namespace that says that Helm made it."""
+    hostile = secret(part * 7_500 + "}" * 100_000)
+    since = time.process_time()
+    assert len(releases([slim(SECRET, hostile)])["a"].cause) <= 300
+    assert time.process_time() - since < 1, "seconds"

@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP
+from stackwright.cli.costs import objects
 from stackwright.core.plan import Apply, HelmUninstall, SqlAccount
 from stackwright.impact import Facts, Restart, lost, restarts
 from stackwright.simulate import Step
@@ -74,6 +75,43 @@ def test_only_pods_whose_template_differs_restart() -> None:
 def test_where_nobody_knows_what_runs_all_may_restart() -> None:
     after = [workload("Deployment"), workload("StatefulSet", name="b")]
     assert [each.workload for each in restarts(None, after)] == ["Deployment a", "StatefulSet b"]
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        {"kind": "Deployment"},
+        {"kind": "Deployment", "metadata": {"name": "a"}},
+        {"kind": "Deployment", "metadata": None, "spec": {"template": {}}},
+        {"kind": "Deployment", "metadata": {"name": "a"}, "spec": ["template"]},
+        {"kind": "Deployment", "metadata": {"name": "a"}, "spec": {"template": None}},
+        {"kind": "Deployment", "metadata": ["name"], "spec": {"template": "x"}},
+    ],
+)
+def test_a_record_that_cannot_be_read_says_nothing_of_what_runs(broken: dict[str, Any]) -> None:
+    after = [workload("Deployment"), workload("StatefulSet", name="b")]
+    assert restarts([*after, broken], after) == restarts(None, after)
+    assert restarts([*after, {"kind": ["Deployment"]}, {}], after) == ()
+
+
+def bomb(levels: int) -> str:
+    lines = ["kind: Deployment", "a0: &a0 [x]", *(f"a{n}: &a{n} [{f'*a{n - 1}, ' * 9}]" for n in range(1, levels))]
+    return "\n".join(lines)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [bomb(9), "kind: &a {b: *a}", "[" * 100_000, "a: " + "[" * 500 + "]" * 500, "a: !!int ''", "a: !!bool x", "a: 0x_"],
+)
+def test_yaml_that_helm_does_not_write_cannot_be_read(text: str) -> None:
+    assert objects(text) is None
+
+
+def test_manifests_can_be_read() -> None:
+    text = (
+        "---\n# Source: a\nkind: Deployment\nmetadata: {name: a}\n---\n---\nkind: ConfigMap\ndata: {x: '*a &b !!c'}\n"
+    )
+    assert [each["kind"] for each in objects(text) or ()] == ["Deployment", "ConfigMap"]
 
 
 def test_a_database_that_is_dropped_is_lost_and_an_account_is_not() -> None:

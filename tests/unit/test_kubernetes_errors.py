@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
+import time
 
 from stackwright.adapters.kubernetes_errors import Call, error_of
 from stackwright.core.clusterapi import MACHINE
-from stackwright.core.ports import Conflict, NotServed
+from stackwright.core.ports import Conflict, NotServed, Refused
 
 CALL = Call("get", MACHINE, "ns/m")
 
@@ -16,3 +17,12 @@ def test_a_kind_that_is_not_installed_is_not_an_object_that_is_not_there() -> No
     assert isinstance(error_of(CALL, 404, b"404 page not found\n"), NotServed)
     status = {"message": 'machines "m" not found', "details": {"name": "m", "kind": "machines"}}
     assert isinstance(error_of(CALL, 404, json.dumps(status).encode()), Conflict)
+
+
+def test_a_refusal_does_not_repeat_an_object_and_takes_no_time_to_read() -> None:
+    said = 'Secret "a" is invalid: "": Invalid value: "{\\"p\\":\\"hush\\"}": data: must be text'
+    told = error_of(CALL, 422, json.dumps({"message": said}).encode())
+    assert isinstance(told, Refused) and str(told).endswith('Secret "a" is invalid: "": data: must be text')
+    since = time.process_time()
+    error_of(CALL, 422, json.dumps({"message": 'Invalid value: "{' * 7_500 + "}" * 100_000}).encode())
+    assert time.process_time() - since < 1, "seconds"

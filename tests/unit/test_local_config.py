@@ -31,7 +31,7 @@ def test_nodes_have_addresses_of_their_own() -> None:
     nodes = LocalCluster(Path("/s"), Path("/c")).nodes(config.MAX_NODES)
     assert [nodes[0].name, nodes[0].address, nodes[0].pod_cidr] == ["node1", "10.89.0.11", "10.244.1.0/24"]
     assert len({node.address for node in nodes}) == config.MAX_NODES
-    assert config.BRIDGE_ADDRESS not in {node.address for node in nodes}
+    assert config.MACHINE_ADDRESS not in {node.address for node in nodes}
 
 
 def test_a_link_name_fits_into_the_kernels_fifteen_bytes() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -63,11 +64,21 @@ def test_addresses_of_a_node() -> None:
     assert "address add 10.89.0.12/24 dev eth0" in commands
     assert "address add 10.90.0.12/24 dev tunnel0" in commands
     assert "dev ext0" not in commands, "its addresses are the cloud's"
+    assert "default via 10.89.0.2" in commands, "the router, not the machine"
 
 
 def test_only_the_first_node_leads_to_services() -> None:
-    assert config.SERVICE_NETWORK in network.attach_commands(ONE)
-    assert config.SERVICE_NETWORK not in network.attach_commands(TWO)
+    assert config.SERVICE_NETWORK in network.route_commands(ONE, "any")
+    assert config.SERVICE_NETWORK not in network.route_commands(TWO, "any")
+
+
+def test_a_bridge_that_is_there_is_not_made_again() -> None:
+    assert "link add sw-br0 " in network.router_commands([])
+    assert "link add sw-br0 " not in network.router_commands(["sw-br0"])
+
+
+def test_no_setting_of_the_network_is_among_those_of_the_machine() -> None:
+    assert not [name for name in kernel.AT_LEAST if name.startswith("net")]
 
 
 @pytest.fixture
@@ -76,8 +87,7 @@ def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     boot = tmp_path / "boot_id"
     boot.write_text("first")
     monkeypatch.setattr(kernel, "BOOT", boot)
-    monkeypatch.setattr(kernel, "LINKS", tmp_path / "links")
-    values = {"net/ipv4/ip_forward": 0, "fs/inotify/max_user_instances": 128, "fs/inotify/max_user_watches": 1000000}
+    values = {"fs/inotify/max_user_instances": 128, "fs/inotify/max_user_watches": 1000000}
     for name, value in values.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(f"{value}\n")
@@ -89,27 +99,35 @@ def test_settings_are_put_back_however_often_they_were_made(settings: Path, tmp_
     kernel.ensure(cluster)
     kernel.ensure(cluster)
     assert not kernel.wanting()
-    assert (settings / "net/ipv4/ip_forward").read_text() == "1"
+    assert (settings / "fs/inotify/max_user_instances").read_text() == "2048"
     assert int((settings / "fs/inotify/max_user_watches").read_text()) == 1000000, "never made less"
-    assert not (settings / "net/bridge").exists(), "a kernel without bridge filters needs no setting"
     kernel.restore(cluster)
-    assert (settings / "net/ipv4/ip_forward").read_text() == "0"
     assert (settings / "fs/inotify/max_user_instances").read_text() == "128"
     assert not cluster.kernel_memory.exists()
 
 
-def test_settings_that_others_changed_or_may_need_are_not_put_back(settings: Path, tmp_path: Path) -> None:
+def test_settings_that_others_changed_are_not_put_back(settings: Path, tmp_path: Path) -> None:
     cluster = LocalCluster(tmp_path, tmp_path, tmp_path / "run" / "sw")
-    assert not kernel.was_router(cluster)
     kernel.ensure(cluster)
-    assert not kernel.was_router(cluster), "not before us"
     (settings / "fs/inotify/max_user_instances").write_text("4096")
-    for bridge in ("sw-br0", "docker0"):
-        (settings / "links" / bridge / "bridge").mkdir(parents=True)
     kernel.restore(cluster)
     assert (settings / "fs/inotify/max_user_instances").read_text() == "4096"
-    assert (settings / "net/ipv4/ip_forward").read_text() == "1"
-    assert kernel.was_router(cluster)
+
+
+@pytest.mark.parametrize("act", [kernel.ensure, kernel.restore])
+def test_settings_that_an_older_version_changed_are_put_back(
+    settings: Path, tmp_path: Path, act: Callable[[LocalCluster], None]
+) -> None:
+    cluster = LocalCluster(tmp_path, tmp_path, tmp_path / "run" / "sw")
+    (settings / "net").mkdir()
+    (settings / "net/forward").write_text("1")
+    cluster.kernel_memory.parent.mkdir(parents=True)
+    cluster.kernel_memory.write_text(json.dumps({"boot": "first", "before": {"net/forward": 0}}))
+    act(cluster)
+    assert (settings / "net/forward").read_text() == "0"
+    (settings / "net/forward").write_text("1")
+    kernel.restore(cluster)
+    assert (settings / "net/forward").read_text() == "1", "what others changed since is theirs"
 
 
 def test_settings_of_another_boot_are_not_put_back(settings: Path, tmp_path: Path) -> None:
@@ -117,7 +135,7 @@ def test_settings_of_another_boot_are_not_put_back(settings: Path, tmp_path: Pat
     kernel.ensure(cluster)
     (settings / "boot_id").write_text("second")
     kernel.restore(cluster)
-    assert (settings / "net/ipv4/ip_forward").read_text() == "1"
+    assert (settings / "fs/inotify/max_user_instances").read_text() == "2048"
 
 
 def test_a_node_is_on_when_something_lives_in_it(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -129,7 +147,7 @@ def test_a_node_is_on_when_something_lives_in_it(monkeypatch: pytest.MonkeyPatch
 
 
 def test_routes_of_ours_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
-    table = "Iface\tDestination\nsw-ext0\t000418AC\t0\nsw-br0\t0000590A\t0\neth0\t00000000\t0\n"
+    table = "Iface\tDestination\nsw-machine\t000418AC\t0\nsw-machine\t0000590A\t0\neth0\t00000000\t0\n"
     monkeypatch.setattr(Path, "read_text", lambda self: table)
     assert sorted(leftovers._routes()) == ["10.89", "172.24.4"]
 

@@ -21,6 +21,7 @@ from stackwright.api.naming import NAMESPACE as NAMESPACE_FORMAT
 from stackwright.api.naming import OBJECT, SECRET_KEY
 from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.registry import RESOURCES
+from stackwright.controllers.cloud.validate import parse
 from stackwright.controllers.clusterapi import get_if_served
 from stackwright.core.clusterapi import MACHINE
 from stackwright.core.ports import Refused
@@ -174,7 +175,18 @@ def test_every_name_field_of_every_kind_has_a_pattern_that_no_path_fits(node) ->
 
 def test_there_are_name_fields() -> None:
     found = {param.id.rpartition(".")[2] for param in _name_fields()}
-    assert {"name", "namespace", "secretName", "instance", "key", "secret", "storageClass"} <= found
+    assert {"name", "namespace", "secretName", "instance", "secret", "storageClass"} <= found
+
+
+@pytest.mark.parametrize("field", ["name", "key"])
+@pytest.mark.parametrize("text", ["../../victim/secrets/x", "x?a=b", "x/y", "x\ny", ""])
+def test_a_reference_that_may_also_be_a_text_is_checked_by_us(field: str, text: str) -> None:
+    """No pattern of a CRD can hold for a field that is a text or an object."""
+    reference = {"value_from": {"secret_key_ref": {"name": "tls", "key": "tls.crt", field: text}}}
+    ssl = {"public_endpoints": {"enabled": True, "ca_cert": reference}}
+    spec = {"openstack_version": "epoxy", "preset": "core", "size": "single", "features": {"ssl": ssl}}
+    _, errors = parse({"spec": spec})
+    assert any(f"secret_key_ref.{field}" in error for error in errors), errors
 
 
 @pytest.mark.parametrize("name", [text for text in HOSTILE if text])

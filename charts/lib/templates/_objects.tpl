@@ -64,16 +64,17 @@ spec:
 
 {{/*
 lib.claim (root, workload): the volumeClaimTemplate of a StatefulSet, from values volume.{class_name,size}. Kubernetes lets
-nobody change it, so a StatefulSet that is there keeps its size: another one would make each upgrade fail. The operator
-makes its claims larger, one by one (controllers/service/volumes.py).
+nobody change it, so a StatefulSet that is there keeps both: others would make each upgrade fail. The operator makes its
+claims larger, one by one (controllers/service/volumes.py).
 */}}
 {{- define "lib.claim" -}}
 {{- $root := index . 0 -}}
 {{- $w := index . 1 -}}
+{{- $class := $root.Values.volume.class_name -}}
 {{- $size := $root.Values.volume.size -}}
 {{- $there := lookup "apps/v1" "StatefulSet" $root.Release.Namespace $w.name -}}
 {{- range dig "spec" "volumeClaimTemplates" list $there }}
-{{- if eq .metadata.name $w.claim }}{{ $size = .spec.resources.requests.storage }}{{ end }}
+{{- if eq .metadata.name $w.claim }}{{ $class = .spec.storageClassName }}{{ $size = .spec.resources.requests.storage }}{{ end }}
 {{- end -}}
 - metadata:
     name: {{ include "lib.text" $w.claim }}
@@ -81,7 +82,7 @@ makes its claims larger, one by one (controllers/service/volumes.py).
       {{- include "lib.selector" (list $root $w.component) | nindent 6 }}
   spec:
     accessModes: [ReadWriteOnce]
-    {{- with $root.Values.volume.class_name }}
+    {{- with $class }}
     storageClassName: {{ include "lib.text" . }}
     {{- end }}
     resources:

@@ -18,6 +18,7 @@ containers:
     {{- include "nova.http_probes" "metadata" | nindent 4 }}
     volumeMounts:
       - {name: etc, mountPath: /etc/nova/nova-metadata-uwsgi.ini, subPath: nova-metadata-uwsgi.ini, readOnly: true}
+      - {name: bin, mountPath: /opt/stackwright, readOnly: true}
       {{- include "nova.mounts" . | nindent 6 }}
 volumes:
   {{- include "nova.snippets" (list . "database" "api_database" "messaging" "notifications" "auth" "metadata_proxy") | nindent 2 }}

@@ -20,11 +20,12 @@ from typing import Any
 
 import yaml
 
+from stackwright.adapters.helm_records import check_records
 from stackwright.core.digest import LENGTH
 from stackwright.core.helmrecords import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, told
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import NotYet, Reader, Refused
 
 HISTORY = "10"
 _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:|W\d{4} )")
@@ -52,12 +53,15 @@ class HelmCli:
         binary: str = "helm",
         parallel: int = 4,
         timeout: float = 300,
+        records: Reader | None = None,
     ) -> None:
+        """records: reads, without a cache, the records of releases to check them; None where they are trusted."""
         self._charts = charts
         self._kubeconfig = kubeconfig
         self._binary = binary
         self._slots = asyncio.Semaphore(parallel)
         self._timeout = timeout
+        self._records = records
         self._home = tempfile.TemporaryDirectory(prefix="stackwright-helm-")
 
     def close(self) -> None:
@@ -66,19 +70,22 @@ class HelmCli:
     async def upgrade(self, action: HelmUpgrade) -> None:
         namespace, name = action.release
         labels = f"{DIGEST_LABEL}={action.digest},{BUNDLE_LABEL}={bundle_label(key_of(action.owner))},{WATCHED}"
+        await self._check(action.release)
         async with _values_file(action.values) as values:
             await self._run(
                 "upgrade", "--install", name, self.chart(action.chart), *_version(action.version),
-                "--namespace", namespace, "--values", values, "--history-max", HISTORY,
+                "--namespace", namespace, "--values", values, "--reset-values", "--history-max", HISTORY,
                 "--labels", labels,
             )  # fmt: skip
 
     async def rollback(self, release: Key, revision: int) -> None:
         namespace, name = release
+        await self._check(release, revision)
         await self._run("rollback", name, str(revision), "--namespace", namespace, "--history-max", HISTORY)
 
     async def uninstall(self, release: Key) -> None:
         namespace, name = release
+        await self._check(release)
         await self._run("uninstall", name, "--namespace", namespace, "--ignore-not-found")
 
     async def render(self, chart: str, values: Mapping[str, Any], release: Key, version: str = "") -> str:
@@ -99,6 +106,10 @@ class HelmCli:
         if not (folder / name / "Chart.yaml").is_file():
             raise Refused(f"there is no chart {name} in {folder}")
         return str(folder / name)
+
+    async def _check(self, release: Key, revision: int = 0) -> None:
+        if self._records is not None:
+            await check_records(self._records, release, revision)
 
     async def _run(self, *arguments: str) -> str:
         async with self._slots:

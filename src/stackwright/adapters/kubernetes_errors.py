@@ -20,7 +20,7 @@ _RBAC = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API 
 # Server-side apply reports a field that the schema does not have as an internal error of the server.
 _OUR_FAULT = ("field not declared in schema", "failed to create typed patch object", "duplicate entries for key")
 # Some refusals quote the whole object, which may hold a Secret's data.
-_QUOTED = re.compile(r'Invalid value: "\{.*\}": ', re.DOTALL)
+_QUOTED = ('Invalid value: "{', '}": ')
 
 
 @dataclass(frozen=True)
@@ -90,4 +90,11 @@ def _causes(status: Mapping[str, Any], message: str) -> str:
     """All causes as `field: message`, or the message when there are none; sorted, for the API has no order."""
     causes = (status.get("details") or {}).get("causes") or ()
     lines = [f"{cause['field']}: {cause['message']}" for cause in causes if cause.get("field") and cause.get("message")]
-    return "; ".join(sorted({" ".join(_QUOTED.sub("", line).split()) for line in lines or [message]}))
+    return "; ".join(sorted({" ".join(_unquoted(line).split()) for line in lines or [message]}))
+
+
+def _unquoted(line: str) -> str:
+    """Without what is between the first begin and the last end of a quoted object; linear, for that may be long."""
+    before, begin, rest = line.partition(_QUOTED[0])
+    _, end, after = rest.rpartition(_QUOTED[1])
+    return before + after if begin and end else line

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any
 
 import pymysql
@@ -41,6 +42,10 @@ _NOT_YET = {
 Statement = tuple[str, tuple[str, ...]]
 
 
+# Seconds. Looks are given up by then (runtime/accounts.py), and their threads end with them.
+LOOK, WORK = 10, 30
+
+
 class MariaDbSql:
     """core.ports.Sql; at most `parallel` connections at once, each in a thread."""
 
@@ -53,15 +58,17 @@ class MariaDbSql:
         async with self._slots:
             await in_thread(self._execute, action, admin, work)
 
-    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> str:
-        """Logs in as the account, into each of its databases."""
+    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str | None) -> str:
+        """Logs in as the account, into each of its databases; without its password, asks as the administrator."""
         async with self._slots:
-            return await asyncio.to_thread(self._missing, action, password)
+            if password is None:
+                return await in_thread(self._unknown, action, admin)
+            return await in_thread(self._missing, action, password)
 
     def _missing(self, action: SqlAccount, password: str) -> str:
         for database in (action.database, *action.additional):
             try:
-                self._connect(action, action.username, password, database).close()
+                self._connect(action, action.username, password, LOOK, database).close()
             except (pymysql.MySQLError, OSError) as error:
                 number = _number(error)
                 if number in NO_LOGIN:
@@ -71,22 +78,35 @@ class MariaDbSql:
                 raise error_of(action, error) from None
         return ""
 
+    def _unknown(self, action: SqlAccount, admin: Mapping[str, str]) -> str:
+        with self._administrator(action, admin, LOOK) as cursor:
+            for what, (text, bound) in looks(action).items():
+                if not cursor.execute(text, bound):
+                    return what
+        return ""
+
     def _execute(self, action: SqlAccount, admin: Mapping[str, str], work: list[Statement]) -> None:
+        with self._administrator(action, admin) as cursor:
+            for text, bound in work:
+                cursor.execute(text, bound)
+            if not action.absent:
+                cursor.execute("SHOW GRANTS FOR %s@'%%'", (action.username,))
+                for text, bound in revoked(action, [str(row[0]) for row in cursor.fetchall()]):
+                    cursor.execute(text, bound)
+
+    @contextmanager
+    def _administrator(self, action: SqlAccount, admin: Mapping[str, str], patience: int = WORK) -> Iterator[Any]:
+        """A cursor of the administrator's; errors in it are ours."""
         if not admin.get("password"):
             raise Refused(f"Secret {'/'.join(action.admin_secret)} has no key password")
         try:
-            connection = self._connect(action, admin.get("username") or "root", admin["password"])
+            connection = self._connect(action, admin.get("username") or "root", admin["password"], patience)
             with connection, connection.cursor() as cursor:
-                for text, bound in work:
-                    cursor.execute(text, bound)
-                if not action.absent:
-                    cursor.execute("SHOW GRANTS FOR %s@'%%'", (action.username,))
-                    for text, bound in revoked(action, [str(row[0]) for row in cursor.fetchall()]):
-                        cursor.execute(text, bound)
+                yield cursor
         except (pymysql.MySQLError, OSError) as error:
             raise error_of(action, error) from None  # the driver's error may quote the statement
 
-    def _connect(self, action: SqlAccount, user: str, password: str, database: str | None = None) -> Any:
+    def _connect(self, action: SqlAccount, user: str, password: str, patience: int, database: str | None = None) -> Any:
         return pymysql.connect(
             host=action.host,
             port=self._port,
@@ -94,8 +114,8 @@ class MariaDbSql:
             password=password,
             database=database,
             connect_timeout=3,
-            read_timeout=30,
-            write_timeout=30,
+            read_timeout=patience,
+            write_timeout=patience,
             charset="utf8mb4",
             autocommit=True,
         )
@@ -117,6 +137,17 @@ def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
     grants = ", ".join(_privilege(grant) for grant in action.grants)
     for database in databases:
         yield f"GRANT {grants} ON {_exactly(database)}.* TO %s@'%%'", (user,)
+
+
+def looks(action: SqlAccount) -> dict[str, Statement]:
+    """What never changes of an account, in words → the query that finds it."""
+    return {
+        f"user {action.username}": ("SELECT 1 FROM mysql.user WHERE User = %s AND Host = '%%'", (action.username,)),
+        f"database {action.database}": (
+            "SELECT 1 FROM information_schema.schemata WHERE schema_name = %s",
+            (action.database,),
+        ),
+    }
 
 
 def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack_client import connect, demand, message_of, status_of
@@ -38,25 +39,31 @@ class KeystoneIdentity:
         async with self._slots:
             await in_thread(self._entry, action, admin, password)
 
-    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> str:
+    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
         demand(admin, action.admin_secret)
         async with self._slots:
-            return await asyncio.to_thread(self._entry, action, admin, password, True)
+            return await in_thread(self._looked, action, admin, password)
 
-    def _entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str, only_look: bool = False) -> str:
-        from keystoneauth1.exceptions import ClientException
-        from openstack.exceptions import SDKException
+    def _looked(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
+        with self._administrator(action, admin) as identity:
+            return _missing(identity, action.spec, admin["auth_url"], password)
 
-        try:
-            identity = self._connection(admin).identity
-            if only_look:
-                return _missing(identity, action.spec, admin["auth_url"], password)
+    def _entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
+        with self._administrator(action, admin) as identity:
             if action.absent:
                 _remove(identity, action.spec)
             else:
                 _ensure_user(identity, action.spec, admin["auth_url"], password)
                 _ensure_catalog(identity, action.spec)
-            return ""
+
+    @contextmanager
+    def _administrator(self, action: CatalogEntry, admin: Mapping[str, str]) -> Iterator[Any]:
+        """Keystone as the administrator has it; errors of it are ours."""
+        from keystoneauth1.exceptions import ClientException
+        from openstack.exceptions import SDKException
+
+        try:
+            yield self._connection(admin).identity
         except (ClientException, SDKException, OSError) as error:
             with self._lock:  # a Keystone that was made anew has another catalog and other tokens
                 self._connections.pop(_credentials(admin), None)
@@ -136,11 +143,13 @@ def _ensure_catalog(identity: Any, spec: Mapping[str, Any]) -> None:
         identity.delete_endpoint(current[interface])
 
 
-def _missing(identity: Any, spec: Mapping[str, Any], auth_url: str, password: str) -> str:
+def _missing(identity: Any, spec: Mapping[str, Any], auth_url: str, password: str | None) -> str:
     name = spec["username"]
     user = next(identity.users(name=name, domain_id=DOMAIN_ID), None)
-    if user is None or not _password_works(auth_url, user.id, password):
+    if user is None or not (password is None or _password_works(auth_url, user.id, password)):
         return f"user {name}"
+    if password is None:
+        return "" if _service(identity, spec) else f"service {spec['serviceName']}"
     project = next(identity.projects(name=PROJECT, domain_id=DOMAIN_ID), None)
     if project is None:
         return f"project {PROJECT}"

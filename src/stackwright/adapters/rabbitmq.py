@@ -28,7 +28,7 @@ class RabbitBroker:
     async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None:
         await self._send(action, admin, requests(action, password))
 
-    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> str:
+    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str | None) -> str:
         absent = await self._send(action, admin, checks(action))
         return "; ".join(what for what, path in parts(action).items() if path in absent)
 

@@ -80,7 +80,7 @@ def problems(given: Mapping[str, str]) -> dict[str, str]:
                 public[field] = key.public_key()
             else:
                 public[field] = x509.load_pem_x509_certificates(text.encode())[0].public_key()
-        except (ValueError, TypeError, UnsupportedAlgorithm):
+        except (ValueError, TypeError, UnsupportedAlgorithm, x509.InvalidVersion):
             found[field] = _KEY if field == KEY else _CERTIFICATES
     if {CERTIFICATE, KEY} <= public.keys() and public[CERTIFICATE] != public[KEY]:
         found[KEY] = f"does not belong to {CERTIFICATE}, whose first certificate must be that of the key"

@@ -21,6 +21,7 @@ DEPLOYMENT = Kind("apps", "v1", "Deployment", "deployments")
 STATEFULSET = Kind("apps", "v1", "StatefulSet", "statefulsets")
 DAEMONSET = Kind("apps", "v1", "DaemonSet", "daemonsets")
 JOB = Kind("batch", "v1", "Job", "jobs")
+INGRESS_CLASS = Kind("networking.k8s.io", "v1", "IngressClass", "ingressclasses", namespaced=False)
 STORAGE_CLASS = Kind("storage.k8s.io", "v1", "StorageClass", "storageclasses", namespaced=False)
 CRD = Kind("apiextensions.k8s.io", "v1", "CustomResourceDefinition", "customresourcedefinitions", namespaced=False)
 

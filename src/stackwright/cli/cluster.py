@@ -84,9 +84,9 @@ def is_local(path: Path | None) -> bool:
 
 def is_stopped() -> bool:
     """Whether the local cluster's network is not there, as after `stackwright down` or a reboot."""
-    from stackwright.local.config import BRIDGE
+    from stackwright.local.config import MACHINE_LINK
 
-    return not Path("/sys/class/net", BRIDGE).exists()
+    return not Path("/sys/class/net", MACHINE_LINK).exists()
 
 
 @asynccontextmanager
@@ -96,7 +96,7 @@ async def connected(given: Path | None) -> AsyncIterator[KubernetesCluster]:
 
     path = kubeconfig(given)
     if is_local(path) and is_stopped():
-        # Without its bridge the cluster's address is somebody else's: nothing must be sent there.
+        # Without its link the cluster's address is somebody else's: nothing must be sent there.
         raise CliError("The local cluster is stopped; `stackwright up` starts it again, with its data.")
     context, told = common.given.context, common.on_call()
     try:

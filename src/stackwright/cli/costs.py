@@ -7,7 +7,7 @@ program make of the new values. Only `helm template` is run, beside no cluster.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -89,14 +89,30 @@ async def _restarts(reader: Reader, secret: str, action: HelmUpgrade, render: Re
 
 
 def objects(text: str | None) -> list[Object] | None:
-    """Of manifests in YAML; None if they cannot be read."""
+    """Of manifests in YAML; None if they cannot be read, or are none that Helm writes."""
     import yaml
 
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     try:
-        return None if text is None else [each for each in yaml.load_all(text, loader) if isinstance(each, dict)]
-    except (yaml.YAMLError, ValueError, RecursionError):
+        if text is None or not _plain(yaml.parse(text, loader)):
+            return None
+        return [each for each in yaml.load_all(text, loader) if isinstance(each, dict)]
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
         return None
+
+
+def _plain(events: Iterable[Any]) -> bool:
+    """Whether there are no aliases, which may expand to very much, no tags, and not very many levels."""
+    from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
+
+    from stackwright.cli.yaml_documents import DEEPEST
+
+    depth = 0
+    for event in events:
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > DEEPEST or isinstance(event, AliasEvent) or getattr(event, "tag", None):
+            return False
+    return True
 
 
 async def _facts(reader: Reader, namespace: str) -> Facts:

@@ -95,16 +95,20 @@ def choose(found: list[Revision], number: int | None, cloud: Object) -> Revision
 
 
 async def spec_of(cluster: Cluster, revision: Revision) -> dict[str, Any]:
-    """The spec that a revision keeps. Raises CliError when it was deleted or is not readable."""
+    """The spec that a revision keeps. Raises CliError when it was deleted, is not readable, or is not what was kept."""
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError
+    from stackwright.core.digest import digest
     from stackwright.core.ports import secret_data
     from stackwright.core.revisions import FIELD
 
+    name = f"Secret {'/'.join(revision.key)}"
     try:
         spec = json.loads(secret_data(await cluster.get(SECRET, revision.key))[FIELD])
-    except (KeyError, ValueError):
-        raise CliError(f"Secret {'/'.join(revision.key)} holds no spec") from None
+    except (KeyError, ValueError, RecursionError):
+        spec = None
     if not isinstance(spec, dict):
-        raise CliError(f"Secret {'/'.join(revision.key)} holds no spec")
+        raise CliError(f"{name} holds no spec")
+    if digest(spec) != revision.digest:
+        raise CliError(f"{name} holds another spec than the operator kept: it was changed")
     return spec

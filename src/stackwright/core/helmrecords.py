@@ -1,8 +1,8 @@
 """What Helm's own records say: release Secrets' labels as Release values.
 
 Helm 3 keeps each revision of a release in a Secret and repeats in its labels what it looks for. The labels are
-enough to decide. Of the payload (compressed manifests and values, with whatever is in them) the operator reads only one
-field: why a revision failed.
+enough to decide. Of the payload (compressed manifests and values, with whatever is in them) the operator keeps only one
+field: why a revision failed. Which objects it holds is checked before Helm is started (`adapters/helm_records.py`).
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from datetime import datetime
+from typing import Any
 
 from stackwright.core.objects import label_value
 from stackwright.core.plan import Key, Object
@@ -27,12 +28,14 @@ PAYLOAD = "release"  # the key of the Secret
 _WAS_DEPLOYED = ("deployed", "superseded")
 _GZIP = b"\x1f\x8b"
 _READ = 256 * 1024  # bytes of a payload: `info` is its second field
-_WHOLE = 32 * 1024 * 1024
+_WHOLE = 8 * 1024 * 1024  # Kubernetes keeps at most 1 MiB, compressed
 _UNREADABLE = (ValueError, LookupError, TypeError, RecursionError, zlib.error)
 _LONGEST = 300  # characters of a cause
+_DIGITS = re.compile(r"[0-9]{1,10}")
 _BEGIN = re.compile(r'^\w+ "[^"]*" failed: ')
-# What the API server quotes of an object may come from a Secret.
-_QUOTED = re.compile(r'Invalid value: (?:"(?:[^"\\]|\\.)*"|\{.*\}): |, error found in #\d+ byte of .*', re.DOTALL)
+_MOST = 4096  # characters of a failure in which the first value is looked for
+# After these the API server quotes an object, which may come from a Secret.
+_QUOTES = re.compile(r"(?:Invalid|Duplicate|Unsupported) value:|Not found:|patch list:|, error found in #")
 
 
 def releases(secrets: Iterable[Object]) -> dict[str, Release]:
@@ -57,8 +60,26 @@ def bundle_label(key: Key) -> str:
 
 
 def told(text: str) -> str:
-    """What Helm says of a failure, in one line and without values of objects."""
-    return " ".join(_QUOTED.sub("", text).split())
+    """What Helm says of a failure, in one line and without values of objects: up to the first value, and what is wrong
+    with the last one. Takes time linear in the text, which tenants choose.
+    """
+    kept = text[:_MOST]
+    if found := _QUOTES.search(kept):
+        kept = kept[: found.start()] + (found.group() if found.group().endswith(":") else "")
+        kept += f" …{_problem(text[found.end() :], ' is invalid: [' in kept)}" if kept.endswith(" value:") else ""
+    return " ".join(kept.split())
+
+
+def _problem(text: str, listed: bool) -> str:
+    """`: what is wrong` at the end of a text that begins with a value; empty if it may be a part of a value.
+
+    listed  whether the text ends a list of errors
+
+    What is in a value ends with a quotation mark, or with a bracket that was opened before.
+    """
+    _, found, clause = (text.removesuffix("]") if listed else text).rpartition(": ")
+    whole = all(clause.count(closing) <= clause.count(opening) for opening, closing in ("[]", "{}"))
+    return f": {clause}" if found and whole and '"' not in clause and len(clause) < _MOST else ""
 
 
 def cause_only(secret: Object) -> dict[str, str]:
@@ -94,6 +115,27 @@ def manifest(secret: Object | None) -> str | None:
         return str(record["manifest"])
     except _UNREADABLE:
         return None
+
+
+class Unreadable(ValueError):
+    """A record that cannot be trusted; the text is a predicate and says why, without values of the record."""
+
+
+def record_of(payload: object) -> dict[str, Any]:
+    """The fields of a record by their names in small letters, as Helm finds them. Raises Unreadable.
+
+    Objects below are tuples of (key, value), so that nothing is lost if a key is there twice.
+    """
+    try:
+        found = json.loads(_unpacked(payload, _WHOLE), object_pairs_hook=tuple)
+    except _UNREADABLE:
+        raise Unreadable("cannot be read") from None
+    if not isinstance(found, tuple):
+        raise Unreadable("is no object")
+    fields = {str(name).casefold(): value for name, value in found}
+    if len(fields) != len(found):
+        raise Unreadable("has a field twice")
+    return fields
 
 
 def _unpacked(payload: object, most: int) -> str:
@@ -134,4 +176,5 @@ def _seconds(stamp: object) -> float:
 
 
 def _number(text: object) -> int:
-    return int(text) if isinstance(text, str) and text.isdigit() else 0
+    """Of a label, which anybody may have written; 0 for what is none, or is no time that there can be."""
+    return int(text) if isinstance(text, str) and _DIGITS.fullmatch(text) else 0

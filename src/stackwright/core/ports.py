@@ -114,36 +114,48 @@ class Helm(Protocol):
 class Sql(Protocol):
     async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None: ...
 
-    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> str:
-        """What of the account is not there, in words; empty if all is. Raises NotYet when nobody can tell."""
+    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str | None) -> str:
+        """What of the account is not there, in words; empty if all is. Raises NotYet when nobody can tell.
+
+        password  None: its names alone count, which never change; password, rights and the like may be any
+        """
 
 
 class Broker(Protocol):
     async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None: ...
 
-    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> str:
-        """What of the account is not there, in words; empty if all is. Raises NotYet when nobody can tell."""
+    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str | None) -> str:
+        """What of the account is not there, in words; empty if all is. Raises NotYet when nobody can tell.
+
+        password  None: its names alone count, which never change; password, rights and the like may be any
+        """
 
 
 class Identity(Protocol):
     async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None: ...
 
-    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> str:
-        """What of the account is not there, in words; empty if all is. Raises NotYet when nobody can tell."""
+    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
+        """What of the account is not there, in words; empty if all is. Raises NotYet when nobody can tell.
+
+        password  None: its names alone count, which never change; password, rights and the like may be any
+        """
 
 
 class Accounts(Protocol):
-    async def missing(self, action: Account, provider: str) -> str:
-        """What of an account is not at its provider any more, in words; empty if all is, or if nobody can tell now.
+    async def missing(self, action: Account, provider: str, changed: bool = False) -> str:
+        """What of an account is not at its provider any more, in words; empty if all is.
+
+        Raises NotYet when nobody can tell now.
 
         provider  identifies the provider and the time since which it serves; another one is asked anew
+        changed   the account was made with another password or other properties: its names alone count
         """
 
 
 class Unchecked:
     """core.ports.Accounts for plans and tests: nothing is ever missing."""
 
-    async def missing(self, action: Account, provider: str) -> str:
+    async def missing(self, action: Account, provider: str, changed: bool = False) -> str:
         return ""
 
 

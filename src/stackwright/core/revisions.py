@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -15,6 +16,7 @@ from stackwright.core.plan import Key, Object
 NUMBER = f"{OURS}/revision"  # a label
 FIELD = "spec.json"
 KEPT = 10
+_NUMBERED = re.compile(r"[0-9]{1,9}")
 
 
 @dataclass(frozen=True)
@@ -37,7 +39,7 @@ def of(cloud: Object, secrets: Iterable[Object]) -> list[Revision]:
             str(each["metadata"].get("creationTimestamp", "")),
         )
         for each in secrets
-        if label(each, NUMBER).isdecimal() and _is_owner(cloud, each)
+        if _NUMBERED.fullmatch(label(each, NUMBER)) and _is_owner(cloud, each)
     ]
     return sorted(found, key=lambda each: each.number)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from stackwright.local.commands import LocalError
-from stackwright.local.config import API_PORT, BRIDGE_ADDRESS, LocalCluster
+from stackwright.local.config import API_PORT, MACHINE_ADDRESS, LocalCluster
 
 FIELD_MANAGER = "stackwright-local"
 
@@ -23,7 +23,7 @@ FIELD_MANAGER = "stackwright-local"
 class Api:
     """Requests as the cluster's administrator."""
 
-    def __init__(self, pki: Path, address: str = BRIDGE_ADDRESS, port: int = API_PORT) -> None:
+    def __init__(self, pki: Path, address: str = MACHINE_ADDRESS, port: int = API_PORT) -> None:
         self._pki = pki
         self._address = address
         self._port = port

@@ -16,13 +16,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+ROUTER = "stackwright-router"
+"""The namespace that the bridges are in."""
+MACHINE_LINK = "sw-machine"
+MACHINE_ADDRESS = "10.89.0.1"
+UPLINK = "tap0"
+UPLINK_NETWORK = "10.91.0.0/24"
+"""Between the router and the program that leads to the outside; in that namespace only."""
 BRIDGE = "sw-br0"
-BRIDGE_ADDRESS = "10.89.0.1"
+BRIDGE_ADDRESS = "10.89.0.2"
 BRIDGE_PREFIX = 24
 NODE_NETWORK = f"10.89.0.0/{BRIDGE_PREFIX}"
 TUNNEL_BRIDGE = "sw-tun0"
 TUNNEL_ADDRESS = "10.90.0.1"
-"""Nobody's: the machine has no part in this network. The nodes' addresses are counted from it, as from the bridge's."""
+"""Nobody's: machine and router have no part in this network. The nodes' addresses are counted from it, as from the
+machine's."""
 EXTERNAL_BRIDGE = "sw-ext0"
 EXTERNAL_ADDRESS = "172.24.4.1"
 EXTERNAL_NETWORK = "172.24.4.0/24"
@@ -56,7 +64,7 @@ class Node:
 
     @property
     def address(self) -> str:
-        return str(ipaddress.IPv4Address(BRIDGE_ADDRESS) + 9 + self.index)
+        return str(ipaddress.IPv4Address(MACHINE_ADDRESS) + 9 + self.index)
 
     @property
     def tunnel_address(self) -> str:
@@ -222,4 +230,4 @@ class LocalCluster:
 
     @property
     def api_url(self) -> str:
-        return f"https://{BRIDGE_ADDRESS}:{API_PORT}"
+        return f"https://{MACHINE_ADDRESS}:{API_PORT}"

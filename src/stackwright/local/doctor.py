@@ -47,7 +47,10 @@ def _machine(cluster: LocalCluster) -> list[Finding]:
     if unbuilt := tools.missing(cluster):
         names = ", ".join(tool.module for tool in unbuilt)
         problems.append(Finding("tools", "note", f"Not built: {names}.", "`stackwright up` builds them."))
-    for device, use in (("/dev/kvm", "virtual machines are emulated, slowly"), ("/dev/net/tun", "no virtual machines")):
+    for device, use in (
+        ("/dev/kvm", "virtual machines are emulated, slowly"),
+        ("/dev/net/tun", "no virtual machines, and pods do not reach the outside"),
+    ):
         if not Path(device).exists():
             problems.append(
                 Finding("machine", "note", f"No {device}: {use}.", "Enable it on the host of this machine.")

@@ -17,7 +17,7 @@ from stackwright.local.config import Node
 class Endpoints:
     """Where etcd and the apiserver listen."""
 
-    api_address: str = config.BRIDGE_ADDRESS
+    api_address: str = config.MACHINE_ADDRESS
     api_port: int = config.API_PORT
     etcd_port: int = config.ETCD_PORT
     etcd_peer_port: int = config.ETCD_PORT + 1
@@ -176,6 +176,30 @@ def kube_proxy(config_file: Path) -> list[str]:
 
 def containerd(config_file: Path) -> list[str]:
     return ["containerd", f"--config={config_file}"]
+
+
+def uplink(namespace: Path) -> list[str]:
+    """Carries what leaves a network namespace to the outside by sockets of its own, so the machine forwards nothing.
+
+    In a mount namespace of its own: where mounts are shared, its sandbox would unmount the machine's.
+    """
+    return [
+        "unshare",
+        "--mount",
+        "--propagation=private",
+        "--",
+        "slirp4netns",
+        "--configure",
+        f"--cidr={config.UPLINK_NETWORK}",
+        "--mtu=1500",
+        # Pods reach the machine at its address inside, and ask its name servers themselves.
+        "--disable-host-loopback",
+        "--disable-dns",
+        "--enable-sandbox",
+        "--netns-type=path",
+        str(namespace),
+        config.UPLINK,
+    ]
 
 
 AUDIT_POLICY = """\

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from stackwright.local.config import BRIDGE_ADDRESS, CLUSTER_DOMAIN, KUBERNETES_SERVICE, LocalCluster, Node
+from stackwright.local.config import CLUSTER_DOMAIN, KUBERNETES_SERVICE, MACHINE_ADDRESS, LocalCluster, Node
 from stackwright.local.pki import Identity
 
 API_NAMES = (
@@ -36,7 +36,7 @@ def etcd_and_apiserver(*api_addresses: str) -> list[Identity]:
 
 def control_plane() -> list[Identity]:
     loopback = Identity("loopback", "stackwright-loopback", hosts=("localhost", "127.0.0.1"))
-    return [*etcd_and_apiserver(BRIDGE_ADDRESS), loopback, CONTROLLER_MANAGER, SCHEDULER, KUBE_PROXY]
+    return [*etcd_and_apiserver(MACHINE_ADDRESS), loopback, CONTROLLER_MANAGER, SCHEDULER, KUBE_PROXY]
 
 
 def of_node(node: Node) -> list[Identity]:

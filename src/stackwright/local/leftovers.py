@@ -32,7 +32,7 @@ def leftovers(cluster: LocalCluster) -> Leftovers:
     left.add("virtual machines", _processes(config.VM_CGROUP))
     left.add("mounts", [str(path) for path in mounts.ours(cluster)])
     left.add("network namespaces", sorted(node_network.namespaces()))
-    left.add("links", network.of_nodes() + sorted(network.links() & set(config.BRIDGES)))
+    left.add("links", network.left())
     left.add("routes", _routes())
     left.add("cgroups", [str(path) for path in cgroups.groups() + cgroups.groups(config.VM_CGROUP)])
     left.add("firewall", [f"nft table ip {network.NFT_TABLE}"] if network.has_table() else [])

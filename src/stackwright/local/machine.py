@@ -113,7 +113,7 @@ def _kernel() -> list[Problem]:
     found = []
     if "\toverlay\n" not in Path("/proc/filesystems").read_text() and not _modprobe("overlay"):
         found.append(Problem("The kernel has no overlayfs.", "Load the module `overlay`, or use another kernel."))
-    if config.BRIDGE not in network.links() and shutil.which("ip"):
+    if config.MACHINE_LINK not in network.links() and shutil.which("ip"):
         found += _kernel_network()
     return found
 

@@ -29,7 +29,7 @@ def namespaces() -> set[str]:
 
 
 def exists(node: Node) -> bool:
-    return node.netns in namespaces() and network.links() >= set(network.ports(node))
+    return node.netns in namespaces() and network.has_ports(node)
 
 
 def make(node: Node) -> None:
@@ -66,7 +66,7 @@ def _peer(node: Node, mark: str) -> str:
 
 def link_commands(node: Node) -> str:
     return (
-        f"link add {node.veth} type veth peer name eth0 netns {node.netns}\n"
+        f"link add {node.veth} netns {config.ROUTER} type veth peer name eth0 netns {node.netns}\n"
         f"link add {node.tunnel_veth} type veth peer name {_peer(node, 't')}\n"
         f"link add {node.external_veth} type veth peer name {_peer(node, 'e')}\n"
     )
@@ -74,6 +74,8 @@ def link_commands(node: Node) -> str:
 
 def move_commands(node: Node) -> str:
     return (
+        f"link set {node.tunnel_veth} netns {config.ROUTER}\n"
+        f"link set {node.external_veth} netns {config.ROUTER}\n"
         f"link set {_peer(node, 't')} netns {node.netns} name {TUNNEL}\n"
         f"link set {_peer(node, 'e')} netns {node.netns} name {EXTERNAL}\n"
     )
@@ -98,10 +100,7 @@ def ensure_routes(node: Node, others: list[Node]) -> None:
 
 
 def remove(node: Node) -> None:
-    succeeds(["ip", "route", "del", node.pod_cidr, "via", node.address])
-    for veth in (*network.ports(node), _peer(node, "t"), _peer(node, "e")):
-        if veth in network.links():
-            succeeds(["ip", "link", "del", veth])
+    network.detach(node, _peer(node, "t"), _peer(node, "e"))
     if node.netns in namespaces():
         run(["ip", "netns", "del", node.netns])
 

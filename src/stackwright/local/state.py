@@ -78,7 +78,8 @@ def expected(cluster: LocalCluster) -> list[str]:
         for node in cluster.nodes(remembered_nodes(cluster))
         for program in ("containerd", "kubelet", "kube-proxy")
     ]
-    return ["etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", *nodes]
+    uplink = [name for name in ("slirp4netns",) if name in services.names(cluster)]
+    return [*uplink, "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", *nodes]
 
 
 def component(cluster: LocalCluster, name: str) -> Component:

@@ -1,13 +1,14 @@
 """Whether accounts are still at their providers: a provider that lost its data has lost them, and tells nobody.
 
 An answer is kept for a while, for contracts are looked at at every event. It is not kept over a change of the provider:
-one that has come up again is asked at once.
+one that has come up again is asked at once. One that does not answer is left alone for a while, then asked by one look
+at a time: each question would hold a worker, and a thread.
 """
 
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from stackwright.api.kinds import SECRET
 from stackwright.core.digest import digest
@@ -17,11 +18,18 @@ from stackwright.core.ports import NotYet, Ports, Refused, secret_data
 # Seconds. Less than the pause after which a contract is looked at again, so that each such look asks.
 KEPT = 240.0
 LONGEST = 10.0
+QUIET, FORGOTTEN = 30.0, 3600.0
 
 
 @dataclass(frozen=True)
 class _Answer:
     about: str
+    until: float
+
+
+@dataclass(frozen=True)
+class _Silence:
+    cause: str
     until: float
 
 
@@ -31,28 +39,46 @@ class AccountChecks:
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
         self._there: dict[tuple[str, Key], _Answer] = {}
+        self._silent: dict[str, _Silence] = {}
 
-    async def missing(self, action: Account, provider: str) -> str:
-        now, name = asyncio.get_running_loop().time(), (action.verb, action.secret)
-        about = digest(str(action), provider)
+    async def missing(self, action: Account, provider: str, changed: bool = False) -> str:
+        loop, name = asyncio.get_running_loop(), (action.verb, action.secret)
+        now = loop.time()
+        about = digest(str(action), provider, changed)
         known = self._there.get(name)
         if known and known.about == about and now < known.until:
             return ""
         self._there = {each: answer for each, answer in self._there.items() if now < answer.until}
+        self._next_to_ask(provider)
         try:
             async with asyncio.timeout(LONGEST):
-                found = await self._ask(action)
-        except (NotYet, Refused, TimeoutError):
-            return ""  # nobody can tell now
+                found = await self._ask(action, changed)
+        except Refused:
+            return ""  # what makes the account tells why
+        except (NotYet, TimeoutError) as error:
+            cause = str(error) or f"no answer within {LONGEST:.0f} s"
+            self._silent[provider] = _Silence(cause, loop.time() + QUIET)
+            raise NotYet(cause) from None
+        self._silent.pop(provider, None)
         if not found:
             self._there[name] = _Answer(about, now + KEPT)
         return found
 
-    async def _ask(self, action: Account) -> str:
+    def _next_to_ask(self, provider: str) -> None:
+        """Raises NotYet while a provider is silent, and when another look has just begun to ask it again."""
+        now = asyncio.get_running_loop().time()
+        self._silent = {each: silence for each, silence in self._silent.items() if now < silence.until + FORGOTTEN}
+        if silence := self._silent.get(provider):
+            if now < silence.until:
+                raise NotYet(silence.cause)
+            self._silent[provider] = replace(silence, until=now + QUIET)
+
+    async def _ask(self, action: Account, changed: bool) -> str:
         admin = secret_data(await self._ports.cluster.get(SECRET, action.admin_secret))
-        password = secret_data(await self._ports.cluster.get(SECRET, action.secret)).get("password", "")
-        if not admin.get("password") or not password:
+        own = secret_data(await self._ports.cluster.get(SECRET, action.secret))
+        if not admin.get("password") or not (changed or own.get("password")):
             return ""
+        password = None if changed else own["password"]
         match action:
             case SqlAccount():
                 return await self._ports.sql.missing(action, admin, password)

@@ -15,6 +15,7 @@ import structlog
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind
+from stackwright.core import renewal
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
 from stackwright.core.ports import Clock, Cluster, secret_data
@@ -25,7 +26,6 @@ CONFIGURATION = Kind(
 )
 NAME = "stackwright"
 SECRET_NAME = "stackwright-webhook-tls"  # noqa: S105 - a name
-RENEW_BEFORE = 90 * 24 * 3600.0  # seconds before it ends
 EVERY = 600.0  # seconds from one look at it to the next
 SETTLE = 10.0  # seconds until API servers have learned of another authority
 log = structlog.get_logger()
@@ -94,18 +94,13 @@ class Certificate:
 
 
 def _good(secret: Object, name: str, now: float) -> bool:
-    """Served now, it is accepted now and for as long as it takes to renew it.
-
-    One that ends later than any that is issued now is of a wrong future: the clock was ahead when it was made.
-    """
+    """Served now, it is accepted now and for as long as it takes to renew it."""
     try:
         data = secret_data(secret)
         last = max(x509.ends(data["tls.crt"]), x509.ends(data["ca.crt"]))
     except (KeyError, ValueError):
         return False
-    times = (now, now + RENEW_BEFORE)
-    issued_by_now = last <= now + (x509.LIFE + x509.EARLIER).total_seconds()
-    return issued_by_now and all(x509.serves(data, name, at) for at in times)
+    return renewal.left(last, now) > 0 and all(x509.serves(data, name, at) for at in (now, now + renewal.BEFORE))
 
 
 def _trusting(hook: Object, authority: str, beside: bool) -> Object:

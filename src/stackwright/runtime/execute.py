@@ -1,7 +1,8 @@
 """Plan → calls. The only place where an action meets the outside world.
 
-Actions run in order and the first failure ends the run; Helm upgrades that follow each other run side by side. Every
-action may be repeated: after a crash the same plan is decided again, and what was done before changes nothing.
+Actions run in order and the first failure ends the run; Helm upgrades and rollbacks that follow each other run side by
+side. Every action may be repeated: after a crash the same plan is decided again, and what was done before changes
+nothing.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> dict
 
 
 def _side_by_side(actions: Iterable[Action]) -> Iterator[list[Action]]:
-    for is_helm, group in groupby(actions, key=lambda action: isinstance(action, HelmUpgrade)):
+    for is_helm, group in groupby(actions, key=lambda action: isinstance(action, HelmUpgrade | HelmRollback)):
         members = list(group)
         yield from [members] if is_helm else [[member] for member in members]
 
@@ -178,7 +179,7 @@ async def _admin(key: Key, ports: Ports) -> dict[str, Any]:
 async def _account(
     action: _Account,
     make: Callable[[_Account, Mapping[str, str], str], Awaitable[None]],
-    missing: Callable[[_Account, Mapping[str, str], str], Awaitable[str]],
+    missing: Callable[[_Account, Mapping[str, str], str | None], Awaitable[str]],
     ports: Ports,
 ) -> None:
     """Makes an account and looks whether it is there; takes one away."""

@@ -7,21 +7,27 @@ import ipaddress
 from collections.abc import Mapping, Sequence
 
 from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519
+from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
+from stackwright.core import renewal
+
 AUTHORITY_LIFE = datetime.timedelta(days=3650)
-LIFE = datetime.timedelta(days=365)
-EARLIER = datetime.timedelta(minutes=5)  # clocks differ
+LIFE = datetime.timedelta(seconds=renewal.LIFE)
+EARLIER = datetime.timedelta(seconds=renewal.EARLIER)
 
 
 def authority(name: str, now: float, life: datetime.timedelta = AUTHORITY_LIFE) -> dict[str, str]:
-    """A new authority: ca.crt, ca.key."""
+    """A new authority: ca.crt, ca.key. It is valid from long ago, so that one that was made while the clock was ahead
+    can stay.
+    """
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _named(name)
-    builder = _builder(subject, subject, key, now, life)
+    builder = _builder(subject, subject, key, now, life, earlier=life)
     builder = builder.add_extension(x509.BasicConstraints(True, 0), critical=True)
     builder = builder.add_extension(_usage(signs=True), critical=True)
     builder = builder.add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
@@ -32,8 +38,7 @@ def issue(
     issuer: Mapping[str, str], names: Sequence[str], addresses: Sequence[str], now: float
 ) -> tuple[dict[str, str], float]:
     """A certificate for servers and clients of these names: tls.crt, tls.key, ca.crt; and when it ends."""
-    ca = x509.load_pem_x509_certificate(issuer["ca.crt"].encode())
-    ca_key = serialization.load_pem_private_key(issuer["ca.key"].encode(), None)
+    ca, ca_key = _certificate(issuer["ca.crt"]), _private_key(issuer["ca.key"])
     if not isinstance(ca_key, ec.EllipticCurvePrivateKey):
         raise ValueError("the authority's key is not an elliptic curve key")
     key = ec.generate_private_key(ec.SECP256R1())
@@ -63,19 +68,35 @@ def ssh_keypair() -> tuple[str, str]:
 
 def ends(pem: str) -> float:
     """When a certificate ends, in seconds since the epoch."""
-    return x509.load_pem_x509_certificate(pem.encode()).not_valid_after_utc.timestamp()
+    return _certificate(pem).not_valid_after_utc.timestamp()
 
 
 def serves(data: Mapping[str, str], name: str, now: float) -> bool:
     """Whether a client that trusts ca.crt accepts tls.crt as that of a server of this name, and tls.key is its key."""
     try:
-        trusted, own = (x509.load_pem_x509_certificate(data[field].encode()) for field in ("ca.crt", "tls.crt"))
-        key = serialization.load_pem_private_key(data["tls.key"].encode(), None)
+        trusted, own = (_certificate(data[field]) for field in ("ca.crt", "tls.crt"))
+        key = _private_key(data["tls.key"])
         policy = PolicyBuilder().store(Store([trusted])).time(_time(now))
         policy.build_server_verifier(x509.DNSName(name)).verify(own, [])
-    except (KeyError, ValueError, TypeError, VerificationError):
+    except (KeyError, ValueError, VerificationError):
         return False
     return key.public_key() == own.public_key()
+
+
+def _certificate(pem: str) -> x509.Certificate:
+    """Raises ValueError, and nothing else, for a text that is none."""
+    try:
+        return x509.load_pem_x509_certificate(pem.encode())
+    except x509.InvalidVersion as error:
+        raise ValueError(str(error)) from None
+
+
+def _private_key(pem: str) -> PrivateKeyTypes:
+    """Raises ValueError, and nothing else, for a text that is none, or has a passphrase."""
+    try:
+        return serialization.load_pem_private_key(pem.encode(), None)
+    except (TypeError, UnsupportedAlgorithm) as error:
+        raise ValueError(str(error)) from None
 
 
 def _named(name: str) -> x509.Name:
@@ -87,11 +108,16 @@ def _time(now: float) -> datetime.datetime:
 
 
 def _builder(
-    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, now: float, life: datetime.timedelta
+    subject: x509.Name,
+    issuer: x509.Name,
+    key: ec.EllipticCurvePrivateKey,
+    now: float,
+    life: datetime.timedelta,
+    earlier: datetime.timedelta = EARLIER,
 ) -> x509.CertificateBuilder:
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key.public_key())
     builder = builder.serial_number(x509.random_serial_number())
-    return builder.not_valid_before(_time(now) - EARLIER).not_valid_after(_time(now) + life)
+    return builder.not_valid_before(_time(now) - earlier).not_valid_after(_time(now) + life)
 
 
 def _usage(*, signs: bool) -> x509.KeyUsage:

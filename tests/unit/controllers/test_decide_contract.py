@@ -71,10 +71,20 @@ def verbs(plan):
 
 
 @each_contract
-def test_first_come_the_finalizer_and_the_secret_even_without_a_provider(name):
+def test_first_comes_the_secret_even_without_a_provider(name):
     plan = decide(seen(name, finalizers=(), provider=None, secret=False))
-    assert verbs(plan) == ["finalizer", "secret"]
+    assert verbs(plan) == ["secret"]
     assert condition(plan).status is False
+
+
+@each_contract
+def test_the_finalizer_is_there_before_the_account_and_not_before_one_can_be_made(name):
+    assert decide(seen(name, finalizers=(), provider="False")).empty
+    plan = decide(seen(name, finalizers=()))
+    assert len(plan.actions) == 2 and verbs(plan)[0] == "finalizer"
+    assert "finalizer" not in verbs(decide(seen(name)))
+    removed = decide(seen(name, finalizers=(), digest=plan.status["digest"]))
+    assert verbs(removed) == verbs(plan), "somebody took it off"
 
 
 @each_contract
@@ -151,7 +161,6 @@ def test_what_was_made_is_remembered_whatever_is_wrong_now(name):
 def test_a_lost_account_is_taken_away_too_when_its_provider_is_back(name):
     """Perhaps only a part of it was lost."""
     what = seen(name, provider="False", deleting=True)
-    assert verbs(decide(what)) == ["finalizer"], "nothing was ever made"
     what.obj["status"] = {"digest": "", "losses": 1}
     plan = decide(what)
     assert plan.empty
@@ -223,6 +232,15 @@ def test_an_account_that_its_provider_lost_is_reported_and_made_again(name):
 
 
 @each_contract
+def test_a_loss_counts_whatever_else_is_to_be_changed_but_never_before_the_account_was_made(name):
+    lost = decide(replace(seen(name, digest="of-another-version"), missing="user u"))
+    assert lost.empty and condition(lost).reason == "AccountMissing"
+    assert (lost.status["digest"], lost.status["losses"]) == ("", 1)
+    first = decide(replace(seen(name), missing="user u"))
+    assert len(first.actions) == 1 and first.status["losses"] == 0
+
+
+@each_contract
 def test_another_provider_of_the_same_name_has_no_account_yet(name):
     what = seen(name, digest=decide(seen(name)).status["digest"])
     what.instance["metadata"]["uid"] = "another"
@@ -253,7 +271,7 @@ def test_no_password_is_in_an_action(name):
         ("True", "made", True, True),
         ("True", "", True, True),
         ("False", "made", False, False),
-        ("False", "", False, True),
+        ("False", "", False, False),  # killed before the status told of what was made
         ("gone", "made", False, True),
         (None, "made", False, True),
     ],

@@ -1,5 +1,7 @@
 """What happens to Helm releases, from what Helm's records and the workloads say."""
 
+from dataclasses import replace
+
 import pytest
 from builders import NAMESPACE, condition, makes_nothing, obj
 from hypothesis import example, given
@@ -60,9 +62,24 @@ def seen(release=None, workloads=(), status=None, **more):
         ),
         (seen(record(age=601), [PENDING]), [], "BlockedNotReady"),
         (
-            seen(record(age=601), [PENDING], {"readyRevision": 2}),
+            seen(record(age=601), [PENDING], {"readyRevision": 2, "failedDigest": TARGET}),
             ["helm rollback openstack/mc to revision 2"],
-            "BlockedRolledBack",
+            "RollingBack",
+        ),
+        (seen(record(age=601), [PENDING], {"readyRevision": 2}), [], "RollingBack"),
+        (seen(record("failed", "old"), [PENDING], {"failedDigest": TARGET}), [], "BlockedRollbackFailed"),
+        (
+            seen(record("pending-rollback", "old", RETRY_FAILED), [UP], {"readyRevision": 1, "failedDigest": TARGET}),
+            [
+                "delete Secret openstack/sh.helm.release.v1.mc.v3",
+                "helm rollback openstack/mc to revision 1",
+            ],
+            "RollingBack",
+        ),
+        (
+            seen(record("pending-rollback", "old", 10), [UP], {"readyRevision": 1, "failedDigest": TARGET}),
+            [],
+            "RollingBack",
         ),
         (seen(record(age=601), [PENDING], {"readyRevision": 3}), [], "NotReady"),
         (seen(record(age=601), [PENDING], {"readyRevision": 3, "success": False}), [], "NotReady"),
@@ -88,6 +105,33 @@ def test_the_newest_ready_revision_is_remembered_through_all_that_follows():
     assert (later["readyRevision"], later["success"]) == (3, False)
     upgrading = decide(seen(record(digest="old"), [UP], later)).status["releaseStatuses"]["mc"]
     assert upgrading["readyRevision"] == 3
+
+
+def test_a_digest_is_written_down_as_failed_before_anything_is_rolled_back():
+    first = decide(seen(record(age=601), [PENDING], {"readyRevision": 2}))
+    told = first.status["releaseStatuses"]["mc"]
+    assert (first.actions, told["failedDigest"], told["waited"]) == ((), TARGET, 600)
+    then = decide(seen(record(age=602), [PENDING], told))
+    assert [str(action) for action in then.actions] == ["helm rollback openstack/mc to revision 2"]
+    assert then.status == first.status
+
+
+def test_what_a_rollback_brought_back_is_where_the_next_one_goes_to_once_it_is_ready():
+    before = {"readyRevision": 1, "failedDigest": TARGET, "message": "m; rolling back to revision 1"}
+    for workload, age, ready in ((PENDING, 50, 1), (UP, SETTLE / 2, 1), (UP, 50, 3)):
+        status = decide(seen(record(digest="old", age=age), [workload], before)).status["releaseStatuses"]["mc"]
+        assert (status["readyRevision"], status["success"]) == (ready, False)
+        assert status["message"] == "m; rolled back to revision 1"
+
+
+def test_why_a_rollback_failed_is_told_once():
+    release = replace(record("failed", "old"), cause="forbidden, at 2026-01-02 03:04:05")
+    status = {"readyRevision": 1, "failedDigest": TARGET, "message": "m; rolling back to revision 1"}
+    for _ in range(2):
+        status = decide(seen(release, [UP], status)).status["releaseStatuses"]["mc"]
+        assert status["message"].startswith("m; rolling back to revision 1 failed: forbidden")
+        assert status["message"].count("failed") == 1
+        assert (status["readyRevision"], status["failedDigest"]) == (1, TARGET)
 
 
 def test_a_release_that_has_time_left_is_looked_at_when_the_time_is_over():

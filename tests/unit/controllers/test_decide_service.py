@@ -12,7 +12,7 @@ from stackwright.api.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import SECRET
 from stackwright.api.services import Keystone
-from stackwright.controllers.service.decide import POLL, REFRESH, ROTATED, decide
+from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH, ROTATED, decide
 from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe
 from stackwright.core.objects import DIGEST
@@ -53,14 +53,30 @@ async def test_the_stages_follow_each_other_and_then_nothing_is_left_to_do():
 async def test_keys_are_looked_at_again_when_the_next_turn_is_due():
     stage = Stage()
     await stage.do()
-    stage.clock.forward(3600)
-    plan = await stage.plan()
     fernet = keystone.SERVICE.keys((await stage.look()).context)[0]
-    assert plan.requeue == fernet.every - 3600
-    stage.clock.forward(fernet.every)
+    stage.clock.forward(fernet.every - 600)
+    assert (await stage.plan()).requeue == 600
+    stage.clock.forward(600)
     turned = await stage.do()
     assert [str(action) for action in turned.actions] == ["rotate openstack/keystone-fernet-keys"]
-    assert turned.requeue == fernet.every
+    assert turned.requeue == CLOCK
+
+
+async def test_a_turn_noted_by_a_clock_that_was_ahead_holds_up_the_next_one_by_no_more_than_itself():
+    """A small step changes nothing: a key that goes too early ends what it has encrypted."""
+    stage = Stage()
+    stage.clock.forward(1e9)
+    await stage.do()
+    fernet, credentials = keystone.SERVICE.keys((await stage.look()).context)
+    stage.clock.forward(-fernet.every + 60)
+    assert not [action for action in (await stage.plan()).actions if isinstance(action, RotateKeys)]
+    stage.clock.forward(-120)
+    turned = await stage.do()
+    assert [action.key[1] for action in turned.actions if isinstance(action, RotateKeys)] == [keystone.FERNET_KEYS]
+    assert turned.requeue == CLOCK
+    stage.clock.forward(-credentials.every)
+    assert len([action for action in (await stage.do()).actions if isinstance(action, RotateKeys)]) == 2
+    assert not [action for action in (await stage.plan()).actions if isinstance(action, RotateKeys)]
 
 
 @pytest.mark.parametrize("noted", ["yesterday", "", "nan"])

@@ -7,11 +7,13 @@ from builders import NAMESPACE, condition
 from service_stage import Stage
 
 from stackwright.api.kinds import NODE, SECRET
-from stackwright.controllers.service.decide import POLL, REFRESH, RENEW_BEFORE
+from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH
+from stackwright.core import renewal
 from stackwright.core.objects import EXPIRES
 from stackwright.core.plan import Apply
 from stackwright.core.ports import secret_data
 from stackwright.core.secretwrites import EnsureCertificate, GatherSecret
+from stackwright.runtime import x509
 from stackwright.services import ingress, nova
 from stackwright.services.declaration import PLACES
 
@@ -53,20 +55,43 @@ async def test_it_is_issued_before_the_release_and_then_left_alone_until_it_must
     second = await stage.do()
     assert condition(second, "Certificates").status is True
     assert not issues(second) and releases(second)
-    assert second.requeue == 365 * DAY - RENEW_BEFORE
+    assert second.requeue == CLOCK
 
 
 async def test_it_is_renewed_ninety_days_before_its_end_and_the_authority_stays():
     stage = Stage(ingress.SERVICE, spec=DOMAIN)
     await stage.do()
     before = secret_data(stage.cluster.peek(SECRET, TLS))
-    stage.clock.forward(365 * DAY - RENEW_BEFORE - 1)
+    stage.clock.forward(365 * DAY - renewal.BEFORE - 1)
     assert not issues(await stage.plan())
     stage.clock.forward(2)
     assert issues(await stage.do())
     after = secret_data(stage.cluster.peek(SECRET, TLS))
     assert after["tls.crt"] != before["tls.crt"]
     assert after["ca.crt"] == before["ca.crt"]
+    assert not issues(await stage.plan())
+
+
+async def test_what_was_issued_while_the_clock_was_ahead_is_issued_anew_once_it_is_right():
+    """It was not valid yet, and would have been renewed 90 days before its end."""
+    stage = Stage(ingress.SERVICE, spec=DOMAIN)
+    stage.clock.forward(2 * 3600)
+    assert issues(await stage.do())
+    assert not issues(await stage.plan())
+    trusted = secret_data(stage.cluster.peek(SECRET, TLS))["ca.crt"]
+    stage.clock.forward(-2 * 3600)
+    assert not x509.serves(secret_data(stage.cluster.peek(SECRET, TLS)), "a.cloud.example", stage.clock.now())
+    assert issues(await stage.do())
+    assert x509.serves(secret_data(stage.cluster.peek(SECRET, TLS)), "a.cloud.example", stage.clock.now())
+    assert secret_data(stage.cluster.peek(SECRET, TLS))["ca.crt"] == trusted
+    assert not issues(await stage.plan())
+
+
+async def test_a_clock_that_differs_by_less_than_certificates_allow_for_changes_nothing():
+    stage = Stage(ingress.SERVICE, spec=DOMAIN)
+    await stage.do()
+    stage.clock.forward(-renewal.EARLIER + 1)
+    assert x509.serves(secret_data(stage.cluster.peek(SECRET, TLS)), "a.cloud.example", stage.clock.now())
     assert not issues(await stage.plan())
 
 

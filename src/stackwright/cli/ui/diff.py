@@ -14,7 +14,7 @@ from typing import Any
 Path = tuple[str, ...]
 HIDDEN = "(hidden)"
 _SENSITIVE = re.compile(
-    r"(password|passwd|passphrase|private_key|encryption_key|secret_key|token|transport_url|connection)$",
+    r"(password|passwd|passphrase|private_key|encryption_key|api_?key|(shared|client)_secret|secret_key|token|transport_url|connection)$",
     re.IGNORECASE,
 )
 LONG = 100

@@ -4,8 +4,9 @@ The Secret comes first, so that a user of the contract can already mount it; the
 account is made with the password in that Secret. What was made is known by a digest of the spec and of the Secret's
 identity: a Secret that was deleted and made anew has another password, which must be set.
 
-A provider that lost its data has lost the account. The loss is counted before the account is made again, and the count
-is kept: whoever uses the account sees by it that what it had stored there is gone too.
+A provider that lost its data has lost the account. The loss is counted before the account is made again, whatever else
+is to be changed in it, and the count is kept: whoever uses the account sees by it that what it had stored there is gone
+too.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from dataclasses import dataclass, replace
 from pydantic import ValidationError
 
 from stackwright.api.errors import messages
-from stackwright.controllers.contract.objects import claims, order, secret_of
+from stackwright.controllers.contract.objects import claims, fulfilled, order, secret_of, uid
 from stackwright.controllers.contract.observe import Observed
 from stackwright.core.conditions import Condition, blocked, done, is_ready, summary, waiting, why_not_ready
 from stackwright.core.digest import digest
@@ -24,7 +25,7 @@ from stackwright.core.plan import Action, Finalizer, Object, Plan
 from stackwright.core.secretwrites import EnsureSecret
 
 RECHECK, SPREAD = 300, 120  # seconds
-AGAIN = 0.5
+AGAIN, LOOK = 0.5, 15.0
 
 
 @dataclass(frozen=True)
@@ -48,12 +49,10 @@ def decide(seen: Observed) -> Plan:
         )
     if taken := _taken(seen):
         return _report(seen, (), blocked("Account", "Taken", taken), record)
-    if seen.missing and record.digest == _digest(seen):
+    if seen.missing and record.digest:  # what was never made cannot be lost
         return _lost(seen, record)
     namespace = seen.obj["metadata"]["namespace"]
     actions: list[Action] = []
-    if not has_finalizer(seen.obj):
-        actions.append(Finalizer(seen.contract.kind, seen.obj, True))
     secret = EnsureSecret(
         (namespace, secret_of(seen.obj)),
         seen.obj,
@@ -73,15 +72,6 @@ def _record(obj: Object) -> Record:
     return Record(str(status.get("digest") or ""), str(status.get("providerUid") or ""), int(status.get("losses") or 0))
 
 
-def _uid(obj: Object | None) -> str:
-    return str(((obj or {}).get("metadata") or {}).get("uid") or "")
-
-
-def _digest(seen: Observed) -> str:
-    """Of the account as it should be."""
-    return digest(seen.obj["spec"], _uid(seen.secret) or None, _uid(seen.instance) or None, *seen.contract.revision)
-
-
 def _taken(seen: Observed) -> str:
     """What of this account belongs to an older object, and to which; empty if nothing."""
     mine = claims(seen.contract, seen.obj)
@@ -94,17 +84,19 @@ def _taken(seen: Observed) -> str:
 
 def _account(seen: Observed, spec: object, actions: list[Action], record: Record) -> Plan:
     namespace = seen.obj["metadata"]["namespace"]
-    made = Record(_digest(seen), _uid(seen.instance), record.losses)
-    if record.digest == made.digest and not actions:
+    made = Record(fulfilled(seen.contract, seen.obj, seen.secret, seen.instance), uid(seen.instance), record.losses)
+    if record.digest == made.digest and has_finalizer(seen.obj) and not actions:
         return _report(seen, (), done("Account"), made, _recheck(seen.obj))
+    cause = f"Waiting for {seen.contract.instance_kind.kind} {namespace}/{seen.obj['spec']['instance']}"
     if not is_ready(seen.instance):
-        name = f"{seen.contract.instance_kind.kind} {namespace}/{seen.obj['spec']['instance']}"
-        return _report(
-            seen, tuple(actions), waiting("Account", f"Waiting for {name}: {why_not_ready(seen.instance)}"), record
-        )
+        return _report(seen, tuple(actions), waiting("Account", f"{cause}: {why_not_ready(seen.instance)}"), record)
+    if record.digest and seen.silent:  # an account that is made anew before its loss is known hides it
+        return _report(seen, tuple(actions), waiting("Account", f"{cause}: {seen.silent}"), record, LOOK)
     if record.digest and record.provider not in ("", made.provider):  # one that never had the account
         made = replace(made, losses=made.losses + 1)
-    # The action runs before the report: if it fails, this status is not written.
+    # The action runs before the report: if it fails, this status is not written. The finalizer is there before it.
+    if not has_finalizer(seen.obj):
+        actions.append(Finalizer(seen.contract.kind, seen.obj, True))
     account = seen.contract.action(spec, namespace, False)
     return _report(seen, (*actions, account), done("Account"), made, _recheck(seen.obj))
 
@@ -134,21 +126,21 @@ def _report(
 
 
 def _remove(seen: Observed) -> Plan:
-    """Take the account away, unless its provider goes away too: then there is nothing left to take it from."""
+    """Take the account away, unless its provider goes away too: then there is nothing left to take it from.
+
+    Whatever the status says, an account may be there if the finalizer is: that is set just before one is made.
+    """
     if not has_finalizer(seen.obj):
         return Plan()
     gone = Finalizer(seen.contract.kind, seen.obj, False)
     if seen.instance is None or is_deleting(seen.instance) or _taken(seen):
         return Plan((gone,))
-    record = _record(seen.obj)
-    if not is_ready(seen.instance) and not record.digest and not record.losses:
-        return Plan((gone,))  # as far as we know nothing was made
     if not is_ready(seen.instance):
         name = f"{seen.contract.instance_kind.kind} {seen.instance['metadata']['name']}"
         stage = waiting(
             "Account", f"Waiting for {name} to take the account away: {why_not_ready(seen.instance)}", "Deleting"
         )
-        return _report(seen, (), stage, record)
+        return _report(seen, (), stage, _record(seen.obj))
     try:
         spec = seen.contract.spec.model_validate(seen.obj["spec"])
     except ValidationError:

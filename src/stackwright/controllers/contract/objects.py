@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.meta import CamelModel, Kind
+from stackwright.core.digest import digest
 from stackwright.core.plan import Account, Object
 
 Raw = Mapping[str, Any]
@@ -39,6 +40,15 @@ class Contract:
 
 def secret_of(obj: Object) -> str:
     return str(obj["spec"]["secretName"])
+
+
+def uid(obj: Object | None) -> str:
+    return str(((obj or {}).get("metadata") or {}).get("uid") or "")
+
+
+def fulfilled(contract: Contract, obj: Object, secret: Object | None, instance: Object | None) -> str:
+    """Digest of the account as it should be; of what was made, the status has it."""
+    return digest(obj["spec"], uid(secret) or None, uid(instance) or None, *contract.revision)
 
 
 def order(obj: Object) -> tuple[str, str]:

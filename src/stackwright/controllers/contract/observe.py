@@ -8,17 +8,18 @@ from pydantic import ValidationError
 
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.contract.claimants import Claimants
-from stackwright.controllers.contract.objects import Contract, secret_of
+from stackwright.controllers.contract.objects import Contract, fulfilled, secret_of, uid
 from stackwright.core.conditions import find, is_ready
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key, Object
-from stackwright.core.ports import Accounts, Reader
+from stackwright.core.ports import Accounts, NotYet, Reader
 
 
 @dataclass(frozen=True)
 class Observed:
     """others   contracts of this kind in the namespace that name the same account; see Claimants.others
     missing  what was made before, and is not at the provider any more
+    silent   why nobody can tell what is missing
     """
 
     contract: Contract
@@ -27,6 +28,7 @@ class Observed:
     secret: Object | None
     others: tuple[Object, ...] = ()
     missing: str = ""
+    silent: str = ""
 
 
 async def observe(
@@ -43,12 +45,17 @@ async def observe(
     instance = await reader.get(contract.instance_kind, (key[0], str(obj["spec"]["instance"])))
     secret = await reader.get(SECRET, (key[0], secret_of(obj)))
     seen = Observed(contract, obj, instance, secret, await claimants.others(reader, obj))
-    if is_deleting(obj) or not is_ready(instance) or not (obj.get("status") or {}).get("digest"):
+    made = (obj.get("status") or {}).get("digest")
+    if is_deleting(obj) or not is_ready(instance) or not made:
         return seen
-    return replace(seen, missing=await accounts.missing(contract.action(spec, key[0], False), _identity(instance)))
+    action, changed = contract.action(spec, key[0], False), made != fulfilled(contract, obj, secret, instance)
+    try:
+        return replace(seen, missing=await accounts.missing(action, _identity(instance), changed))
+    except NotYet as error:
+        return replace(seen, silent=str(error))
 
 
 def _identity(provider: Object | None) -> str:
     """Which provider it is, and since when it serves. One that lost its data was away meanwhile."""
     ready = find(provider) or {}
-    return f"{((provider or {}).get('metadata') or {}).get('uid')} {ready.get('lastTransitionTime')}"
+    return f"{uid(provider)} {ready.get('lastTransitionTime')}"

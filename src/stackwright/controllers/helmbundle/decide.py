@@ -2,7 +2,8 @@
 
 A release is installed when the digest of its chart and values is not the deployed one; nothing else ever starts
 helm. It is then watched until its workloads are ready. One that does not get ready in its time is rolled back to the
-last revision that was, its digest is remembered as failed, and it is not tried again until the HelmBundle changes.
+last revision that was, and its digest is not tried again until the HelmBundle changes. That digest is in the status
+before Helm starts, so a rollback that fails is not followed by another upgrade to what was not ready.
 
 An age counts from when this process first saw the record as it is, and not by the time of day (core/ages.py). What was
 waited for a release is written into its status once a minute, so an operator that is started again goes on from there.
@@ -23,8 +24,9 @@ from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.validate import permitted, problems
 from stackwright.core import precache
 from stackwright.core.causes import pods_of, why, workload_ready
-from stackwright.core.conditions import Condition, blocked, condition_type, done, summary, waiting
+from stackwright.core.conditions import Condition, blocked, condition_type, done, steady, summary, waiting
 from stackwright.core.digest import digest
+from stackwright.core.helmrecords import FAILED
 from stackwright.core.objects import CLOUD, controller_of, has_finalizer, is_deleting, label
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
 from stackwright.core.ports import Release
@@ -37,16 +39,21 @@ RETRY_FAILED = 60.0
 OWNER_UNSEEN = 5.0
 # What was waited is written down in such steps.
 STEP = 60.0
+ROLLING, ROLLED = "; rolling back to revision ", "; rolled back to revision "
 
 
 @dataclass(frozen=True)
 class Step:
-    """What to do with one release, what to say of it, and when to look again."""
+    """What to do with one release, what to say of it, and when to look again.
+
+    first  its status is written before Helm starts for any release: an action that fails would keep it unwritten
+    """
 
     actions: tuple[Action, ...]
     condition: Condition
     status: dict[str, Any]
     requeue: float | None = None
+    first: bool = False
 
 
 def decide(seen: Observed) -> Plan:
@@ -55,7 +62,8 @@ def decide(seen: Observed) -> Plan:
     steps = [_remembering(seen, _release(seen, wanted), wanted["name"]) for wanted in seen.obj["spec"]["releases"]]
     actions: list[Action] = [] if has_finalizer(seen.obj) else [Finalizer(HelmBundle.KIND, seen.obj, True)]
     actions += [HelmUninstall(key) for key in _dropped(seen)]
-    actions += [action for step in steps for action in step.actions]
+    helm = [action for step in steps for action in step.actions]
+    actions += [] if any(step.first for step in steps) else helm
     stages = [step.condition for step in steps]
     statuses = {
         wanted["name"]: {**step.status, "namespace": str(wanted.get("namespace") or "")}
@@ -93,7 +101,7 @@ def release_digest(settings: Settings, wanted: Object) -> str:
 def _remembering(seen: Observed, step: Step, name: str) -> Step:
     """With the newest revision that got ready: it is never rolled back, and others are rolled back to it."""
     ready = step.status["revision"] if step.status["success"] else int(seen.before(name).get("readyRevision") or 0)
-    return replace(step, status={**step.status, "readyRevision": ready})
+    return replace(step, status={"readyRevision": ready, **step.status})
 
 
 def _release(seen: Observed, wanted: Object) -> Step:
@@ -110,7 +118,7 @@ def _release(seen: Observed, wanted: Object) -> Step:
     record = seen.records.get(name)
     before = seen.before(name)
     if before.get("failedDigest") == target and (record is None or record.digest != target):
-        return _given_up(name, record, before)
+        return _given_up(seen, wanted, record)
     if record and record.digest == target and record.state == "failed" and seen.ages[name] < RETRY_FAILED:
         return _failed(name, record, before, RETRY_FAILED - seen.ages[name])
     if record is None or record.digest != target or record.state != "deployed":
@@ -146,10 +154,37 @@ def _status(
     }
 
 
-def _given_up(name: str, record: Release | None, before: Object) -> Step:
-    message = str(before.get("message", ""))
-    condition = blocked(condition_type(name), "RolledBack", message)
-    return Step((), condition, _status(record, success=False, message=message, failed=str(before["failedDigest"])))
+def _given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
+    """After the rollback, or in the midst of it if Helm was interrupted."""
+    name = wanted["name"]
+    before = seen.before(name)
+    ready, message = int(before.get("readyRevision") or 0), str(before.get("message", ""))
+    status = _status(record, success=False, message=message, failed=str(before["failedDigest"]))
+    if record and record.state == FAILED:
+        cause = steady(record.cause)
+        status["message"] = message if cause in message else f"{message} failed: {cause}"
+        return Step((), blocked(condition_type(name), "RollbackFailed", status["message"]), status)
+    key = release_key(seen.obj, wanted)
+    if record and 0 < ready < record.revision and (interrupted := _interrupted(record, key)):
+        left = RETRY_FAILED - seen.ages[name]
+        actions = () if left > 0 else (*interrupted, HelmRollback(key, ready))
+        return Step(actions, waiting(condition_type(name), message, "RollingBack"), status, max(left, SETTLE))
+    status["message"] = message.replace(ROLLING, ROLLED)
+    condition = blocked(condition_type(name), "RolledBack", status["message"])
+    if record is None or record.state != "deployed" or _unready(seen, name):
+        return Step((), condition, status)
+    if seen.ages[name] < SETTLE:
+        return Step((), condition, status, SETTLE - seen.ages[name])
+    return Step((), condition, {**status, "readyRevision": record.revision})
+
+
+def _interrupted(record: Release, key: Key) -> tuple[Action, ...]:
+    """What makes way after Helm was killed half-way, where it would refuse to go on. Objects of the release stay, and
+    are adopted.
+    """
+    if not record.state.startswith("pending") and record.state != "uninstalling":
+        return ()
+    return (Delete(SECRET, (key[0], record.secret), f"record of an interrupted helm ({record.state})"),)
 
 
 def _failed(name: str, record: Release, before: Object, left: float) -> Step:
@@ -162,15 +197,17 @@ def _failed(name: str, record: Release, before: Object, left: float) -> Step:
 
 def _upgrade(seen: Observed, wanted: Object, record: Release | None, target: str) -> Step:
     key = release_key(seen.obj, wanted)
-    actions: tuple[Action, ...] = ()
-    if record and (record.state.startswith("pending") or record.state == "uninstalling"):
-        # Helm was killed half-way and would refuse to go on; its objects stay, and the upgrade adopts them.
-        actions = (Delete(SECRET, (key[0], record.secret), f"record of an interrupted helm ({record.state})"),)
+    actions = _interrupted(record, key) if record else ()
     upgrade = HelmUpgrade(key, wanted["chart"], wanted.get("version", ""), wanted.get("values") or {}, target, seen.obj)
     verb = "upgraded" if record else "installed"
     message = f"Release {wanted['name']} is being {verb}"
     condition = waiting(condition_type(wanted["name"]), message, "Installing" if record is None else "Upgrading")
     return Step((*actions, upgrade), condition, _status(record, success=False, message=message), SETTLE)
+
+
+def _unready(seen: Observed, name: str) -> list[Object]:
+    """Workloads of a release that are not ready."""
+    return [w for w in seen.workloads[name] if not workload_ready(w)]
 
 
 def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step:
@@ -186,7 +223,7 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
             _status(record, success=False, message=message),
             SETTLE - age,
         )
-    unready = [w for w in seen.workloads[name] if not workload_ready(w)]
+    unready = _unready(seen, name)
     if not unready:
         return Step((), done(condition_type(name), reason="Deployed"), _status(record, success=True))
     # StatefulSets and Deployments before Jobs: who waits for whom, as a rule.
@@ -199,15 +236,17 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
         status = _status(record, success=False, message=message, waited=age - age % STEP)
         return Step((), condition, status, min(timeout - age, STEP - age % STEP))
     message = f"Release {name} did not become ready in {timeout:.0f} s: {message}"
-    return _too_late(record, ready, target, message, timeout)
+    return _too_late(seen, record, ready, target, message, timeout)
 
 
-def _too_late(record: Release, ready: int, target: str, message: str, waited: float) -> Step:
+def _too_late(seen: Observed, record: Release, ready: int, target: str, message: str, waited: float) -> Step:
     name = record.name
     if not ready:
         status = _status(record, success=False, message=message, waited=waited)
         return Step((), blocked(condition_type(name), "NotReady", message), status)
-    message = f"{message}; rolled back to revision {ready}"
-    rollback = HelmRollback((record.namespace, name), ready)
-    status = _status(record, success=False, message=message, failed=target)
-    return Step((rollback,), blocked(condition_type(name), "RolledBack", message), status)
+    message = f"{message}{ROLLING}{ready}"
+    status = _status(record, success=False, message=message, failed=target, waited=waited)
+    condition = waiting(condition_type(name), message, "RollingBack")
+    if seen.before(name).get("failedDigest") != target:
+        return Step((), condition, status, SETTLE, first=True)
+    return Step((HelmRollback((record.namespace, name), ready),), condition, status)

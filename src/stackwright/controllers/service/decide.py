@@ -22,6 +22,7 @@ from stackwright.controllers.service.objects import (
 )
 from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.controllers.service.volumes import grown
+from stackwright.core import renewal
 from stackwright.core.conditions import Condition, blocked, done, find, is_ready, summary, waiting, why_not_ready
 from stackwright.core.fernet import ROTATED
 from stackwright.core.objects import DIGEST, EXPIRES, annotation, belongs, ensure, is_deleting, key_of
@@ -32,7 +33,7 @@ from stackwright.services.declaration import Context
 RELEASE = "Release"
 POLL = 5.0  # for a Secret that is missing
 REFRESH = 60.0  # for a change of one that is there
-RENEW_BEFORE = 90 * 24 * 3600.0  # seconds before a certificate ends
+CLOCK = 3600.0  # the longest pause where times of day count: somebody may set the clock, and no event tells of that
 
 
 def decide(seen: Observed) -> Plan:
@@ -43,8 +44,8 @@ def decide(seen: Observed) -> Plan:
     if lack := seen.declared.lacks(seen.context):
         return _report(seen, (), [_placement(seen), waiting("Storage", lack, "WaitingForCeph")], None)
     secrets, turn = _secrets(seen, seen.context)
-    issued, certificates, renewal = _certificates(seen, seen.context)
-    turn = min((t for t in (turn, renewal) if t is not None), default=None)
+    issued, certificates, renew = _certificates(seen, seen.context)
+    turn = min((min(t, CLOCK) for t in (turn, renew) if t is not None), default=None)
     copies, settings, desired = _settings(seen, seen.context)
     contracts, stages, gates = _contracts(seen, seen.context)
     look, kept = given_up(seen, seen.context)
@@ -114,7 +115,7 @@ def _secrets(seen: Observed, context: Context) -> tuple[list[Action], float | No
         repository = seen.secrets.get(keys.name)
         rotated = annotation(repository, ROTATED) if belongs(repository, seen.obj["metadata"]["uid"]) else ""
         left = float(rotated) + keys.every - seen.now if rotated.isdecimal() else 0.0
-        if left <= 0:
+        if not 0 < left <= 2 * keys.every:  # later than that is by a clock that was ahead
             actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active))
             left = keys.every
         due.append(left)
@@ -134,7 +135,7 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
         }
         action = certificate_secret(seen, context, wanted)
         expires = annotation(current, EXPIRES)
-        remaining = float(expires) - RENEW_BEFORE - seen.now if expires.isdecimal() else REFRESH
+        remaining = renewal.left(float(expires), seen.now) if expires.isdecimal() else REFRESH
         if not wanted.source and not (wanted.names or wanted.addresses):
             continue  # nobody to issue it for yet
         if annotation(current, DIGEST) != action.digest or remaining <= 0:

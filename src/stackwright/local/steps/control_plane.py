@@ -20,9 +20,10 @@ def wanted(cluster: LocalCluster) -> list[Service]:
     ]
 
 
-def service(cluster: LocalCluster, argv: list[str]) -> Service:
-    name = argv[0]
-    return Service(name, tuple(argv), f"{CGROUP}/system/{name}", tools.environment(cluster))
+def service(cluster: LocalCluster, argv: list[str], name: str = "", inputs: str = "") -> Service:
+    """`name`: that of the program, if not the first word."""
+    name = name or argv[0]
+    return Service(name, tuple(argv), f"{CGROUP}/system/{name}", tools.environment(cluster), inputs)
 
 
 def done(ctx: Context) -> bool:

@@ -1,14 +1,27 @@
-"""What the cluster stands on: the kernel's settings, the bridges, the nodes' namespaces, and the supervisor."""
+"""What the cluster stands on: kernel settings, the router, the nodes' namespaces, the supervisor, the way outside."""
 
 from __future__ import annotations
 
 import shutil
+from pathlib import Path
 
-from stackwright.local import cgroups, config, kernel, mounts, network, power, supervisor
+from stackwright.local import cgroups, config, flags, kernel, mounts, network, power, services, supervisor
 from stackwright.local.commands import Report
+from stackwright.local.config import LocalCluster
+from stackwright.local.services import Service
+from stackwright.local.steps import control_plane
 from stackwright.local.steps.context import Context, remember, remembered_nodes
 
 TITLE = "Network and supervisor"
+TUN = Path("/dev/net/tun")
+
+
+def uplink(cluster: LocalCluster) -> list[Service]:
+    """Started anew for a namespace that was made anew. None where it cannot run; `doctor` tells."""
+    if not TUN.exists():
+        return []
+    namespace = network.NAMESPACE
+    return [control_plane.service(cluster, flags.uplink(namespace), "slirp4netns", str(namespace.stat().st_ino))]
 
 
 def done(ctx: Context) -> bool:
@@ -16,8 +29,8 @@ def done(ctx: Context) -> bool:
         remembered_nodes(ctx.cluster) == ctx.node_count
         and supervisor.alive(ctx.cluster)
         and not kernel.wanting()
-        and network.bridges_are_up()
-        and network.is_guarded()
+        and network.is_ready()
+        and all(services.is_current(ctx.cluster, one) for one in uplink(ctx.cluster))
         and all(power.is_on(node) and network.is_attached(node) for node in ctx.nodes)
     )
 
@@ -31,7 +44,7 @@ def run(ctx: Context, report: Report) -> None:
     ctx.cluster.run.mkdir(parents=True, exist_ok=True)
     (ctx.cluster.run / "home").write_text(str(ctx.cluster.state))
     remember(ctx)
-    network.ensure_bridges(router=kernel.was_router(ctx.cluster))  # the guards come before what they guard
+    network.ensure()
     kernel.ensure(ctx.cluster)
     for node in ctx.nodes:
         if not power.is_on(node):
@@ -40,3 +53,4 @@ def run(ctx: Context, report: Report) -> None:
             power.boot(ctx.cluster, node)
         power.connect(node, ctx.nodes)
     supervisor.start(ctx.cluster)
+    services.ensure(ctx.cluster, *uplink(ctx.cluster))

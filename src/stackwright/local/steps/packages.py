@@ -22,6 +22,7 @@ PACKAGES = {
     "iptables": "iptables",  # the CNI plug-in for host ports
     "nftables": "nft",
     "conntrack": "conntrack",
+    "slirp4netns": "slirp4netns",
     "util-linux": "nsenter",
     "kmod": "modprobe",
     "mount": "mount",

@@ -90,7 +90,7 @@ class FaultySql:
     async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None:
         await self._fuse.write(self._inner.account(action, admin, password))
 
-    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> str:
+    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str | None) -> str:
         return await self._inner.missing(action, admin, password)
 
 
@@ -101,7 +101,7 @@ class FaultyBroker:
     async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None:
         await self._fuse.write(self._inner.account(action, admin, password))
 
-    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> str:
+    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str | None) -> str:
         return await self._inner.missing(action, admin, password)
 
 
@@ -112,7 +112,7 @@ class FaultyIdentity:
     async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None:
         await self._fuse.write(self._inner.entry(action, admin, password))
 
-    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> str:
+    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
         return await self._inner.missing(action, admin, password)
 
 

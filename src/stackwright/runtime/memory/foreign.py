@@ -25,6 +25,7 @@ from stackwright.runtime.memory.cluster import MemoryCluster
 
 Workloads = Callable[[str, Mapping[str, Any]], list[Object]]
 RELEASE_LABEL = "app.kubernetes.io/instance"
+HISTORY = 10  # records of a release that are kept
 _KINDS: Mapping[str, Kind] = {kind.kind: kind for kind in (DEPLOYMENT, STATEFULSET, DAEMONSET, JOB)}
 
 
@@ -74,9 +75,10 @@ class MemorySql:
         self.users[action.host, action.username] = password
         self.databases |= databases
 
-    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> str:
+    async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str | None) -> str:
         _maybe_fail(self.fail, action.host)
-        return "" if self.users.get((action.host, action.username)) == password else f"user {action.username}"
+        found = self.users.get((action.host, action.username))
+        return "" if found and password in (None, found) else f"user {action.username}"
 
 
 class MemoryBroker:
@@ -97,7 +99,7 @@ class MemoryBroker:
         self.users[action.host, action.username] = password
         self.vhosts.add((action.host, action.vhost))
 
-    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> str:
+    async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str | None) -> str:
         _maybe_fail(self.fail, action.host)
         return "" if (action.host, action.username) in self.users else f"user {action.username}"
 
@@ -120,10 +122,11 @@ class MemoryIdentity:
         self.users[str(action.spec["username"])] = password
         self.catalog[name] = action.spec
 
-    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> str:
+    async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
         name = str(action.spec["username"])
         _maybe_fail(self.fail, str(action.spec["serviceName"]))
-        return "" if self.users.get(name) == password else f"user {name}"
+        found = self.users.get(name)
+        return "" if found and password in (None, found) else f"user {name}"
 
 
 class MemoryContents:
@@ -169,9 +172,16 @@ class MemoryHelm:
 
     async def rollback(self, release: Key, revision: int) -> None:
         self.calls.append(("rollback", release))
-        if (release, revision) not in self._charts:
-            raise Refused(f"release {'/'.join(release)} has no revision {revision}")
-        await self._install(release, self._charts[release, revision])
+        kept = [int(secret["metadata"]["labels"]["version"]) for secret in await self._known(release)]
+        if revision not in kept or (release, revision) not in self._charts:
+            raise Refused("helm rollback: release: not found")
+        chart, _, digest, bundle = content = self._charts[release, revision]
+        if said := self.refuse.get(chart):
+            await self._supersede(release)
+            description = f'Rollback "{release[1]}" failed: {said}'
+            self.record(release, max(kept) + 1, "failed", digest, bundle, description)
+            raise Refused(f"helm rollback: {said}")
+        await self._install(release, content)
 
     async def uninstall(self, release: Key) -> None:
         self.calls.append(("uninstall", release))
@@ -195,14 +205,7 @@ class MemoryHelm:
         self._cluster.put(SECRET, secret)
 
     async def _install(self, release: Key, content: tuple[str, Mapping[str, Any], str, str]) -> None:
-        revision = 0
-        for secret in await self._known(release):
-            labels = secret["metadata"]["labels"]
-            revision = max(revision, int(labels["version"]))
-            if labels["status"] == "deployed":
-                self._cluster.put(
-                    SECRET, {**secret, "metadata": {**secret["metadata"], "labels": {**labels, "status": "superseded"}}}
-                )
+        revision = await self._supersede(release)
         self._charts[release, revision + 1] = content
         self.record(release, revision + 1, "deployed", *content[2:])
         made = set()
@@ -215,6 +218,20 @@ class MemoryHelm:
             status = {"status": live["status"]} if "status" in live else {}  # helm leaves it alone
             self._cluster.put(kind, {**obj, "metadata": meta, **status})
         self._prune(release, keep=made)
+
+    async def _supersede(self, release: Key) -> int:
+        """The newest revision; the deployed one is no longer it, and the oldest are forgotten."""
+        known = sorted(await self._known(release), key=lambda secret: int(secret["metadata"]["labels"]["version"]))
+        for secret in known[: max(0, len(known) + 1 - HISTORY)]:
+            if secret["metadata"]["labels"]["status"] != "deployed":
+                self._cluster.remove(SECRET, (release[0], secret["metadata"]["name"]))
+        for secret in known:
+            labels = secret["metadata"]["labels"]
+            if labels["status"] == "deployed":
+                self._cluster.put(
+                    SECRET, {**secret, "metadata": {**secret["metadata"], "labels": {**labels, "status": "superseded"}}}
+                )
+        return int(known[-1]["metadata"]["labels"]["version"]) if known else 0
 
     def _prune(self, release: Key, keep: set[tuple[Kind, str]]) -> None:
         for kind in _KINDS.values():

@@ -1,0 +1,116 @@
+"""Looks at accounts, at a provider that says it is ready and does not answer."""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+from typing import Any
+
+import pytest
+
+from stackwright.api.kinds import SECRET
+from stackwright.core.plan import SqlAccount
+from stackwright.core.ports import NotYet, Ports, Refused
+from stackwright.runtime.accounts import LONGEST, QUIET, AccountChecks
+from stackwright.runtime.memory import (
+    FrozenClock,
+    MemoryBroker,
+    MemoryCluster,
+    MemoryHelm,
+    MemoryIdentity,
+    MemorySql,
+    SeededEntropy,
+)
+
+pytestmark = pytest.mark.looptime
+ADMIN = ("n", "root")
+
+
+class Sql(MemorySql):
+    """Hangs, fails or answers. `asked` has for whom, and whether with a password."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[str, bool]] = []
+        self.error: Exception | None = None
+        self.hangs = True
+
+    async def missing(self, action: Any, admin: Any, password: Any) -> str:
+        self.asked.append((action.username, password is not None))
+        if self.hangs:
+            await asyncio.sleep(3600)
+        if self.error:
+            raise self.error
+        return ""
+
+
+def account(name: str) -> SqlAccount:
+    return SqlAccount("db.n.svc", ADMIN, name, name, ("ALL PRIVILEGES",), ("n", name))
+
+
+def checks(sql: Sql) -> AccountChecks:
+    clock = FrozenClock(1000.0)
+    cluster = MemoryCluster(clock=clock)
+    for name in ("root", *"abcdefgh"):
+        data = {"password": base64.b64encode(b"p").decode()}
+        cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": data})
+    helm = MemoryHelm(cluster, clock)
+    return AccountChecks(Ports(cluster, helm, sql, MemoryBroker(), MemoryIdentity(), clock, SeededEntropy()))
+
+
+async def looks(made: AccountChecks, provider: str = "p") -> int:
+    """All accounts at once, as by an event of their provider; how many got no answer."""
+    found = await asyncio.gather(
+        *(made.missing(account(name), provider) for name in "abcdefgh"), return_exceptions=True
+    )
+    silent = [each for each in found if isinstance(each, NotYet)]
+    assert all(each == "" for each in found if each not in silent)
+    return len(silent)
+
+
+async def test_a_provider_that_hangs_holds_each_worker_once_and_then_one_of_them_now_and_then() -> None:
+    sql, now = Sql(), asyncio.get_running_loop().time
+    made, start = checks(sql), now()
+    assert await looks(made) == 8
+    assert now() - start == pytest.approx(LONGEST)
+    for _ in range(20):
+        assert await looks(made) == 8
+    assert now() - start == pytest.approx(LONGEST), "nobody waits for it again"
+    assert len(sql.asked) == 8
+    await asyncio.sleep(QUIET)
+    assert await looks(made) == 8
+    assert len(sql.asked) == 9, "one look asks for all"
+    sql.hangs = False
+    await asyncio.sleep(QUIET)
+    assert await looks(made) == 0
+    assert len(sql.asked) == 9 + 8
+
+
+async def test_another_provider_and_one_that_has_come_up_again_are_asked_at_once() -> None:
+    sql = Sql()
+    made = checks(sql)
+    await looks(made)
+    sql.hangs = False
+    assert await looks(made, "p since later") == 0
+    assert len(sql.asked) == 16
+
+
+async def test_a_failure_is_told_by_its_cause_and_one_that_the_maker_tells_of_is_not() -> None:
+    sql = Sql()
+    sql.hangs, sql.error = False, NotYet("Galera is not ready")
+    made = checks(sql)
+    for _ in range(2):
+        with pytest.raises(NotYet, match="Galera"):
+            await made.missing(account("a"), "p")
+    assert len(sql.asked) == 1
+    sql.error = Refused("no access")
+    assert await made.missing(account("a"), "another") == ""
+
+
+async def test_of_a_changed_account_only_the_names_are_asked_for() -> None:
+    sql = Sql()
+    sql.hangs = False
+    made = checks(sql)
+    assert await made.missing(account("a"), "p", changed=True) == ""
+    assert await made.missing(account("a"), "p") == ""
+    assert sql.asked == [("a", False), ("a", True)], "an answer of the one kind is none of the other"

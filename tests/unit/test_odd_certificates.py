@@ -1,0 +1,56 @@
+"""Certificates that users give: whatever stands there is taken or refused, never an error of ours."""
+
+from __future__ import annotations
+
+import base64
+import warnings
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stackwright.api.certificates import problems
+from stackwright.runtime import x509
+
+NOW = 1_700_000_000.0
+AUTHORITY = x509.authority("mine", NOW)
+ISSUED, _ = x509.issue(AUTHORITY, ("a.example",), (), NOW)
+GIVEN = {"ca_cert": AUTHORITY["ca.crt"], "api_cert": ISSUED["tls.crt"], "api_key": ISSUED["tls.key"]}
+VERSION = bytes.fromhex("a003020102")  # [0] EXPLICIT INTEGER 2: X.509 v3
+
+
+def mutated(pem: str, old: bytes, new: bytes) -> str:
+    first, *lines, last = pem.strip().splitlines()
+    der = base64.b64decode("".join(lines))
+    return "\n".join([first, base64.b64encode(der.replace(old, new, 1)).decode(), last])
+
+
+ODD = {field: mutated(GIVEN[field], VERSION, VERSION[:-1] + b"\x09") for field in ("ca_cert", "api_cert")}
+
+
+@pytest.mark.parametrize("field", ODD)
+def test_a_certificate_of_a_version_that_there_is_not_is_refused(field: str) -> None:
+    assert problems(GIVEN) == {}
+    assert list(problems(GIVEN | {field: ODD[field]})) == [field]
+
+
+@given(st.sampled_from(sorted(GIVEN)), st.data())
+def test_a_text_in_which_bytes_differ_is_taken_or_refused(field: str, data: st.DataObject) -> None:
+    lines = GIVEN[field].strip().splitlines()
+    der = bytearray(base64.b64decode("".join(lines[1:-1])))
+    for place in data.draw(st.lists(st.integers(0, len(der) - 1), min_size=1, max_size=4)):
+        der[place] = data.draw(st.integers(0, 255))
+    text = "\n".join([lines[0], base64.b64encode(bytes(der)).decode(), lines[-1]])
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of what a later version of the library refuses
+        assert set(problems(GIVEN | {field: text})) <= set(GIVEN)
+
+
+def test_an_authority_that_a_user_gives_is_refused_by_a_value_error_only() -> None:
+    for other in ({"ca.crt": ODD["ca_cert"]}, {"ca.key": "-----BEGIN PRIVATE KEY-----"}):
+        with pytest.raises(ValueError):
+            x509.issue(AUTHORITY | other, ("a.example",), (), NOW)
+    with pytest.raises(ValueError):
+        x509.ends(ODD["ca_cert"])
+    data = {"ca.crt": ODD["ca_cert"], "tls.crt": ISSUED["tls.crt"], "tls.key": ISSUED["tls.key"]}
+    assert not x509.serves(data, "a.example", NOW)
