@@ -90,6 +90,57 @@ async def test_pools_that_share_an_address_of_the_user_give_it_to_one_claim() ->
     assert world.served()["next"] == "198.51.100.1"
 
 
+@pytest.mark.parametrize("slow", [0, 0.5, 2])
+async def test_pools_that_share_an_address_of_the_user_give_it_to_one_claim_at_the_same_moment(slow: float) -> None:
+    world = Pools()
+    world.clouds.slow = slow
+    world.foreigner("floating-ip", floating_ip_address="198.51.100.1")
+    for name in "pq":
+        world.pool(name, preAllocatedFloatingIPs=["198.51.100.1"])
+        world.claim(f"of-{name}", name)
+    await world.run(60)
+    assert world.served() == {"of-p": "198.51.100.1", "of-q": world.ips()[0]}
+    assert len(world.ips()) == 1
+    assert {world.told_of(name)[0] for name in "pq"} == {"Ready"}
+
+
+async def test_of_two_claims_with_one_address_that_keeps_it_whose_server_has_it() -> None:
+    world = await served(reclaimPolicy="Delete")
+    (ip,) = world.ips()
+    world.pool("q", preAllocatedFloatingIPs=[ip])
+    world.claim("a-older", "q")
+    await world.run(30)
+    theirs, own = world.get(ADDRESS, "a-older") or {}, world.get(ADDRESS, "web-floating-ip-address") or {}
+    world.delete(ADDRESS, "web-floating-ip-address")  # it is made anew and so the younger one
+    meta = {name: own["metadata"][name] for name in ("name", "namespace", "labels", "annotations", "ownerReferences")}
+    world.cluster.put(ADDRESS, {"metadata": meta, "spec": own["spec"]})
+    world.cluster.put(ADDRESS, {**theirs, "spec": {**theirs["spec"], "address": ip}})
+    await world.run(120)
+    assert world.served()["web-floating-ip-address"] == ip
+    assert world.told(kind=SERVERS, name="web")[0] == "Ready"
+
+
+async def test_a_pool_that_goes_deletes_no_address_that_a_port_has() -> None:
+    world = await pools(reclaimPolicy="Delete")
+    world.claim("a")
+    await world.run(30)
+    ip, port = world.one("floating-ip"), world.foreigner("port", "theirs")
+    address = ip.facts["floating_ip_address"]
+    world.clouds.become(ip, "", port_id=port.id)
+    world.delete(CLAIM, "a")
+    world.delete(POOLS, "p")
+    await world.run(60)
+    assert world.told_of() == (
+        "InUse", f"Not deleted: floating IP {address} is attached to port {port.id}; detach it, or set "
+        "spec.reclaimPolicy to Retain",
+    )  # fmt: skip
+    assert world.clouds.things["floating-ip", ip.id].facts["port_id"] == port.id
+    world.clouds.become(ip, "", port_id=None)
+    await world.run(60)
+    assert not world.get(POOLS, "p")
+    assert world.ips() == []
+
+
 @pytest.mark.parametrize("policy", ["Delete", "Retain"])
 async def test_an_address_that_is_attached_elsewhere_when_its_claim_goes_stays_there(policy: str) -> None:
     world = await pools(reclaimPolicy=policy)

@@ -233,17 +233,20 @@ def _pool(draw: Any, obj: Object, spec: dict[str, Any]) -> PoolSeen:
     names, others = draw(st.permutations("pqrt")), draw(st.frozensets(st.sampled_from(there), max_size=1))
     held = dict(zip(names, there[: draw(st.integers(0, 2))], strict=False)) if claims is not None else {}
     addresses = tuple(_address(name, address, draw(MOSTLY)) for name, address in held.items())
-    given = {each: Thing("floating-ip", f"given-{each}") for each in spec["preAllocatedFloatingIPs"] if draw(MOSTLY)}
-    for address, thing in given.items():
-        things.append(replace(thing, facts={"floating_ip_address": address}))
+    made = {thing.facts["floating_ip_address"]: thing for thing in things}  # which the user may name later
+    named = [each for each in spec["preAllocatedFloatingIPs"] if draw(MOSTLY)]
+    given = {each: made.get(each) or Thing("floating-ip", f"given-{each}") for each in named}
+    things += [replace(given[each], facts={"floating_ip_address": each}) for each in named if each not in made]
     things = [replace(t, facts={**t.facts, "port_id": draw(st.sampled_from([None, *PORTS]))}) for t in things]
     ports = draw(st.dictionaries(st.sampled_from("pqrs"), st.frozensets(st.sampled_from(PORTS), max_size=1)))
+    doubled = frozenset(draw(st.sets(st.sampled_from(sorted(held)), max_size=1))) if held else frozenset()
     network = {"id": ID, "name": "public"} if draw(MOSTLY) else {}
     found = Found(network, given, problems=() if network else ("there is none",))
     status = {"resources": listed(record), **draw(st.sampled_from([{}, {"floatingIPNetwork": network}]))}
     seen = PoolSeen(
         {**obj, "status": status}, 0.0, spec,
-        claims=claims, addresses=addresses, taken=others | set(held.values()), ports=ports, found=found,
+        claims=claims, addresses=addresses, taken=others | set(held.values()), ports=ports, doubled=doubled,
+        found=found,
     )  # fmt: skip
     return draw(asked(seen, things, POOL_KINDS))
 

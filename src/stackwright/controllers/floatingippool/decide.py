@@ -84,7 +84,7 @@ def _serve(seen: Observed) -> Plan:
         record,
         seen.look,
     )
-    actions = (*_told(seen, due), *found.calls)
+    actions = (*_told(seen, due), *_withdrawn(seen, record), *found.calls)
     left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
     lost = _lost(seen, record, taken) if seen.look.settled else []
     unusable = {*(seen.spec.get("preAllocatedFloatingIPs") or ())} - {*free, *seen.taken, *due.values()}
@@ -152,7 +152,8 @@ def _due(seen: Observed, record: Mapping[Slot, str], free: list[str]) -> dict[Ke
     left, attached, due = list(free), _attached(seen, record), dict[Key, str]()
     for claim in _next(seen):
         ports = seen.ports.get(claim["metadata"]["name"], frozenset())
-        own = [address for address, port in attached.items() if port in ports and address not in seen.taken]
+        taken = {*seen.taken, *due.values()}
+        own = [address for address, port in attached.items() if port in ports and address not in taken]
         if own or left:
             due[key_of(claim)] = own[0] if own else left.pop(0)
     return due
@@ -173,6 +174,19 @@ def _attached(seen: Observed, record: Mapping[Slot, str]) -> dict[str, str]:
     """Addresses → the ports that have them."""
     ports = ((address, thing.facts.get("port_id")) for address, thing in _ips(seen, record).items())
     return {address: str(port) for address, port in ports if port}
+
+
+def _withdrawn(seen: Observed, record: Mapping[Slot, str]) -> tuple[Action, ...]:
+    """Of two claims with one address, the younger gets another one, unless its server has that already."""
+    there, attached = _ips(seen, record), _attached(seen, record)
+    doubled = {each["metadata"]["name"]: each for each in seen.addresses if not is_deleting(each)}
+    return tuple(
+        Delete(ADDRESS, key_of(each), "an older one has its address")
+        for name, each in doubled.items()
+        if name in seen.doubled - seen.held
+        and (address := each["spec"]["address"]) in there
+        and attached.get(address) not in seen.ports.get(name, ())
+    )
 
 
 def _told(seen: Observed, due: Mapping[Any, str]) -> tuple[Action, ...]:

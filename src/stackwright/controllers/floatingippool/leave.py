@@ -1,6 +1,8 @@
-"""The end of a pool: not while somebody has an address of it. What is to be retained stays, without its pool. Pure."""
+"""The end of a pool: not while a claim or a port has an address of it. What is to be retained stays. Pure."""
 
 from __future__ import annotations
+
+from collections.abc import Collection
 
 from stackwright.controllers.floatingippool.objects import FIELDS, is_stale
 from stackwright.controllers.floatingippool.observe import KIND, Observed
@@ -10,6 +12,13 @@ from stackwright.core.clusterapi import ADDRESS, CLAIM
 from stackwright.core.conditions import waiting
 from stackwright.core.objects import has_finalizer, key_of
 from stackwright.core.plan import Delete, Finalizer, Plan, Warn
+
+
+def _used(seen: Observed, given: Collection[str]) -> dict[str, str]:
+    """Addresses that the pool made → the ports that have them."""
+    facts = [thing.facts for thing in seen.look.things] if seen.look else []
+    found = {str(each.get("floating_ip_address")): str(each["port_id"]) for each in facts if each.get("port_id")}
+    return {ip: port for ip, port in found.items() if ip not in given}
 
 
 def leave(seen: Observed) -> Plan:
@@ -22,6 +31,10 @@ def leave(seen: Observed) -> Plan:
     if seen.spec.get("reclaimPolicy") == "Delete" or not has_finalizer(seen.obj):
         given = seen.spec.get("preAllocatedFloatingIPs") or ()
         out = "spec.reclaimPolicy to Retain"
+        if used := _used(seen, given):
+            text = "; ".join(f"floating IP {ip} is attached to port {port}" for ip, port in used.items())
+            stage = waiting(leaving.DELETED, f"Not deleted: {text}; detach it, or set {out}", "InUse")
+            return leaving.going(stage, {name: seen.status[name] for name in FIELDS if name in seen.status})
         return leaving.leave(KIND, seen, record, lambda left: {"resources": listed(left)}, keeps=given, out=out)
     left = ", ".join(record.values())
     told = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: floating IPs {left}"),) if left else ()

@@ -43,13 +43,16 @@ class Found:
 class Observed(Seen):
     """claims  None where Cluster API's kinds are not installed;  addresses  IPAddresses of this pool
     taken   what all IPAddresses of the namespace say, also those of other pools
+    doubled names of addresses of this pool that say what an older IPAddress of the namespace says, as where two pools
+            that share one of the user's gave it away at the same moment
     held    names of claims and addresses of clusters that are paused
-    ports   name of a claim → ids of the ports of its server, as far as that has recorded them; none if nobody waits
+    ports   name of a claim → ids of the ports of its server, as far as that has recorded them; none if nobody asks
     """
 
     claims: tuple[Object, ...] | None = None
     addresses: tuple[Object, ...] = ()
     taken: frozenset[str] = frozenset()
+    doubled: frozenset[str] = frozenset()
     held: frozenset[str] = frozenset()
     ports: Mapping[str, frozenset[str]] = field(default_factory=dict)
     found: Found = field(default_factory=lambda: Found({}, {}))
@@ -60,7 +63,7 @@ class Observed(Seen):
         served = {each["metadata"]["name"] for each in self.addresses}
         others = served | self.held
         new = [c for c in self.claims or () if c["metadata"]["name"] not in others and not is_deleting(c)]
-        return sorted(new, key=lambda c: (str(c["metadata"].get("creationTimestamp")), str(c["metadata"]["name"])))
+        return sorted(new, key=_age)
 
 
 async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -74,8 +77,9 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         every = await list_if_served(reader, ADDRESS, key[0]) or ()
         taken = frozenset(str(each["spec"]["address"]) for each in every)
         seen = replace(seen, claims=_of_pool(claims, key[1]), addresses=_of_pool(every, key[1]), taken=taken)
+        seen = replace(seen, doubled=_doubled(every) & {each["metadata"]["name"] for each in seen.addresses})
         seen = replace(seen, held=await _held(reader, (*(seen.claims or ()), *seen.addresses)))
-        seen = replace(seen, ports=_ports(await reader.list(SERVER, key[0])) if seen.waiting else {})
+        seen = replace(seen, ports=_ports(await reader.list(SERVER, key[0])) if seen.waiting or seen.doubled else {})
     if not seen.asks:
         return seen
     try:
@@ -87,6 +91,18 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
         return looked(seen, await clouds.look(cloud, _asker(seen)), unlisted(seen.status.get("resources")))
     except (Trouble, Denied) as error:
         return troubled(seen, error)
+
+
+def _doubled(addresses: Iterable[Object]) -> frozenset[str]:
+    first: dict[str, str] = {}
+    for each in sorted(addresses, key=_age):
+        first.setdefault(str(each["spec"]["address"]), each["metadata"]["name"])
+    return frozenset(each["metadata"]["name"] for each in addresses) - frozenset(first.values())
+
+
+def _age(obj: Object) -> tuple[str, str]:
+    """Sorts the oldest first."""
+    return str(obj["metadata"].get("creationTimestamp")), str(obj["metadata"]["name"])
 
 
 def _ports(servers: Iterable[Object]) -> dict[str, frozenset[str]]:
