@@ -71,12 +71,12 @@ def settings(options: Options) -> Settings:
 
     references = json.loads(options.images.read_text()) if options.images and options.images.exists() else {}
     return Settings(
-        references,
-        chart_digests(),
-        privileged_charts(),
-        options.unrestricted,
-        options.namespace,
-        chart_schemas(),
+        images=references,
+        charts=chart_digests(),
+        privileged=privileged_charts(),
+        unrestricted=options.unrestricted,
+        namespace=options.namespace,
+        schemas=chart_schemas(),
     )
 
 

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stackwright.api.errors import NOT_SUPPORTED
 from stackwright.api.meta import Kind, Resource
 from stackwright.api.rules import VALIDATIONS, validations
 from stackwright.api.support import MARK
@@ -165,7 +166,7 @@ def _refusal(name: str, mark: str) -> Schema:
     nothing = _NOTHING.get(mark.split()[0])
     return {
         "rule": f"!has(self.{name})" + (f" || {nothing.format(name)}" if nothing else ""),
-        "message": f"{name} is not supported by this version of Stackwright; remove it",
+        "message": f"{name} {NOT_SUPPORTED}; remove it",
         "fieldPath": f".{name}",
         "reason": "FieldValueForbidden",
     }

@@ -95,7 +95,10 @@ async def check_namespaces(reader: Reader, manifests: list[Manifest]) -> None:
 
 
 async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None:
-    """Raises BadManifest with all that the API server would refuse, to which nothing of earlier ones is there."""
+    """Raises BadManifest with everything that the API server would refuse.
+
+    Each manifest is tried alone, as if none of the others were applied.
+    """
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
     from stackwright.cli.manifests import MANAGER, BadManifest
     from stackwright.core.ports import Conflict, NotServed, Refused

@@ -28,7 +28,7 @@ def losses(found: Iterable[Entry]) -> list[str]:
     return [
         entry.what
         for entry in found
-        if (entry.does == DELETE and (entry.verb == "helm" or entry.what.partition(" ")[0] in kinds))
+        if (entry.does == DELETE and (entry.verb == "helm" or entry.subject[0] in kinds))
         or (entry.does == NOTE and entry.verb == "lost")
     ]
 

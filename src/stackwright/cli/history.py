@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -47,6 +46,7 @@ def history(
     """
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError, connected, run
+    from stackwright.core.conditions import stamp
     from stackwright.core.helmrecords import SELECTOR, revisions
     from stackwright.core.ports import Release
 
@@ -65,10 +65,7 @@ def history(
             raise typer.BadParameter("a release has a history of its own; leave it out", param_hint="--cloud")
         _print(("revision", "made", "changed"), run(_of_cloud(cloud, namespace, kubeconfig)), output)
         return
-    rows = [
-        (each.name, each.revision, each.state, datetime.fromtimestamp(each.updated, UTC).strftime("%Y-%m-%dT%H:%M:%SZ"))
-        for each in run(work())
-    ]
+    rows = [(each.name, each.revision, each.state, stamp(each.updated)) for each in run(work())]
     _print(("release", "revision", "state", "updated"), rows, output)
 
 

@@ -229,7 +229,7 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
     elif isinstance(action, GatherSecret):
         made = f"from Secret {', '.join(sorted({name for name, _ in action.fields.values()}))}"
     elif isinstance(action, ExtractSecret):
-        made = f"from {action.target.partition(' from ')[2]}"
+        made = f"from {', '.join(action.paths)}"
     elif isinstance(action, KeepRevision):
         made = f"the spec of {action.target}"
     elif isinstance(action, CephAccess):

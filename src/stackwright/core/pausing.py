@@ -40,12 +40,16 @@ def pausable(decide: Callable[[S], Plan]) -> Callable[[S], Plan]:
     def held_or_decided(seen: S) -> Plan:
         if seen.paused:
             return held(seen.obj, seen.paused)
-        plan = decide(seen)
-        if not plan.conditions or find(seen.obj, PAUSED_CONDITION) is None:
-            return plan
-        return replace(plan, conditions=(*plan.conditions, Condition(PAUSED_CONDITION, False, "NotPaused")))
+        return with_pause_ended(decide(seen), seen.obj)
 
     return held_or_decided
+
+
+def with_pause_ended(plan: Plan, obj: Object) -> Plan:
+    """The plan, which tells Paused=False if the object was paused before."""
+    if not plan.conditions or find(obj, PAUSED_CONDITION) is None:
+        return plan
+    return replace(plan, conditions=(*plan.conditions, Condition(PAUSED_CONDITION, False, "NotPaused")))
 
 
 def pause_cause(obj: Object, top: Object | None = None, *owners: Object | None) -> str:

@@ -7,8 +7,8 @@ later than that of anything that is made now.
 from __future__ import annotations
 
 LIFE = 365 * 24 * 3600.0
-BEFORE = 90 * 24 * 3600.0  # its end
-EARLIER = 300.0  # than it is issued it is valid, for clocks differ
+BEFORE = 90 * 24 * 3600.0  # its end, a certificate is renewed
+EARLIER = 300.0  # than it is issued, a certificate is valid, because clocks differ
 
 
 def left(end: float, now: float) -> float:

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from stackwright.api.meta import OURS
-from stackwright.core.objects import DIGEST, OWNER, key_of, label, owner_label
+from stackwright.core.objects import DIGEST, OWNER, annotation, key_of, label, owner_label
 from stackwright.core.plan import Key, Object
 
 NUMBER = f"{OURS}/revision"  # a label
@@ -35,7 +35,7 @@ def of(cloud: Object, secrets: Iterable[Object]) -> list[Revision]:
         Revision(
             int(label(each, NUMBER)),
             key_of(each),
-            (each["metadata"].get("annotations") or {}).get(DIGEST, ""),
+            annotation(each, DIGEST),
             str(each["metadata"].get("creationTimestamp", "")),
         )
         for each in secrets

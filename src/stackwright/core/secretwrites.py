@@ -151,9 +151,13 @@ class ExtractSecret(Action):
     fields: Mapping[str, tuple[str, ...]]
 
     @property
+    def paths(self) -> list[str]:
+        """Where the texts stand in the object."""
+        return sorted(".".join(("spec", *path)) for path in self.fields.values())
+
+    @property
     def target(self) -> str:
-        paths = sorted(".".join(("spec", *path)) for path in self.fields.values())
-        return f"{'/'.join(self.key)} from {', '.join(paths)}"
+        return f"{'/'.join(self.key)} from {', '.join(self.paths)}"
 
     @property
     def digest(self) -> str:

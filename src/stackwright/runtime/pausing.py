@@ -10,10 +10,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from stackwright.api.registry import BY_KIND
-from stackwright.core.conditions import Condition, done, find
+from stackwright.core.conditions import done
 from stackwright.core.controller import Controller
-from stackwright.core.objects import is_deleting
-from stackwright.core.pausing import ANNOTATION, PAUSED_CONDITION
+from stackwright.core.objects import annotation, is_deleting
+from stackwright.core.pausing import ANNOTATION, PAUSED_CONDITION, with_pause_ended
 from stackwright.core.plan import Object, Plan
 from stackwright.core.ports import NotYet, Reader
 from stackwright.runtime.report import after_failure
@@ -30,7 +30,7 @@ class Paused(NotYet):
 
 def is_paused(obj: Object) -> bool:
     """Whether an object itself has the annotation."""
-    return (obj["metadata"].get("annotations") or {}).get(ANNOTATION) == "true"
+    return annotation(obj, ANNOTATION) == "true"
 
 
 async def pause_cause(reader: Reader, obj: Object) -> str:
@@ -63,9 +63,7 @@ async def unless_paused(controller: Controller, plan: Plan, reader: Reader, obj:
         return plan
     if cause := await pause_cause(reader, obj):
         return held(plan, obj, cause)
-    if not plan.conditions or find(obj, PAUSED_CONDITION) is None:
-        return plan
-    return replace(plan, conditions=(*plan.conditions, Condition(PAUSED_CONDITION, False, "NotPaused")))
+    return with_pause_ended(plan, obj)
 
 
 def held(plan: Plan, obj: Object, cause: str) -> Plan:

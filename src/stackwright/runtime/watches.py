@@ -1,4 +1,4 @@
-"""What Kopf's watches do beside bringing events: they list anew, fail, and fall silent. Handlers are told of none.
+"""Relists, failures and silence of Kopf's watches, of which Kopf tells its handlers nothing.
 
 So the one function by which Kopf lists and then watches a kind is wrapped. After each list, also one that follows a
 410, we are told which objects are there, so that a deletion while nobody watched is noticed at once. An error of a

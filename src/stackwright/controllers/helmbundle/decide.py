@@ -119,7 +119,7 @@ def _release(seen: Observed, wanted: Object) -> Step:
     before = seen.before(name)
     if before.get("failedDigest") == target and (record is None or record.digest != target):
         return _given_up(seen, wanted, record)
-    if record and record.digest == target and record.state == "failed" and seen.ages[name] < RETRY_FAILED:
+    if record and record.digest == target and record.state == FAILED and seen.ages[name] < RETRY_FAILED:
         return _failed(name, record, before, RETRY_FAILED - seen.ages[name])
     if record is None or record.digest != target or record.state != "deployed":
         if lacking := _lacking(seen, wanted):

@@ -10,7 +10,7 @@ from stackwright.api.kinds import DAEMONSET, JOB, NODE, POD, SECRET, WORKLOADS
 from stackwright.controllers.helmbundle.claims import claims, holder, makes, release_key
 from stackwright.core import precache
 from stackwright.core.ages import Ages
-from stackwright.core.helmrecords import releases
+from stackwright.core.helmrecords import SELECTOR, releases
 from stackwright.core.objects import CLOUD, controller_of, key_of, label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader, Release
@@ -75,7 +75,7 @@ async def _taken(settings: Settings, reader: Reader, obj: Object) -> dict[Key, K
     rivals = {key: [other for other, claimed in others if key in claimed] for key in mine}
     taken = {}
     for key in sorted(key for key, found in rivals.items() if found):
-        records = releases(await reader.list(SECRET, key[0], {"owner": "helm"}))
+        records = releases(await reader.list(SECRET, key[0], SELECTOR))
         if (other := holder(key, records.get(key[1]), [obj, *rivals[key]])) != me:
             taken[key] = other
     return taken
@@ -92,7 +92,7 @@ async def _made(reader: Reader, obj: Object) -> bool:
 
 async def _look(reader: Reader, namespace: str, names: list[str], seen: Observed) -> Observed:
     """What was seen, and the releases of one more namespace."""
-    records = releases(await reader.list(SECRET, namespace, {"owner": "helm"}))
+    records = releases(await reader.list(SECRET, namespace, SELECTOR))
     workloads: dict[str, tuple[Object, ...]] = dict.fromkeys(names, ())
     for kind in (*WORKLOADS, JOB):
         for found in await reader.list(kind, namespace):

@@ -11,7 +11,7 @@ from stackwright.core.controller import Controller
 
 
 def controllers() -> tuple[Controller, ...]:
-    """One for each kind of clouds. In a plan they do nothing: what they keep is no part of the cloud."""
+    """One for each kind of clouds. Plans leave them out, for `simulate.ROLES` has no role "health"."""
     return tuple(
         Controller(
             f"revision-{resource.KIND.kind.lower()}",
