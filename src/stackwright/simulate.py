@@ -80,6 +80,8 @@ class Step:
 class Request:
     """What is asked: objects to apply, as which field manager, objects whose specs are replaced whole, and objects to
     delete, before the operator's turn.
+
+    resumed  what would be done if nothing were paused
     """
 
     namespace: str
@@ -87,6 +89,7 @@ class Request:
     delete: tuple[tuple[Kind, Key], ...] = ()
     manager: str = "user"
     replace: tuple[tuple[Kind, Object], ...] = ()
+    resumed: bool = False
 
 
 @dataclass(frozen=True)
@@ -241,7 +244,9 @@ class _Simulation:
         seen = await controller.observe(self.world, key, self.clock.now())
         if seen is None:
             return
-        plan = await unless_paused(controller, controller.decide(seen), self.world, seen.obj)
+        plan = controller.decide(seen)
+        if not self.request.resumed:
+            plan = await unless_paused(controller, plan, self.world, seen.obj)
         self.about = f"{controller.kind.kind} {'/'.join(key)}"
         try:
             for action in plan.actions:

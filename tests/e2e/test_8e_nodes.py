@@ -60,6 +60,9 @@ def test_a_virtual_machine_is_not_root_of_its_node(pair: tuple[Vm, Vm]) -> None:
     for vm in pair:
         (process,) = (path for path in Path("/proc").glob("[0-9]*") if runs(path, f"-uuid {vm.id} "))
         assert process.stat().st_uid != 0
+        status = dict(line.split(":\t", 1) for line in (process / "status").read_text().splitlines() if ":\t" in line)
+        assert int(status["CapEff"], 16) == 0
+        assert status["Seccomp"] == "2"
         assert not {"mem", "vda", "net"} & {device.name for device in (process / "root/dev").iterdir()}
 
 

@@ -15,6 +15,7 @@ from stackwright.cli.manifests import Manifest
 from stackwright.cli.plan import forecast
 from stackwright.cli.planned import Entry
 from stackwright.core.objects import ORPHAN
+from stackwright.core.pausing import ANNOTATION
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.simulate import simulate
 
@@ -30,6 +31,15 @@ async def test_a_service_that_is_left_out_is_a_loss_and_nothing_is_written() -> 
     assert "Keystone openstack/keystone" in lost
     assert "release openstack/openstack-keystone" in lost
     assert not cluster.writes
+
+
+async def test_what_a_paused_cloud_would_lose_is_told_before_it_is_resumed() -> None:
+    cluster = await deployed()
+    note = {"metadata": {"annotations": {ANNOTATION: "true"}}}
+    await cluster.patch(OpenStackDeployment.KIND, CLOUD, note)
+    assert "Keystone openstack/keystone" in await foreseen_losses(
+        cluster, manifests(features={"services": ["~identity"]})
+    )
 
 
 async def whole(**spec: Any) -> tuple[MemoryCluster, list[Entry]]:

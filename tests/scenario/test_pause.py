@@ -11,8 +11,9 @@ from stackwright.api.registry import BY_KIND, RESOURCES
 from stackwright.core.conditions import find
 from stackwright.core.objects import owner_reference
 from stackwright.core.pausing import ANNOTATION
+from stackwright.core.plan import Delete, Plan
 from stackwright.core.settings import Settings
-from stackwright.runtime.pausing import pause_cause
+from stackwright.runtime.pausing import EVERY, held, pause_cause
 from stackwright.simulate import Request, simulate
 
 pytestmark = pytest.mark.looptime
@@ -97,3 +98,20 @@ async def test_objects_that_own_each_other_stop_nobody():
         )
     assert await asyncio.wait_for(pause_cause(world.cluster, bundles[0]), 5) == ""
     await world.settle()
+
+
+async def test_a_new_owner_of_the_same_name_pauses_nothing_of_the_old_one():
+    world = await ready_world()
+    await annotate(world, "OpenStackDeployment", "cloud", "true")
+    bundle = world.get(HelmBundle.KIND, "openstack-keystone")
+    other = [{**each, "uid": "another"} for each in bundle["metadata"]["ownerReferences"]]
+    stale = {**bundle, "metadata": {**bundle["metadata"], "ownerReferences": other}}
+    assert await pause_cause(world.cluster, bundle)
+    assert await pause_cause(world.cluster, stale) == ""
+
+
+async def test_what_is_paused_is_looked_at_again():
+    """An operator of several containers does not see in all of them that a cloud is resumed."""
+    world = await ready_world()
+    plan = held(Plan((Delete(HelmBundle.KIND, (NAMESPACE, "x")),)), world.osdpl, "a test")
+    assert plan.requeue == EVERY and not plan.actions

@@ -1,6 +1,10 @@
 """How long something has been as it is, by a clock that nobody sets."""
 
+import time
+
+from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
+from stackwright.core.settings import Settings
 
 
 class Clock:
@@ -33,3 +37,9 @@ def test_a_forecast_takes_what_is_there_for_old():
     ages = Ages(Clock(), at_first=1e5)
     assert ages.of("a", 1) == 1e5
     assert ages.of("a", 2) == 0
+
+
+def test_the_operator_counts_by_the_clock_that_nobody_sets():
+    (bundles,) = [each for each in controllers(Settings()) if each.name == "helmbundle"]
+    clocks = [each._monotonic for each in bundles.observe.args if isinstance(each, Ages)]
+    assert clocks == [time.monotonic]

@@ -14,6 +14,7 @@ import pytest
 from cryptography import x509 as library
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
+from stackwright import main
 from stackwright.api.kinds import SECRET
 from stackwright.core import renewal
 from stackwright.core.plan import Object
@@ -251,3 +252,31 @@ async def connected(port: int) -> tuple[bytes, asyncio.StreamReader, asyncio.Str
     context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     reader, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
     return writer.get_extra_info("ssl_object").getpeercert(binary_form=True), reader, writer
+
+
+async def test_the_operator_goes_on_looking_after_its_certificate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What `operate` runs beside the watches ends with it, and it is the care for the certificate."""
+    ran: list[str] = []
+
+    class Own:
+        certificate = key = context = None
+
+        def __init__(self, *given: Any) -> None: ...
+
+        async def ensure(self) -> None:
+            ran.append("ensure")
+
+        async def keep(self) -> None:
+            ran.append("keep")
+
+    async def serve(loop: Any, source: Any, health_port: Any, *beside: Any) -> None:
+        for each in beside:
+            await each
+
+    monkeypatch.setattr("stackwright.runtime.certificate.Certificate", Own)
+    monkeypatch.setattr(main, "_connect", lambda kubeconfig: MemoryCluster())
+    monkeypatch.setattr(main, "_serve", serve)
+    monkeypatch.setattr(main, "KopfSource", lambda *given: None)
+    monkeypatch.setattr(main, "runtime", lambda *given: None)
+    await main.operate(main.Options(webhook_port=1, metrics_port=None, health_port=None))
+    assert ran == ["ensure", "keep"]

@@ -7,10 +7,12 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from server_objects import obj as good
 from typer.testing import CliRunner
 
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE, SECRET
+from stackwright.api.openstackserver import OpenStackServer
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.runtime.memory import MemoryCluster
@@ -24,6 +26,8 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
     for namespace, name in (("openstack", "blue"), ("other", "green")):
         memory.put(NAMESPACE, {"metadata": {"name": namespace}})
         memory.put(OpenStackDeployment.KIND, {"metadata": {"namespace": namespace, "name": name}, "spec": SPEC})
+    server = {"metadata": {"namespace": "openstack", "name": "web"}, "spec": good("OpenStackServer")["spec"]}
+    memory.put(OpenStackServer.KIND, server)
     labels = {"owner": "helm", "name": "openstack-keystone", "version": "1"}
     record = {"namespace": "openstack", "name": "sh.helm.release.v1.openstack-keystone.v1", "labels": labels}
     memory.put(SECRET, {"metadata": record})
@@ -58,6 +62,9 @@ def offered(line: str) -> list[str]:
         ("stackwright wait -n other ", ["green"]),
         ("stackwright delete b", ["blue"]),
         ("stackwright history open", ["openstack-keystone"]),
+        ("stackwright pause b", ["blue"]),
+        ("stackwright rollback b", ["blue"]),
+        ("stackwright servers w", ["web"]),
         ("stackwright status -n ot", ["other"]),
         ("stackwright status --names", ["--namespace"]),
     ],

@@ -79,4 +79,7 @@ def test_what_is_not_there_is_answered_with_what_is(cluster: MemoryCluster) -> N
     )
     assert "there is: OpenStackServer/db, OpenStackServer/web" in called("pause", "OpenStackServer/x").stderr
     assert "unknown kind 'Pod'; allowed: " in called("resume", "Pod/x").stderr
+    assert "there is nothing to pause" in called("pause", "OpenStackMachineTemplate/x").stderr
+    for wrong in ("/x", "Keystone/"):
+        assert called("pause", wrong).stderr == f"{wrong}: write KIND/NAME\n"
     assert not cluster.writes

@@ -75,6 +75,17 @@ def asked(found: dict[str, Any]) -> dict[str, Any]:
     return {name: value for name, value in found.items() if any(name in each for each in SPECS)}
 
 
+def test_a_spec_of_an_earlier_cloud_of_that_name_is_none_of_this_one(cluster: MemoryCluster) -> None:
+    (first, *_) = [each for each in cluster.all(SECRET) if each["metadata"]["name"].endswith(".v1")]
+    meta = {**first["metadata"], "name": "openstackdeployment.cloud.v9"}
+    meta["labels"] = {**meta["labels"], revisions.NUMBER: "9"}
+    meta["ownerReferences"] = [{**each, "uid": "another"} for each in meta["ownerReferences"]]
+    for field in ("uid", "resourceVersion", "creationTimestamp"):
+        meta.pop(field, None)
+    found = revisions.of(cluster.peek(OpenStackDeployment.KIND, KEY) or {}, [first, {**first, "metadata": meta}])
+    assert [each.number for each in found] == [1]
+
+
 def test_history_tells_what_each_revision_changed_without_values(cluster: MemoryCluster) -> None:
     rows = json.loads(called("history", "--cloud", "cloud", "-o", "json").stdout)
     assert [(row["revision"], row["changed"]) for row in rows] == [

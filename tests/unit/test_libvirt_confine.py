@@ -21,6 +21,8 @@ def test_a_virtual_machine_is_not_root_and_sees_its_own_devices_only() -> None:
     qemu = yaml.safe_load((CHART / "values.yaml").read_text())["conf"]["qemu"]
     assert "root" not in (qemu["user"], qemu["group"])
     assert qemu["namespaces"] == ["mount"]
+    assert qemu["seccomp_sandbox"] == 1
+    assert qemu["clear_emulator_capabilities"] is True
     # Nova writes disks as root; without this QEMU could open none of them.
     assert qemu["dynamic_ownership"] is True
     # With a control group by libvirt a virtual machine would end with the pod.

@@ -34,7 +34,10 @@ def losses(found: Iterable[Entry]) -> list[str]:
 
 
 async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[str]:
-    """What applying them would take from clouds and services that are there. Asks nothing of what is new."""
+    """What applying them would take from clouds and services that are there. Asks nothing of what is new.
+
+    Of what is paused, it is what a resume would take: nobody is asked again then.
+    """
     from stackwright.api.registry import CLOUD_KINDS, SERVICE_KINDS
     from stackwright.cli.plan import foresee
     from stackwright.core.objects import key_of
@@ -46,7 +49,7 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
     if not there:
         return []
     try:
-        found, _ = await foresee(cluster, asked, there[0].obj["metadata"]["namespace"])
+        found, _ = await foresee(cluster, asked, there[0].obj["metadata"]["namespace"], resumed=True)
     except (NotYet, Refused, Conflict) as error:
         return [f"unknown, because no plan can be made: {error}"]
     return losses(found)

@@ -28,8 +28,9 @@ WhatArgument = Annotated[
 def pause(what: WhatArgument, namespace: NamespaceOption = NAMESPACE, kubeconfig: KubeconfigOption = None) -> None:
     """Pause a cloud, a service or a server: the operator changes nothing of it until it is resumed.
 
-    What runs goes on running. The state is told as before, failover of the database goes on, and a deletion is carried
-    out. A cloud that is paused pauses its services. A server or cluster is paused as Cluster API pauses it.
+    What runs goes on running. The state is told as before, failover of the database goes on, and a deletion of a cloud
+    or service is carried out. A cloud that is paused pauses its services. A server or cluster is paused as Cluster API
+    pauses it, and holds its deletion too.
 
     For example:
 
@@ -67,7 +68,7 @@ async def found(reader: Reader, namespace: str, what: str) -> tuple[Kind, Object
     from stackwright.services.registry import SERVICES
 
     if "/" in what:
-        kinds, name = asked(what)
+        kinds, name = asked(what, "pause")
         names = {name}
     else:
         kinds = (*CLOUD_KINDS, *SERVICE_KINDS)

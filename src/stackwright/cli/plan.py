@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -98,9 +99,12 @@ async def _work(
 
 
 async def foresee(
-    cluster: Reader, manifests: list[Manifest], namespace: str, delete: str | None = None
+    cluster: Reader, manifests: list[Manifest], namespace: str, delete: str | None = None, *, resumed: bool = False
 ) -> tuple[list[Entry], dict[str, str]]:
-    """One forecast for each namespace that the manifests name: what would be done, and what would not get ready."""
+    """One forecast for each namespace that the manifests name: what would be done, and what would not get ready.
+
+    resumed  as if nothing were paused
+    """
     import time
 
     from stackwright.cli.costs import rendering
@@ -113,7 +117,7 @@ async def foresee(
         where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
         typer.echo(f"Note: there is no ConfigMap {where}, so references of images are not the real ones.", err=True)
     for space in spaces:
-        asked = await _request(cluster, space, manifests, delete)
+        asked = replace(await _request(cluster, space, manifests, delete), resumed=resumed)
         async with outside(cluster, space) as asking:
             with rendering() as render:
                 more, problems = await forecast(cluster, known, asked, time.time(), asking, render)

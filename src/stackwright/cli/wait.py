@@ -100,18 +100,22 @@ async def _print(obj: Object | None, output: Data) -> None:
     typer.echo(dumped(None if obj is None else described(obj), Format(output.value)))
 
 
-def asked(text: str | None) -> tuple[Kinds, str | None]:
-    """The kinds and the name that are meant by `NAME` or `KIND/NAME`. Raises CliError for an unknown kind."""
+def asked(text: str | None, verb: str = "wait for") -> tuple[Kinds, str | None]:
+    """The kinds and the name that are meant by `NAME` or `KIND/NAME`. Raises CliError for a kind that is not known, or
+    of which nobody can wait for anything, or pause it.
+    """
     from stackwright.api.registry import CLOUD_KINDS, RESOURCES, STILL
     from stackwright.cli.cluster import CliError
 
     word, slash, name = (text or "").rpartition("/")
     if not slash:
         return CLOUD_KINDS, text
+    if not word or not name:
+        raise CliError(f"{text}: write KIND/NAME")
     for resource in RESOURCES:
         if word.lower() in (resource.KIND.kind.lower(), resource.KIND.plural, *resource.KIND.short):
             if resource in STILL:
-                raise CliError(f"{resource.KIND.kind} has no condition Ready: there is nothing to wait for")
+                raise CliError(f"{resource.KIND.kind} has no condition Ready: there is nothing to {verb}")
             return (resource,), name
     known = ", ".join(resource.KIND.kind for resource in RESOURCES if resource not in STILL)
     raise CliError(f"{text}: unknown kind {word!r}; allowed: {known}")
