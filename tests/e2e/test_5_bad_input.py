@@ -94,7 +94,7 @@ def test_values_that_kubernetes_refuses_are_told_and_the_running_release_stays(c
 
     def pods() -> set[str]:
         found = cloud.get("pods", "-n", "openstack", "-l", "application=keystone,component=api")["items"]
-        return {pod["metadata"]["uid"] for pod in found}
+        return {pod["metadata"]["uid"] for pod in found if not pod["metadata"].get("deletionTimestamp")}
 
     before = pods()
     values = {"pod": {"resources": {"api": {"requests": {"memory": "lots"}}}}}
