@@ -58,12 +58,17 @@ async def test_another_class_fails_no_upgrade(
 
     try:
         await upgrade(namespace if first else None)
-        if not first:
-            await cluster.patch(PVC, (namespace, CLAIM), {"spec": {"storageClassName": namespace}})
+        claim = await cluster.get(PVC, (namespace, CLAIM))
+        assert claim
+        given = claim["spec"].get("storageClassName")  # of the cluster's default, where it has one
+        if given is None:
+            given = namespace
+            await cluster.patch(PVC, (namespace, CLAIM), {"spec": {"storageClassName": given}})
+        assert given == namespace or not first
         await cluster.patch(PVC, (namespace, CLAIM), {"spec": {"volumeName": "disk"}})
         await upgrade("another")
         claim = await cluster.get(PVC, (namespace, CLAIM))
-        assert claim and claim["spec"]["storageClassName"] == namespace
+        assert claim and claim["spec"]["storageClassName"] == given
     finally:
         helm.close()
 
