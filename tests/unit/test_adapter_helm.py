@@ -80,6 +80,28 @@ async def test_at_most_so_many_at_once(tmp_path: Path) -> None:
     assert max(int(line) for line in (tmp_path / "count").read_text().split()) == 2
 
 
+async def test_records_are_checked_when_helm_starts_and_not_while_it_waits(tmp_path: Path) -> None:
+    """Who changes a record while others of Helm's calls run is found out."""
+    told: list[str] = []
+
+    class Records:
+        async def list(self, kind: Any, namespace: str = "", labels: Any = None) -> list[Any]:
+            told.append("check")
+            return []
+
+    path = tmp_path / "ran"
+    helm = HelmCli(binary=program(tmp_path, f"echo helm >> {path}; sleep 0.2"), parallel=1, records=Records())  # type: ignore[arg-type]
+    first = asyncio.create_task(helm.uninstall(("n", "a")))
+    while not path.exists():
+        await asyncio.sleep(0.01)
+    second = asyncio.create_task(helm.uninstall(("n", "b")))
+    await asyncio.sleep(0.05)
+    assert told == ["check"], "the second has not its turn yet"
+    await asyncio.gather(first, second)
+    assert told == ["check", "check"]
+    helm.close()
+
+
 async def test_a_process_that_takes_too_long_is_ended(tmp_path: Path) -> None:
     helm = HelmCli(binary=program(tmp_path, f"echo $$ > {tmp_path}/pid; exec sleep 60"), timeout=0.3)
     with pytest.raises(NotYet, match="took longer"):

@@ -14,7 +14,7 @@ import json
 import os
 import re
 import tempfile
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,20 +22,14 @@ import yaml
 
 from stackwright.adapters.helm_records import check_records
 from stackwright.core.digest import LENGTH
-from stackwright.core.helmrecords import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, told
+from stackwright.core.helmrecords import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, is_transient, told
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
 from stackwright.core.ports import NotYet, Reader, Refused
 
 HISTORY = "10"
 _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:|W\d{4} )")
-_TRANSIENT = re.compile(
-    r"cluster unreachable|connection refused|i/o timeout|TLS handshake timeout|context deadline exceeded|EOF$"
-    r"|another operation \(install/upgrade/rollback\) is in progress|the object has been modified"
-    r"|etcdserver|too many requests|Internal error occurred|no endpoints available"
-    r"|connection reset|http2: |already exists|being deleted|being terminated|server is currently unable",
-    re.IGNORECASE | re.MULTILINE,
-)
+Check = Callable[[], Awaitable[None]]
 
 PRIVILEGED = "stackwright.dev/privileged"  # annotation in Chart.yaml
 # The watch of Secrets sees only those with our label.
@@ -70,23 +64,22 @@ class HelmCli:
     async def upgrade(self, action: HelmUpgrade) -> None:
         namespace, name = action.release
         labels = f"{DIGEST_LABEL}={action.digest},{BUNDLE_LABEL}={bundle_label(key_of(action.owner))},{WATCHED}"
-        await self._check(action.release)
         async with _values_file(action.values) as values:
             await self._run(
                 "upgrade", "--install", name, self.chart(action.chart), *_version(action.version),
                 "--namespace", namespace, "--values", values, "--reset-values", "--history-max", HISTORY,
-                "--labels", labels,
+                "--labels", labels, check=self._check(action.release),
             )  # fmt: skip
 
     async def rollback(self, release: Key, revision: int) -> None:
         namespace, name = release
-        await self._check(release, revision)
-        await self._run("rollback", name, str(revision), "--namespace", namespace, "--history-max", HISTORY)
+        words = ("rollback", name, str(revision), "--namespace", namespace, "--history-max", HISTORY)
+        await self._run(*words, check=self._check(release, revision))
 
     async def uninstall(self, release: Key) -> None:
         namespace, name = release
-        await self._check(release)
-        await self._run("uninstall", name, "--namespace", namespace, "--ignore-not-found")
+        words = ("uninstall", name, "--namespace", namespace, "--ignore-not-found")
+        await self._run(*words, check=self._check(release))
 
     async def render(self, chart: str, values: Mapping[str, Any], release: Key, version: str = "") -> str:
         """The manifests as YAML, without a cluster; for plans and tests."""
@@ -107,12 +100,18 @@ class HelmCli:
             raise Refused(f"there is no chart {name} in {folder}")
         return str(folder / name)
 
-    async def _check(self, release: Key, revision: int = 0) -> None:
-        if self._records is not None:
-            await check_records(self._records, release, revision)
+    def _check(self, release: Key, revision: int = 0) -> Check:
+        async def check() -> None:
+            if self._records is not None:
+                await check_records(self._records, release, revision)
 
-    async def _run(self, *arguments: str) -> str:
+        return check
+
+    async def _run(self, *arguments: str, check: Check | None = None) -> str:
+        """check: what must hold when Helm starts, so it is asked after the wait for a turn."""
         async with self._slots:
+            if check is not None:
+                await check()
             process = await asyncio.create_subprocess_exec(
                 self._binary,
                 *arguments,
@@ -150,7 +149,7 @@ def failure(command: str, text: str) -> Exception:
     while (shorter := _NOISE.sub("", reason)) != reason:
         reason = shorter
     message = f"helm {command}: {reason[:2000] or 'failed without a word'}"
-    return NotYet(message) if _TRANSIENT.search(text) else Refused(message)
+    return NotYet(message) if is_transient(text) else Refused(message)
 
 
 def _version(version: str) -> tuple[str, ...]:

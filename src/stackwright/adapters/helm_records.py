@@ -94,8 +94,11 @@ def heads(manifest: object) -> list[dict[str, str]]:
         raise Unreadable("has a manifest that is no text")
     if any(line.rstrip() != "---" for line in _SEPARATOR.findall(manifest)):
         raise Unreadable("has a manifest with text beside a separator of documents")
+    documents = _SEPARATOR.split(manifest)
+    if any(text.strip() != text.strip(" \n") for text in documents):  # what Helm trims is text to YAML
+        raise Unreadable("has a manifest with other space than blanks around a document")
     try:
-        found = [_head(yaml.parse(text, Loader=_LOADER)) for text in _SEPARATOR.split(manifest)]
+        found = [_head(yaml.parse(text, Loader=_LOADER)) for text in documents]
     except (yaml.YAMLError, ValueError, RecursionError):
         raise Unreadable("has a manifest that cannot be read") from None
     return [head for head in found if head is not None]
@@ -145,8 +148,10 @@ def _head(events: Iterable[Any]) -> dict[str, str] | None:
 
 
 def _key(event: Any, prefix: str, seen: set[str]) -> str:
-    """Small and capital letters are one to some parsers, and which of two equal keys counts depends on it."""
-    if not isinstance(event, yaml.ScalarEvent) or event.value in ("", "<<"):
+    """Small and capital letters are one to some parsers, and which of two equal keys counts depends on it. Kubernetes'
+    own keys of these levels are of letters only.
+    """
+    if not isinstance(event, yaml.ScalarEvent) or not (event.value.isascii() and event.value.isalpha()):
         raise ValueError
     key = prefix + event.value.casefold()
     if key in seen or key == "items":  # the objects of a list would be hidden

@@ -38,6 +38,20 @@ _MOST = 4096  # characters of a failure in which the first value is looked for
 _QUOTES = re.compile(r"(?:Invalid|Duplicate|Unsupported) value:|Not found:|patch list:|, error found in #")
 
 
+_TRANSIENT = re.compile(
+    r"cluster unreachable|connection refused|i/o timeout|TLS handshake timeout|context deadline exceeded|EOF$"
+    r"|another operation \(install/upgrade/rollback\) is in progress|the object has been modified"
+    r"|etcdserver|too many requests|Internal error occurred|no endpoints available"
+    r"|connection reset|http2: |already exists|being deleted|being terminated|server is currently unable",
+    re.IGNORECASE | re.MULTILINE,
+)
+
+
+def is_transient(text: str) -> bool:
+    """Whether trying again may help against what Helm or the API server said."""
+    return _TRANSIENT.search(text) is not None
+
+
 def releases(secrets: Iterable[Object]) -> dict[str, Release]:
     """The newest record of each release of one namespace, by name; Secrets that are no records are skipped."""
     records: dict[str, list[Release]] = {}

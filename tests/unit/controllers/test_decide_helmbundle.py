@@ -37,6 +37,11 @@ def record(state="deployed", digest=TARGET, age=50.0, revision=3):
     return Release("mc", revision, NAMESPACE, state, digest, NOW - age, 2, f"sh.helm.release.v1.mc.v{revision}")
 
 
+def away(age):
+    """A rollback that failed because something was away."""
+    return replace(record("failed", "old", age=age), cause="etcdserver: request timed out")
+
+
 def seen(release=None, workloads=(), status=None, **more):
     records = {"mc": release} if release else {}
     ages = {name: NOW - each.updated for name, each in records.items()}
@@ -68,6 +73,12 @@ def seen(release=None, workloads=(), status=None, **more):
         ),
         (seen(record(age=601), [PENDING], {"readyRevision": 2}), [], "RollingBack"),
         (seen(record("failed", "old"), [PENDING], {"failedDigest": TARGET}), [], "BlockedRollbackFailed"),
+        (seen(away(10), [PENDING], {"failedDigest": TARGET, "readyRevision": 2}), [], "RollingBack"),
+        (
+            seen(away(RETRY_FAILED), [PENDING], {"failedDigest": TARGET, "readyRevision": 2}),
+            ["helm rollback openstack/mc to revision 2"],
+            "RollingBack",
+        ),
         (
             seen(record("pending-rollback", "old", RETRY_FAILED), [UP], {"readyRevision": 1, "failedDigest": TARGET}),
             [

@@ -26,7 +26,7 @@ from stackwright.core import precache
 from stackwright.core.causes import pods_of, why, workload_ready
 from stackwright.core.conditions import Condition, blocked, condition_type, done, steady, summary, waiting
 from stackwright.core.digest import digest
-from stackwright.core.helmrecords import FAILED
+from stackwright.core.helmrecords import FAILED, is_transient
 from stackwright.core.objects import CLOUD, controller_of, has_finalizer, is_deleting, label
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
 from stackwright.core.ports import Release
@@ -113,7 +113,7 @@ def _release(seen: Observed, wanted: Object) -> Step:
         return Step((), blocked(condition_type(name), "NotPermitted", message), _status(None, success=False), again)
     if other := seen.taken.get(release_key(seen.obj, wanted)):
         message = f"Release {name} belongs to HelmBundle {'/'.join(other)}; choose another name, or delete that object"
-        return Step((), blocked(condition_type(name), "Taken", message), _status(None, success=False))
+        return Step((), blocked(condition_type(name), "Taken", message), _status(None, success=False), RETRY_FAILED)
     target = release_digest(seen.settings, wanted)
     record = seen.records.get(name)
     before = seen.before(name)
@@ -160,11 +160,16 @@ def _given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
     before = seen.before(name)
     ready, message = int(before.get("readyRevision") or 0), str(before.get("message", ""))
     status = _status(record, success=False, message=message, failed=str(before["failedDigest"]))
+    key = release_key(seen.obj, wanted)
     if record and record.state == FAILED:
         cause = steady(record.cause)
         status["message"] = message if cause in message else f"{message} failed: {cause}"
+        if 0 < ready < record.revision and is_transient(cause):
+            left = RETRY_FAILED - seen.ages[name]
+            again = () if left > 0 else (HelmRollback(key, ready),)
+            condition = waiting(condition_type(name), status["message"], "RollingBack")
+            return Step(again, condition, status, max(left, SETTLE))
         return Step((), blocked(condition_type(name), "RollbackFailed", status["message"]), status)
-    key = release_key(seen.obj, wanted)
     if record and 0 < ready < record.revision and (interrupted := _interrupted(record, key)):
         left = RETRY_FAILED - seen.ages[name]
         actions = () if left > 0 else (*interrupted, HelmRollback(key, ready))
