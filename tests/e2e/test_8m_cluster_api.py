@@ -147,6 +147,11 @@ class Course:
         known = await self.machines(2)
         (worker,) = self.infra.names("openstackmachines") - {CONTROL}
         print(f"a lost server is told after {await self.capi.lose(worker, 180):.0f} s")
+
+        async def went() -> bool:
+            return self.count("server") == 1
+
+        await until(went, "the lost server is gone", 60)
         await self.unchanged()
         assert self.count("server") == 1, "no other one is made"
         await self.capi.delete(MACHINE, worker)
