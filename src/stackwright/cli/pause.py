@@ -84,15 +84,14 @@ async def found(reader: Reader, namespace: str, what: str) -> tuple[Kind, Object
 
 async def _annotated(cluster: Cluster, kind: Kind, obj: Object, paused: bool) -> bool:
     from stackwright.api.registry import SERVER_KINDS
-    from stackwright.core.clusterapi import PAUSED
+    from stackwright.core import clusterapi
     from stackwright.core.objects import key_of
     from stackwright.core.pausing import ANNOTATION
+    from stackwright.runtime import pausing
 
-    annotation = PAUSED if kind in {resource.KIND for resource in SERVER_KINDS} else ANNOTATION
-    before = (obj["metadata"].get("annotations") or {}).get(annotation)
-    is_paused = before is not None if annotation == PAUSED else before == "true"
-    if is_paused == paused:
+    of_cluster_api = kind in {resource.KIND for resource in SERVER_KINDS}
+    if (clusterapi.is_paused(obj) if of_cluster_api else pausing.is_paused(obj)) == paused:
         return False
-    note = "true" if paused else None
-    await cluster.patch(kind, key_of(obj), {"metadata": {"annotations": {annotation: note}}})
+    note = {clusterapi.PAUSED if of_cluster_api else ANNOTATION: "true" if paused else None}
+    await cluster.patch(kind, key_of(obj), {"metadata": {"annotations": note}})
     return True

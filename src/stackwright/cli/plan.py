@@ -244,11 +244,11 @@ def _deployed(wanted: Any, known: bool) -> Any:
 
 def _failure(bundle: Any, release: str) -> str:
     """Why the operator did not get on with a release, if somebody must act."""
-    from stackwright.core.conditions import condition_type, find
+    from stackwright.core.conditions import condition_type, find, is_blocked
 
     own, ready = find(bundle, condition_type(release)) or {}, find(bundle) or {}
     current = ready.get("observedGeneration") == bundle["metadata"].get("generation")
-    blocked = [entry for entry in (own, ready) if str(entry.get("reason", "")).startswith("Blocked")]
+    blocked = [entry for entry in (own, ready) if is_blocked(entry)]
     return str(blocked[0].get("message", "")) if blocked and current and own.get("status") != "True" else ""
 
 

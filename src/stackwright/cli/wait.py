@@ -186,13 +186,13 @@ async def _again(reader: Reader, namespace: str, cloud: Object | None) -> Object
 
 def _look(cloud: Object | None, uid: str | None, goal: Goal) -> tuple[bool, str, bool]:
     """(goal reached, what to tell, blocked)"""
-    from stackwright.core.conditions import find, is_ready, why_not_ready
+    from stackwright.core.conditions import find, is_blocked, is_ready, why_not_ready
 
     if cloud is None or cloud["metadata"].get("uid") != uid:
         return (True, "is gone", False) if goal is Goal.DELETED else (False, "it is gone", True)
     entry = find(cloud) or {}
     current = entry.get("observedGeneration") == cloud["metadata"].get("generation")
-    blocked = current and str(entry.get("reason", "")).startswith("Blocked")
+    blocked = current and is_blocked(entry)
     if goal is Goal.DELETED:
         deleting = cloud["metadata"].get("deletionTimestamp")
         return False, "is being deleted" if deleting else "nobody has deleted it yet", False

@@ -16,7 +16,7 @@ from stackwright.api.registry import CLOUD_KINDS, CONTRACT_KINDS, SERVICE_KINDS
 from stackwright.cli.output import ago
 from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, UNKNOWN, Node, Subject
 from stackwright.core.causes import pod_cause, pods_of, why, workload_ready
-from stackwright.core.conditions import find
+from stackwright.core.conditions import find, is_blocked
 from stackwright.core.objects import is_deleting, key_of, label
 from stackwright.core.plan import Object
 from stackwright.core.ports import Reader
@@ -185,7 +185,7 @@ def node(world: World, obj: Object, children: tuple[Node, ...] = (), more: tuple
         return Node(BUSY, title, "the operator has not looked at its last change yet", facts, children, subject)
     if entry["status"] == "True":
         return Node(READY, title, "", facts, children, subject)
-    state = BLOCKED if reason.startswith("Blocked") else BUSY
+    state = BLOCKED if is_blocked(entry) else BUSY
     return Node(state, title, str(entry.get("message") or reason), facts, children, subject)
 
 

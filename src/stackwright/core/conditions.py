@@ -114,6 +114,11 @@ def find(obj: Mapping[str, Any] | None, type_: str = READY) -> Mapping[str, Any]
     return None
 
 
+def is_blocked(entry: Mapping[str, Any] | None) -> bool:
+    """Whether a condition of an object from the API says that somebody must act."""
+    return str((entry or {}).get("reason", "")).startswith("Blocked")
+
+
 def copied(entry: Mapping[str, Any], type_: str = "") -> Condition:
     """A condition of an object from the API, to be told again, of another object or by another name."""
     status = {"True": True, "False": False}.get(entry["status"])

@@ -9,7 +9,7 @@ from typing import Any
 
 from stackwright.api.registry import RESOURCES
 from stackwright.core.causes import causes
-from stackwright.core.conditions import find
+from stackwright.core.conditions import find, is_blocked
 from stackwright.local import api, machine, tools
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
@@ -120,7 +120,7 @@ def of_objects(objects: Sequence[dict[str, Any]]) -> list[Finding]:
     told = {}
     for obj in objects:
         ready = find(obj) or {}
-        if str(ready.get("reason", "")).startswith("Blocked"):
+        if is_blocked(ready):
             meta = obj["metadata"]
             name = "/".join(part for part in (meta.get("namespace"), meta["name"]) if part)
             told[f"{obj['kind']} {name}"] = str(ready.get("message") or ready["reason"])

@@ -7,7 +7,7 @@ import time
 from typing import Any
 
 from stackwright import assets
-from stackwright.core.conditions import find, is_ready
+from stackwright.core.conditions import find, is_blocked, is_ready
 from stackwright.local import evidence, namespaces
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.steps import charts
@@ -77,7 +77,7 @@ def _metrics(ctx: Context, pod: dict[str, Any], port: int) -> str:
 
 def blocked(cloud: dict[str, Any]) -> bool:
     """Whether a cloud waits for a human."""
-    return str((find(cloud) or {}).get("reason", "")).startswith("Blocked")
+    return is_blocked(find(cloud))
 
 
 def done(ctx: Context) -> bool:
