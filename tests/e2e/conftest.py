@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from autopsy import autopsy
+from fixtures import booted, infra, member, pair, raw, root, undisturbed, writer, writer_vm  # noqa: F401
 from full import STORAGE, FullCloud
 from harness import SMALL, Cloud
 from storage import Storage
