@@ -142,7 +142,7 @@ class Suite:
         commit, clean = git("rev-parse", "HEAD"), is_clean()
         own = [pack.folder] if any(pack.folder.glob("test_*.py")) else []
         passed = self.pytest(pack.name, *own, *pack.also)
-        if commit is None or not clean:
+        if commit is None or not clean or os.environ.get("TEMPEST"):
             print(f"{pack.name} is not recorded: what ran is not what is committed")
             return passed
         note(pack, commit, self.steps[-1][1], passed)
