@@ -99,6 +99,15 @@ def test_history_tells_what_each_revision_changed_without_values(cluster: Memory
     assert "slow" not in "".join(lines)
 
 
+def test_history_shows_no_field_that_a_terminal_would_obey(cluster: MemoryCluster) -> None:
+    changed = {**SPECS[1], "common": {"\x1b[2Jcharts\u202e": 1}}
+    forged(cluster, "2", stringData={revisions.FIELD: json.dumps(changed)}, digest=digest(changed))
+    result = called("history", "--cloud", "cloud")
+    assert result.exit_code == 0, result.stderr
+    assert "charts" in result.stdout
+    assert all(line.isprintable() for line in result.stdout.splitlines())
+
+
 def test_without_a_number_it_is_the_one_before(cluster: MemoryCluster) -> None:
     result = called("rollback", "cloud", "--yes", "--no-wait")
     assert (result.exit_code, result.stdout) == (0, "OpenStackDeployment openstack/cloud: rolled back to revision 2\n")
@@ -153,11 +162,12 @@ def test_history_of_a_release_and_of_a_cloud_are_two_questions(cluster: MemoryCl
     assert called("history", "openstack-keystone", "--cloud", "cloud").exit_code == 2
 
 
-def forged(cluster: MemoryCluster, number: str, **more: Any) -> None:
+def forged(cluster: MemoryCluster, number: str, digest: str = "", **more: Any) -> None:
     key = (SPACE, "openstackdeployment.cloud.v2")
     secret: dict[str, Any] = cluster.peek(SECRET, key)  # type: ignore[assignment]
     labels = {**secret["metadata"]["labels"], revisions.NUMBER: number}
-    cluster.put(SECRET, {**secret, "metadata": {**secret["metadata"], "labels": labels}, **more})
+    notes = {**secret["metadata"]["annotations"], **({DIGEST: digest} if digest else {})}
+    cluster.put(SECRET, {**secret, "metadata": {**secret["metadata"], "labels": labels, "annotations": notes}, **more})
 
 
 @pytest.mark.parametrize("text", [json.dumps(SPECS[2]), "[" * 100_000, "[]", "?"])
