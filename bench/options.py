@@ -12,8 +12,9 @@ class Options:
     objects  how many objects, or machines or volumes of a batch; None: each bench's own default
     seconds  how long to look at a cluster at rest
     again    `up`: also measure a second one that has nothing to do; `vm`: once before, to fill the caches
-    purge    `up`, `vm`, `cold`: the local cluster and its data may be thrown away
+    purge    `up`, `vm`, `cold`, `limited`: the local cluster and its data may be thrown away
     profile  `restart5000`: file for the profile of one more run
+    gib      `limited`: memory of the machine that is imitated, in GiB
     """
 
     n: int | None = None
@@ -22,6 +23,7 @@ class Options:
     again: bool = False
     purge: bool = False
     profile: str = ""
+    gib: float = 8.0
 
 
 class BenchError(Exception):
