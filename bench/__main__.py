@@ -81,7 +81,9 @@ def arguments() -> tuple[list[str], Options, bool, bool]:
     parser.add_argument(
         "--again", action="store_true", help="up: also a second `up` that has nothing to do; vm: fill the caches first"
     )
-    parser.add_argument("--purge", action="store_true", help="up, vm, cold, limited: the local cluster may be thrown away")
+    parser.add_argument(
+        "--purge", action="store_true", help="up, vm, cold, limited: the local cluster may be thrown away"
+    )
     parser.add_argument("--gib", type=float, default=8.0, help="limited: memory of the machine that is imitated")
     parser.add_argument("--profile", metavar="FILE", default="", help="restart5000: write a profile (pstats)")
     given = parser.parse_args()

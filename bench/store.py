@@ -24,9 +24,10 @@ from bench.table import number
 RUNS = ROOT / "bench/runs"
 PAGE = ROOT / "docs/reference/benchmarks.md"
 BEGIN, END = "<!-- Written by `make bench-docs`; do not edit. -->", "<!-- End of what is written. -->"
-HEAD = (
-    "| figure | goal | unit | n | median | p95 | peer | n | median | ratio |\n|---|---|---|--:|--:|--:|---|--:|--:|--:|\n"
-)
+HEAD = """\
+| figure | goal | unit | n | median | p95 | peer | n | median | ratio |
+|---|---|---|--:|--:|--:|---|--:|--:|--:|
+"""
 MEASURED = ("src", "bench/*.py", "charts", "images", "examples", "requirements.lock")
 """What a figure depends on."""
 
@@ -42,7 +43,6 @@ def save(bench: str, figures: Sequence[Figure], took: float, folder: Path = RUNS
         "machine": {
             "cores": os.cpu_count(),
             "memory_gib": round(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30),
-            "kvm": os.path.exists("/dev/kvm"),
             "python": platform.python_version(),
         },
         "figures": [_rounded(figure.as_dict(bench)) for figure in figures],
@@ -83,10 +83,7 @@ def page(text: str, runs: Mapping[str, Mapping[str, Any]], benches: Sequence[str
 def _section(run: Mapping[str, Any]) -> str:
     machine = run["machine"]
     changed = " with changes" if run["changed"] else ""
-    where = (
-        f"{machine['cores']} cores, {machine['memory_gib']} GiB, {'KVM' if machine['kvm'] else 'no KVM'}, "
-        f"Python {machine['python']}"
-    )
+    where = f"{machine['cores']} cores, {machine['memory_gib']} GiB, Python {machine['python']}"
     head = f"### `{run['bench']}`\n\n`{run['command']}`, {run['date']}, commit {run['commit']}{changed}; {where}.\n\n"
     notes = [f"- {each['of']}: {each['note']}\n" for each in run["figures"] if each["note"]]
     return head + HEAD + "".join(_row(each) for each in run["figures"]) + ("\n" if notes else "") + "".join(notes)
