@@ -15,13 +15,9 @@ import traceback
 from types import ModuleType
 
 from bench.figure import Figure
-from bench.options import BenchError, Options, say
+from bench.options import NAMED, QUICK, BenchError, Options, say
 from bench.store import save
 from bench.table import table
-
-# In the order of the table. Those that are not quick, or that change a cluster, run only when they are named.
-QUICK = ("help", "reconcile", "failover", "queue", "restart5000", "rest", "memory", "unit")
-NAMED = ("up", "vm", "cold", "health", "boot", "batch", "storage", "servers", "limited")
 
 
 def module(name: str) -> ModuleType:

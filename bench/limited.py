@@ -1,13 +1,13 @@
 """Whether `up` reaches a login where the cluster has only so much memory, and how much it takes there.
 
-How: `stackwright down --purge`; the cgroup /stackwright, in which all of the cluster runs, gets a limit of memory and no
-swap; then `stackwright up`. Of `--gib` (8), the memory of the machine that is imitated, 1.5 GiB are not given to the
+How: `stackwright down --purge`; the cgroup /stackwright, in which all of the cluster runs, gets a limit of memory and
+no swap; then `stackwright up`. Of `--gib` (8), the memory of the machine that is imitated, 1.5 GiB are not given to the
 cluster: the machine's own programs, the command itself and the virtual machine, which is in a cgroup of its own, take
 them. It THROWS AWAY the local cluster and its data, so it runs only when named, and where there is a cluster only with
 --purge. The limit goes with the cgroup at the end, and with it the cluster.
 
-What would make it wrong: the page cache of files that others read before is not counted in the cgroup, so a machine that
-has just booted reads more from its disk; what the kernel needs for itself is assumed and not measured.
+What would make it wrong: the page cache of files that others read before is not counted in the cgroup, so a machine
+that has just booted reads more from its disk; what the kernel needs for itself is assumed and not measured.
 """
 
 from __future__ import annotations

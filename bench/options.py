@@ -5,6 +5,10 @@ from __future__ import annotations
 import sys
 from dataclasses import dataclass
 
+# In the order of the table. Those that are not quick, or that change a cluster, run only when they are named.
+QUICK = ("help", "reconcile", "failover", "queue", "restart5000", "rest", "memory", "unit")
+NAMED = ("up", "vm", "cold", "health", "boot", "batch", "storage", "servers", "limited")
+
 
 @dataclass(frozen=True)
 class Options:

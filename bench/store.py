@@ -1,7 +1,7 @@
 """Stored runs: one file a bench, of its last run, from which docs/reference/benchmarks.md is made.
 
-A run says by which command it was made, when, of which commit, and whether the checkout had changes beside it. A peer is
-measured in the same run, so its samples are in the same file.
+A run says by which command it was made, when, of which commit, and whether the checkout had changes beside it. A peer
+is measured in the same run, so its samples are in the same file.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from bench.figure import Figure
+from bench.options import NAMED, QUICK
 from bench.process import ROOT
 from bench.table import number
 
@@ -112,6 +113,4 @@ def _number(value: float | None) -> str:
 
 
 if __name__ == "__main__":
-    from bench.__main__ import NAMED, QUICK
-
     PAGE.write_text(page(PAGE.read_text(), load(), (*QUICK, *NAMED)))

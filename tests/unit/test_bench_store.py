@@ -9,8 +9,8 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
-from bench.__main__ import NAMED, QUICK
 from bench.figure import Figure, Goal
+from bench.options import NAMED, QUICK
 from bench.store import BEGIN, END, PAGE, load, page, save
 
 BENCHES = (*QUICK, *NAMED)
