@@ -7,7 +7,7 @@ PURE := tests/unit tests/golden tests/scenario
 
 .DEFAULT_GOAL := help
 # `tools` is also a folder.
-.PHONY: tools help cloud down test lint unit sweep functional e2e e2e-all durations golden bench docs clean
+.PHONY: tools help cloud down test lint unit sweep functional e2e e2e-all durations golden bench bench-docs docs clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -50,6 +50,9 @@ golden: $(VENV)/ok ## Write golden files and generated CRDs anew, to be reviewed
 
 bench: $(VENV)/ok ## Print the figures of performance
 	$(BIN)/python -m bench
+
+bench-docs: $(VENV)/ok ## Write the page of figures anew from the stored runs
+	$(BIN)/python -m bench.store
 
 docs: $(VENV)/ok ## Write the generated reference pages anew
 	$(BIN)/python tools/docs.py
