@@ -164,6 +164,12 @@ def test_a_token_is_issued_in_each_run(monkeypatch: pytest.MonkeyPatch) -> None:
     assert token.skipped(ctx) == "no cloud here has an identity service"
 
 
+def test_no_token_is_asked_of_a_cloud_that_was_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    starting = {**READY, "status": {"conditions": [CONDITION, {**CONDITION, "type": "Keystone", "status": "False"}]}}
+    monkeypatch.setattr(charts, "kubectl", Kubectl(clouds=(starting,)))
+    assert token.skipped(Context(LocalCluster.discover(), cloud=False)) == "--no-cloud was given"
+
+
 def test_a_step_that_does_not_apply_is_shown_as_skipped(monkeypatch: pytest.MonkeyPatch) -> None:
     def never(ctx: Context) -> bool:
         raise AssertionError("a skipped step is neither asked nor run")

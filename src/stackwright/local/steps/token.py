@@ -13,13 +13,12 @@ COMMAND = ("openstack", "token", "issue", "--column", "expires", "--column", "pr
 
 def identities(ctx: Context) -> list[str]:
     """Namespaces of clouds with an identity service."""
-    found = cloud.clouds(ctx)
-    return [c["metadata"]["namespace"] for c in found if find(c, "Keystone")]
+    return [c["metadata"]["namespace"] for c in cloud.clouds(ctx) if find(c, "Keystone")]
 
 
 def skipped(ctx: Context) -> str | None:
-    if not ctx.cloud and not cloud.clouds(ctx):
-        return "there is no cloud"
+    if reason := cloud.skipped(ctx):  # a cloud that is there has not been waited for either
+        return reason
     return None if identities(ctx) else "no cloud here has an identity service"
 
 
