@@ -21,7 +21,7 @@ from types import FrameType
 from xml.etree import ElementTree
 
 import packs
-from packs import CORE, RECORD, ROOT, Pack, Run
+from packs import CORE, ROOT, Pack, Run
 
 from stackwright.local import state
 
@@ -37,8 +37,9 @@ INTERRUPTED = 130
 
 
 def run(*command: str | Path, env: dict[str, str] | None = None) -> int:
-    """A program to its end; Ctrl-C reaches it by the terminal, and it is waited for."""
-    process = subprocess.Popen([str(word) for word in command], cwd=ROOT, env={**os.environ, **(env or {})})
+    """A program to its end. It is in a session of its own: Ctrl-C reaches it and its children once, by `stop`."""
+    words = [str(word) for word in command]
+    process = subprocess.Popen(words, cwd=ROOT, env={**os.environ, **(env or {})}, start_new_session=True)
     try:
         return process.wait()
     except KeyboardInterrupt:
@@ -48,12 +49,12 @@ def run(*command: str | Path, env: dict[str, str] | None = None) -> int:
 
 def stop(process: subprocess.Popen[bytes]) -> None:
     """As Ctrl-C does, which lets it clean up; killed if it does not end."""
-    process.send_signal(signal.SIGINT)
-    try:
-        process.wait(STOP_LIMIT)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.wait()
+    for number in (signal.SIGINT, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_LIMIT)
+            return
 
 
 # ---- the history
@@ -72,7 +73,7 @@ def is_whole() -> bool:
 
 def is_clean() -> bool:
     """Whether what runs is what is committed; the record itself does not count."""
-    status = git("status", "--porcelain", "--untracked-files=all", "--", ".", f":!{RECORD.relative_to(ROOT)}")
+    status = git("status", "--porcelain", "--untracked-files=all", "--", ".", f":!{packs.RECORD.relative_to(ROOT)}")
     return status == ""
 
 
@@ -102,7 +103,7 @@ def changes(known: list[Pack], record: packs.Record) -> dict[str, list[str]]:
 
 
 def read_record() -> dict[str, Run]:
-    return packs.read(RECORD.read_text()) if RECORD.exists() else {}
+    return packs.read(packs.RECORD.read_text()) if packs.RECORD.exists() else {}
 
 
 # ---- steps
@@ -168,7 +169,7 @@ def note(pack: Pack, commit: str, minutes: float, passed: bool) -> None:
     date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
     result = "passed" if passed else "failed"
     record[pack.name] = Run(result, commit, date, round(minutes, 1), commit if passed else last.passed)
-    RECORD.write_text(packs.write(record))
+    packs.RECORD.write_text(packs.write(record))
 
 
 @contextlib.contextmanager
@@ -187,7 +188,6 @@ def starting() -> Iterator[subprocess.Popen[bytes]]:
     """The cloud with storage starts in the background."""
     UP_LOG.parent.mkdir(parents=True, exist_ok=True)
     with UP_LOG.open("wb") as log:
-        # A group of its own: Ctrl-C reaches it once, by `stop`.
         command = [sys.executable, str(CLOUDS), "storage"]
         process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
     try:
@@ -272,7 +272,7 @@ def report() -> int:
     lost = [name for name, age in old.items() if age is None]
     late = packs.overdue(old)
     for name in lost:
-        print(f"{name}: its commit is not in this history; run `make e2e PACK={name}` and commit {RECORD.name}")
+        print(f"{name}: its commit is not in this history; run `make e2e PACK={name}` and commit {packs.RECORD.name}")
     for name in late:
         print(
             f"{name}: passed more than {packs.MOST_COMMITS} commits ago; run `make e2e PACK={name}`, commit the record"
@@ -295,6 +295,7 @@ def main(words: list[str]) -> int:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)  # a shell starts what it puts in the background deaf to it, and so its children
     JUNIT.mkdir(parents=True, exist_ok=True)
     verbs = {"test": test, "all": everything, "report": report, "durations": durations}
     verb, *rest = words or [""]

@@ -12,6 +12,8 @@ from collections.abc import Callable
 from full import STORAGE, FullCloud
 from harness import CLI, ROOT, SMALL, Cloud
 
+STOP_LIMIT = 60
+
 
 def small(machine: Cloud) -> Cloud:
     """Identity, and what that needs."""
@@ -60,8 +62,13 @@ class Aloud(Cloud):
 
     def stackwright(self, *words: str, limit: float = 300, code: int | None = 0, stdin: str | None = None) -> str:
         print(f"$ stackwright {' '.join(words)}", flush=True)
-        done = subprocess.run([CLI, *words], timeout=limit, input=stdin, text=True, cwd=ROOT)
-        assert code is None or done.returncode == code, f"stackwright {' '.join(words)} exited with {done.returncode}"
+        process = subprocess.Popen([CLI, *words], cwd=ROOT)
+        try:
+            ended = process.wait(limit)
+        except KeyboardInterrupt:  # which it gets too, and cleans up
+            process.wait(STOP_LIMIT)
+            raise
+        assert code is None or ended == code, f"stackwright {' '.join(words)} exited with {ended}"
         return ""
 
 
