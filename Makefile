@@ -7,7 +7,7 @@ PURE := tests/unit tests/golden tests/scenario
 
 .DEFAULT_GOAL := help
 # `tools` is also a folder.
-.PHONY: tools help cloud down test lint unit sweep functional e2e e2e-all durations golden bench bench-docs docs clean
+.PHONY: tools help cloud down test lint unit sweep functional e2e e2e-all durations golden bench bench-docs mutants docs clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ bench: $(VENV)/ok ## Print the figures of performance
 
 bench-docs: $(VENV)/ok ## Write the page of figures anew from the stored runs
 	$(BIN)/python -m bench.store
+
+mutants: $(VENV)/ok tools ## Break the code and count how often a test notices; N=200 SEED=1 tries a sample only
+	nice -n 19 $(BIN)/python tools/mutants.py $(or $(N),0) $(or $(SEED),0)
 
 docs: $(VENV)/ok ## Write the generated reference pages anew
 	$(BIN)/python tools/docs.py
