@@ -24,8 +24,8 @@ test: $(VENV)/ok ## Run everything that CI runs: style, types, tests, and of the
 	$(BIN)/python tools/suite.py test
 
 lint: $(VENV)/ok ## Style and types
-	$(BIN)/ruff format --check src tests bench
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench tools
+	$(BIN)/ruff check src tests bench tools
 	$(BIN)/mypy
 
 unit: $(VENV)/ok helm ## Pure tests: unit, golden, scenario; no cluster

@@ -16,7 +16,7 @@ from bench.figure import Figure, Goal
     ("unit", "p95", "ratio"), [("s", 18, 0.5), ("calls/min", 18, 0.5), ("objects/s", 1, 2.0), ("servers/min", 1, 2.0)]
 )
 def test_the_worst_and_the_ratio_to_a_peer_depend_on_what_is_good(unit: str, p95: float, ratio: float) -> None:
-    figure = Figure("it", unit, list(range(20)) + [10], None, "another", [5])
+    figure = Figure("it", unit, [*range(20), 10], None, "another", [5])
     assert (figure.median, figure.p95, figure.ratio) == (10, p95, ratio)
 
 
