@@ -31,6 +31,13 @@ def test_shims_have_a_cgroup_beside_containerds() -> None:
     assert options["ShimCgroup"] == "/stackwright/node1/shims"
 
 
+def test_containerd_does_not_ask_every_shim_each_second() -> None:
+    # Nobody reads these samples: kubelet has its figures from cgroups, unless it is told to take them from the runtime.
+    assert containerd(Machine())[RUNTIME]["stats_collect_period"] == "1h"
+    gates = json.loads(node_config.kubelet(Path("/pki"), ONE, Machine())).get("featureGates", {})
+    assert "PodAndContainerStatsFromCRI" not in gates
+
+
 def test_two_nodes_share_no_path() -> None:
     def places(node: object) -> set[str]:
         parsed = tomllib.loads(node_config.containerd(node, PAUSE, Machine()))  # type: ignore[arg-type]
