@@ -19,7 +19,7 @@ from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import NODE, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
 from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.registry import kind_of
-from stackwright.api.services import MariaDB
+from stackwright.api.services import MariaDB, Neutron
 from stackwright.cli.confirm import losses
 from stackwright.cli.plan import forecast
 from stackwright.cli.planned import FAIL, NOTE, Entry, summary
@@ -295,6 +295,24 @@ async def test_a_volume_that_is_retained_is_not_lost() -> None:
     claimed(cluster, "Retain")
     found = await planned(cluster, Request("openstack", delete=((OpenStackDeployment.KIND, CLOUD),)))
     assert told(found, "lost") == ["database keystone of MariaDB openstack/mariadb"]
+
+
+async def test_a_value_that_no_test_uses_in_a_real_cloud_is_named() -> None:
+    wanted = cloud(features={"neutron": {"backend": "ml2/ovn"}, "services": ["~dashboard"]})
+    found, _ = await forecast(empty(), SETTINGS, applied(wanted), NOW)
+    told = [entry for entry in found if entry.verb == "untested"]
+    assert [entry.what for entry in told] == ["features.neutron.backend: ml2/ovn"]
+    assert lines(told) == [
+        "  ! untested: features.neutron.backend: ml2/ovn  (rendered only: no test uses it in a real cloud)"
+    ]
+
+
+async def test_a_service_by_itself_is_told_by_the_same_words() -> None:
+    spec = {"release": "epoxy", "size": "single", "settings": {"backend": "ml2/ovn"}}
+    neutron = {"metadata": {"name": "neutron", "namespace": "openstack"}, "spec": spec}
+    request = Request("openstack", ((Neutron.KIND, neutron),))
+    found, _ = await forecast(empty(), SETTINGS, request, NOW)
+    assert [entry.what for entry in found if entry.verb == "untested"] == ["features.neutron.backend: ml2/ovn"]
 
 
 async def test_a_missing_storage_class_is_named_with_the_releases_that_need_it() -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,7 +18,9 @@ from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE, NODE, POD
 from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.cli import cluster as cli_cluster
-from stackwright.cli.app import COMMANDS, app
+from stackwright.cli import common
+from stackwright.cli.app import COMMANDS, app, main
+from stackwright.controllers import cloud
 from stackwright.runtime.memory import MemoryCluster
 
 MANIFEST = """\
@@ -209,3 +213,26 @@ def test_doctor_of_another_cluster_names_pods_and_objects_in_trouble(cluster: Me
     assert "openstack/p: api: ImagePullBackOff" in result.stdout
     assert "OpenStackDeployment openstack/cloud: no such flavor" in result.stdout
     assert "machine" not in result.stdout
+
+
+@pytest.mark.parametrize("verbose", [False, True])
+def test_a_fault_of_our_own_is_one_line_and_its_place(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], verbose: bool
+) -> None:
+    """The text of an exception may quote any value, so it is for those who ask for details."""
+
+    def fails(*args: object) -> object:
+        raise KeyError("hunter2")
+
+    monkeypatch.setattr(cloud, "decide", fails)
+    monkeypatch.setattr(common, "given", common.Common())
+    monkeypatch.setattr(sys, "argv", ["stackwright", "plan", "-f", "-", *(["-v"] if verbose else [])])
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(MANIFEST.encode())))
+    with pytest.raises(SystemExit) as ended:
+        main()
+    told = capsys.readouterr().err
+    line = told.splitlines()[-1]
+    assert ended.value.code == 1
+    assert line.startswith("Internal error: KeyError at simulate.py:")
+    assert line.endswith("please report this message, with what the command prints with --verbose")
+    assert ("Traceback" in told, "hunter2" in told) == (verbose, verbose)

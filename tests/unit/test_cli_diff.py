@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import json
+
 import pytest
 
 from stackwright.cli.ui.diff import ABSENT, changes, dotted, masked, shown
@@ -56,3 +58,15 @@ def test_long_values_are_cut() -> None:
 
 def test_paths_can_be_read_back() -> None:
     assert dotted(("a", "[0]", "b.c", "d")) == 'a[0]."b.c".d'
+
+
+@pytest.mark.parametrize("bad", ["\x1b[2J", "\x07", "\x9b2J", "\u202e", "\n"])
+def test_nothing_that_a_terminal_obeys_is_shown(bad: str) -> None:
+    for old, new in (
+        ({}, {f"a{bad}": f"b{bad}"}),
+        ({"a": f"x{bad}"}, {"a": [f"y{bad}", {f"z{bad}": bad}]}),
+        ({"a": [bad]}, {"a": ["x"]}),
+    ):
+        for change in changes(old, new):
+            assert str(change).isprintable()
+    assert dotted((f"a{bad}", "b")) == f"{json.dumps(f'a{bad}')}.b", "a path can still be read back"

@@ -8,21 +8,23 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE, SECRET
+from stackwright.api.meta import Kind
 from stackwright.api.services import Cinder
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
+from stackwright.cli.manifests import MANAGER
 from stackwright.core import revisions
 from stackwright.core.digest import digest
 from stackwright.core.objects import CLOUD, DIGEST, owner_reference
+from stackwright.core.plan import Object
+from stackwright.core.ports import Conflict
 from stackwright.runtime.memory import MemoryCluster
-from stackwright.runtime.memory.cluster import merge_patch
-from stackwright.runtime.specs import difference
+from stackwright.runtime.memory.faults import Crash, FaultyCluster
+from stackwright.runtime.specs import replace_spec
 
 SPACE = "openstack"
 KEY = (SPACE, "cloud")
@@ -99,6 +101,15 @@ def test_history_tells_what_each_revision_changed_without_values(cluster: Memory
     assert "slow" not in "".join(lines)
 
 
+def test_history_shows_no_field_that_a_terminal_would_obey(cluster: MemoryCluster) -> None:
+    changed = {**SPECS[1], "common": {"\x1b[2Jcharts\u202e": 1}}
+    forged(cluster, "2", stringData={revisions.FIELD: json.dumps(changed)}, digest=digest(changed))
+    result = called("history", "--cloud", "cloud")
+    assert result.exit_code == 0, result.stderr
+    assert "charts" in result.stdout
+    assert all(line.isprintable() for line in result.stdout.splitlines())
+
+
 def test_without_a_number_it_is_the_one_before(cluster: MemoryCluster) -> None:
     result = called("rollback", "cloud", "--yes", "--no-wait")
     assert (result.exit_code, result.stdout) == (0, "OpenStackDeployment openstack/cloud: rolled back to revision 2\n")
@@ -153,11 +164,12 @@ def test_history_of_a_release_and_of_a_cloud_are_two_questions(cluster: MemoryCl
     assert called("history", "openstack-keystone", "--cloud", "cloud").exit_code == 2
 
 
-def forged(cluster: MemoryCluster, number: str, **more: Any) -> None:
+def forged(cluster: MemoryCluster, number: str, digest: str = "", **more: Any) -> None:
     key = (SPACE, "openstackdeployment.cloud.v2")
     secret: dict[str, Any] = cluster.peek(SECRET, key)  # type: ignore[assignment]
     labels = {**secret["metadata"]["labels"], revisions.NUMBER: number}
-    cluster.put(SECRET, {**secret, "metadata": {**secret["metadata"], "labels": labels}, **more})
+    notes = {**secret["metadata"]["annotations"], **({DIGEST: digest} if digest else {})}
+    cluster.put(SECRET, {**secret, "metadata": {**secret["metadata"], "labels": labels, "annotations": notes}, **more})
 
 
 @pytest.mark.parametrize("text", [json.dumps(SPECS[2]), "[" * 100_000, "[]", "?"])
@@ -175,16 +187,58 @@ def test_what_is_no_number_of_a_revision_is_none(cluster: MemoryCluster, number:
     assert [row["revision"] for row in json.loads(called("history", "--cloud", "cloud", "-o", "json").stdout)] == [1, 3]
 
 
-VALUES = st.recursive(
-    st.booleans() | st.integers() | st.text(max_size=3),
-    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("abc"), inner, max_size=3),
-    max_leaves=8,
-)
-SPEC = st.dictionaries(st.sampled_from("abc"), VALUES, max_size=3)
+WANTED = {"metadata": {"namespace": SPACE, "name": "cloud"}, "spec": SPECS[0]}
+OTHERS = {"size": "small", "features": {"services": ["block-storage"]}, "local_volume_storage_class": "other"}
 
 
-@given(SPEC, SPEC)
-def test_the_patch_turns_one_spec_into_the_other(old: dict[str, Any], new: dict[str, Any]) -> None:
-    change = difference(old, new)
-    assert merge_patch(old, change) == new
-    assert bool(change) == (old != new)
+def with_defaults(wanted: dict[str, Any]) -> Any:
+    return MemoryCluster().put(OpenStackDeployment.KIND, {**WANTED, "spec": wanted})["spec"]
+
+
+async def owned_by_others(cluster: MemoryCluster) -> None:
+    """Fields of a user's apply, of another one's apply, and of `kubectl edit`."""
+    meta = {"namespace": SPACE, "name": "cloud"}
+    await cluster.apply(OpenStackDeployment.KIND, {"metadata": meta, "spec": SPECS[2]}, MANAGER)
+    labelled = {**meta, "labels": {"of": "flux"}}
+    await cluster.apply(OpenStackDeployment.KIND, {"metadata": labelled, "spec": OTHERS}, "flux")
+    await cluster.patch(OpenStackDeployment.KIND, KEY, {"spec": {"region_name": "Two"}})
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("write", [1, 2])
+async def test_a_rollback_that_is_killed_leaves_one_spec_or_the_other(
+    cluster: MemoryCluster, write: int, after: bool
+) -> None:
+    await owned_by_others(cluster)
+    before = spec(cluster)
+    with pytest.raises(Crash):
+        await replace_spec(FaultyCluster(cluster, write, after), OpenStackDeployment.KIND, WANTED, MANAGER)
+    assert (spec(cluster) == before) != ((write, after) == (2, True))
+    await replace_spec(cluster, OpenStackDeployment.KIND, WANTED, MANAGER)
+    assert spec(cluster) == with_defaults(SPECS[0])
+    labels = cluster.peek(OpenStackDeployment.KIND, KEY)["metadata"]["labels"]  # type: ignore[index]
+    assert labels == {"of": "flux"}, "what is not of the spec stays its owner's"
+
+
+class Busy(FaultyCluster):
+    """Somebody else writes before each of the first applies."""
+
+    def __init__(self, inner: MemoryCluster, times: int) -> None:
+        super().__init__(inner)
+        self.inner, self.times = inner, times
+
+    async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
+        if self.times:
+            self.times -= 1
+            await self.inner.patch(kind, KEY, {"spec": {"region_name": f"R{self.times}"}})
+        return await super().apply(kind, obj, manager)
+
+
+async def test_a_rollback_looks_again_at_what_others_wrote_meanwhile(cluster: MemoryCluster) -> None:
+    await owned_by_others(cluster)
+    before = spec(cluster)
+    with pytest.raises(Conflict):
+        await replace_spec(Busy(cluster, 99), OpenStackDeployment.KIND, WANTED, MANAGER)
+    assert {**spec(cluster), "region_name": ""} == {**before, "region_name": ""}
+    await replace_spec(Busy(cluster, 2), OpenStackDeployment.KIND, WANTED, MANAGER)
+    assert spec(cluster) == with_defaults(SPECS[0])

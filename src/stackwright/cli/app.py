@@ -126,3 +126,14 @@ def main() -> None:
         app()
     except KeyboardInterrupt:
         sys.exit(EXIT_INTERRUPTED)
+    except Exception as error:  # of our own, or of a library: all that is foreseen has become an exit code
+        from stackwright.cli.common import trace
+        from stackwright.runtime.faults import place
+
+        trace()
+        typer.echo(
+            f"Internal error: {place(error)}. This is an error in Stackwright: "
+            "please report this message, with what the command prints with --verbose",
+            err=True,
+        )
+        sys.exit(EXIT_FAILURE)

@@ -39,7 +39,10 @@ def as_yaml(data: Any) -> str:
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:
-    """Columns as wide as their widest cell; the first row is the heading."""
+    """Columns as wide as their widest cell; the first row is the heading. What cannot be printed is escaped."""
+    from stackwright.api.errors import printable
+
+    rows = [[printable(cell) for cell in row] for row in rows]
     widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
     return "\n".join("   ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 

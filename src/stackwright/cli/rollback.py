@@ -46,7 +46,7 @@ def rollback(
     from stackwright.cli.confirm import confirm, foreseen_losses
     from stackwright.cli.manifests import MANAGER, Manifest
     from stackwright.cli.wait import Patience, follow
-    from stackwright.runtime.specs import difference, replace_spec
+    from stackwright.runtime.specs import replace_spec
 
     async def work() -> None:
         async with connected(kubeconfig) as cluster:
@@ -57,7 +57,7 @@ def rollback(
             chosen = choose(await kept(cluster, cloud), revision, cloud)
             spec = await spec_of(cluster, chosen)
             title = f"{kind.kind} {namespace}/{name}"
-            if not difference(cloud.get("spec") or {}, spec):
+            if (cloud.get("spec") or {}) == spec:
                 say(f"{title}: has the spec of revision {chosen.number} already")
                 return
             wanted = {"metadata": {"namespace": namespace, "name": name}, "spec": spec}

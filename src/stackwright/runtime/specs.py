@@ -2,33 +2,72 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import reduce
 from typing import Any
 
 from stackwright.api.meta import Kind
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Object
-from stackwright.core.ports import Cluster
+from stackwright.core.ports import Cluster, Conflict
+
+TRIES = 5
+SPEC = "f:spec"  # as managedFields names it
 
 
 async def replace_spec(cluster: Cluster, kind: Kind, wanted: Object, manager: str) -> Object:
-    """Apply the spec as a field manager, so that its next `apply` may take away what this one brought.
+    """Replace the spec of an object by one server-side apply, so that it is the old one or the new one at any time.
 
-    What other field managers own and the spec does not have is taken away by a patch.
+    An apply takes away only what no other field manager owns. So first `manager` is made the only owner of the spec,
+    by a write that changes no field; its next apply may then take away what this one brought, too.
+
+    Raises Conflict when the object is written by others each time.
     """
-    after = await cluster.apply(kind, wanted, manager)
-    if surplus := difference(after.get("spec") or {}, wanted["spec"]):
-        after = await cluster.patch(kind, key_of(wanted), {"spec": surplus})
-    return after
+    for _ in range(TRIES - 1):
+        try:
+            return await _replace(cluster, kind, wanted, manager)
+        except Conflict:
+            continue
+    return await _replace(cluster, kind, wanted, manager)
 
 
-def difference(old: dict[str, Any], new: dict[str, Any]) -> dict[str, Any]:
-    """A JSON merge patch (RFC 7386) that turns one spec into the other; empty when they are equal."""
-    change: dict[str, Any] = {name: None for name in old if name not in new}
-    for name, value in new.items():
-        before = old.get(name)
-        if isinstance(before, dict) and isinstance(value, dict):
-            if inner := difference(before, value):
-                change[name] = inner
-        elif before != value or name not in old:
-            change[name] = value
-    return change
+async def _replace(cluster: Cluster, kind: Kind, wanted: Object, manager: str) -> Object:
+    key = key_of(wanted)
+    live = await cluster.get(kind, key)
+    if live is None:
+        raise Conflict(f"{kind.kind} {'/'.join(key)}: the object is gone", kind, key)
+    entries: list[dict[str, Any]] = live["metadata"].get("managedFields") or []
+    if any(SPEC in entry["fieldsV1"] and not _is_own(entry, manager) for entry in entries):
+        owners = {"managedFields": _sole_owner(entries, kind, manager)}
+        live = await cluster.patch(kind, key, {"metadata": {**_same(live), **owners}})
+    return await cluster.apply(kind, {**wanted, "metadata": wanted["metadata"] | _same(live)}, manager)
+
+
+def _sole_owner(entries: list[dict[str, Any]], kind: Kind, manager: str) -> list[dict[str, Any]]:
+    """The entries of managedFields when all that anybody owns of the spec is the manager's."""
+    spec = reduce(_united, (entry["fieldsV1"][SPEC] for entry in entries if SPEC in entry["fieldsV1"]))
+    own = next((entry for entry in entries if _is_own(entry, manager)), None)
+    new = {"manager": manager, "operation": "Apply", "apiVersion": kind.api_version, "fieldsType": "FieldsV1"}
+    rest = [{**entry, "fieldsV1": _but_spec(entry["fieldsV1"])} for entry in entries if entry is not own]
+    mine = {**(own or new), "fieldsV1": {**(own or {}).get("fieldsV1", {}), SPEC: spec}}
+    return [*(entry for entry in rest if entry["fieldsV1"]), mine]
+
+
+def _is_own(entry: Mapping[str, Any], manager: str) -> bool:
+    return (entry["manager"], entry["operation"], entry.get("subresource", "")) == (manager, "Apply", "")
+
+
+def _but_spec(fields: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: below for name, below in fields.items() if name != SPEC}
+
+
+def _united(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
+    """What either set of fields has. In this form `{}` is a field with nothing below it, which is `.` where it has."""
+    if bool(one) != bool(other):
+        return {".": {}, **(one or other)}
+    return {**one, **{name: _united(one[name], below) if name in one else below for name, below in other.items()}}
+
+
+def _same(live: Object) -> dict[str, Any]:
+    """The precondition of a write: the object is as it was read."""
+    return {name: live["metadata"][name] for name in ("uid", "resourceVersion")}

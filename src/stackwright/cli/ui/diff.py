@@ -1,5 +1,6 @@
 """What changed between two nested values, a line a leaf: `conf.keystone.token.expiration: 43200 → 3600`. Pure.
 
+Names and values are those of users: what a terminal would obey is escaped.
 Values that look like passwords are not shown: whoever writes one into an override shall not find it in a CI log.
 """
 
@@ -10,6 +11,8 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from stackwright.api.errors import printable
 
 Path = tuple[str, ...]
 HIDDEN = "(hidden)"
@@ -84,13 +87,13 @@ def _scalars(items: list[Any]) -> bool:
 
 
 def dotted(path: Path) -> str:
-    """a.b[0]."c.d": a key with a dot is quoted, so that a path can be read back."""
+    """a.b[0]."c.d": a key with a dot, or with what cannot be printed, is quoted, so that a path can be read back."""
     text = ""
     for part in path:
         if re.fullmatch(r"\[\d+\]", part):
             text += part
         else:
-            text += ("." if text else "") + (json.dumps(part) if "." in part else part)
+            text += ("." if text else "") + (json.dumps(part) if "." in part or not part.isprintable() else part)
     return text
 
 
@@ -99,10 +102,11 @@ def shown(value: Any, path: Path = ()) -> str:
     value = masked(value, path)
     if isinstance(value, str):
         plain = bool(value) and value.strip() == value and value not in ("true", "false", "null")
-        bare = plain and "\n" not in value and not re.fullmatch(r"[-\d.]+", value)
+        bare = plain and value.isprintable() and not re.fullmatch(r"[-\d.]+", value)
         text = value if bare else json.dumps(value, ensure_ascii=False)
     else:
         text = json.dumps(value, ensure_ascii=False, default=str)
+    text = printable(text)
     return text if len(text) <= LONG else f"{text[: LONG - 1]}…"
 
 

@@ -111,7 +111,7 @@ class MemoryCluster:
         self.writes.append(Write("apply", kind, key))
         self._serves(kind)
         live = await self._live(kind, key)
-        _same_uid(kind, obj, live)
+        _expect(kind, key, obj["metadata"], live)
         wanted = {k: v for k, v in copy(obj).items() if k != "status" or not _has_status(kind)}
         _refuse_unknown(kind, wanted)
         start = live or {"metadata": {}}
@@ -137,10 +137,10 @@ class MemoryCluster:
         key = _key(kind, key)
         self.writes.append(Write("patch", kind, key))
         live = await self._existing("patch", kind, key)
-        expected = (patch.get("metadata") or {}).get("resourceVersion")
-        if expected and expected != live["metadata"]["resourceVersion"]:
-            raise Conflict(f"patch {kind.kind} {'/'.join(key)}: the object has been modified", kind, key)
+        _expect(kind, key, patch.get("metadata") or {}, live)
         new = merge_patch(live, copy(patch))
+        owned = {"managedFields": new["metadata"].get("managedFields")}  # a writer may say who owns what
+        before = {**live, "metadata": live["metadata"] | owned}
         if _has_status(kind):
             new = {
                 **{k: v for k, v in new.items() if k != "status"},
@@ -148,7 +148,7 @@ class MemoryCluster:
             }
         _refuse_unknown(kind, new)
         new = _completed(kind, new, live)
-        return self._store(kind, live, new, ssa.update(shape_of(kind), live, new, ssa.Owner(PATCHER, "Update")))
+        return self._store(kind, live, new, ssa.update(shape_of(kind), before, new, ssa.Owner(PATCHER, "Update")))
 
     async def delete(self, kind: Kind, key: Key) -> None:
         key = _key(kind, key)
@@ -304,11 +304,14 @@ def _spec(obj: Object) -> Object:
     return {k: v for k, v in obj.items() if k not in ("metadata", "status")}
 
 
-def _same_uid(kind: Kind, obj: Object, live: Object | None) -> None:
-    """A uid in what is applied is a precondition: it means this object and not a later one of its name."""
-    wanted = obj["metadata"].get("uid")
-    if wanted and wanted != ((live or {}).get("metadata") or {}).get("uid"):
-        raise Conflict(f"{obj['metadata']['name']}: another object has this name now", kind, key_of(kind, obj))
+def _expect(kind: Kind, key: Key, wanted: Object, live: Object | None) -> None:
+    """A uid in what is written is a precondition: it means this object and not a later one of its name. So is a
+    resourceVersion.
+    """
+    there = (live or {}).get("metadata") or {}
+    for name, what in (("uid", "another object has this name now"), ("resourceVersion", "it has been modified")):
+        if wanted.get(name) and wanted[name] != there.get(name):
+            raise Conflict(f"{kind.kind} {'/'.join(key)}: {what}", kind, key)
 
 
 def _refuse_new_finalizers(before: Object, new: Object) -> None:

@@ -1,0 +1,63 @@
+"""A rollback on a real API server: one spec or the other, whoever owned its fields and whenever it is killed."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import NAMESPACE
+from stackwright.cli.manifests import MANAGER
+from stackwright.runtime.memory import MemoryCluster
+from stackwright.runtime.memory.faults import Crash, FaultyCluster
+from stackwright.runtime.specs import replace_spec
+
+KIND = OpenStackDeployment.KIND
+FIRST = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
+MINE = {**FIRST, "size": "tiny", "internal_domain_name": "mine.local"}
+THEIRS = {"size": "small", "features": {"services": ["block-storage"], "network_policies": {"enabled": True}}}
+
+
+@pytest_asyncio.fixture
+async def space(cluster: KubernetesCluster) -> AsyncIterator[str]:
+    name = f"rollback-{uuid.uuid4().hex[:8]}"
+    await cluster.apply(NAMESPACE, {"metadata": {"name": name}}, "test")
+    yield name
+    await cluster.delete(NAMESPACE, ("", name))
+
+
+@pytest.mark.parametrize("after", [False, True])
+@pytest.mark.parametrize("write", [0, 1, 2])
+async def test_one_spec_or_the_other(cluster: KubernetesCluster, space: str, write: int, after: bool) -> None:
+    async def spec() -> Any:
+        return (await cluster.get(KIND, key) or {})["spec"]
+
+    key = (space, "cloud")
+    meta: dict[str, Any] = {"namespace": space, "name": "cloud"}
+    await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)
+    await cluster.apply(KIND, {"metadata": {**meta, "labels": {"of": "flux"}}, "spec": THEIRS}, "flux")
+    await cluster.patch(KIND, key, {"spec": {"region_name": "Two"}})
+    status = {"metadata": meta, "status": {"observedGeneration": 1}}
+    await cluster.apply_status(KIND, status, "operator")
+    before = await spec()
+    wanted = {"metadata": meta, "spec": {**FIRST, "local_volume_storage_class": "fast"}}
+    new = MemoryCluster().put(KIND, wanted)["spec"]  # with its defaults
+    if write:
+        with pytest.raises(Crash):
+            await replace_spec(FaultyCluster(cluster, write, after), KIND, wanted, MANAGER)
+        assert await spec() == (new if (write, after) == (2, True) else before)
+    found = await replace_spec(cluster, KIND, wanted, MANAGER)
+    assert found["spec"] == await spec() == new
+    assert found["metadata"]["labels"] == {"of": "flux"}
+    assert found["status"] == {"observedGeneration": 1}
+    owners = [entry["manager"] for entry in found["metadata"]["managedFields"] if "f:spec" in entry["fieldsV1"]]
+    assert owners == [MANAGER]
+    await cluster.apply(KIND, {"metadata": meta, "spec": FIRST}, MANAGER)
+    gone = await spec()
+    assert new == {**gone, "local_volume_storage_class": "fast"}, "the next apply takes away what this one brought"
+    assert gone != new
