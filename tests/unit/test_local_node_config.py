@@ -1,6 +1,7 @@
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from stackwright.local import node_config
 from stackwright.local.config import LocalCluster
@@ -12,8 +13,9 @@ PAUSE = "stackwright.local/pause:0123456789ab"
 RUNTIME = "io.containerd.cri.v1.runtime"
 
 
-def containerd(machine: Machine) -> dict[str, dict]:
-    return tomllib.loads(node_config.containerd(ONE, PAUSE, machine))["plugins"]
+def containerd(machine: Machine) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = tomllib.loads(node_config.containerd(ONE, PAUSE, machine))["plugins"]
+    return found
 
 
 def test_the_sandbox_image_is_ours_and_never_removed() -> None:
