@@ -7,7 +7,7 @@ PURE := tests/unit tests/golden tests/scenario
 
 .DEFAULT_GOAL := help
 # `tools` is also a folder.
-.PHONY: tools help cloud down test lint unit functional e2e e2e-all durations golden bench bench-docs docs clean
+.PHONY: tools help cloud down test lint unit sweep functional e2e e2e-all durations golden bench bench-docs docs clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -22,12 +22,15 @@ test: $(VENV)/ok ## Run everything that CI runs: style, types, tests, and of the
 	$(BIN)/python tools/suite.py test
 
 lint: $(VENV)/ok ## Style and types
-	$(BIN)/ruff format --check src tests bench
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench tools
+	$(BIN)/ruff check src tests bench tools
 	$(BIN)/mypy
 
 unit: $(VENV)/ok tools ## Pure tests: unit, golden, scenario; no cluster
 	$(PYTEST) -q --timeout=20 $(PURE)
+
+sweep: $(VENV)/ok tools ## The same, with all cases of each sweep and new examples of each property
+	SWEEP=all $(PYTEST) -q --timeout=900 --hypothesis-profile=search $(PURE)
 
 functional: $(VENV)/ok tools ## Tests against a real kube-apiserver
 	$(PYTEST) -q --timeout=600 --ignore=tests/functional/test_cluster_api.py tests/functional
