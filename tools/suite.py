@@ -78,7 +78,8 @@ def is_clean() -> bool:
 
 
 def since(commit: str) -> int | None:
-    count = git("rev-list", "--count", f"{commit}..HEAD")
+    """Commits of the main line since then: a merge counts once, however many it brings."""
+    count = git("rev-list", "--count", "--first-parent", f"{commit}..HEAD")
     return int(count) if count is not None else None
 
 

@@ -6,6 +6,7 @@ import base64
 import copy
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -56,10 +57,23 @@ def empty() -> MemoryCluster:
 
 async def deployed(**spec: Any) -> MemoryCluster:
     """A cluster in which the cloud is ready: the end of a forecast of its own installation."""
-    result = await simulate(empty(), SETTINGS, applied(cloud(**spec)), NOW)
-    assert result.settled and not result.stuck
-    result.world.writes.clear()
-    return result.world
+    return await installed(empty, SETTINGS, cloud(**spec))
+
+
+_INSTALLED: dict[str, MemoryCluster] = {}
+
+
+async def installed(nodes: Callable[[], MemoryCluster], settings: Settings, wanted: dict[str, Any]) -> MemoryCluster:
+    """The same of any cloud; each is forecast once, and every caller has a copy."""
+    name = json.dumps([nodes.__name__, wanted], sort_keys=True)
+    if name not in _INSTALLED:
+        result = await simulate(nodes(), settings, applied(wanted), NOW)
+        assert result.settled and not result.stuck
+        _INSTALLED[name] = result.world
+    made = copy.copy(_INSTALLED[name])
+    made._objects, made._hidden = dict(made._objects), set(made._hidden)
+    made.writes, made.events, made._listeners = [], [], []
+    return made
 
 
 async def planned(cluster: MemoryCluster, request: Request, settings: Settings = SETTINGS) -> list[Entry]:

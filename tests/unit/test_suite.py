@@ -85,6 +85,16 @@ def test_what_changed_since_a_pack_passed_is_known_also_if_it_is_not_committed(h
     assert suite.ages([one()], suite.read_record()) == {"one": 1}
 
 
+def test_a_merge_counts_once(history: Path) -> None:
+    passed(git(history, "rev-parse", "HEAD"))
+    git(history, "switch", "--quiet", "--create", "topic")
+    for number in range(3):
+        commit(history, f"docs/{number}")
+    git(history, "switch", "--quiet", "-")
+    git(history, "merge", "--quiet", "--no-ff", "--no-edit", "topic")
+    assert suite.ages([one()], suite.read_record()) == {"one": 1}
+
+
 def test_a_record_that_is_too_old_or_of_another_history_fails(
     history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

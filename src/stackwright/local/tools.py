@@ -50,6 +50,7 @@ KUBE_NAMES = (
 )  # fmt: skip
 _HELM = "helm.sh/helm/v3"
 _CONTAINERD = "github.com/containerd/containerd/v2"
+HELM = Tool("helm", {"helm": f"{_HELM}/cmd/helm"}, (), _HELM, (f"{_HELM}/internal/version.version",))
 TOOLS = (
     Tool(
         "kubernetes",
@@ -66,7 +67,7 @@ TOOLS = (
         _CONTAINERD,
         (f"{_CONTAINERD}/version.Version",),
     ),
-    Tool("helm", {"helm": f"{_HELM}/cmd/helm"}, (), _HELM, (f"{_HELM}/internal/version.version",)),
+    HELM,
     Tool("coredns", {"coredns": "."}),
     Tool("ingress", {"ingress": "."}),
 )  # fmt: skip
