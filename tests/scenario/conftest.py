@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 # How often the loop turns with nothing to do before time moves. Looptime's own 42 allow for threads and sockets, of
-# which a world in memory has none; the turns were a tenth of the time of these tests.
+# which a world in memory has none.
 TURNS = 3
 
 
