@@ -4,10 +4,12 @@ VENV := .venv
 BIN := $(VENV)/bin
 PYTEST := $(BIN)/python -m pytest
 PURE := tests/unit tests/golden tests/scenario
+# One process a core; who has nothing left to do takes tests of another.
+PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 # `tools` is also a folder.
-.PHONY: tools help cloud down test lint unit functional e2e e2e-long golden bench docs clean
+.PHONY: tools helm help cloud down test lint unit sweep functional e2e e2e-all durations golden bench bench-docs mutants docs clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -18,26 +20,31 @@ cloud: $(VENV)/ok ## Start Kubernetes and a cloud on this machine, and show that
 down: $(VENV)/ok ## Stop the cloud and clean up the machine; data is kept
 	$(BIN)/stackwright down
 
-test: lint unit functional e2e ## Run everything that CI runs
+test: $(VENV)/ok ## Run everything that CI runs: style, types, tests, and of the end-to-end tests the core and one or two packs
+	$(BIN)/python tools/suite.py test
 
 lint: $(VENV)/ok ## Style and types
-	$(BIN)/ruff format --check src tests bench
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench tools
+	$(BIN)/ruff check src tests bench tools
 	$(BIN)/mypy
 
-unit: $(VENV)/ok tools ## Pure tests: unit, golden, scenario; no cluster
-	$(PYTEST) -q --timeout=20 $(PURE)
+unit: $(VENV)/ok helm ## Pure tests: unit, golden, scenario; no cluster
+	$(PYTEST) -q --timeout=120 $(PARALLEL) $(PURE)
+
+sweep: $(VENV)/ok helm ## The same, with all cases of each sweep and new examples of each property
+	SWEEP=all $(PYTEST) -q --timeout=900 $(PARALLEL) --hypothesis-profile=search $(PURE)
 
 functional: $(VENV)/ok tools ## Tests against a real kube-apiserver
-	$(PYTEST) -q --timeout=600 -m "not long" tests/functional
+	$(PYTEST) -q --timeout=600 --ignore=tests/functional/test_cluster_api.py tests/functional
 
-e2e: $(VENV)/ok ## Tests of the real cloud on the local cluster, which is started if need be
-	$(PYTEST) -v --timeout=3600 --durations=25 --maxfail=3 -m "not long" tests/e2e
+e2e: $(VENV)/ok ## The core of the end-to-end tests on the local cluster; PACK=servers: that pack
+	$(BIN)/python tools/suite.py e2e $(PACK)
 
-e2e-long: $(VENV)/ok ## Those that are not run each time: more faults, somebody else's Ceph, all of Tempest's smoke set
-	$(PYTEST) -v --timeout=3600 --durations=25 -m long tests/e2e
-	$(PYTEST) -v --timeout=1200 -m long tests/functional
-	TEMPEST=all $(PYTEST) -v --timeout=3600 tests/e2e/test_91_tempest.py
+e2e-all: $(VENV)/ok ## All tests: every case of the pure ones, the core, all packs
+	$(BIN)/python tools/suite.py all
+
+durations: $(VENV)/ok ## How long the tests of the last runs took, by step, and the slowest
+	@$(BIN)/python tools/suite.py durations
 
 golden: $(VENV)/ok ## Write golden files and generated CRDs anew, to be reviewed as a diff
 	$(BIN)/stackwright crds --dir charts/stackwright/crds
@@ -46,13 +53,23 @@ golden: $(VENV)/ok ## Write golden files and generated CRDs anew, to be reviewed
 bench: $(VENV)/ok ## Print the figures of performance
 	$(BIN)/python -m bench
 
+bench-docs: $(VENV)/ok ## Write the page of figures anew from the stored runs
+	$(BIN)/python -m bench.store
+
+mutants: $(VENV)/ok tools ## Break the code and count how often a test notices; N=200 SEED=1 tries a sample only
+	nice -n 19 $(BIN)/python tools/mutants.py $(or $(N),0) $(or $(SEED),0)
+
 docs: $(VENV)/ok ## Write the generated reference pages anew
 	$(BIN)/python tools/docs.py
 
 clean: ## Remove what was built in this checkout (the caches stay)
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist out
 
-# Helm for the charts' tests, etcd and the API server for the functional ones; built once, then found in the cache.
+# All that the pure tests need.
+helm: $(VENV)/ok
+	@$(BIN)/python -c "from stackwright.local import tools, config; tools.built(config.LocalCluster.discover(), tools.HELM, print)"
+
+# All programs that are built of sources; once, then they are found in the cache.
 tools: $(VENV)/ok
 	@$(BIN)/python -c "from stackwright.local import tools, config; tools.build_all(config.LocalCluster.discover(), print)"
 

@@ -15,12 +15,9 @@ import traceback
 from types import ModuleType
 
 from bench.figure import Figure
-from bench.options import BenchError, Options, say
+from bench.options import NAMED, QUICK, BenchError, Options, say
+from bench.store import save
 from bench.table import table
-
-# In the order of the table. Those that are not quick, or that change a cluster, run only when they are named.
-QUICK = ("help", "reconcile", "failover", "queue", "restart5000", "rest", "memory", "unit")
-NAMED = ("up", "vm", "cold", "health", "boot", "batch", "storage", "servers")
 
 
 def module(name: str) -> ModuleType:
@@ -30,24 +27,28 @@ def module(name: str) -> ModuleType:
 
 def main() -> int:
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
-    chosen, options, as_json = arguments()
+    chosen, options, as_json, store = arguments()
     figures: list[tuple[str, Figure]] = []
     failed = []
     for name in chosen:
         say(f"{name}: {title(name)}")
         start = time.monotonic()
+        found: list[Figure] = []
         try:
             for figure in module(name).measure(options):
-                figures.append((name, figure))
+                found.append(figure)
                 say(str(figure))
+            if store:
+                say(f"stored in {save(name, found, time.monotonic() - start)}; `make bench-docs` tells of it")
         except BenchError as error:
             failed.append(f"{name}: {error}")
         except Exception:
             failed.append(f"{name}: {traceback.format_exc()}")
+        figures += [(name, figure) for figure in found]
         say(f"{name}: took {time.monotonic() - start:.0f} s")
     if as_json:
-        found = [figure.as_dict(name) for name, figure in figures]
-        print(json.dumps({"figures": found, "failed": failed}, indent=2, ensure_ascii=False))
+        told = [figure.as_dict(name) for name, figure in figures]
+        print(json.dumps({"figures": told, "failed": failed}, indent=2, ensure_ascii=False))
     elif figures:
         print(table(figures))
     for text in failed:
@@ -59,12 +60,13 @@ def title(name: str) -> str:
     return (module(name).__doc__ or "").split("\n", 1)[0]
 
 
-def arguments() -> tuple[list[str], Options, bool]:
+def arguments() -> tuple[list[str], Options, bool, bool]:
     parser = argparse.ArgumentParser(prog="python -m bench", description="Print figures of performance.")
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"of: {', '.join((*QUICK, *NAMED))}; default: quick")
     parser.add_argument("--list", action="store_true", help="list the benches and exit")
     parser.add_argument("--all", action="store_true", help="also those that are slow or change a cluster")
     parser.add_argument("-o", "--output", choices=("table", "json"), default="table")
+    parser.add_argument("--store", action="store_true", help="keep the run in bench/runs, for the page of figures")
     parser.add_argument("--n", type=int, help="how often to measure")
     parser.add_argument(
         "--objects",
@@ -75,7 +77,10 @@ def arguments() -> tuple[list[str], Options, bool]:
     parser.add_argument(
         "--again", action="store_true", help="up: also a second `up` that has nothing to do; vm: fill the caches first"
     )
-    parser.add_argument("--purge", action="store_true", help="up, vm, cold: the local cluster may be thrown away")
+    parser.add_argument(
+        "--purge", action="store_true", help="up, vm, cold, limited: the local cluster may be thrown away"
+    )
+    parser.add_argument("--gib", type=float, default=8.0, help="limited: memory of the machine that is imitated")
     parser.add_argument("--profile", metavar="FILE", default="", help="restart5000: write a profile (pstats)")
     given = parser.parse_args()
     if given.list:
@@ -85,8 +90,8 @@ def arguments() -> tuple[list[str], Options, bool]:
     if unknown := set(given.names) - {*QUICK, *NAMED}:
         parser.error(f"unknown: {', '.join(sorted(unknown))}; there are {', '.join((*QUICK, *NAMED))}")
     chosen = given.names or [*QUICK, *(NAMED if given.all else ())]
-    options = Options(given.n, given.objects, given.seconds, given.again, given.purge, given.profile)
-    return chosen, options, given.output == "json"
+    options = Options(given.n, given.objects, given.seconds, given.again, given.purge, given.profile, given.gib)
+    return chosen, options, given.output == "json", given.store
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 RATES = ("/s", "servers/min")
+ENOUGH = 20
+"""Of fewer samples the 95th percentile would be just the worst one."""
 
 
 @dataclass(frozen=True)
@@ -46,8 +48,8 @@ class Figure:
 
     @property
     def p95(self) -> float | None:
-        """What all but the worst twentieth keep within; of rates the worst are the lowest."""
-        return percentile(self.samples, 0.05 if self._rate else 0.95) if len(self.samples) > 1 else None
+        """What all but the worst twentieth keep within; of rates the worst are the lowest. None of too few samples."""
+        return percentile(self.samples, 0.05 if self._rate else 0.95) if len(self.samples) >= ENOUGH else None
 
     @property
     def ratio(self) -> float | None:
@@ -88,6 +90,7 @@ class Figure:
             "p95": self.p95,
             "samples": list(self.samples),
             "peer": self.peer or None,
+            "peer_n": len(self.peers) or None,
             "peer_median": statistics.median(self.peers) if self.peers else None,
             "ratio": self.ratio,
             "note": self.note or None,

@@ -18,18 +18,27 @@ from stackwright.api.lines import LINE
 from stackwright.api.meta import Resource
 from stackwright.api.registry import RESOURCES
 from stackwright.cli.app import COMMANDS, LazyCommand, app
+from stackwright.services.support import TESTED
 
 REFERENCE = Path(__file__).parents[1] / "docs/reference"
 NOTE = "<!-- Written by `make docs`; do not edit. -->\n"
 HEAD = "| field | type | default | allowed | meaning |\n|---|---|---|---|---|\n"
 WIDTH = 100
+SUPPORT = """\
+# What is tested
+
+Each value that a cloud may choose, and the end-to-end test that uses it in a real cloud. *Rendered only*: charts and
+options follow it, golden tests show how, and no test has used it in a real cloud; `stackwright plan` and `apply` say so
+where a cloud asks for it. OVN (`ml2/ovn`) is known not to start in this version. Which datapath of Open vSwitch is
+used, that of the kernel or the one in user space, is found on the nodes and is no value of a cloud.
+"""
 Schema = dict[str, Any]
 
 
 def pages() -> dict[str, str]:
     """Path below docs/reference → text."""
     found = {f"api/{resource.KIND.kind}.md": api_page(resource) for resource in RESOURCES}
-    return {**found, "api/README.md": index(), "cli.md": cli_page()}
+    return {**found, "api/README.md": index(), "cli.md": cli_page(), "support.md": support_page()}
 
 
 def index() -> str:
@@ -39,6 +48,15 @@ def index() -> str:
         for r in RESOURCES
     ]
     return f"{NOTE}\n# Kinds\n\n| kind | group and version | short | what it is |\n|---|---|---|---|\n" + _lines(rows)
+
+
+def support_page() -> str:
+    def row(path: str, value: object, test: str) -> str:
+        state = f"`{test}`" if test else "**rendered only**"
+        return f"| `{path}` | `{_shown(value)}` | {state} |"
+
+    rows = [row(path, value, test) for path, values in TESTED.items() for value, test in values.items()]
+    return f"{NOTE}\n{SUPPORT}\n| field of spec | value | used by |\n|---|---|---|\n" + _lines(rows)
 
 
 def api_page(resource: type[Resource]) -> str:

@@ -1,17 +1,16 @@
-"""The real clouds on the local cluster: a small one, then the full one; stopped again unless the cluster ran before.
-
-Tests of the operator itself need no more than an identity service; with a full cloud most would take minutes.
-"""
+"""The real clouds on the local cluster, which is stopped again unless it ran before."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
 
+import clouds
 import pytest
 from autopsy import autopsy
-from full import STORAGE, FullCloud
-from harness import SMALL, Cloud
+from fixtures import booted, infra, member, pair, raw, root, undisturbed, writer, writer_vm  # noqa: F401
+from full import FullCloud
+from harness import Cloud
 from storage import Storage
 from vms import Vms
 
@@ -49,47 +48,17 @@ def machine() -> Iterator[Cloud]:
 
 @pytest.fixture(scope="session")
 def cloud(machine: Cloud) -> Cloud:
-    """Identity, and what that needs."""
-    print(machine.stackwright("up", "--nodes", "1", "--no-cloud", limit=3000))
-    if machine.is_full():
-        machine.renew("--nodes", "1")
-    # What an earlier run that was killed left in the cloud's spec must not decide about this one.
-    machine.kubectl("label", "node", "node1", "--overwrite", "openstack-control-plane=enabled")
-    machine.kubectl("delete", "secret", "directory", "-n", machine.namespace, "--ignore-not-found")
-    if machine.has("block-storage"):  # whose volumes would hold it back
-        machine.remove()
-    if machine.spec():
-        machine.kubectl("replace", "--filename", SMALL)
-    else:
-        machine.kubectl("apply", "--server-side", "--filename", SMALL)
-    machine.wait_ready()
-    return machine
+    return clouds.small(machine)
 
 
 @pytest.fixture(scope="session")
 def full_cloud(machine: Cloud) -> FullCloud:
-    """What `stackwright up` makes on a machine that has no cloud, its virtual machine included; and what it said."""
-    machine.stackwright("up", "--no-cloud", limit=3000)
-    if machine.has("block-storage"):
-        machine.renew()
-    elif machine.spec() and not machine.is_full():
-        machine.remove()
-    said = machine.stackwright("up", limit=3000)
-    print(said)
-    return FullCloud(said)
+    return clouds.full(machine)
 
 
 @pytest.fixture(scope="session")
 def storage_cloud(machine: Cloud) -> FullCloud:
-    """The same with volumes, objects and a small Ceph. One without gets them, as its operator would do it."""
-    machine.stackwright("up", "--no-cloud", limit=3000)
-    if machine.is_full() and not (machine.has("block-storage") and machine.keeps_images()):
-        machine.empty()
-    elif machine.spec() and not machine.is_full():
-        machine.remove()
-    said = machine.stackwright("up", "--file", STORAGE, "--yes", limit=3000)
-    print(said)
-    return FullCloud(said, STORAGE)
+    return clouds.storage(machine)
 
 
 @pytest.fixture(scope="session")
@@ -104,4 +73,7 @@ def storage(storage_cloud: FullCloud, tmp_path_factory: pytest.TempPathFactory) 
     made = Storage(storage_cloud, Vms(storage_cloud, tmp_path_factory.mktemp("storage")))
     made.sweep()  # what a run that was killed left
     yield made
-    made.close()
+    if storage_cloud.spec():  # a cloud that a test deleted has nothing left to remove
+        made.close()
+    else:
+        made.sdk.close()

@@ -16,14 +16,14 @@ class Daemon:
     """A program of a component's pods.
 
     gives_up  what it was making when it was killed ends in error: Cinder's way to say that one may ask again
-    each_time  killed in each run of the tests
+    often  of the pack that is run first
     """
 
     application: str
     component: str
     program: str
     gives_up: bool = False
-    each_time: bool = False
+    often: bool = False
 
     def found(self, storage: Storage) -> list[int]:
         pods = storage.cloud.pods("-l", f"application={self.application},component={self.component}").values()
@@ -36,14 +36,14 @@ class Daemon:
             os.kill(pid, number)
 
 
-MONITOR = Daemon("ceph", "mon", "ceph-mon", each_time=True)
+MONITOR = Daemon("ceph", "mon", "ceph-mon", often=True)
 PROVIDE = Daemon("ceph", "provide", "provide.py")
 DAEMONS = (
     MONITOR,
     Daemon("ceph", "mgr", "ceph-mgr"),
-    Daemon("ceph", "osd", "ceph-osd", each_time=True),
+    Daemon("ceph", "osd", "ceph-osd", often=True),
     Daemon("ceph-rgw", "api", "radosgw"),
-    Daemon("cinder", "volume", "cinder-volume", gives_up=True, each_time=True),
+    Daemon("cinder", "volume", "cinder-volume", gives_up=True, often=True),
     Daemon("etcd", "server", "etcd"),
 )
 

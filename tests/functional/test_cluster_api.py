@@ -12,8 +12,6 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import pytest
-
 from core_manager import CONTROL, DATA, MACHINES, ClusterApi, core_manager, ref, until
 from stackwright import main
 from stackwright.adapters.kubernetes import KubernetesCluster
@@ -33,7 +31,6 @@ from stackwright.runtime.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.memory.openstack import MemoryClouds
 from stackwright.runtime.reconcile import Runtime
 
-pytestmark = pytest.mark.long
 SPACE = "capi"
 
 

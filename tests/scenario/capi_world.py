@@ -17,6 +17,7 @@ from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, CONTROL_PLANE, 
 from stackwright.core.conditions import find
 from stackwright.core.plan import Object
 from stackwright.runtime.memory import Fuse
+from sweep import sampled
 
 SERVERS, MACHINES, CLUSTERS = OpenStackServer.KIND, OpenStackMachine.KIND, OpenStackCluster.KIND
 IDENTITY = {"type": "Secret", "name": "clouds", "cloudName": "mine"}
@@ -144,7 +145,7 @@ class Moments(Fuse):
 async def killed_everywhere(
     start: Callable[[], Any], act: Callable[[Any], None], end: Any, *, seconds: float = 0
 ) -> None:
-    """A crash at each write that follows `act`; `end` looks at what comes of it.
+    """A crash at each write that follows `act`, of which a commit tries a sample; `end` looks at what comes of it.
 
     seconds  how long all of it takes, of who never settles
     """
@@ -156,7 +157,7 @@ async def killed_everywhere(
     await _on(world, seconds)
     await world.stop()
     assert len(moments.worlds) > 2
-    for each in moments.worlds:
+    for each in sampled(moments.worlds):
         await _on(each, seconds)
         await end(each)
         await each.stop()
@@ -175,7 +176,7 @@ async def unheard_everywhere(
     await _on(world, seconds)
     await world.stop()
     assert moments
-    for each, call in moments:
+    for each, call in sampled(moments):
         await each.start()
         each.clouds.late(call)
         if then:
@@ -191,7 +192,7 @@ async def lost_everywhere(
     """No answer comes to each request that follows `act`, and it is done a little later."""
     first = await start()
     await first.stop()
-    for number in range(1, 200):
+    for number in sampled(range(1, 200)):
         world = first.again()
         world.clouds.lost = len(world.clouds.calls) + number
         await world.start()

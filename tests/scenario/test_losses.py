@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from test_plan import CLOUD, NOW, applied, cloud, deployed, empty
+from test_plan import CLOUD, NOW, applied, cloud, deployed, empty, installed
 from world import EVERY_ROLE, SETTINGS, cloud_object
 
 from stackwright.api.deployment import OpenStackDeployment
@@ -17,7 +17,6 @@ from stackwright.cli.planned import Entry
 from stackwright.core.objects import ORPHAN
 from stackwright.core.pausing import ANNOTATION
 from stackwright.runtime.memory import MemoryCluster
-from stackwright.simulate import simulate
 
 
 def manifests(**spec: Any) -> list[Manifest]:
@@ -42,26 +41,33 @@ async def test_what_a_paused_cloud_would_lose_is_told_before_it_is_resumed() -> 
     )
 
 
-async def whole(**spec: Any) -> tuple[MemoryCluster, list[Entry]]:
-    """A cloud of all services that is there, and the plan that changes it."""
+def two_nodes() -> MemoryCluster:
     cluster = empty()
     cluster.put(NODE, {"metadata": {"name": "node2", "labels": EVERY_ROLE}})
-    first = await simulate(cluster, SETTINGS, applied(cloud_object(whole=True)), NOW)
-    assert first.settled and not first.stuck
-    found, _ = await forecast(first.world, SETTINGS, applied(cloud_object(whole=True, **spec)), NOW + 200)
-    return first.world, found
+    return cluster
+
+
+async def whole() -> MemoryCluster:
+    """A cloud of all services that is there."""
+    return await installed(two_nodes, SETTINGS, cloud_object(whole=True))
+
+
+async def changed(**spec: Any) -> list[Entry]:
+    """The plan that changes such a cloud."""
+    found, _ = await forecast(await whole(), SETTINGS, applied(cloud_object(whole=True, **spec)), NOW + 200)
+    return found
 
 
 async def test_another_back_end_of_the_network_is_a_loss_for_machines_that_run() -> None:
-    _, found = await whole(features={"neutron": {"backend": "ml2/ovn"}})
+    found = await changed(features={"neutron": {"backend": "ml2/ovn"}})
     text = "back end ml2 of Neutron openstack/neutron, replaced by ml2/ovn: machines that run do not find what they use"
     assert text in losses(found)
-    _, found = await whole(public_domain_name="other.example")
+    found = await changed(public_domain_name="other.example")
     assert losses(found) == []
 
 
 async def test_a_store_that_may_be_orphaned_is_lost_with_all_that_is_in_it() -> None:
-    world, _ = await whole()
+    world = await whole()
     glance = await world.get(Glance.KIND, (CLOUD[0], "glance"))
     assert glance is not None and glance["status"]["backends"] == ["images"]
     more = {"rbd": {"other": {"default": True}}}

@@ -46,6 +46,50 @@ async def test_lost_accounts_are_made_again_on_a_schedule(provider: str) -> None
     await world.stop()
 
 
+def counted(world: World, provider: str) -> list[Any]:
+    """What a provider is asked for from now on."""
+    port, asked = getattr(world, provider), []
+    works = port.missing
+
+    async def missing(action: Any, *more: Any) -> Any:
+        asked.append(action.secret)
+        return await works(action, *more)
+
+    port.missing = missing
+    return asked
+
+
+@each_provider
+async def test_a_start_of_the_operator_asks_for_no_account_and_the_schedule_goes_on(provider: str) -> None:
+    world = await ready_world(whole=True)
+    await world.stop()
+    before = lose(world, provider)
+    asked, writes = counted(world, provider), len(world.cluster.writes)
+    await world.run(60)
+    assert not asked
+    assert len(world.cluster.writes) == writes
+    await world.run(540)
+    assert len(set(asked)) == len(before)
+    assert accounts(world, provider) == before
+    await world.stop()
+
+
+@each_provider
+async def test_a_provider_that_came_up_again_since_is_asked_at_the_start(provider: str) -> None:
+    """The operator was killed after it had seen the provider come up, and before it had asked for the accounts."""
+    world = await ready_world(whole=True)
+    await world.stop()
+    before = lose(world, provider)
+    kind, _ = PROVIDERS[provider]
+    for obj in world.cluster.all(kind):
+        made = copy.deepcopy(obj)
+        made["status"]["providerSince"] = "2020-01-01T00:00:00Z"
+        world.cluster.put(kind, made)
+    await world.run(60)
+    assert accounts(world, provider) == before
+    await world.stop()
+
+
 @each_provider
 async def test_a_loss_is_reported_even_if_the_account_cannot_be_made_again(provider: str) -> None:
     world = await ready_world(whole=True)

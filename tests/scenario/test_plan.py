@@ -6,6 +6,7 @@ import base64
 import copy
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import NODE, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
 from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.registry import kind_of
-from stackwright.api.services import MariaDB
+from stackwright.api.services import MariaDB, Neutron
 from stackwright.cli.confirm import losses
 from stackwright.cli.plan import forecast
 from stackwright.cli.planned import FAIL, NOTE, Entry, summary
@@ -56,10 +57,23 @@ def empty() -> MemoryCluster:
 
 async def deployed(**spec: Any) -> MemoryCluster:
     """A cluster in which the cloud is ready: the end of a forecast of its own installation."""
-    result = await simulate(empty(), SETTINGS, applied(cloud(**spec)), NOW)
-    assert result.settled and not result.stuck
-    result.world.writes.clear()
-    return result.world
+    return await installed(empty, SETTINGS, cloud(**spec))
+
+
+_INSTALLED: dict[str, MemoryCluster] = {}
+
+
+async def installed(nodes: Callable[[], MemoryCluster], settings: Settings, wanted: dict[str, Any]) -> MemoryCluster:
+    """The same of any cloud; each is forecast once, and every caller has a copy."""
+    name = json.dumps([nodes.__name__, wanted], sort_keys=True)
+    if name not in _INSTALLED:
+        result = await simulate(nodes(), settings, applied(wanted), NOW)
+        assert result.settled and not result.stuck
+        _INSTALLED[name] = result.world
+    made = copy.copy(_INSTALLED[name])
+    made._objects, made._hidden = dict(made._objects), set(made._hidden)
+    made.writes, made.events, made._listeners = [], [], []
+    return made
 
 
 async def planned(cluster: MemoryCluster, request: Request, settings: Settings = SETTINGS) -> list[Entry]:
@@ -295,6 +309,24 @@ async def test_a_volume_that_is_retained_is_not_lost() -> None:
     claimed(cluster, "Retain")
     found = await planned(cluster, Request("openstack", delete=((OpenStackDeployment.KIND, CLOUD),)))
     assert told(found, "lost") == ["database keystone of MariaDB openstack/mariadb"]
+
+
+async def test_a_value_that_no_test_uses_in_a_real_cloud_is_named() -> None:
+    wanted = cloud(features={"neutron": {"backend": "ml2/ovn"}, "services": ["~dashboard"]})
+    found, _ = await forecast(empty(), SETTINGS, applied(wanted), NOW)
+    told = [entry for entry in found if entry.verb == "untested"]
+    assert [entry.what for entry in told] == ["features.neutron.backend: ml2/ovn"]
+    assert lines(told) == [
+        "  ! untested: features.neutron.backend: ml2/ovn  (rendered only: no test uses it in a real cloud)"
+    ]
+
+
+async def test_a_service_by_itself_is_told_by_the_same_words() -> None:
+    spec = {"release": "epoxy", "size": "single", "settings": {"backend": "ml2/ovn"}}
+    neutron = {"metadata": {"name": "neutron", "namespace": "openstack"}, "spec": spec}
+    request = Request("openstack", ((Neutron.KIND, neutron),))
+    found, _ = await forecast(empty(), SETTINGS, request, NOW)
+    assert [entry.what for entry in found if entry.verb == "untested"] == ["features.neutron.backend: ml2/ovn"]
 
 
 async def test_a_missing_storage_class_is_named_with_the_releases_that_need_it() -> None:

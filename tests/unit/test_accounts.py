@@ -11,7 +11,8 @@ import pytest
 from stackwright.api.kinds import SECRET
 from stackwright.core.plan import SqlAccount
 from stackwright.core.ports import NotYet, Ports, Refused
-from stackwright.runtime.accounts import LONGEST, QUIET, AccountChecks
+from stackwright.runtime import accounts
+from stackwright.runtime.accounts import KEPT, LONGEST, QUIET, AccountChecks
 from stackwright.runtime.memory import (
     FrozenClock,
     MemoryBroker,
@@ -114,3 +115,40 @@ async def test_of_a_changed_account_only_the_names_are_asked_for() -> None:
     assert await made.missing(account("a"), "p", changed=True) == ""
     assert await made.missing(account("a"), "p") == ""
     assert sql.asked == [("a", False), ("a", True)], "an answer of the one kind is none of the other"
+
+
+async def test_what_an_earlier_process_saw_counts_as_an_answer_of_the_start() -> None:
+    """Else a restart with 5,000 accounts would ask 5,000 times at once."""
+    sql = Sql()
+    sql.hangs = False
+    made = checks(sql)
+    assert await made.missing(account("a"), "p", before=True) == ""
+    assert sql.asked == []
+    assert await made.missing(account("b"), "p", before=False) == ""
+    assert sql.asked == [("b", True)], "of this one nobody knows"
+    await asyncio.sleep(KEPT)
+    assert await made.missing(account("a"), "p", before=True) == ""
+    assert sql.asked == [("b", True), ("a", True)]
+
+
+async def test_old_answers_are_dropped_without_a_look_at_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At 5,000 accounts a look at all answers for each question would be 25 million looks."""
+    looked = 0
+
+    class Counting(accounts._Answer):
+        def __getattribute__(self, name: str) -> Any:
+            nonlocal looked
+            looked += name == "until"
+            return super().__getattribute__(name)
+
+    monkeypatch.setattr(accounts, "_Answer", Counting)
+    sql, count = Sql(), 300
+    sql.hangs = False
+    made = checks(sql)
+    for provider in ("p", "again"):
+        for index in range(count):
+            await made.missing(account(f"a{index}"), provider)
+    assert looked <= 3 * 2 * count
+    await asyncio.sleep(KEPT)
+    await made.missing(account("another"), "p")
+    assert len(made._there) == 1

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.core.belongings import TAKEN_AWAY, Owner, Part, listed, removal, step, unlisted
+from stackwright.core.belongings import GONE, TAKEN_AWAY, Owner, Part, listed, removal, remove, step, unlisted
 from stackwright.core.clouds import CloudRef, Look, Made, Slot, Thing, fill, mark
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
@@ -124,6 +125,40 @@ def test_what_is_going_is_not_told_to_go_again() -> None:
     found = removal(OWNER, {SERVER: "s1"}, look)
     assert found.calls == ()
     assert not found.whole
+
+
+@pytest.mark.parametrize("state", ["deleting", "SOFT-DELETING", "soft-deleting"])
+def test_whatever_says_that_it_goes_is_not_told_again(state: str) -> None:
+    by_task = thing(SERVER, "s1", "ACTIVE", task_state=state)
+    by_state = thing(SERVER, "s1", state)
+    assert [remove(OWNER, SERVER, each) for each in (by_task, by_state)] == [None, None]
+    assert removal(OWNER, {SERVER: "s1"}, Look((by_task,))).wait == "Waiting for server s1 to go"
+
+
+def test_what_was_not_looked_at_is_not_lost() -> None:
+    record = {PORT: "p1", SERVER: "s1"}
+    look = Look((thing(SERVER, "s1"),), unseen=frozenset({"port"}))
+    found = step(OWNER, parts(PORT, SERVER), record, look)
+    assert (found.lost, found.calls, found.record, found.whole) == ((), (), record, True)
+
+
+def test_what_is_no_part_any_more_is_forgotten_only_when_nothing_is_on_its_way() -> None:
+    record = {PORT: "p1", SERVER: "s1"}
+    found = step(OWNER, parts(PORT), record, Look((thing(PORT, "p1"),), settled=False))
+    assert (found.record, found.whole) == (record, False)
+
+
+@pytest.mark.parametrize("look", [Look(settled=False), Look(unseen=frozenset({"volume"}))])
+def test_what_may_be_there_still_is_not_told_as_lost(look: Look) -> None:
+    found = step(OWNER, parts(PORT), {PORT: "p1"}, look)
+    assert (found.lost, found.calls, found.wait) == ((), (), "Looking whether it is all there")
+
+
+@pytest.mark.parametrize("state", GONE)
+def test_a_twin_that_is_gone_is_not_taken_away_again(state: str) -> None:
+    look = Look((thing(SERVER, "s1", "ACTIVE"), thing(SERVER, "s2", state)))
+    found = step(OWNER, parts(SERVER), {SERVER: "s1"}, look)
+    assert (found.calls, found.whole) == ((), True)
 
 
 def test_nothing_is_believed_to_be_gone_before_the_look_is_settled() -> None:

@@ -13,11 +13,16 @@ from bench.figure import Figure, Goal
 
 
 @pytest.mark.parametrize(
-    ("unit", "p95", "ratio"), [("s", 19, 0.5), ("calls/min", 19, 0.5), ("objects/s", 1, 2.0), ("servers/min", 1, 2.0)]
+    ("unit", "p95", "ratio"), [("s", 18, 0.5), ("calls/min", 18, 0.5), ("objects/s", 1, 2.0), ("servers/min", 1, 2.0)]
 )
 def test_the_worst_and_the_ratio_to_a_peer_depend_on_what_is_good(unit: str, p95: float, ratio: float) -> None:
-    figure = Figure("it", unit, list(range(1, 20)), None, "another", [5])
+    figure = Figure("it", unit, [*range(20), 10], None, "another", [5])
     assert (figure.median, figure.p95, figure.ratio) == (10, p95, ratio)
+
+
+def test_of_fewer_than_twenty_samples_no_percentile_is_told() -> None:
+    assert Figure("it", "s", [1.0] * 19).p95 is None
+    assert Figure("it", "s", [1.0] * 20).p95 == 1.0
 
 
 @pytest.mark.parametrize(("most", "met"), [(10, True), (9.9, False)])
@@ -26,5 +31,5 @@ def test_a_goal_is_of_the_median(most: float, met: bool) -> None:
 
 
 def test_a_figure_tells_all_of_it() -> None:
-    assert str(Figure("it", "s", [1.0, 2.0, 3.0], None, "another", [4.0])) == "it: 2 s, p95 3, another 4"
+    assert str(Figure("it", "s", [1.0, 2.0, 3.0], None, "another", [4.0])) == "it: 2 s, another 4"
     assert str(Figure("it", "s", [1.0])) == "it: 1 s"

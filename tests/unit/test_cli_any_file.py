@@ -19,7 +19,9 @@ from stackwright.cli.manifests import COMPANIONS, BadManifest, load
 from stackwright.runtime.memory import MemoryCluster
 
 __all__ = ["cluster"]
-SLOW = settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck))
+SLOW = settings(
+    max_examples=settings.default.max_examples * 3 // 2, deadline=None, suppress_health_check=list(HealthCheck)
+)
 # What YAML can write, and what it means to its reader is another matter.
 SCALARS = st.one_of(
     st.none(),

@@ -164,7 +164,7 @@ def test_dates_and_times_are_text_as_for_kubectl(tmp_path: Path) -> None:
     assert manifest.obj["metadata"]["annotations"] == {"when": "22:30", "list": "1:50"}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=settings.default.max_examples * 8, deadline=None)
 @given(st.text(alphabet="abk: -[]{}&*!?|>'\"%#@,\n0123456789.~<=\\xuU", max_size=60))
 def test_no_text_causes_a_traceback(text: str) -> None:
     with contextlib.suppress(BadDocument):

@@ -31,7 +31,7 @@ STATEFULSET = "metadata: {name: db, namespace: victim}\napiVersion: apps/v1\nkin
 
 
 def packed(text: str) -> str:
-    return base64.b64encode(base64.b64encode(gzip.compress(text.encode()))).decode()
+    return base64.b64encode(base64.b64encode(gzip.compress(text.encode(), mtime=0))).decode()
 
 
 def secret(payload: str, name="sh.helm.release.v1.x.v1", labels=True):

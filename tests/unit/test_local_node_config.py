@@ -1,6 +1,7 @@
 import json
 import tomllib
 from pathlib import Path
+from typing import Any
 
 from stackwright.local import node_config
 from stackwright.local.config import LocalCluster
@@ -12,8 +13,9 @@ PAUSE = "stackwright.local/pause:0123456789ab"
 RUNTIME = "io.containerd.cri.v1.runtime"
 
 
-def containerd(machine: Machine) -> dict[str, dict]:
-    return tomllib.loads(node_config.containerd(ONE, PAUSE, machine))["plugins"]
+def containerd(machine: Machine) -> dict[str, dict[str, Any]]:
+    found: dict[str, dict[str, Any]] = tomllib.loads(node_config.containerd(ONE, PAUSE, machine))["plugins"]
+    return found
 
 
 def test_the_sandbox_image_is_ours_and_never_removed() -> None:
@@ -29,6 +31,13 @@ def test_scores_are_restricted_only_where_the_capability_is_missing() -> None:
 def test_shims_have_a_cgroup_beside_containerds() -> None:
     options = containerd(Machine())[RUNTIME]["containerd"]["runtimes"]["runc"]["options"]
     assert options["ShimCgroup"] == "/stackwright/node1/shims"
+
+
+def test_containerd_does_not_ask_every_shim_each_second() -> None:
+    # Nobody reads these samples: kubelet has its figures from cgroups, unless it is told to take them from the runtime.
+    assert containerd(Machine())[RUNTIME]["stats_collect_period"] == "1h"
+    gates = json.loads(node_config.kubelet(Path("/pki"), ONE, Machine())).get("featureGates", {})
+    assert "PodAndContainerStatsFromCRI" not in gates
 
 
 def test_two_nodes_share_no_path() -> None:

@@ -1,9 +1,10 @@
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from stackwright.local import tools
-from stackwright.local.commands import LocalError
+from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster
 
 CLUSTER = LocalCluster(Path("/s"), Path("/c"))
@@ -37,3 +38,17 @@ def test_an_unknown_program_is_an_error() -> None:
 def test_every_tool_has_its_source_and_a_digest_of_its_own() -> None:
     digests = {tools.digest(tool) for tool in tools.TOOLS}
     assert len(digests) == len(tools.TOOLS)
+
+
+def test_who_waits_for_another_build_of_a_tool_finds_it_built(tmp_path: Path) -> None:
+    """A cloud that starts and tests beside it build with the same cache."""
+    go, calls = tmp_path / "go", tmp_path / "calls"
+    # go build -trimpath -ldflags FLAGS -o PLACE PACKAGE
+    go.write_text(f'#!/bin/sh\necho "$7" >> {calls}\nsleep 0.3\ntouch "$6"\n')
+    go.chmod(0o755)
+    cluster = LocalCluster(tmp_path / "s", tmp_path / "c")
+    tool = next(tool for tool in tools.TOOLS if tool.module == "etcd")
+    with ThreadPoolExecutor(2) as pool:
+        list(pool.map(lambda _: tools.build(cluster, tool, go, quiet), range(2)))
+    assert len(calls.read_text().splitlines()) == 1
+    assert tools.binary("etcd", cluster).exists()

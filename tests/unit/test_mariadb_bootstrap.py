@@ -55,7 +55,7 @@ SERVERS = st.lists(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=settings.default.max_examples * 4, deadline=None)
 @given(SERVERS, st.integers(1, 5), st.randoms(use_true_random=False))
 def test_only_a_server_that_is_known_to_be_the_newest_begins(servers, size, random) -> None:  # type: ignore[no-untyped-def]
     listed: list[Server] = [

@@ -75,6 +75,13 @@ def test_a_reference_to_a_secret_is_replaced_as_a_whole():
     one = {"value_from": {"secret_key_ref": {"name": "one", "key": "k"}}}
     two = {"value_from": {"secret_key_ref": {"name": "two", "key": "k"}}}
     assert merge({"p": one}, {"p": two}) == {"p": two}
+    assert merge({"p": one}, {"p": {"a": 1}}) == {"p": {"a": 1}}, "half a reference would be left"
+    assert merge({"p": {"a": 1}}, {"p": one}) == {"p": one}
+
+
+def test_none_in_an_item_of_a_list_has_nothing_to_remove_and_does_not_reach_the_chart():
+    assert merge({"l": [{"a": 1}]}, {"l": [{"b": None, "c": {"d": None}}]}) == {"l": [{"a": 1}, {"c": {}}]}
+    assert merge({}, {"l": [{"b": None, "c": 2}]}) == {"l": [{"c": 2}]}
 
 
 @pytest.mark.parametrize(

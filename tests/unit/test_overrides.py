@@ -89,7 +89,7 @@ RIGHT = [
     {},
     keystone(pod={"replicas": {"api": 3}}, conf={"keystone": {"ldap": {"password": MINE}}}),
     keystone(pod={"replicas": {"api": 3.0}}),
-    # Only a template finds what is wrong here; tests/e2e/test_5_bad_input.py sees what becomes of it.
+    # Only a template finds what is wrong here; tests/e2e/packs/bad_input sees what becomes of it.
     keystone(conf={"keystone": {"token": {"allow_rescope": {"type": "many", "values": ["true"]}}}}),
     keystone(pod={"replicas": {"api": None}}, replicas=None),
     keystone(conf={"keystone": {"any": {"option": [1, "~x"]}}}),

@@ -84,6 +84,14 @@ async def test_failures_double_the_delay_up_to_the_limit_and_a_success_starts_an
     assert queue.retry("a") == 1
 
 
+async def test_whoever_says_when_to_come_back_is_not_asked_sooner(looptime):
+    queue = KeyedQueue(first=1, longest=10)
+    assert queue.retry("a", after=30) == 30, "beyond the longest delay too"
+    assert (await queue.get(), looptime) == ("a", 30)
+    queue.done("a")
+    assert queue.retry("a", after=0.5) == 2, "never sooner than the backoff, which goes on"
+
+
 async def test_an_item_may_fail_for_days():
     queue = KeyedQueue()
     assert [queue.retry("a") for _ in range(3000)][-1] == 60

@@ -27,7 +27,7 @@ def replaced(path: list[str], by: Any) -> dict[str, Any]:
     return {**BASE, "common": below, "services": {"identity": {"keystone": {"values": at(path, by)}}}}
 
 
-@settings(max_examples=100, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=settings.default.max_examples * 5 // 2, deadline=None, suppress_health_check=SLOW)
 @example(backend({"cinder": None}))
 @example(backend({"backends": {"x": {}}, "cinder": None}))
 @example(replaced(["images"], "x"))
@@ -45,7 +45,7 @@ def test_any_spec_that_the_schema_allows(kind: Any) -> None:
     accepted = []
     needed = BASE if kind == OpenStackDeployment.KIND else {}
 
-    @settings(max_examples=150, deadline=None, suppress_health_check=SLOW, database=None)
+    @settings(max_examples=settings.default.max_examples * 4, deadline=None, suppress_health_check=SLOW, database=None)
     @given(of_schema(schema["properties"]["spec"]))
     def check(spec: dict[str, Any]) -> None:
         if carried_out(kind, {**needed, **spec}):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
 import typer
@@ -76,7 +76,31 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
             else:
                 found[release] = answer
     known = {(each.namespace, each.name) for each in records}
-    return [*failed, *notes(lost(result.steps, facts), found, missing(result.steps, known, facts))]
+    told = notes(lost(result.steps, facts), found, missing(result.steps, known, facts))
+    return [*failed, *told, *await _unproven(result, namespace)]
+
+
+async def _unproven(result: Forecast, namespace: str) -> list[Entry]:
+    """Of the clouds as they would be, and of services that no cloud owns or whose cloud says it in other words."""
+    from pydantic import ValidationError
+
+    from stackwright.api.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+    from stackwright.cli.planned import unproven
+    from stackwright.services.registry import SERVICES
+    from stackwright.services.support import untested, untested_settings
+
+    found = list[tuple[str, object]]()
+    owners = await result.world.list(OpenStackDeployment.KIND, namespace)
+    for cloud in owners:
+        with suppress(ValidationError):  # of an older version, or refused anyway
+            found += untested(OpenStackDeploymentSpec.model_validate(cloud["spec"]))
+    if not owners:
+        for declared in SERVICES:
+            for obj in await result.world.list(declared.kind, namespace):
+                with suppress(ValidationError):
+                    settings = declared.settings.model_validate((obj.get("spec") or {}).get("settings") or {})
+                    found += untested_settings(declared.name, settings)
+    return unproven(found)
 
 
 async def _restarts(reader: Reader, secret: str, action: HelmUpgrade, render: Render) -> tuple[Restart, ...]:

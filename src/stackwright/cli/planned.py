@@ -252,6 +252,14 @@ def notes(lost: Iterable[str], restarts: Mapping[Key, Iterable[Restart]], missin
     return [*found, *(Entry(NOTE, "missing", what) for what in missing)]
 
 
+def unproven(values: Iterable[tuple[str, object]]) -> list[Entry]:
+    """Values of a cloud's features that no test uses in a real cloud."""
+    found = dict.fromkeys(
+        f"{path}: {str(value).lower() if isinstance(value, bool) else value}" for path, value in values
+    )
+    return [Entry(NOTE, "untested", what, "rendered only: no test uses it in a real cloud") for what in found]
+
+
 def summary(found: Iterable[Entry]) -> str:
     """`Plan: 3 objects to create, …`, or an empty string when nothing would be done."""
     count = Counter((entry.does, entry.verb == "helm") for entry in found if entry.does not in (WAIT, NOTE))

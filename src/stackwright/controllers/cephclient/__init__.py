@@ -9,7 +9,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.api.services import Ceph
 from stackwright.controllers.cephclient.decide import decide
 from stackwright.controllers.cephclient.observe import observe
-from stackwright.core.controller import Controller, Lookup, Watch, all_in_namespace, by_owner
+from stackwright.core.controller import ByOwner, Controller, Lookup, Watch, all_in_namespace
 from stackwright.core.plan import Key, Object
 from stackwright.services.ceph import KEYS
 
@@ -22,7 +22,7 @@ def _by_keys(obj: Object, lookup: Lookup) -> Iterable[Key]:
 
 
 _every = all_in_namespace(CephClient.KIND)
-_owner = by_owner(CephClient.KIND.kind)
+_owner = ByOwner(CephClient.KIND.kind)
 
 
 def controller() -> Controller:

@@ -12,7 +12,7 @@ from stackwright.api.registry import SERVICE_KINDS
 from stackwright.controllers.cloud.decide import decide
 from stackwright.controllers.cloud.observe import CLOUDS, observe
 from stackwright.core import precache
-from stackwright.core.controller import Controller, Keys, Watch, all_in_namespace, by_owner
+from stackwright.core.controller import ByOwner, Controller, Keys, Watch, all_in_namespace
 from stackwright.core.objects import key_of, label
 from stackwright.core.settings import Settings
 
@@ -25,7 +25,7 @@ def _by_holder(kind: Kind) -> Keys:
 
 def _by_certificate(kind: Kind) -> Keys:
     """The cloud whose certificates a Secret has."""
-    owner = by_owner(kind.kind)
+    owner = ByOwner(kind.kind)
     return lambda obj, lookup: owner(obj, lookup) if key_of(obj)[1] == GIVEN else ()
 
 

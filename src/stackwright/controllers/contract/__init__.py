@@ -12,7 +12,7 @@ from stackwright.controllers.contract.identity import IDENTITY
 from stackwright.controllers.contract.messaging import MESSAGING
 from stackwright.controllers.contract.objects import Contract
 from stackwright.controllers.contract.observe import observe
-from stackwright.core.controller import Controller, Watch, all_in_namespace, by_owner
+from stackwright.core.controller import ByOwner, Controller, Watch, all_in_namespace
 from stackwright.core.ports import Accounts
 
 
@@ -21,7 +21,7 @@ def _controller(contract: Contract, accounts: Accounts) -> Controller:
     watches = (
         Watch(contract.kind, claimants.waiting),
         Watch(contract.instance_kind, all_in_namespace(contract.kind)),
-        Watch(SECRET, by_owner(contract.kind.kind)),
+        Watch(SECRET, ByOwner(contract.kind.kind)),
     )
     look = partial(observe, contract, accounts, claimants)
     return Controller(contract.name, "secrets", contract.kind, watches, look, decide, pausable=True)

@@ -53,6 +53,7 @@ class Claimants:
         self._kind = contract.kind
         self._claims = Index(lambda obj: claims(contract, obj))
         self._uses = Index(lambda obj: uses(contract, obj))
+        self._specs: dict[Key, object] = {}  # of which the indexes know
         self._listed: set[str] = set()
 
     async def others(self, reader: Reader, obj: Object) -> tuple[Object, ...]:
@@ -87,9 +88,13 @@ class Claimants:
         return [key_of(each) for each in younger if key_of(each) in held]
 
     def forget(self, key: Key) -> None:
+        self._specs.pop(key, None)
         self._claims.forget(key)
         self._uses.forget(key)
 
     def _put(self, obj: Object) -> None:
-        self._claims.put(obj)
-        self._uses.put(obj)
+        key, spec = key_of(obj), obj.get("spec")
+        if key not in self._specs or self._specs[key] != spec:
+            self._specs[key] = spec
+            self._claims.put(obj)
+            self._uses.put(obj)

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from pydantic import ValidationError
 
 from stackwright.api.errors import messages
-from stackwright.controllers.contract.objects import claims, fulfilled, order, secret_of, uid
+from stackwright.controllers.contract.objects import claims, fulfilled, order, secret_of, serving_since, uid
 from stackwright.controllers.contract.observe import Observed
 from stackwright.core.conditions import Condition, blocked, done, is_ready, summary, waiting, why_not_ready
 from stackwright.core.digest import digest
@@ -30,11 +30,14 @@ AGAIN, LOOK = 0.5, 15.0
 
 @dataclass(frozen=True)
 class Record:
-    """What the status remembers: digest of what was made, uid of the provider that has it, number of losses."""
+    """What the status remembers: digest of what was made, uid of the provider that has it, number of losses, and since
+    when that provider had served when the account was last known to be there.
+    """
 
     digest: str
     provider: str
     losses: int
+    since: str
 
 
 def decide(seen: Observed) -> Plan:
@@ -42,7 +45,7 @@ def decide(seen: Observed) -> Plan:
         return _remove(seen)
     record = _record(seen.obj)
     try:
-        spec = seen.contract.spec.model_validate(seen.obj["spec"])
+        spec = seen.valid_spec()
     except ValidationError as error:
         return _report(
             seen, (), blocked("Account", "InvalidSpec", "; ".join(messages(error, seen.contract.spec))), record
@@ -69,12 +72,13 @@ def decide(seen: Observed) -> Plan:
 
 def _record(obj: Object) -> Record:
     status = obj.get("status") or {}
-    return Record(str(status.get("digest") or ""), str(status.get("providerUid") or ""), int(status.get("losses") or 0))
+    digest, provider, since = (str(status.get(name) or "") for name in ("digest", "providerUid", "providerSince"))
+    return Record(digest, provider, int(status.get("losses") or 0), since)
 
 
 def _taken(seen: Observed) -> str:
     """What of this account belongs to an older object, and to which; empty if nothing."""
-    mine = claims(seen.contract, seen.obj)
+    mine = claims(seen.contract, seen.obj) if seen.others else set()
     for other in sorted(seen.others, key=order):
         if order(other) < order(seen.obj) and (same := mine & claims(seen.contract, other)):
             name = f"{seen.contract.kind.kind} {other['metadata']['name']}"
@@ -84,9 +88,11 @@ def _taken(seen: Observed) -> str:
 
 def _account(seen: Observed, spec: object, actions: list[Action], record: Record) -> Plan:
     namespace = seen.obj["metadata"]["namespace"]
-    made = Record(fulfilled(seen.contract, seen.obj, seen.secret, seen.instance), uid(seen.instance), record.losses)
+    wanted = fulfilled(seen.contract, seen.obj, seen.secret, seen.instance)
+    made = Record(wanted, uid(seen.instance), record.losses, serving_since(seen.instance))
     if record.digest == made.digest and has_finalizer(seen.obj) and not actions:
-        return _report(seen, (), done("Account"), made, _recheck(seen.obj))
+        known = replace(made, since=seen.since or record.since)
+        return _report(seen, (), done("Account"), known, _recheck(seen.obj))
     cause = f"Waiting for {seen.contract.instance_kind.kind} {namespace}/{seen.obj['spec']['instance']}"
     if not is_ready(seen.instance):
         return _report(seen, tuple(actions), waiting("Account", f"{cause}: {why_not_ready(seen.instance)}"), record)
@@ -121,6 +127,7 @@ def _report(
         "secretName": secret_of(seen.obj),
         "providerUid": record.provider,
         "losses": record.losses,
+        "providerSince": record.since,
     }
     return Plan(actions, (*summary([stage]), stage), status, requeue)
 
@@ -142,7 +149,7 @@ def _remove(seen: Observed) -> Plan:
         )
         return _report(seen, (), stage, _record(seen.obj))
     try:
-        spec = seen.contract.spec.model_validate(seen.obj["spec"])
+        spec = seen.valid_spec()
     except ValidationError:
         return Plan((gone,))  # nothing was ever made of such a spec
     action = seen.contract.action(spec, seen.obj["metadata"]["namespace"], True)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.meta import CamelModel, Kind
+from stackwright.core.conditions import find
 from stackwright.core.digest import digest
 from stackwright.core.plan import Account, Object
 
@@ -44,6 +45,11 @@ def secret_of(obj: Object) -> str:
 
 def uid(obj: Object | None) -> str:
     return str(((obj or {}).get("metadata") or {}).get("uid") or "")
+
+
+def serving_since(provider: Object | None) -> str:
+    """Since when it has been ready. One that lost its data was away meanwhile."""
+    return str((find(provider) or {}).get("lastTransitionTime") or "")
 
 
 def fulfilled(contract: Contract, obj: Object, secret: Object | None, instance: Object | None) -> str:

@@ -7,9 +7,10 @@ from dataclasses import dataclass, replace
 from pydantic import ValidationError
 
 from stackwright.api.kinds import SECRET
+from stackwright.api.meta import CamelModel
 from stackwright.controllers.contract.claimants import Claimants
-from stackwright.controllers.contract.objects import Contract, fulfilled, secret_of, uid
-from stackwright.core.conditions import find, is_ready
+from stackwright.controllers.contract.objects import Contract, fulfilled, secret_of, serving_since, uid
+from stackwright.core.conditions import is_ready
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Accounts, NotYet, Reader
@@ -18,8 +19,10 @@ from stackwright.core.ports import Accounts, NotYet, Reader
 @dataclass(frozen=True)
 class Observed:
     """others   contracts of this kind in the namespace that name the same account; see Claimants.others
+    spec     the spec, once it was found valid
     missing  what was made before, and is not at the provider any more
     silent   why nobody can tell what is missing
+    since    since when the provider has served that told what is missing; empty if none was to tell
     """
 
     contract: Contract
@@ -27,8 +30,14 @@ class Observed:
     instance: Object | None
     secret: Object | None
     others: tuple[Object, ...] = ()
+    spec: CamelModel | None = None
     missing: str = ""
     silent: str = ""
+    since: str = ""
+
+    def valid_spec(self) -> CamelModel:
+        """Raises ValidationError."""
+        return self.spec or self.contract.spec.model_validate(self.obj["spec"])
 
 
 async def observe(
@@ -44,18 +53,16 @@ async def observe(
         return Observed(contract, obj, None, None)  # decide reports the errors; such names must not be looked up
     instance = await reader.get(contract.instance_kind, (key[0], str(obj["spec"]["instance"])))
     secret = await reader.get(SECRET, (key[0], secret_of(obj)))
-    seen = Observed(contract, obj, instance, secret, await claimants.others(reader, obj))
-    made = (obj.get("status") or {}).get("digest")
+    seen = Observed(contract, obj, instance, secret, await claimants.others(reader, obj), spec)
+    status = obj.get("status") or {}
+    made = status.get("digest")
     if is_deleting(obj) or not is_ready(instance) or not made:
         return seen
     action, changed = contract.action(spec, key[0], False), made != fulfilled(contract, obj, secret, instance)
+    serves = serving_since(instance)
+    before = not changed and status.get("providerSince") == serves
     try:
-        return replace(seen, missing=await accounts.missing(action, _identity(instance), changed))
+        missing = await accounts.missing(action, f"{uid(instance)} {serves}", changed, before)
     except NotYet as error:
         return replace(seen, silent=str(error))
-
-
-def _identity(provider: Object | None) -> str:
-    """Which provider it is, and since when it serves. One that lost its data was away meanwhile."""
-    ready = find(provider) or {}
-    return f"{uid(provider)} {ready.get('lastTransitionTime')}"
+    return replace(seen, missing=missing, since=serves)

@@ -9,14 +9,14 @@ from stackwright.controllers.machine.decide import decide
 from stackwright.controllers.machine.observe import KIND, NAME, observe
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.clusterapi import cluster_name
-from stackwright.core.controller import Controller, Lookup, Watch, by_owner
+from stackwright.core.controller import ByOwner, Controller, Lookup, Watch
 from stackwright.core.machines import SERVER
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
 
 
 def controller() -> Controller:
-    watches = (Watch(SERVER, by_owner(KIND.kind)), Watch(OpenStackCluster.KIND, _machines))
+    watches = (Watch(SERVER, ByOwner(KIND.kind)), Watch(OpenStackCluster.KIND, _machines))
     return Controller(NAME, "servers", KIND, watches, observe, decide)
 
 

@@ -9,7 +9,7 @@ from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLA
 from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.controllers.service.decide import decide
 from stackwright.controllers.service.observe import has_claims, observe
-from stackwright.core.controller import Controller, Keys, Watch, all_in_namespace, by_owner
+from stackwright.core.controller import ByOwner, Controller, Keys, Watch, all_in_namespace
 from stackwright.core.objects import label
 from stackwright.core.settings import Settings
 from stackwright.services.declaration import Service
@@ -24,7 +24,7 @@ def _by_chart(declared: Service) -> Keys:
 
 
 def controller(declared: Service, settings: Settings) -> Controller:
-    owner = by_owner(declared.kind.kind)
+    owner = ByOwner(declared.kind.kind)
     providers = {other.resource.KIND for other in SERVICES if other is not declared}
     watches = (
         Watch(HelmBundle.KIND, owner),

@@ -384,8 +384,9 @@ def _given(obj: Object) -> Object:
 
 
 def _copy(value: Any) -> Any:
+    # Most of an object is texts: to ask for them first, and here, halves the time.
     if isinstance(value, dict):
-        return {k: _copy(v) for k, v in value.items()}
+        return {k: v if v.__class__ is str else _copy(v) for k, v in value.items()}
     return [_copy(v) for v in value] if isinstance(value, list) else value
 
 

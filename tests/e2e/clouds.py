@@ -1,0 +1,82 @@
+"""The clouds that tests need, made of whatever is there. `python tests/e2e/clouds.py storage` starts one.
+
+Tests of the operator itself need no more than an identity service; with a full cloud most would take minutes.
+"""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+
+from full import STORAGE, FullCloud
+from harness import CLI, ROOT, SMALL, Cloud
+
+STOP_LIMIT = 60
+
+
+def small(machine: Cloud) -> Cloud:
+    """Identity, and what that needs."""
+    print(machine.stackwright("up", "--nodes", "1", "--no-cloud", limit=3000))
+    if machine.is_full():
+        machine.renew("--nodes", "1")
+    # What an earlier run that was killed left in the cloud's spec must not decide about this one.
+    machine.kubectl("label", "node", "node1", "--overwrite", "openstack-control-plane=enabled")
+    machine.kubectl("delete", "secret", "directory", "-n", machine.namespace, "--ignore-not-found")
+    if machine.has("block-storage"):  # whose volumes would hold it back
+        machine.remove()
+    if machine.spec():
+        machine.kubectl("replace", "--filename", SMALL)
+    else:
+        machine.kubectl("apply", "--server-side", "--filename", SMALL)
+    machine.wait_ready()
+    return machine
+
+
+def full(machine: Cloud) -> FullCloud:
+    """What `stackwright up` makes on a machine that has no cloud, its virtual machine included; and what it said."""
+    machine.stackwright("up", "--no-cloud", limit=3000)
+    if machine.has("block-storage"):
+        machine.renew()
+    elif machine.spec() and not machine.is_full():
+        machine.remove()
+    said = machine.stackwright("up", limit=3000)
+    print(said)
+    return FullCloud(said)
+
+
+def storage(machine: Cloud) -> FullCloud:
+    """The same with volumes, objects and a small Ceph. One without gets them, as its operator would do it."""
+    machine.stackwright("up", "--no-cloud", limit=3000)
+    if machine.is_full() and not (machine.has("block-storage") and machine.keeps_images()):
+        machine.empty()
+    elif machine.spec() and not machine.is_full():
+        machine.remove()
+    said = machine.stackwright("up", "--file", STORAGE, "--yes", limit=3000)
+    print(said)
+    return FullCloud(said, STORAGE)
+
+
+class Aloud(Cloud):
+    """What `stackwright` says is said here as it says it, for whoever waits."""
+
+    def stackwright(self, *words: str, limit: float = 300, code: int | None = 0, stdin: str | None = None) -> str:
+        print(f"$ stackwright {' '.join(words)}", flush=True)
+        process = subprocess.Popen([CLI, *words], cwd=ROOT)
+        try:
+            ended = process.wait(limit)
+        except KeyboardInterrupt:  # which it gets too, and cleans up
+            process.wait(STOP_LIMIT)
+            raise
+        assert code is None or ended == code, f"stackwright {' '.join(words)} exited with {ended}"
+        return ""
+
+
+if __name__ == "__main__":
+    begin: dict[str, Callable[[Cloud], Cloud]] = {"small": small, "full": full, "storage": storage}
+    try:
+        begin[sys.argv[1]](Aloud())
+    except (AssertionError, subprocess.TimeoutExpired) as failed:
+        sys.exit(str(failed))
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -1,0 +1,20 @@
+"""The example of a cluster becomes what it says, and leaves nothing."""
+
+from __future__ import annotations
+
+from clusters import CLUSTERS, MACHINES, make_example
+from harness import eventually
+from infra import Infra
+from storage import Storage
+
+
+def test_the_example_becomes_a_cluster_with_bastion_and_machines(member: Infra, storage: Storage) -> None:
+    make_example(member, storage)
+
+
+def test_a_deleted_cluster_waits_for_its_machines_and_leaves_nothing(member: Infra) -> None:
+    member.kubectl("delete", f"{CLUSTERS}.infrastructure.cluster.x-k8s.io", "shop", "--wait=false")
+    eventually(lambda: "shop-control-plane" in str(member.status(CLUSTERS, "shop")["conditions"]), limit=60)
+    member.delete(MACHINES)
+    eventually(lambda: member.names(CLUSTERS) == set(), limit=120, pause=1)
+    member.only(set())

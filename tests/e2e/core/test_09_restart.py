@@ -1,0 +1,41 @@
+"""A virtual machine keeps running and reachable while switch, routers and all else of its data path are restarted."""
+
+from __future__ import annotations
+
+import pytest
+from full import FullCloud
+from harness import eventually
+from restarts import DATA_PATH, SWITCH, restart_in_turn
+from vms import Vms
+
+from stackwright.smoke.icmp import ping
+
+
+@pytest.fixture(autouse=True)
+def _ready(full_cloud: FullCloud) -> None:
+    """Whatever a test before left behind."""
+    full_cloud.wait_ready()
+
+
+def test_vms_keep_running_and_reachable_while_pods_are_restarted_in_turn(full_cloud: FullCloud, vms: Vms) -> None:
+    restart_in_turn(full_cloud, vms, [each for each in full_cloud.workloads() if each.name in DATA_PATH])
+
+
+def test_after_that_the_cloud_still_does_all_it_did(full_cloud: FullCloud, vms: Vms) -> None:
+    eventually(lambda: all(agent.is_alive for agent in vms.sdk.network.agents()), limit=120, pause=2)
+    eventually(lambda: {s.state for s in vms.sdk.compute.services()} == {"up"}, limit=120, pause=2)
+    assert vms.ssh(vms.demo, "hostname") == "demo"
+    uuid = vms.ssh(vms.demo, "wget -q -O - http://169.254.169.254/openstack/latest/meta_data.json")
+    assert vms.demo.id in uuid
+
+
+def test_a_tap_that_went_down_comes_up_again(full_cloud: FullCloud, vms: Vms) -> None:
+    """As it does when vswitchd and libvirt write its flags at the same time."""
+    port = next(vms.sdk.network.ports(device_id=vms.demo.id))
+    node = vms.server(vms.demo).compute_host
+    pods = full_cloud.pods("-l", f"application={SWITCH}").values()
+    switch = next(pod["metadata"]["name"] for pod in pods if pod["spec"]["nodeName"] == node)
+    words = ("exec", "-n", full_cloud.namespace, switch, "-c", "vswitchd", "--")
+    full_cloud.kubectl(*words, "ip", "link", "set", "dev", f"tap{port.id[:11]}", "down")
+    assert not ping(vms.demo.floating)
+    eventually(lambda: ping(vms.demo.floating), limit=20)

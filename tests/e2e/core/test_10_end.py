@@ -1,0 +1,31 @@
+"""The end: what the cloud holds is deleted, then the cloud with all that it made and nothing else, then the machine."""
+
+from __future__ import annotations
+
+from full import FullCloud
+from harness import eventually
+
+from stackwright.local.leftovers import leftovers
+
+AUTHORITY = "secret/openstack-ca"  # clients trust it longer than a cloud lives
+MINE = "configmap/mine"
+LIMIT = 300
+
+
+def test_deletion_takes_all_that_was_made_and_only_that(cloud: FullCloud) -> None:
+    cloud.empty()
+    cloud.kubectl("create", "configmap", "mine", "-n", cloud.namespace, "--from-literal=a=b")
+    plan = cloud.stackwright("plan", "--delete", "cloud", "-n", cloud.namespace, code=2)
+    for release in ("openstack-mariadb", "openstack-nova", "openstack-ceph"):
+        assert release in plan
+    cloud.kubectl("delete", "openstackdeployment", "cloud", "-n", cloud.namespace, limit=LIMIT)
+    eventually(lambda: set(cloud.left(cloud.namespace)) <= {AUTHORITY, MINE}, limit=LIMIT, pause=1)
+    assert MINE in cloud.left(cloud.namespace)
+    cloud.kubectl("delete", "configmap", "mine", "-n", cloud.namespace)
+    eventually(lambda: cloud.get("pv")["items"] == [], limit=60)
+
+
+def test_down_leaves_nothing_running(cloud: FullCloud) -> None:
+    cloud.stackwright("down", limit=LIMIT)
+    assert not leftovers(cloud.cluster)
+    assert cloud.cluster.kubeconfig.exists(), "data is kept"

@@ -1,0 +1,66 @@
+"""What stays away is named as the cause, and nobody is told a falsehood by what has just started."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+
+from harness import SMALL, Cloud, eventually
+from kills import operator_processes
+
+from stackwright.local import tools
+
+AT_ONCE = """
+import concurrent.futures, time, openstack, requests
+cloud = openstack.connect()
+url, headers = cloud.config.get_auth_args()["auth_url"], {"X-Auth-Token": cloud.session.get_token()}
+
+def ask(path=""):
+    try:
+        return requests.get(url + path, headers=headers, timeout=30).status_code
+    except requests.ConnectionError:
+        return 0
+
+print("begin", flush=True)
+end = time.monotonic() + 100
+while ask() == 200 and time.monotonic() < end:
+    time.sleep(0.02)
+while ask() != 200 and time.monotonic() < end:
+    time.sleep(0.02)
+with concurrent.futures.ThreadPoolExecutor(8) as pool:
+    print(*pool.map(ask, 16 * ["/projects"]))
+"""
+
+
+def test_mariadb_that_stays_away_is_named_as_the_cause(cloud: Cloud) -> None:
+    cloud.kubectl("delete", "pod", "mariadb-server-0", "-n", "openstack", "--wait=false")
+    eventually(lambda: "MariaDB" in cloud.condition()["message"], limit=30, pause=0.1)
+    assert "mariadb-server" in cloud.condition()["message"]
+    cloud.wait_ready()
+    assert cloud.token()
+
+
+def test_a_keystone_that_has_just_started_forbids_nobody(cloud: Cloud) -> None:
+    """Whoever asks first, and those who ask at the same time."""
+    pod = ("exec", "-n", "openstack", "deployment/keystone-client", "--", "python3", "-c", AT_ONCE)
+    command = [tools.binary("kubectl"), "--kubeconfig", cloud.cluster.kubeconfig, *pod]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as asking:
+        assert asking.stdout
+        assert asking.stdout.readline() == "begin\n"
+        cloud.kubectl("delete", "pod", "-n", "openstack", "-l", "application=keystone,component=api")
+        assert set(asking.communicate()[0].split()) == {"200"}
+    cloud.wait_ready()
+
+
+def test_the_operator_that_is_killed_again_and_again_still_makes_the_cloud(cloud: Cloud) -> None:
+    cloud.kubectl("delete", "openstackdeployment", "cloud", "-n", "openstack")
+    eventually(lambda: cloud.left("openstack") == [], limit=90, pause=1)
+    cloud.kubectl("apply", "--server-side", "-f", SMALL)
+    for _ in range(4):
+        time.sleep(2.5)
+        for process in operator_processes():
+            os.kill(process, signal.SIGKILL)
+    cloud.wait_ready(limit=400)
+    assert cloud.token()

@@ -1,0 +1,178 @@
+"""Three real servers, and who of them begins the cluster: never one whose data may be old or half.
+
+Needs root and the image of MariaDB, and neither Kubernetes nor a cloud. Each test leaves a cluster of three.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from galera import PASSWORD, Galera, Server
+from harness import eventually, run
+
+PATIENCE = 15.0  # seconds in which whoever may begin has begun many times over
+
+
+@pytest.fixture(scope="module")
+def galera(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Galera]:
+    """A cluster whose servers all have the table `t`."""
+    made = Galera(tmp_path_factory.mktemp("galera"))
+    try:
+        made.start()
+        whole(made)
+        made.servers[0].sql("CREATE DATABASE d; CREATE TABLE d.t (id INT PRIMARY KEY)")
+        yield made
+    finally:
+        print(made.said())
+        made.close()
+
+
+def whole(galera: Galera, *present: int) -> None:
+    """All three serve, have each other, and these rows."""
+
+    def check() -> None:
+        for server in galera.servers:
+            assert server.ready(), server.said()[-1000:]
+            assert server.sql("SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'").split()[1:] == ["3"]
+            assert {str(number) for number in present} <= set(rows(server))
+
+    eventually(check, limit=240)
+
+
+def insert(server: Server, number: int) -> None:
+    """A row, as soon as the server takes one."""
+
+    def check() -> None:
+        server.sql(f"INSERT IGNORE INTO d.t VALUES ({number})")
+        assert str(number) in rows(server)
+
+    eventually(check, limit=60)
+
+
+def rows(server: Server) -> list[str]:
+    return server.sql("SELECT id FROM d.t ORDER BY id").split()
+
+
+def all_wait_for(galera: Galera, *unknown: int) -> None:
+    """All servers say that these cannot tell their position, and none begins or joins."""
+
+    def named(server: Server) -> list[str]:
+        found = re.match(r"the position of server ([0-9 ]+) is unknown", server.waits())
+        return sorted(found[1].split()) if found else []
+
+    wanted = [str(ordinal) for ordinal in unknown]
+    eventually(lambda: all(named(server) == wanted for server in galera.servers), limit=90)
+    assert "delete the volume and the pod of server" in galera.servers[0].waits(), "what to do is said"
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end:
+        assert not any(server.primary() for server in galera.servers)
+        time.sleep(0.5)
+    assert not [server.name for server in galera.servers if server.ran()]
+
+
+def one_is_behind(galera: Galera, number: int) -> None:
+    """The power fails after the two others have got a row that server 2 has not."""
+    behind = galera.servers[2]
+    behind.cut()
+    eventually(lambda: not behind.ready() and not behind.primary(), limit=60)
+    insert(galera.servers[0], number)
+    eventually(lambda: str(number) in rows(galera.servers[1]), limit=30)
+    galera.kill()
+    behind.mend()
+
+
+def test_a_server_that_is_cut_off_serves_nobody_and_comes_back(galera: Galera) -> None:
+    alone = galera.servers[0]
+    alone.cut()
+    eventually(lambda: not alone.ready() and not alone.primary(), limit=60)
+    insert(galera.servers[1], 1)
+    alone.mend()
+    whole(galera, 1)
+
+
+def test_after_a_power_cut_the_newest_data_begins(galera: Galera) -> None:
+    one_is_behind(galera, 2)
+    galera.start()
+    whole(galera, 1, 2)
+    assert galera.servers[2].ran() == ["join"], "it had less than the others"
+
+
+def test_those_that_cannot_tell_their_position_are_not_outvoted_by_an_older_one(galera: Galera) -> None:
+    """Their logs cannot be read, so nobody knows that they have more; they have."""
+    one_is_behind(galera, 3)
+    logs = [server.data / "ib_logfile0" for server in galera.servers[:2]]
+    for log in logs:
+        kept(log).write_bytes(log.read_bytes())
+        log.write_bytes(b"x" * 2**20)  # in place, so it stays the user's
+    galera.start()
+    all_wait_for(galera, 0, 1)
+    galera.kill()
+    for log in logs:
+        log.write_bytes(kept(log).read_bytes())
+    galera.start()
+    whole(galera, 1, 2, 3)
+    assert galera.servers[2].ran() == ["join"]
+
+
+def test_a_state_transfer_that_was_cut_off_begins_nothing(galera: Galera) -> None:
+    half = galera.servers[2]
+    half.kill()
+    half.empty()
+    insert(galera.servers[0], 4)
+    half.start()
+    mark = half.data / "sst_in_progress"
+    eventually(mark.exists, limit=90, pause=0.005)
+    galera.kill()
+    assert mark.exists(), "it was still under way"
+    galera.start()
+    all_wait_for(galera, 2)
+    half.kill()  # and now what the message says
+    half.empty()
+    half.start()
+    whole(galera, 1, 2, 3, 4)
+
+
+def kept(log: Path) -> Path:
+    return log.parents[2] / log.name
+
+
+ADAPTER = """\
+import asyncio, sys
+from stackwright.adapters.mariadb import MariaDbSql
+from stackwright.core.plan import SqlAccount
+where = ("namespace", "name")
+action = SqlAccount("10.0.0.1", where, "nova_api", "nova", ("ALL PRIVILEGES",), where)
+admin = {"username": "root", "password": sys.argv[2]}
+print(asyncio.run(getattr(MariaDbSql(), sys.argv[1])(action, admin, "of-nova")) or "")
+"""
+
+
+def test_an_account_has_its_own_database_and_what_is_lost_of_it_is_found(galera: Galera) -> None:
+    """The adapter against a real server, which earlier had given rights on a pattern."""
+    server = galera.servers[0]
+
+    def adapter(call: str) -> str:
+        done = run("ip", "netns", "exec", server.net, sys.executable, "-c", ADAPTER, call, PASSWORD)
+        assert done.code == 0, done.out
+        return done.out.strip()
+
+    server.sql("CREATE DATABASE novaXapi; CREATE DATABASE reports; CREATE USER nova@'%' IDENTIFIED BY 'older'")
+    server.sql("GRANT ALL PRIVILEGES ON `nova_api`.* TO nova@'%'; GRANT SELECT ON reports.* TO nova@'%'")
+    assert "`nova_api`.*" in server.sql("SHOW GRANTS FOR nova@'%'")
+    assert adapter("missing") == "user nova"
+    adapter("account")
+    grants = server.sql("SHOW GRANTS FOR nova@'%'")
+    assert r"ALL PRIVILEGES ON `nova\_api`.* TO" in grants
+    assert "`nova_api`.*" not in grants and "`reports`.* TO" in grants
+    assert adapter("missing") == ""
+    adapter("account")
+    assert server.sql("SHOW GRANTS FOR nova@'%'") == grants
+    server.sql("DROP DATABASE nova_api")
+    assert adapter("missing").startswith("database nova_api")
+    server.sql("DROP USER nova@'%'")
+    assert adapter("missing") == "user nova"

@@ -1,0 +1,17 @@
+"""The full cloud, with its virtual machine, after an end of the machine."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+from full import FullCloud
+from machine_ends import brought_back, down, reboot
+from vms import Vms
+
+
+@pytest.mark.parametrize("end", [down, reboot])
+def test_one_up_brings_the_cloud_and_its_virtual_machine_back(
+    full_cloud: FullCloud, vms: Vms, end: Callable[[FullCloud], None]
+) -> None:
+    brought_back(full_cloud, vms, end)

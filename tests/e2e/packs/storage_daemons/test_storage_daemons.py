@@ -1,0 +1,21 @@
+"""Daemons of storage that are killed come back, and nothing is lost: monitor, OSD, Cinder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from faults import DAEMONS, Daemon
+from storage import Storage
+from storage_kills import kill_and_ask
+from writer import Writer
+
+pytestmark = pytest.mark.usefixtures("undisturbed")
+KILLED = [each for each in DAEMONS if each.often]
+
+
+@pytest.mark.parametrize("daemon", KILLED, ids=lambda each: each.program)
+def test_a_killed_daemon_comes_back_and_nothing_is_lost(
+    storage: Storage, raw: Any, writer: Writer, daemon: Daemon
+) -> None:
+    kill_and_ask(storage, raw, daemon)

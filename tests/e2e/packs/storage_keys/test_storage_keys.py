@@ -1,0 +1,97 @@
+"""Storage after new keys and after a power cut: nothing is lost."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from harness import eventually
+from openstack.exceptions import SDKException
+from storage import Ceph, Storage
+from vms import Vm
+from writer import Writer
+
+from stackwright.local import power
+
+pytestmark = pytest.mark.usefixtures("undisturbed")
+
+NEW_KEY_LIMIT = 240
+RETURN_LIMIT = 600
+
+
+def read(storage: Storage, container: str) -> bytes:
+    try:
+        return bytes(storage.sdk.object_store.download_object("letter", container))
+    except SDKException as failed:  # the gateway is not back yet
+        raise AssertionError(str(failed)) from failed
+
+
+def test_new_keys_reach_everybody_who_needs_them_and_nothing_is_restarted(
+    storage: Storage, writer_vm: tuple[Vm, str], writer: Writer
+) -> None:
+    vm, _ = writer_vm
+    before, old = lives(storage), storage.ceph.key("cinder")
+    start = time.monotonic()
+    for client in ("cinder", "nova"):
+        storage.ceph.renew(client)
+    assert not knows(storage.ceph, "cinder", old)
+    for client in ("cinder", "nova"):
+        key = storage.ceph.key(client)
+        assert knows(storage.ceph, client, key)
+        eventually(lambda: storage.cloud.secret(f"{client}-ceph", "key") == key, limit=60)  # noqa: B023
+        print(f"{client}: its Secret has the new key after {time.monotonic() - start:.0f} s")
+        eventually(lambda: set(keys_in_use(storage, client).values()) == {key}, NEW_KEY_LIMIT, pause=2)  # noqa: B023
+        print(f"{client}: pods and libvirt have it after {time.monotonic() - start:.0f} s")
+    volume = storage.volume("after")
+    device = storage.attach(vm, volume)
+    assert storage.vms.ssh(vm, f"dd if=/dev/urandom of={device} bs=64k count=4 conv=fsync && echo written") == "written"
+    storage.detach(vm, volume)
+    assert lives(storage) == before
+
+
+def lives(storage: Storage) -> dict[tuple[str, str], int]:
+    """(uid of a pod, container) → restarts."""
+    return {
+        (uid, status["name"]): status["restartCount"]
+        for uid, pod in storage.cloud.pods().items()
+        for status in pod["status"].get("containerStatuses", ())
+    }
+
+
+def knows(ceph: Ceph, client: str, key: str) -> bool:
+    """Whether a monitor takes a key."""
+    words = ("ceph", "--connect-timeout", "10", "--name", f"client.{client}", "--key", key, "--keyring", "/dev/null")
+    return "fsid" in ceph.ask(*words, "mon", "dump", code=None)
+
+
+def keys_in_use(storage: Storage, client: str) -> dict[str, str]:
+    """Pod → key that is in its files; libvirt's on each node, by the uuid of the secret."""
+    components = {"cinder": ["volume", "backup"], "nova": ["compute"]}[client]
+    uuid = storage.cloud.secret(f"{client}-ceph", "secret_uuid")
+    read = [(client, component, "sed -n 's/.*key = //p' /etc/ceph/keyring") for component in components]
+    read.append(("libvirt", "libvirt", f"cat /etc/libvirt/secrets/{uuid}.base64"))
+    found = {}
+    for application, component, command in read:
+        for pod in storage.cloud.pods("-l", f"application={application},component={component}").values():
+            name = pod["metadata"]["name"]
+            words = ("exec", "-n", storage.cloud.namespace, name, "--", "sh", "-c", command)
+            found[name] = storage.cloud.kubectl(*words, code=None).strip().splitlines()[-1]
+    return found
+
+
+def test_after_a_power_cut_all_that_was_flushed_is_there(storage: Storage, writer_vm: tuple[Vm, str]) -> None:
+    """Of the node that has Ceph, and with it all of the cloud's own services and the machine."""
+    vm, device = writer_vm
+    cloud, cluster = storage.cloud, storage.cloud.cluster
+    sum_ = storage.fill(vm, device)
+    (pod,) = cloud.pods("-l", "application=ceph,component=osd").values()
+    nodes = cloud.nodes
+    (node,) = [each for each in nodes if each.name == pod["spec"]["nodeName"]]
+    power.cut(cluster, node)
+    power.on(cluster, node, nodes)
+    start = time.monotonic()
+    eventually(lambda: storage.vms.ssh(vm, "hostname"), RETURN_LIMIT, pause=1)  # the API is away, too
+    print(f"logged in again {time.monotonic() - start:.0f} s after power came back")
+    assert storage.sum(vm, device) == sum_
+    cloud.wait_ready(limit=RETURN_LIMIT)
+    storage.volume("after-power")

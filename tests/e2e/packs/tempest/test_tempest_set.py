@@ -1,0 +1,12 @@
+"""OpenStack's own integration tests: Tempest's smoke set without what takes long."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from full import FullCloud
+from tempest.course import run
+
+
+def test_the_smoke_set_of_tempest_passes_and_leaves_nothing_behind(storage_cloud: FullCloud, tmp_path: Path) -> None:
+    run(storage_cloud, tmp_path, least=50)

@@ -1,0 +1,90 @@
+"""Two computes: virtual machines on both talk over the tunnel, move, and are kept apart."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from harness import eventually
+from pinger import Pinger
+from two_nodes import BOOT_ID, MOVE_LIMIT, host
+from vms import Vm, Vms
+
+from stackwright.smoke.icmp import ping
+
+RULE_LIMIT = 60
+UPTIME = "cut -d ' ' -f 1 /proc/uptime"
+
+
+def test_vms_on_both_nodes_talk_over_the_tunnel(vms: Vms, pair: tuple[Vm, Vm]) -> None:
+    one, two = pair
+    assert (host(vms, one), host(vms, two)) == ("node1", "node2")
+    eventually(lambda: vms.sees(one, two) and vms.sees(two, one), limit=60, pause=1)
+    wanted = vms.ssh(two, "hostname")
+    assert (wanted, vms.ssh(one, "hostname")) == ("two", "one"), "each by its own floating IP"
+    # More than a packet's worth: an MTU that forgets the tunnel loses what is large.
+    assert vms.says(one, f"ping -c 2 -W 2 -s 1300 {two.fixed}")
+
+
+def test_a_virtual_machine_is_not_root_of_its_node(pair: tuple[Vm, Vm]) -> None:
+    for vm in pair:
+        (process,) = (path for path in Path("/proc").glob("[0-9]*") if runs(path, f"-uuid {vm.id} "))
+        assert process.stat().st_uid != 0
+        status = dict(line.split(":\t", 1) for line in (process / "status").read_text().splitlines() if ":\t" in line)
+        assert int(status["CapEff"], 16) == 0
+        assert status["Seccomp"] == "2"
+        assert not {"mem", "vda", "net"} & {device.name for device in (process / "root/dev").iterdir()}
+
+
+def runs(process: Path, words: str) -> bool:
+    try:
+        return words in (process / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
+    except OSError:  # it has just ended
+        return False
+
+
+def test_metadata_user_data_and_config_drive_are_honoured(vms: Vms, pair: tuple[Vm, Vm]) -> None:
+    one, two = map(vms.console, pair)
+    assert "key from metadata" in one
+    assert "user data of one" in one
+    assert "user data ended with exit code 0" in one
+    assert "key from config-drive" in two
+
+
+def test_security_groups_drop_what_comes_in(vms: Vms, pair: tuple[Vm, Vm]) -> None:
+    one, two = pair
+    greets = f"(sleep 3) | nc -w 5 {two.fixed} 22 | grep -q SSH"
+    vms.without(two.group, "ingress", "icmp")
+    try:
+        eventually(lambda: not vms.sees(one, two), limit=RULE_LIMIT)
+        assert vms.says(one, greets), "only ping is closed"
+    finally:
+        vms.rule(two.group, protocol="icmp")
+    eventually(lambda: vms.sees(one, two), limit=RULE_LIMIT)
+
+
+def test_security_groups_drop_what_goes_out(vms: Vms, pair: tuple[Vm, Vm]) -> None:
+    one, two = pair
+    vms.without(one.group, "egress", None)  # the rule that every new group has
+    try:
+        eventually(lambda: not vms.sees(one, two), limit=RULE_LIMIT)
+        assert vms.sees(two, one), "answers to what may come in may go out"
+    finally:
+        vms.rule(one.group, "egress")
+    eventually(lambda: vms.sees(one, two), limit=RULE_LIMIT)
+
+
+def test_live_migration(vms: Vms, pair: tuple[Vm, Vm]) -> None:
+    one, two = pair
+    boot, uptime = vms.ssh(one, BOOT_ID), float(vms.ssh(one, UPTIME))
+    start = time.monotonic()
+    with Pinger(one.floating) as pinger:
+        vms.sdk.compute.live_migrate_server(one.id, host="node2", block_migration="auto")
+        eventually(lambda: host(vms, one) == "node2", limit=MOVE_LIMIT, pause=1)
+        vms.settled(one, "ACTIVE", MOVE_LIMIT)
+        took = time.monotonic() - start
+        eventually(lambda: ping(one.floating), limit=60)
+        print(f"live migration: {took:.0f} s, longest gap of pings {pinger.gap():.1f} s, {pinger.lost()} lost")
+    assert vms.ssh(one, BOOT_ID) == boot, "it was not started anew"
+    assert float(vms.ssh(one, UPTIME)) > uptime
+    eventually(lambda: vms.sees(one, two), limit=60, pause=1)

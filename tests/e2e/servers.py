@@ -1,0 +1,41 @@
+"""OpenStackServers for tests: the example with changes, and its end."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from full import FullCloud
+from harness import eventually
+from infra import Infra, example, namespace
+from storage import Storage
+
+KIND, POOLS = "openstackservers", "openstackfloatingippools"
+BARE = {"trunk": False, "rootVolume": None, "additionalBlockDevices": None}
+
+
+@pytest.fixture(scope="module")
+def infra(storage_cloud: FullCloud, storage: Storage) -> Iterator[Infra]:
+    with namespace(storage_cloud, storage_cloud.stackwright("openrc", "--format", "secret")):
+        made = Infra(storage_cloud, storage.sdk)
+        before = made.there()
+        yield made
+        made.delete(KIND)
+        made.only(before)
+
+
+def server(name: str = "web", **spec: Any) -> dict[str, Any]:
+    """As the example, with these changes; without what is None."""
+    (made,) = example("server-volumes")
+    wanted = {field: value for field, value in {**made["spec"], **spec}.items() if value is not None}
+    return {**made, "metadata": {**made["metadata"], "name": name}, "spec": wanted}
+
+
+def gone(infra: Infra, name: str) -> None:
+    """With all that it recorded."""
+    status = infra.status(KIND, name)
+    had = {entry["id"] for entries in (status.get("resources") or {}).values() for entry in entries}
+    had.add(status.get("instanceID"))
+    infra.delete(KIND, name)
+    eventually(lambda: not had & {id_ for _, id_ in infra.there()}, limit=30, pause=1)

@@ -1,0 +1,296 @@
+"""Steps of `up`: when they have something to do, and what they do, against small fakes of what they drive."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from stackwright.local import api, cgroups, services, store, teardown
+from stackwright.local.commands import LocalError, quiet
+from stackwright.local.config import LocalCluster, Node
+from stackwright.local.services import Service
+from stackwright.local.steps import certificates, charts, cloud, nodes, runtimes, token
+from stackwright.local.steps.context import Context
+
+CONDITION = {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "observedGeneration": 1}
+
+
+class Supervisor:
+    """Services as they were started last, in place of s6."""
+
+    def __init__(self) -> None:
+        self.running: dict[str, Service] = {}
+
+    def ensure(self, cluster: LocalCluster, *wanted: Service) -> None:
+        self.running |= {service.name: service for service in wanted}
+
+    def is_current(self, cluster: LocalCluster, service: Service) -> bool:
+        return self.running.get(service.name) == service
+
+
+class Store:
+    """Images of each node's containerd, by its socket."""
+
+    def __init__(self) -> None:
+        self.loaded: dict[Path, set[str]] = {}
+
+    def references(self, cluster: LocalCluster, socket: Path) -> list[str]:
+        return sorted(self.loaded.get(socket, set()))
+
+    def load(self, images: list[Any], nodes: list[Node], cluster: LocalCluster) -> None:
+        for node in nodes:
+            self.loaded.setdefault(node.containerd_socket, set()).update(image.reference for image in images)
+
+
+class Api:
+    """Every node is ready; deletions are kept."""
+
+    def __init__(self) -> None:
+        self.deleted: list[str] = []
+
+    def get(self, path: str) -> dict[str, Any]:
+        return {}
+
+    def apply(self, path: str, manifest: Any) -> None:
+        pass
+
+    def delete(self, path: str) -> None:
+        self.deleted.append(path)
+
+
+@pytest.fixture
+def ctx(tmp_path: Path) -> Context:
+    return Context(LocalCluster(tmp_path / "state", tmp_path / "cache", tmp_path / "run"))
+
+
+@pytest.fixture
+def supervisor(monkeypatch: pytest.MonkeyPatch) -> Supervisor:
+    fake = Supervisor()
+    monkeypatch.setattr(services, "ensure", fake.ensure)
+    monkeypatch.setattr(services, "is_current", fake.is_current)
+    return fake
+
+
+def image(name: str) -> Any:
+    return SimpleNamespace(reference=f"stackwright.local/{name}:1")
+
+
+@pytest.fixture
+def running(ctx: Context, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch) -> Context:
+    """A node whose containerd runs and has the image of the sandbox."""
+    fake = Store()
+    monkeypatch.setattr(store, "references", fake.references)
+    monkeypatch.setattr(store, "load", fake.load)
+    monkeypatch.setattr(cgroups, "ensure", lambda group: None)
+    (node,) = ctx.nodes
+    node.containerd_root.mkdir(parents=True)
+    node.containerd_socket.parent.mkdir(parents=True)
+    node.containerd_socket.touch()
+    ctx.images = [image("pause")]
+    assert not runtimes.done(ctx)
+    runtimes.run(ctx, quiet)
+    assert runtimes.done(ctx)
+    return ctx
+
+
+def test_an_image_that_a_running_node_lacks_is_loaded_into_it(running: Context) -> None:
+    running.images.append(image("nova"))
+    assert not runtimes.done(running)
+    runtimes.run(running, quiet)
+    assert runtimes.done(running)
+
+
+def test_a_runtime_whose_configuration_changed_is_not_current_until_it_is_started_again(
+    running: Context, supervisor: Supervisor
+) -> None:
+    (node,) = running.nodes
+    running.images[0] = SimpleNamespace(reference="stackwright.local/pause:2")
+    store.load(running.images, running.nodes, running.cluster)
+    runtimes.write(runtimes.files(running, node))
+    assert not runtimes.done(running), "the file is written, but containerd has read the one before"
+    before = supervisor.running["node1-containerd"]
+    runtimes.run(running, quiet)
+    assert runtimes.done(running)
+    assert supervisor.running["node1-containerd"].argv == before.argv, "only what it read has changed"
+
+
+def test_a_node_that_is_no_longer_wanted_leaves_the_cluster_and_the_machine(
+    ctx: Context, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fake, removed = Api(), list[str]()
+    monkeypatch.setattr(api, "of", lambda cluster: fake)
+    monkeypatch.setattr(nodes, "unready", lambda ctx, node: None)
+    monkeypatch.setattr(teardown, "remove_node", lambda cluster, node: removed.append(node.name))
+    nodes.run(ctx, quiet)
+    assert nodes.done(ctx)
+    assert fake.deleted == removed == []
+    ctx.cluster.node(2).home.mkdir(parents=True)
+    assert not nodes.done(ctx)
+    nodes.run(ctx, quiet)
+    assert (fake.deleted, removed) == (["/api/v1/nodes/node2"], ["node2"])
+    ctx.node_count = 2
+    assert nodes.surplus(ctx) == []
+
+
+def test_a_certificate_that_does_not_fit_any_more_is_made_again(ctx: Context) -> None:
+    certificates.run(ctx, quiet)
+    assert certificates.done(ctx)
+    stamps = {one: ctx.cluster.pki / f"{one.file}.inputs" for one in certificates.wanted(ctx)}
+    for one, stamp in stamps.items():
+        before = (ctx.cluster.pki / f"{one.file}.crt").read_bytes()
+        stamp.write_text("another name")
+        assert not certificates.done(ctx), one.file
+        certificates.run(ctx, quiet)
+        assert certificates.done(ctx)
+        assert (ctx.cluster.pki / f"{one.file}.crt").read_bytes() != before
+    for file in (ctx.cluster.kubeconfig, ctx.cluster.pki / "encryption.yaml", ctx.cluster.pki / "service-account.pub"):
+        kept = file.read_bytes()
+        file.unlink()
+        assert not certificates.done(ctx), file.name
+        file.write_bytes(kept)
+
+
+class Helm:
+    """Answers `list` as Helm does: what is pending or uninstalling only with --all."""
+
+    def __init__(self, status: str, description: str = "") -> None:
+        self.status, self.description = status, description
+
+    def __call__(self, ctx: Context, *words: str) -> str:
+        if words[0] == "status":
+            return json.dumps({"info": {"description": self.description}})
+        shown = "--all" in words or self.status in ("deployed", "failed")
+        return json.dumps([{"name": "r", "status": self.status, "revision": "2"}] if shown else [])
+
+
+@pytest.mark.parametrize(
+    ("status", "description", "deployed"),
+    [("deployed", "wanted", True), ("deployed", "other", False), ("failed", "wanted", False)],
+)
+def test_a_release_is_deployed_when_helm_ended_well_with_what_is_wanted(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch, status: str, description: str, deployed: bool
+) -> None:
+    monkeypatch.setattr(charts, "helm", Helm(status, description))
+    assert charts.is_deployed(ctx, "r", "ns", "wanted") is deployed
+
+
+@pytest.mark.parametrize("status", ["pending-install", "uninstalling"])
+def test_an_interrupted_release_is_found_though_helm_does_not_list_it_by_itself(
+    ctx: Context, monkeypatch: pytest.MonkeyPatch, status: str
+) -> None:
+    deleted: list[str] = []
+    monkeypatch.setattr(charts, "helm", Helm(status))
+    monkeypatch.setattr(charts, "kubectl", lambda ctx, *words: deleted.append(words[2]))
+    charts._forget_interrupted(ctx, "r", "ns")
+    assert deleted == ["sh.helm.release.v1.r.v2"]
+
+
+class Clock:
+    """A second passes with each pause."""
+
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    def sleep(self, _: float) -> None:
+        self.now += 1.0
+
+
+class Clouds:
+    """The cloud's condition at each time it is asked for; what is applied is kept."""
+
+    def __init__(self, clock: Clock, *conditions: dict[str, str], identity: bool = True) -> None:
+        self.clock, self.conditions, self.identity = clock, list(conditions) or [{}], identity
+        self.applied: list[str] = []
+        self.executed: list[tuple[str, ...]] = []
+
+    def __call__(self, ctx: Context, *words: str, limit: float = 60) -> str:
+        if words[0] == "apply":
+            self.applied.append(words[-1])
+        if words[0] == "exec":
+            self.executed.append(words)
+            return "a token"
+        now = self.conditions[min(int(self.clock.now), len(self.conditions) - 1)]
+        found = [{**CONDITION, **now}, *([{**CONDITION, "type": "Keystone"}] if self.identity else [])]
+        meta = {"generation": 1, "namespace": "openstack"}
+        return json.dumps({"items": [{"kind": "Cloud", "metadata": meta, "status": {"conditions": found}}]})
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    clock = Clock()
+    monkeypatch.setattr(cloud, "time", clock)
+    monkeypatch.setattr(cloud, "_doubt", lambda ctx, found: None)
+    return clock
+
+
+BLOCKED = {"status": "False", "reason": "BlockedSpec", "message": "no such chart"}
+WAITING = {"status": "False", "reason": "Installing", "message": "Nova: installing"}
+
+
+def test_a_manifest_is_applied_though_the_cloud_is_ready_for_the_one_before(
+    ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubectl = Clouds(clock)
+    monkeypatch.setattr(charts, "kubectl", kubectl)
+    assert cloud.done(ctx), "without a manifest"
+    ctx.manifest = Path("cloud.yaml")
+    assert not cloud.done(ctx)
+    cloud.run(ctx, quiet)
+    assert kubectl.applied == ["cloud.yaml"]
+    assert cloud.done(ctx)
+
+
+def test_a_cloud_that_stays_blocked_is_not_waited_for_to_the_end(
+    ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(charts, "kubectl", Clouds(clock, BLOCKED))
+    with pytest.raises(LocalError, match="needs you: no such chart"):
+        cloud.run(ctx, quiet)
+    assert cloud.BLOCKED_LIMIT < clock.now < cloud.BLOCKED_LIMIT + 5
+
+
+def test_only_the_time_that_a_cloud_is_blocked_in_one_piece_counts(
+    ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    piece = int(cloud.BLOCKED_LIMIT * 2 / 3)
+    monkeypatch.setattr(charts, "kubectl", Clouds(clock, *[BLOCKED] * piece, WAITING, *[BLOCKED] * piece, {}))
+    cloud.run(ctx, quiet)
+    assert clock.now == 2 * piece + 1
+
+
+def test_a_cloud_that_waits_is_given_the_whole_limit(
+    ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(charts, "kubectl", Clouds(clock, WAITING))
+    with pytest.raises(LocalError, match="not ready after 900 s: Nova: installing"):
+        cloud.run(ctx, quiet)
+    assert cloud.LIMIT < clock.now < cloud.LIMIT + 5
+
+
+def test_a_token_is_asked_for_in_the_pod_of_the_client_and_kept(
+    ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kubectl = Clouds(clock)
+    monkeypatch.setattr(charts, "kubectl", kubectl)
+    token.run(ctx, quiet)
+    assert ctx.token == "a token"
+    place = ("exec", "--namespace", "openstack", "deployment/keystone-client", "--")
+    assert kubectl.executed == [(*place, *token.COMMAND)]
+
+
+def test_a_token_that_is_refused_fails_the_step(ctx: Context, clock: Clock, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(ctx: Context, *words: str, limit: float = 60) -> str:
+        if words[0] == "exec":
+            raise LocalError("HTTP 401")
+        return Clouds(clock)(ctx, *words)
+
+    monkeypatch.setattr(charts, "kubectl", refuse)
+    with pytest.raises(LocalError, match="openstack is ready, but issues no token: HTTP 401"):
+        token.run(ctx, quiet)

@@ -1,0 +1,59 @@
+"""What a start of the operator leaves out of Python's search for cycles."""
+
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from stackwright.main import YOUNG, _serve
+
+
+@pytest.fixture(autouse=True)
+def _as_before() -> Iterator[None]:
+    before = gc.get_threshold()
+    yield
+    gc.set_threshold(*before)
+    gc.unfreeze()
+
+
+class Loop:
+    """A runtime that loads an object, and one whose work ends at once."""
+
+    kinds = ()
+
+    def __init__(self) -> None:
+        self.searched: list[bool] = []
+        self.imported: list[Any] = [[]]
+
+    async def load(self) -> None:
+        self.searched.append(_searched(self.imported))
+        self.loaded: list[Any] = [{"metadata": [index]} for index in range(100)]
+
+    async def on_listed(self, *_: Any) -> None: ...
+
+    def on_event(self, *_: Any) -> None: ...
+
+    async def run(self) -> None:
+        self.searched.append(_searched(self.loaded))
+
+
+class Source:
+    async def run(self, *_: Any) -> None: ...
+
+
+def _searched(what: Any) -> bool:
+    """Whether the search for cycles looks at an object."""
+    return any(each is what for each in gc.get_objects())
+
+
+async def test_what_was_imported_and_loaded_is_searched_for_cycles_no_more() -> None:
+    loop = Loop()
+    assert _searched(loop.imported)
+    await _serve(loop, Source(), None)  # type: ignore[arg-type]
+    assert loop.searched == [False, False]
+    assert gc.get_threshold()[0] == YOUNG
+    later: list[Any] = [[]]
+    assert gc.isenabled() and _searched(later), "what comes later is"

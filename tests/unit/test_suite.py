@@ -1,0 +1,190 @@
+"""The run of all tests: what its record says of a history, and that it leaves no cloud starting."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+sys.path.insert(0, str(ROOT / "tools"))
+
+import packs  # noqa: E402
+import suite  # noqa: E402
+from packs import Pack, Run  # noqa: E402
+
+
+@pytest.fixture(autouse=True)
+def _interruptible() -> Iterator[None]:
+    """A shell starts what it puts in the background deaf to Ctrl-C; that would be inherited."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.fixture
+def history(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A repository with a pack and an empty record."""
+    folder = tmp_path / "tree"
+    record = folder / "tests/e2e/record.json"
+    monkeypatch.setattr(suite, "ROOT", folder)
+    monkeypatch.setattr(packs, "ROOT", folder)
+    monkeypatch.setattr(packs, "RECORD", record)
+    monkeypatch.setattr(packs, "PACKS", folder / "tests/e2e/packs")
+    declared = folder / "tests/e2e/packs/one/pack.toml"
+    declared.parent.mkdir(parents=True)
+    declared.write_text('minutes = 1\ncloud = "none"\npaths = ["src/**"]\n')
+    record.write_text("{}\n")
+    git(folder, "init", "--quiet")
+    commit(folder, "first")
+    return folder
+
+
+def git(folder: Path, *words: str) -> str:
+    who = ("-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "commit.gpgsign=false")
+    return subprocess.run(["git", *who, *words], cwd=folder, check=True, capture_output=True, text=True).stdout.strip()
+
+
+def commit(folder: Path, path: str) -> str:
+    target = folder / path
+    target.parent.mkdir(parents=True, exist_ok=True)
+    target.write_text("x")
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", path)
+    return git(folder, "rev-parse", "HEAD")
+
+
+def one() -> Pack:
+    (pack,) = packs.load()
+    return pack
+
+
+def passed(commit: str) -> None:
+    packs.RECORD.write_text(packs.write({"one": Run("passed", commit, "2026-01-01T00:00:00Z", 1.0, commit)}))
+
+
+def test_a_pack_that_never_passed_is_as_old_as_its_declaration(history: Path) -> None:
+    assert suite.ages([one()], {}) == {"one": 0}
+    for number in range(3):
+        commit(history, f"docs/{number}")
+    assert suite.ages([one()], {}) == {"one": 3}
+    assert suite.report() == 0
+
+
+def test_what_changed_since_a_pack_passed_is_known_also_if_it_is_not_committed(history: Path) -> None:
+    at = commit(history, "src/old.py")
+    passed(at)
+    commit(history, "src/new.py")
+    (history / "first").write_text("changed")
+    assert suite.changes([one()], suite.read_record()) == {"one": ["first", "src/new.py", "tests/e2e/record.json"]}
+    assert suite.ages([one()], suite.read_record()) == {"one": 1}
+
+
+def test_a_merge_counts_once(history: Path) -> None:
+    passed(git(history, "rev-parse", "HEAD"))
+    git(history, "switch", "--quiet", "--create", "topic")
+    for number in range(3):
+        commit(history, f"docs/{number}")
+    git(history, "switch", "--quiet", "-")
+    git(history, "merge", "--quiet", "--no-ff", "--no-edit", "topic")
+    assert suite.ages([one()], suite.read_record()) == {"one": 1}
+
+
+def test_a_record_that_is_too_old_or_of_another_history_fails(
+    history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passed(git(history, "rev-parse", "HEAD"))
+    monkeypatch.setattr(packs, "MOST_COMMITS", 1)
+    commit(history, "docs/1")
+    assert suite.report() == 0
+    commit(history, "docs/2")
+    assert suite.report() == 1
+    assert "make e2e PACK=one" in capsys.readouterr().out
+    passed("0" * 40)
+    assert suite.report() == 1
+    assert "not in this history" in capsys.readouterr().out
+
+
+def test_a_shallow_clone_cannot_say_and_does_not_fail(
+    history: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    passed(git(history, "rev-parse", "HEAD"))
+    commit(history, "docs/1")
+    shallow = tmp_path / "shallow"
+    git(tmp_path, "clone", "--quiet", "--depth=1", history.as_uri(), str(shallow))
+    monkeypatch.setattr(suite, "ROOT", shallow)
+    assert suite.report() == 0
+    assert "shallow" in capsys.readouterr().out
+
+
+def test_what_is_not_committed_is_not_recorded(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "run", lambda *words, env=None: 0)
+    passed(git(history, "rev-parse", "HEAD"))  # the record itself does not count
+    assert suite.is_clean()
+    (history / "first").write_text("changed")
+    assert not suite.is_clean()
+    before = packs.RECORD.read_text()
+    assert suite.Suite().pack(one())
+    assert packs.RECORD.read_text() == before
+
+
+@pytest.mark.parametrize(("code", "result"), [(0, "passed"), (1, "failed")])
+def test_a_run_of_a_pack_is_recorded_with_its_commit(
+    history: Path, monkeypatch: pytest.MonkeyPatch, code: int, result: str
+) -> None:
+    monkeypatch.setattr(suite, "run", lambda *words, env=None: code)
+    at = git(history, "rev-parse", "HEAD")
+    made = suite.Suite()
+    made.pack(one())
+    run = suite.read_record()["one"]
+    assert (run.result, run.commit, run.passed) == (result, at, at if code == 0 else "")
+    assert made.summary() == code
+
+
+def test_a_step_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "run", lambda *words, env=None: 1 if "unit" in words else 0)
+    made = suite.Suite()
+    assert [made.make(target) for target in ("lint", "unit", "functional")] == [True, False, True]
+    assert made.summary() == 1
+
+
+def test_a_cloud_that_still_starts_is_ended_as_by_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, log = tmp_path / "clouds.py", tmp_path / "out/up.log"
+    program.write_text(
+        "import time\nprint('begun', flush=True)\n"
+        "try:\n    time.sleep(60)\nexcept KeyboardInterrupt:\n    print('interrupted')\n    raise SystemExit(130)\n"
+    )
+    monkeypatch.setattr(suite, "CLOUDS", program)
+    monkeypatch.setattr(suite, "UP_LOG", log)
+    with pytest.raises(KeyboardInterrupt), suite.starting() as process:
+        while "begun" not in log.read_text():
+            time.sleep(0.02)
+        raise KeyboardInterrupt
+    assert process.returncode == 130
+    assert "interrupted" in log.read_text()
+
+
+def test_a_cloud_that_does_not_start_is_told_with_what_it_said(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    program = tmp_path / "clouds.py"
+    program.write_text("raise SystemExit('no disk is left')")
+    monkeypatch.setattr(suite, "ROOT", tmp_path)
+    monkeypatch.setattr(suite, "CLOUDS", program)
+    monkeypatch.setattr(suite, "UP_LOG", tmp_path / "out/up.log")
+    made = suite.Suite()
+    with suite.starting() as process:
+        assert not suite.started(made, process, time.monotonic())
+    assert "no disk is left" in capsys.readouterr().out
+    assert made.summary() == 1
+
+
+def test_the_processes_of_a_run_end_with_it() -> None:
+    process = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(60)"], start_new_session=True)
+    suite.stop(process)
+    assert process.returncode in (-signal.SIGINT, 1)

@@ -1,0 +1,318 @@
+"""Run the tests: `test` as CI does, `all` of them, the `e2e` core or one pack; `durations` of the last run.
+
+The cloud starts in the background while style, types, pure and functional tests run. The core is told first, then packs
+on the same cloud, then the core's end; after that packs that need another cloud. What each step said about its tests is
+in out/junit, the cloud's start in out/up.log.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from types import FrameType
+from xml.etree import ElementTree
+
+import packs
+from packs import CORE, ROOT, Pack, Run
+
+from stackwright.local import state
+
+OUT = ROOT / "out"
+JUNIT = OUT / "junit"
+UP_LOG = OUT / "up.log"
+CLOUDS = ROOT / "tests/e2e/clouds.py"
+STACKWRIGHT = Path(sys.executable).with_name("stackwright")
+END = CORE / "test_10_end.py"
+UP_LIMIT = 3600
+STOP_LIMIT = 120
+INTERRUPTED = 130
+
+
+def run(*command: str | Path, env: dict[str, str] | None = None) -> int:
+    """A program to its end. It is in a session of its own: Ctrl-C reaches it and its children once, by `stop`."""
+    words = [str(word) for word in command]
+    process = subprocess.Popen(words, cwd=ROOT, env={**os.environ, **(env or {})}, start_new_session=True)
+    try:
+        return process.wait()
+    except KeyboardInterrupt:
+        stop(process)
+        raise
+
+
+def stop(process: subprocess.Popen[bytes]) -> None:
+    """As Ctrl-C does, which lets it clean up; killed if it does not end."""
+    for number in (signal.SIGINT, signal.SIGKILL):
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, number)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(STOP_LIMIT)
+            return
+
+
+# ---- the history
+
+
+def git(*words: str) -> str | None:
+    """None where git or the history does not know."""
+    done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def is_whole() -> bool:
+    """Whether the history is there; in a shallow clone it is not."""
+    return git("rev-parse", "--is-shallow-repository") == "false"
+
+
+def is_clean() -> bool:
+    """Whether what runs is what is committed; the record itself does not count."""
+    status = git("status", "--porcelain", "--untracked-files=all", "--", ".", f":!{packs.RECORD.relative_to(ROOT)}")
+    return status == ""
+
+
+def since(commit: str) -> int | None:
+    """Commits of the main line since then: a merge counts once, however many it brings."""
+    count = git("rev-list", "--count", "--first-parent", f"{commit}..HEAD")
+    return int(count) if count is not None else None
+
+
+def ages(known: list[Pack], record: packs.Record) -> dict[str, int | None]:
+    """Pack → commits since it passed; of one that never did, since it was added."""
+    found = {}
+    for pack in known:
+        commit = record.get(pack.name, Run()).passed
+        if not commit:
+            declared = (pack.folder / "pack.toml").relative_to(ROOT).as_posix()
+            added = (git("log", "--diff-filter=A", "--format=%H", "--", declared) or "").splitlines()
+            commit = added[-1] if added else "HEAD"
+        found[pack.name] = since(commit)
+    return found
+
+
+def changes(known: list[Pack], record: packs.Record) -> dict[str, list[str]]:
+    """Pack → paths that changed since it passed; nothing for one that never did, or where the history is not there."""
+    commits = {pack.name: record.get(pack.name, Run()).passed for pack in known}
+    paths = {commit: (git("diff", "--name-only", commit) or "").splitlines() for commit in set(commits.values()) - {""}}
+    return {name: paths.get(commit, []) for name, commit in commits.items()}
+
+
+def read_record() -> dict[str, Run]:
+    return packs.read(packs.RECORD.read_text()) if packs.RECORD.exists() else {}
+
+
+# ---- steps
+
+
+@dataclass
+class Suite:
+    """What was run, with minutes and whether it passed; a step that fails does not end the others."""
+
+    steps: list[tuple[str, float, bool]] = field(default_factory=list)
+
+    def step(self, name: str, *command: str | Path, env: dict[str, str] | None = None) -> bool:
+        print(f"\n==== {name}", flush=True)
+        start = time.monotonic()
+        passed = run(*command, env=env) == 0
+        self.add(name, start, passed)
+        return passed
+
+    def add(self, name: str, start: float, passed: bool) -> None:
+        self.steps.append((name, (time.monotonic() - start) / 60, passed))
+
+    def pytest(self, name: str, *words: str | Path) -> bool:
+        junit = JUNIT / f"{name}.xml"
+        command = (sys.executable, "-m", "pytest", "-v", "--timeout=1800", f"--junitxml={junit}")
+        return self.step(name, *command, *words)
+
+    def make(self, target: str) -> bool:
+        return self.step(target, "make", target, env={"PYTEST_ADDOPTS": f"--junitxml={JUNIT / target}.xml"})
+
+    def pack(self, pack: Pack) -> bool:
+        """Its cloud, then its tests, which are recorded."""
+        if pack.cloud != "none":
+            print(f"\n==== {pack.name}: the cloud ({pack.cloud})", flush=True)
+            start = time.monotonic()
+            ready = run(sys.executable, CLOUDS, pack.cloud) == 0
+            self.add(f"{pack.name}: cloud", start, ready)
+        commit, clean = git("rev-parse", "HEAD"), is_clean()
+        own = [pack.folder] if any(pack.folder.glob("test_*.py")) else []
+        passed = self.pytest(pack.name, *own, *pack.also)
+        if commit is None or not clean or os.environ.get("TEMPEST"):
+            print(f"{pack.name} is not recorded: what ran is not what is committed")
+            return passed
+        note(pack, commit, self.steps[-1][1], passed)
+        return passed
+
+    def core(self) -> bool:
+        return self.pytest("core", "--maxfail=3", f"--ignore={END}", CORE)
+
+    def end(self) -> bool:
+        return self.pytest("core_end", END)
+
+    def summary(self) -> int:
+        print(f"\n{'minutes':>8}  step")
+        for name, minutes, passed in self.steps:
+            print(f"{minutes:8.1f}  {name}{'' if passed else '   FAILED'}")
+        return 0 if all(passed for _, _, passed in self.steps) else 1
+
+
+def note(pack: Pack, commit: str, minutes: float, passed: bool) -> None:
+    """Write a pack's run to the record."""
+    record = read_record()
+    last = record.get(pack.name, Run())
+    date = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    result = "passed" if passed else "failed"
+    record[pack.name] = Run(result, commit, date, round(minutes, 1), commit if passed else last.passed)
+    packs.RECORD.write_text(packs.write(record))
+
+
+@contextlib.contextmanager
+def cluster_as_before() -> Iterator[None]:
+    """A cluster that did not run before is stopped again."""
+    ran = state.cluster_state().state == "ready"
+    try:
+        yield
+    finally:
+        if not ran and state.cluster_state().state not in ("absent", "stopped"):
+            run(STACKWRIGHT, "down")
+
+
+@contextlib.contextmanager
+def starting() -> Iterator[subprocess.Popen[bytes]]:
+    """The cloud with storage starts in the background."""
+    UP_LOG.parent.mkdir(parents=True, exist_ok=True)
+    with UP_LOG.open("wb") as log:
+        command = [sys.executable, str(CLOUDS), "storage"]
+        process = subprocess.Popen(command, cwd=ROOT, stdout=log, stderr=subprocess.STDOUT, start_new_session=True)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            stop(process)
+
+
+def started(suite: Suite, process: subprocess.Popen[bytes], start: float) -> bool:
+    """Wait for the cloud; what its start said is shown if it failed."""
+    print(f"\n==== waiting for the cloud ({UP_LOG.relative_to(ROOT)})", flush=True)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        process.wait(UP_LIMIT)
+    passed = process.poll() == 0
+    suite.add("cloud (beside the steps above)", start, passed)
+    if not passed:
+        print(UP_LOG.read_text(errors="replace"))
+    return passed
+
+
+def story(suite: Suite, chosen: list[Pack]) -> None:
+    """The core, packs on its cloud, its end, packs on others. A core that failed does not end; packs go on."""
+    core = suite.core()
+    for pack in packs.in_order(chosen):
+        if pack.cloud == packs.CLOUDS[0]:
+            suite.pack(pack)
+    if core:
+        suite.end()
+    for pack in packs.in_order(chosen):
+        if pack.cloud != packs.CLOUDS[0]:
+            suite.pack(pack)
+
+
+def whole(first: Sequence[str], chosen: list[Pack]) -> int:
+    suite = Suite()
+    for old in JUNIT.glob("*.xml"):  # `durations` tells of this run
+        old.unlink()
+    with cluster_as_before(), starting() as cloud:
+        start = time.monotonic()
+        for target in first:
+            suite.make(target)
+        if started(suite, cloud, start):
+            story(suite, chosen)
+    return suite.summary()
+
+
+# ---- verbs
+
+
+def test() -> int:
+    known, record = packs.load(), read_record()
+    old, count = ages(known, record), git("rev-list", "--count", "HEAD")
+    chosen = packs.choose(known, changes(known, record), old, int(count or 0))
+    print(f"packs: {', '.join(pack.name for pack in chosen)}", flush=True)
+    code = whole(("lint", "unit", "functional"), chosen)
+    return report() or code
+
+
+def everything() -> int:
+    """Of the pure tests all cases and new examples."""
+    code = whole(("lint", "sweep", "functional"), packs.load())
+    return report() or code
+
+
+def e2e(name: str) -> int:
+    suite = Suite()
+    with cluster_as_before():
+        if name:
+            suite.pack(next(pack for pack in packs.load() if pack.name == name))
+        elif suite.core():
+            suite.end()
+    return suite.summary()
+
+
+def report() -> int:
+    """Print the record; 1 if a pack passed too long ago."""
+    known, record = packs.load(), read_record()
+    old = ages(known, record)
+    print("\n" + packs.table(known, record, old))
+    if not is_whole():
+        print("The history is not here (a shallow clone, or none), so nobody can say how old the record is.")
+        return 0
+    lost = [name for name, age in old.items() if age is None]
+    late = packs.overdue(old)
+    for name in lost:
+        print(f"{name}: its commit is not in this history; run `make e2e PACK={name}` and commit {packs.RECORD.name}")
+    for name in late:
+        print(
+            f"{name}: passed more than {packs.MOST_COMMITS} commits ago; run `make e2e PACK={name}`, commit the record"
+        )
+    return 1 if lost or late else 0
+
+
+def durations() -> int:
+    files = sorted(JUNIT.glob("*.xml"))
+    if not files:
+        print("There is no run to tell of: make test")
+        return 1
+    suites = {file.stem: [case.attrib for case in ElementTree.parse(file).getroot().iter("testcase")] for file in files}  # noqa: S314
+    print(packs.durations(suites))
+    return 0
+
+
+def main(words: list[str]) -> int:
+    def end(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, end)
+    signal.signal(signal.SIGINT, end)  # a shell starts what it puts in the background deaf to it, and so its children
+    JUNIT.mkdir(parents=True, exist_ok=True)
+    verbs = {"test": test, "all": everything, "report": report, "durations": durations}
+    verb, *rest = words or [""]
+    names = [pack.name for pack in packs.load()]
+    if verb == "e2e" and (not rest or rest[0] in names):
+        return e2e("".join(rest))
+    if verb not in verbs or rest:
+        print(f"suite.py takes {', '.join(verbs)}, or e2e with nothing or one of {', '.join(names)}", file=sys.stderr)
+        return 2
+    try:
+        return verbs[verb]()
+    except KeyboardInterrupt:
+        return INTERRUPTED
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
