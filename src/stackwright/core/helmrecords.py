@@ -144,8 +144,8 @@ class Unreadable(ValueError):
 def record_of(payload: object) -> dict[str, Any]:
     """The fields of a record by their names in small letters, as Helm finds them. Raises Unreadable.
 
-    Of fields that are not in CHECKED the value is None: the chart and its values, which are most of a record, are passed
-    over, so that a hostile one takes no memory. If what is passed over is no JSON, Helm reads nothing of it either.
+    Of fields that are not in CHECKED the value is None: the chart and its values, which are most of a record, are
+    passed over, so that a hostile one takes no memory. If these are no JSON, Helm reads nothing of the record.
     """
     try:
         text = _unpacked(payload, _WHOLE)
