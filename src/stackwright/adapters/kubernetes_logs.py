@@ -12,6 +12,7 @@ from typing import Any
 
 import httpx2
 from lightkube import ApiError, AsyncClient, KubeConfig
+from lightkube.core.exceptions import ConfigError
 from lightkube.resources.core_v1 import PodLog
 
 from stackwright.adapters.kubernetes import of_context
