@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import gzip
 import threading
+import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from unittest.mock import Mock
@@ -13,6 +15,7 @@ from unittest.mock import Mock
 import pytest
 from keystoneauth1 import exceptions
 
+from stackwright.adapters import openstack_answers
 from stackwright.adapters.openstack_answers import LARGEST, NotTaken, told
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_login import Login, connection
@@ -32,12 +35,21 @@ class Web:
         self.asked: list[tuple[str, str]] = []
         self.answers: dict[str, Answer] = {}
         self.otherwise: Answer = (404, {}, b"")
+        self.drips: tuple[bytes, bytes] | None = None
+        """Instead of any answer: how it begins, and what then follows again and again."""
+        self.clients: list[Any] = []
         web = self
 
         class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
             def do_GET(self) -> None:
                 web.asked.append((str(self.headers["Host"]), self.path))
+                web.clients.append(self.client_address)
                 self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                if web.drips:
+                    self._drip(*web.drips)
+                    return
                 status, headers, body = web.answers.get(self.path, web.otherwise)
                 self.send_response(status)
                 for name, value in {"Content-Length": str(len(body)), **headers}.items():
@@ -46,6 +58,14 @@ class Web:
                 self.wfile.write(body)
 
             do_POST = do_GET
+
+            def _drip(self, begin: bytes, bit: bytes) -> None:
+                self.close_connection = True
+                with suppress(OSError):  # the client has gone
+                    self.wfile.write(begin)
+                    for _ in range(300):
+                        self.wfile.write(bit)
+                        time.sleep(0.02)
 
             def log_message(self, *_: Any) -> None:
                 pass
@@ -76,7 +96,8 @@ async def asked(web: Web) -> Trouble:
     line = Line(web.login)
     try:
         with pytest.raises(Trouble) as raised:
-            await line.do("compute", lambda made: made.authorize())
+            async with asyncio.timeout(15):
+                await line.do("compute", lambda made: made.authorize())
     finally:
         line.close()
     return raised.value
@@ -102,7 +123,43 @@ def test_an_answer_of_the_usual_size_is_read_as_it_is(web: Web) -> None:
     assert len(answer.json()) == LARGEST // 2 - 1
 
 
-@pytest.mark.parametrize("status", [200, 300, 403, 503])
+@pytest.mark.parametrize(
+    ("begin", "bit"),
+    [
+        (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+        (b"HTTP/1.1 200 OK\r\nX: ", b"x"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 9999\r\n\r\n", b" "),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", b"1\r\n \r\n"),
+    ],
+    ids=["interim", "headers", "body", "chunks"],
+)
+def test_an_answer_that_drips_is_given_up(web: Web, monkeypatch: pytest.MonkeyPatch, begin: bytes, bit: bytes) -> None:
+    monkeypatch.setattr(openstack_answers, "LONGEST", 0.3)
+    web.drips = begin, bit
+    with ExitStack() as files, pytest.raises(exceptions.ConnectTimeout) as raised:
+        connection(web.login, files).session.get(f"http://127.0.0.1:{web.port}/", authenticated=False)
+    assert told(raised.value, "compute") == "no answer in time"
+
+
+def test_each_answer_of_a_connection_has_the_whole_time(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(openstack_answers, "LONGEST", 0.3)
+    web.otherwise = (200, {}, b"yes")
+    with ExitStack() as files:
+        session = connection(web.login, files).session
+        for _ in range(2):
+            assert session.get(f"http://127.0.0.1:{web.port}/", authenticated=False).text == "yes"
+            time.sleep(0.4)
+    assert len(web.clients) == 2
+    assert len(set(web.clients)) == 1
+
+
+async def test_a_keystone_that_wants_a_token_at_discovery_is_asked_for_one(web: Web) -> None:
+    web.answers = {"/v3": (401, {}, b"")}
+    assert str(await asked(web)).endswith("HTTP 404")
+    assert [path for _, path in web.asked] == ["/v3", "/v3/auth/tokens"]
+
+
+@pytest.mark.parametrize("status", [200, 300, 401, 403, 503])
 @pytest.mark.parametrize("kind", ["application/json", "text/plain"])
 @pytest.mark.parametrize(
     "text", [HIDDEN, f'{{"error": {{"message": "{HIDDEN}", "title": "{HIDDEN}"}}}}', f'{{"x": "{HIDDEN}"}}']

@@ -1,26 +1,42 @@
-"""Answers from an address that a tenant names: how much of them is read, and what of them is told.
+"""Answers from an address that a tenant names: how much of them is read, how long, and what of them is told.
 
-The address may be any that the operator reaches. So an answer is bounded, its text is not repeated, and no redirect
-leads to another host. The module imports the HTTP libraries, so it is imported when the first client is made.
+The address may be any that the operator reaches. So an answer is bounded in size and time, its text is not repeated,
+and no redirect leads to another host. The module imports the HTTP libraries, so it is imported when the first client
+is made.
 """
 
 from __future__ import annotations
 
+import io
+import socket
+import time
 from collections.abc import Iterator
 from contextlib import suppress
-from typing import Any
+from http.client import HTTPResponse
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urljoin, urlsplit
 
 from keystoneauth1 import exceptions
 from keystoneauth1.session import TCPKeepAliveAdapter
-from requests import PreparedRequest, RequestException, Response
+from requests import ConnectionError as NotConnected
+from requests import PreparedRequest, ReadTimeout, RequestException, Response
+from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
+from urllib3.connection import HTTPConnection, HTTPSConnection
+from urllib3.exceptions import ReadTimeoutError
 
+from stackwright.adapters.openstack_client import TIMEOUT
 from stackwright.adapters.threads import LibraryFailed
+
+if TYPE_CHECKING:
+    from _typeshed import WriteableBuffer
 
 # Bytes after decompression. Nova and Cinder answer in pages of 1000, of 3 MiB; 10,000 ports of Neutron in one answer
 # are 12 MiB. As JSON of empty objects, the worst, Python makes 25 times as much of it.
 LARGEST = 16 << 20
 CHUNK = 64 << 10
+# Seconds from the request to the answer's last byte; the read timeout, TIMEOUT, begins anew with each byte. After a
+# first byte that comes as late as it may, the largest answer has time at 5 Mbit/s.
+LONGEST = 2.0 * TIMEOUT
 NO_WAY = (
     "Connection refused", "Connection reset", "Network is unreachable", "No route to host",
     "Name or service not known", "Temporary failure in name resolution", "Failed to resolve",
@@ -35,8 +51,59 @@ class NotTaken(RequestException):
     """An answer that is not read; the text is ours."""
 
 
+class _Received(io.RawIOBase):
+    """What a socket receives in LONGEST; later reads raise TimeoutError."""
+
+    def __init__(self, sock: socket.socket, received: io.RawIOBase) -> None:
+        self._sock, self._received = sock, received
+        self._pause = sock.gettimeout() or LONGEST
+        self._until = time.monotonic() + LONGEST
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: WriteableBuffer, /) -> int | None:
+        left = self._until - time.monotonic()
+        if left <= 0:
+            raise TimeoutError("the answer takes too long")
+        self._sock.settimeout(min(self._pause, left))
+        return self._received.readinto(buffer)
+
+    def close(self) -> None:
+        self._received.close()
+        super().close()
+
+
+class _Answer(HTTPResponse):
+    """With one limit for status line, interim answers, headers and body."""
+
+    def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
+        super().__init__(sock, *args, **kwargs)
+        self.fp = io.BufferedReader(_Received(sock, self.fp.detach()))
+
+
+class _Connection(HTTPConnection):
+    response_class = _Answer
+
+
+class _TLSConnection(HTTPSConnection):
+    response_class = _Answer
+
+
+class _Pool(HTTPConnectionPool):
+    ConnectionCls = _Connection
+
+
+class _TLSPool(HTTPSConnectionPool):
+    ConnectionCls = _TLSConnection
+
+
 class Bounded(TCPKeepAliveAdapter):
     """Reads every answer to its end, up to a bound; also those of discovery, and redirects."""
+
+    def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
+        super().init_poolmanager(*args, **kwargs)
+        self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TLSPool}
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
         response: Response = super().send(request, *args, **kwargs)
@@ -44,8 +111,10 @@ class Bounded(TCPKeepAliveAdapter):
             self._check(request, response)
             response._content = b"".join(_bounded(response))
             response._content_consumed = True
-        except BaseException:
+        except BaseException as error:
             response.close()
+            if isinstance(error, NotConnected) and isinstance(error.args[0], ReadTimeoutError):
+                raise ReadTimeout(error, request=request) from None  # as while the headers are read
             raise
         return response
 

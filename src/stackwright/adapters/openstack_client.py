@@ -7,6 +7,7 @@ variables of the environment have a say in where a client goes: who calls names 
 from __future__ import annotations
 
 import functools
+import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -52,8 +53,38 @@ def connect(
         api_timeout=TIMEOUT,
         **more,
     )
+    return prepared(made)
+
+
+class _Login:
+    """The lock of keystoneauth's log-in, which raises Unauthorized where a thread would wait for itself.
+
+    A version discovery that is answered with 401 is repeated with a token, also the one that a log-in begins with. A
+    log-in whose discovery fails goes on with the version in auth_url.
+    """
+
+    def __init__(self) -> None:
+        self._lock, self._thread = threading.Lock(), 0
+
+    def __enter__(self) -> None:
+        from keystoneauth1.exceptions import Unauthorized
+
+        if self._thread == threading.get_ident():
+            raise Unauthorized("version discovery wants a token")
+        self._lock.acquire()
+        self._thread = threading.get_ident()
+
+    def __exit__(self, *_: object) -> None:
+        self._thread = 0
+        self._lock.release()
+
+
+def prepared(made: Connection) -> Connection:
+    """What all clients have in common."""
     # A cloud of one's own is not behind the proxy that leads to the internet.
     made.session.session.trust_env = False
+    login: Any = made.session.auth
+    login._lock = _Login()
     return made
 
 

@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_client import TIMEOUT
+from stackwright.adapters.openstack_client import TIMEOUT, prepared
 from stackwright.adapters.openstack_entry import BadEntry, entry_of
 from stackwright.adapters.threads import contained, in_thread
 from stackwright.core.clouds import CloudRef, Trouble
@@ -101,12 +101,10 @@ def connection(login: Login, files: ExitStack, count: Count = lambda method, cod
         file.flush()
         more["cacert"] = file.name
     try:
-        made = contained(Connection, **{**login.entry, **more})
+        made = prepared(contained(Connection, **{**login.entry, **more}))
     except Exception as error:
         files.close()
         raise Trouble("CredentialsInvalid", f"the cloud's entry cannot be used: {_told(error, login.entry)}") from None
-    # A cloud of one's own is not behind the proxy that leads to the internet.
-    made.session.session.trust_env = False
     for scheme in ("http://", "https://"):
         made.session.session.mount(scheme, Bounded())
     made.session.session.hooks["response"].append(
