@@ -99,6 +99,14 @@ class Tls(CamelModel):
     ca_bundle_secret_name: UnsupportedText = unsupported("Further certificate authorities.")
 
 
+class ClientTemplate(CamelModel):
+    """Empty; what the reference has in it is in `reference.py`."""
+
+
+class Client(CamelModel):
+    template: ClientTemplate | None = Field(None, description="Its pod: none of it is supported.")
+
+
 # A service → the sections it cannot do without.
 NEEDS = {
     "keystone": ("galera", "memcached"),
@@ -129,7 +137,7 @@ class OpenStackControlPlaneSpec(CamelModel):
     topology_ref: Unsupported = unsupported("Topologies.")
     extra_mounts: UnsupportedList = unsupported("Further volumes.")
     application_credential: OffAnyway | None = absent("Application credentials.")
-    openstackclient: Unsupported = unsupported("The client; Keystone brings one along.")
+    openstackclient: Client | None = Field(None, description="The client: not read; Keystone brings one along.")
     barbican: Absent | None = absent("Key manager.")
     cinder: Absent | None = absent("Block storage.")
     designate: OffAnyway | None = absent("DNS service.")
