@@ -18,8 +18,8 @@ from stackwright.runtime.memory.faults import Crash, FaultyCluster
 from stackwright.runtime.specs import replace_spec
 
 KIND = OpenStackDeployment.KIND
-FIRST = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
-MINE = {**FIRST, "size": "tiny", "internal_domain_name": "mine.local"}
+FIRST = {"openstack_version": "epoxy", "preset": "core", "size": "tiny"}
+MINE = {**FIRST, "size": "medium", "internal_domain_name": "mine.local"}
 THEIRS = {"size": "small", "features": {"services": ["block-storage"], "network_policies": {"enabled": True}}}
 
 

@@ -29,9 +29,9 @@ from stackwright.runtime.specs import replace_spec
 SPACE = "openstack"
 KEY = (SPACE, "cloud")
 SPECS: list[dict[str, Any]] = [
-    {"openstack_version": "epoxy", "preset": "core", "size": "single"},
-    {"openstack_version": "epoxy", "preset": "core", "size": "single", "local_volume_storage_class": "fast"},
-    {"openstack_version": "epoxy", "preset": "core", "size": "tiny", "local_volume_storage_class": "slow"},
+    {"openstack_version": "epoxy", "preset": "core", "size": "tiny"},
+    {"openstack_version": "epoxy", "preset": "core", "size": "tiny", "local_volume_storage_class": "fast"},
+    {"openstack_version": "epoxy", "preset": "core", "size": "small", "local_volume_storage_class": "slow"},
 ]
 
 
@@ -119,6 +119,19 @@ def test_without_a_number_it_is_the_one_before(cluster: MemoryCluster) -> None:
 def test_a_field_that_the_revision_does_not_have_goes(cluster: MemoryCluster) -> None:
     assert called("rollback", "cloud", "1", "--yes", "--no-wait").exit_code == 0
     assert asked(spec(cluster)) == SPECS[0]
+
+
+@pytest.mark.parametrize("yes", [(), ("--yes",)])
+def test_a_rollback_that_would_break_a_majority_is_refused(cluster: MemoryCluster, yes: tuple[str, ...]) -> None:
+    small = {**SPECS[0], "size": "single"}
+    forged(cluster, "1", stringData={revisions.FIELD: json.dumps(small)}, digest=digest(small))
+    result = called("rollback", "cloud", "1", "--no-wait", *yes)
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "spec.size: cannot become single: one server of three has no majority; allowed: tiny, small, medium\n"
+        "The cloud was not changed.\n",
+    )
+    assert not cluster.writes
 
 
 def test_what_a_rollback_brought_goes_with_the_next_apply(cluster: MemoryCluster) -> None:
