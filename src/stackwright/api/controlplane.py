@@ -26,6 +26,7 @@ from stackwright.api.controlplane_templates import (
 from stackwright.api.deployment import ServiceState
 from stackwright.api.meta import CamelModel, Column, Kind, Resource, Status
 from stackwright.api.naming import ObjectName, OptionalObjectName
+from stackwright.api.rules import Change, at, maybe
 from stackwright.api.support import (
     Absent,
     OffAnyway,
@@ -176,8 +177,18 @@ class OpenStackControlPlaneStatus(Status):
     services: dict[str, ServiceState] = Field(default_factory=dict, description="State of each service.")
 
 
+_DATABASES = "spec.galera.templates.openstack.replicas"
+KEEPS_MAJORITY = Change(
+    _DATABASES,
+    "cannot become 1: one server of three has no majority; allowed: 3",
+    f"!has(self.spec.galera) || {maybe(_DATABASES)}.orValue(1) >= {maybe(_DATABASES, 'oldSelf')}.orValue(1)",
+    lambda old, new: at(new, "spec.galera") is not None and (at(new, _DATABASES) or 1) < (at(old, _DATABASES) or 1),
+)
+
+
 class OpenStackControlPlane(Resource):
     DESCRIPTION = "An OpenStack cloud, as the openstack-k8s-operators write it."
+    CHANGES: ClassVar[tuple[Change, ...]] = (KEEPS_MAJORITY,)
     KIND: ClassVar[Kind] = Kind(
         CORE, "v1beta1", "OpenStackControlPlane", "openstackcontrolplanes", short=("oscp", "osctlplane"),
         columns=(
