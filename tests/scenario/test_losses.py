@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+from capi_world import BASTION, CLUSTERS, MACHINES, MANAGED, Clusters
 from test_plan import CLOUD, NOW, applied, cloud, deployed, empty, installed
-from world import EVERY_ROLE, SETTINGS, cloud_object
+from world import EVERY_ROLE, NAMESPACE, SETTINGS, World, cloud_object
 
 from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import NODE
 from stackwright.api.services import Glance
 from stackwright.cli.confirm import foreseen_losses, losses
-from stackwright.cli.manifests import Manifest
+from stackwright.cli.manifests import MANAGER, Manifest
 from stackwright.cli.plan import forecast
 from stackwright.cli.planned import Entry
 from stackwright.core.objects import ORPHAN
@@ -80,3 +83,43 @@ async def test_a_store_that_may_be_orphaned_is_lost_with_all_that_is_in_it() -> 
 async def test_the_same_cloud_and_a_new_one_lose_nothing() -> None:
     assert await foreseen_losses(await deployed(), manifests()) == []
     assert await foreseen_losses(MemoryCluster(), manifests()) == []
+
+
+def bundle(*names: str) -> dict[str, Any]:
+    releases = [{"name": name, "chart": "etcd", "values": {}} for name in names]
+    return {"metadata": {"name": "mine", "namespace": NAMESPACE}, "spec": {"releases": releases}}
+
+
+@pytest.mark.looptime
+async def test_a_release_that_a_bundle_drops_is_a_loss() -> None:
+    world = World()
+    await world.cluster.apply(HelmBundle.KIND, bundle("a", "b"), MANAGER)
+    await world.settle()
+    assert await foreseen_losses(world.cluster, [Manifest(HelmBundle.KIND, bundle("a", "b", "c"))]) == []
+    assert await foreseen_losses(world.cluster, [Manifest(HelmBundle.KIND, bundle("a"))]) == ["release openstack/b"]
+
+
+@pytest.mark.looptime
+async def test_the_server_of_a_bastion_is_a_loss() -> None:
+    world = Clusters()
+    world.make(bastion=BASTION)
+    await world.ready()
+    meta = {"name": "c", "namespace": NAMESPACE}
+    same = Manifest(CLUSTERS, {"metadata": meta, "spec": {**MANAGED, "bastion": BASTION}})
+    assert await foreseen_losses(world.cluster, [same]) == []
+    without = Manifest(CLUSTERS, {"metadata": meta, "spec": {**MANAGED, "bastion": {"enabled": False}}})
+    assert await foreseen_losses(world.cluster, [without]) == ["OpenStackServer openstack/c-bastion"]
+
+
+@pytest.mark.looptime
+async def test_what_somebody_deleted_before_is_no_loss_of_what_is_applied() -> None:
+    world = Clusters()
+    world.make()
+    world.machine("m")
+    await world.cluster.apply(HelmBundle.KIND, bundle("a", "b"), MANAGER)
+    await world.ready(MACHINES, "m")
+    await world.stop()
+    world.delete(MACHINES, "m")
+    assert (world.get(MACHINES, "m") or {})["metadata"]["deletionTimestamp"]
+    assert await foreseen_losses(world.cluster, [Manifest(HelmBundle.KIND, bundle("a", "b", "c"))]) == []
+    assert await foreseen_losses(world.cluster, [Manifest(HelmBundle.KIND, bundle("a"))]) == ["release openstack/b"]

@@ -122,7 +122,35 @@ async def test_the_credentials_are_those_of_the_machine_or_else_of_the_cluster()
     await world.ready(MACHINES, "m")
     assert server(world)["spec"]["identityRef"] == own
     assert server(world, "n")["spec"]["identityRef"] == IDENTITY
-    assert machine(world)["spec"]["providerID"].startswith("openstack://two/")
+
+
+@pytest.mark.parametrize(
+    ("own", "region"), [(None, ""), ({**IDENTITY, "name": "own"}, ""), ({**IDENTITY, "region": "own"}, "own")]
+)
+async def test_the_region_in_the_provider_id_is_that_of_the_machines_own_credentials(own: Any, region: str) -> None:
+    """As Cluster API Provider OpenStack forms it, whatever region the cluster is in."""
+    world = await clusters(identityRef={**IDENTITY, "region": "two"})
+    world.machine("m", **({"identityRef": own} if own else {}))
+    await world.ready(MACHINES, "m")
+    assert machine(world)["spec"]["providerID"] == f"openstack://{region}/{world.one('server', 'm').id}"
+
+
+@pytest.mark.parametrize("prefix", ["openstack://", "openstack:///", "openstack://two/", "openstack://other/"])
+async def test_a_provider_id_with_another_region_is_kept_and_is_the_same_server(prefix: str) -> None:
+    """Such as one of a machine that was made by Cluster API Provider OpenStack, or by an earlier version."""
+    world = await clusters(identityRef={**IDENTITY, "region": "two"})
+    world.machine("m")
+    await world.ready(MACHINES, "m")
+    known = f"{prefix}{world.one('server', 'm').id}"
+    before = machine(world)
+    world.cluster.put(MACHINES, {**before, "spec": {**before["spec"], "providerID": known}})
+    await world.run(60)
+    assert world.told(kind=MACHINES, name="m")[0] == "Ready"
+    assert machine(world)["status"]["ready"]
+    assert machine(world)["spec"]["providerID"] == known
+    world.delete(MACHINES, "m")
+    await world.settle(patience=20)
+    assert world.clouds.all("server") == []
 
 
 async def test_a_server_is_made_once_and_then_left_alone() -> None:

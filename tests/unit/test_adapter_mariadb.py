@@ -110,6 +110,28 @@ async def test_rights_on_a_pattern_that_an_earlier_version_gave_are_taken_back(m
         assert texts.index("SHOW") > texts.index("GRANT"), "there is no moment without rights"
 
 
+@pytest.mark.parametrize(
+    ("held", "wanted", "ran"),
+    [
+        ("ALL PRIVILEGES", ("SELECT",), ["REVOKE ALL PRIVILEGES ON", "GRANT SELECT ON"]),
+        ("SELECT, INSERT, CREATE VIEW", ("SELECT",), ["REVOKE CREATE VIEW, INSERT ON"]),
+        ("SELECT", ("select",), []),
+        ("SELECT, INSERT", ("ALL PRIVILEGES",), []),
+        ("ALL PRIVILEGES", ("all",), []),
+    ],
+)
+async def test_rights_that_an_account_is_not_to_have_any_more_are_taken_back(
+    monkeypatch: pytest.MonkeyPatch, held: str, wanted: tuple[str, ...], ran: list[str]
+) -> None:
+    connection = Connection(rf"GRANT {held} ON `nova\_api`.* TO `nova`@`%`", *GRANTS[3:])
+    monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
+    action = account(username="nova", database="nova_api", grants=wanted)
+    await MariaDbSql().account(action, {"password": "root-pw"}, "pw")
+    texts = [text for text, _ in connection.ran]
+    after = texts[next(at for at, text in enumerate(texts) if text.startswith("SHOW")) + 1 :]
+    assert after == [rf"{each} `nova\_api`.* {'TO' if each[0] == 'G' else 'FROM'} %s@'%%'" for each in ran]
+
+
 async def test_an_account_that_goes_has_no_rights_to_be_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
     connection = Connection()
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)

@@ -40,7 +40,8 @@ AUTH = {"auth_url": "https://keystone/v3", "username": "me", "password": "pw-x",
 
 class Response:
     def __init__(self, status: int, body: Any = None, **headers: str) -> None:
-        self.status_code, self._body, self.headers = status, body, headers
+        self.status_code, self._body = status, body
+        self.headers = {"X-Openstack-Request-Id": "req-1", **headers}
         self.text = "" if body is None else json.dumps(body)
 
     def json(self) -> Any:

@@ -116,7 +116,7 @@ async def test_a_report_holds_no_secret(tmp_path: Path) -> None:
     found = await objects(memory, SPACE)
     assert not [name for name, text in found.items() if word in text]
     assert "objects/openstack/openstackdeployments.json" in found
-    assert "user:***@host" in found["objects/openstack/events.json"]
+    assert "amqp://***@host" in found["objects/openstack/events.json"]
     bundle(tmp_path / "report.tar.gz", found)
     assert (tmp_path / "report.tar.gz").stat().st_mode & 0o777 == 0o600
     with tarfile.open(tmp_path / "report.tar.gz") as archive:
@@ -131,6 +131,13 @@ async def test_a_report_holds_no_secret(tmp_path: Path) -> None:
         {"bind_pw": "s3cr3t-word"},
         {"clouds": {"transport_url": "rabbit://u:s3cr3t-word@host"}},
         {"ssl": {"api_cert": "s3cr3t-word"}},
+        {"serverMetadata": [{"key": "admin_password", "value": "s3cr3t-word"}]},
+        {"secrets": {"alice": {"of": ["s3cr3t-word"]}}},
+        {"message": "refused: user=a password=s3cr3t-word host=b"},
+        {"text": '{"password": "s3cr3t-word"}'},
+        {"url": "rabbit://u:a@h1,v:s3cr3t-word@h2/"},
+        {"url": "redis://:s3cr3t-word@h/0"},
+        {"url": "mysql://u:p@s3cr3t-word@h/x"},
     ],
 )
 def test_blanking_finds_secrets_by_name(obj: Any) -> None:

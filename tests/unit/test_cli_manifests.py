@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stackwright.cli.manifests import BadManifest, check, load
+from stackwright.cli.manifests import LARGEST, BadManifest, check, load
 from stackwright.cli.yaml_documents import BadDocument, documents
 from stackwright.core.clusterapi import CLUSTER
 
@@ -213,3 +213,8 @@ def test_a_null_field_is_an_absent_one_and_a_null_value_removes_one(tmp_path: Pa
     [manifest] = load(written(tmp_path, CLOUD.replace("size: single", more)), "x")
     assert "features" not in manifest.obj["spec"]
     assert manifest.obj["spec"]["services"]["identity"]["keystone"]["values"] == {"conf": None}
+
+
+def test_a_file_without_end_is_refused() -> None:
+    with pytest.raises(BadManifest, match=f"has more than {LARGEST >> 20} MiB"):
+        load(Path("/dev/zero"), "openstack")

@@ -7,7 +7,7 @@ from pydantic import ValidationError
 
 from stackwright.api.controlplane import OpenStackControlPlaneSpec
 from stackwright.api.deployment import OpenStackDeploymentSpec
-from stackwright.api.errors import messages
+from stackwright.api.errors import messages, repeatable
 from stackwright.api.helmbundle import HelmBundleSpec
 from stackwright.api.meta import Model
 from stackwright.api.registry import RESOURCES
@@ -159,3 +159,24 @@ def test_an_error_in_options_does_not_repeat_them(line):
 def test_ssl_with_a_wrong_value_does_not_repeat_it():
     found = errors({**GOOD, "features": {"ssl": {"public_endpoints": {"ca_cert": 1, "api_cert": 2, "api_key": PEM}}}})
     assert not any("MIIE" in each for each in found)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        ["transport_url"], ["connection"], ["accessKey"], ["passwords", 0], ["secrets", "alice"], ["api_key"],
+        ["keys", 0], ["conf", "nova", "DEFAULT", "admin_password"], ["privateKey"], ["customServiceConfig"],
+    ],
+)  # fmt: skip
+def test_a_value_below_a_name_that_may_be_secret_is_not_repeated(path):
+    assert not repeatable(path, "hunter2")
+
+
+@pytest.mark.parametrize("value", ["rabbit://u:a@h1,v:b@h2/", "redis://:b@h/0", "x password=b"])
+def test_credentials_in_a_value_are_not_repeated(value):
+    assert not repeatable(["url"], value)
+
+
+@pytest.mark.parametrize("path", [["keystone", "replicas"], ["secretRef", "name"], ["conf", "nova", "debug"]])
+def test_what_explains_is_repeated(path):
+    assert repeatable(path, "hunter2")

@@ -6,15 +6,19 @@ import asyncio
 import base64
 import contextlib
 import gzip
+import itertools
 import json
+import tracemalloc
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from stackwright.adapters.helm import HelmCli
 from stackwright.adapters.helm_records import KINDS, check_records, heads
 from stackwright.api.kinds import INGRESS_CLASS
-from stackwright.core.helmrecords import Unreadable
+from stackwright.core.helmrecords import CHECKED, Unreadable, record_of
 from stackwright.core.ports import NotYet, Refused
 from stackwright.main import Options, runtime
 
@@ -160,6 +164,57 @@ def test_the_kinds_are_those_of_the_charts_that_helm_bundles_install():
             if path.parents[1].name not in ("stackwright", "local-volume-provisioner"):
                 found.add((head["apiversion"].rpartition("/")[0], head["kind"]))
     assert found - {(INGRESS_CLASS.group, INGRESS_CLASS.kind)} == KINDS
+
+
+SIZE = 2**20
+LETTERS = ("".join(each) for each in itertools.product("abcdefghijklmnopqrstuvwxyz", repeat=4))
+HOSTILE = {
+    "lists": ', "chart": [' + "[]," * (SIZE // 3) + "1]",
+    "objects": ', "chart": [' + '{"a":1},' * (SIZE // 8) + "1]",
+    "levels": ', "chart": ' + "[" * (SIZE // 2) + "]" * (SIZE // 2),
+    "fields": "".join(f', "f{number}": 0' for number in range(SIZE // 14)),
+    "hooks": ', "hooks": [' + "[]," * (SIZE // 3) + "1]",
+    "text in another alphabet": ', "config": "' + "x" * SIZE + '\U0001f600"',
+}
+HOSTILE_MANIFESTS = {
+    "empty documents": "---\n" * (SIZE // 4),
+    "documents": "a: b\n---\n" * (SIZE // 9),
+    "keys": "".join(f"{each}: a\n" for each in itertools.islice(LETTERS, SIZE // 8)),
+    "levels": "a:\n" + "- " * (SIZE // 2),
+    "flow": "a: " + "[" * SIZE,
+    "list": "a: [" + "a," * (SIZE // 2),
+}
+
+
+@pytest.mark.parametrize("name", [*HOSTILE, *(f"manifest: {name}" for name in HOSTILE_MANIFESTS)])
+async def test_a_hostile_record_takes_no_more_than_a_few_times_its_text(name):
+    manifest = HOSTILE_MANIFESTS.get(name.removeprefix("manifest: "), "") if name not in HOSTILE else ""
+    head = f'{{"name": "x", "namespace": "mine", "manifest": {json.dumps(manifest)}'
+    cluster = Kubernetes(secret(packed(head + HOSTILE.get(name, "") + "}")))
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(Refused):
+            await check_records(cluster, OWN)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 9 * SIZE
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    max_leaves=8,
+)
+NAMES = st.sampled_from(["name", "namespace", "manifest", "hooks", "chart", "config", "info", 'q"}', "[,\\"])
+
+
+@given(st.dictionaries(NAMES, JSON, min_size=1), st.sampled_from([None, 1, "\t"]), st.booleans())
+def test_what_is_read_of_a_record_is_what_a_parser_reads(fields, indent, ascii_only):
+    text = json.dumps(fields, indent=indent, ensure_ascii=ascii_only)
+    whole = dict(json.loads(text, object_pairs_hook=tuple))
+    wanted = {name.casefold(): value if name in CHECKED else None for name, value in whole.items()}
+    assert record_of(packed(text)) == wanted
 
 
 def test_a_manifest_is_text():

@@ -28,8 +28,15 @@ CLIENT = """#!/bin/bash
 """
 
 
+NOTED = "    mariadbd_pid=$!\n"
+
+
 @pytest.fixture
 def server(tmp_path: Path) -> subprocess.Popen[bytes]:
+    return started(tmp_path)
+
+
+def started(tmp_path: Path, *, before_pid_is_noted: str = "") -> subprocess.Popen[bytes]:
     programs = {"mariadbd": MARIADBD, "mariadb-install-db": INSTALL, "mariadb": CLIENT, "socat": "#!/bin/sh\nsleep 9\n"}
     for name, text in programs.items():
         (tmp_path / name).write_text(text)
@@ -44,7 +51,8 @@ def server(tmp_path: Path) -> subprocess.Popen[bytes]:
     (tmp_path / "volume").mkdir()
     env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "WORLD": str(tmp_path), "POD_NAME": "server-0", "POD_IP": "::1"}
     env |= {"CLUSTER_SIZE": "1", "CLUSTER_DOMAIN": "x", "STATE_PORT": "1"}
-    script = text.replace("STARTING=30", "STARTING=2")
+    assert text.count(NOTED) == 1
+    script = text.replace("STARTING=30", "STARTING=2").replace(NOTED, f"    {before_pid_is_noted}\n{NOTED}")
     with (tmp_path / "said").open("w") as said:
         return subprocess.Popen(["bash", "-c", script], env=env, stderr=said, start_new_session=True)
 
@@ -75,3 +83,14 @@ def test_one_that_never_answers_is_killed(server: subprocess.Popen[bytes], tmp_p
     assert "has not begun to answer: killed" in said
     assert text == ""
     assert server.returncode == 0
+
+
+def test_a_signal_just_as_mariadbd_was_started_ends_mariadbd(tmp_path: Path) -> None:
+    server = started(tmp_path, before_pid_is_noted="kill -TERM $$")
+    try:
+        server.wait(timeout=10)
+        said = (tmp_path / "said").read_text()
+        assert "has not begun to answer: killed" in said
+        assert "mariadbd ended with 137" in said
+    finally:
+        os.killpg(server.pid, signal.SIGKILL)

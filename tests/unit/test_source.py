@@ -130,38 +130,62 @@ async def test_a_watch_that_never_begins_is_dead_and_its_cause_is_known(monkeypa
     assert "it is forbidden" in stage.watches.silent()[KIND]
 
 
-async def test_a_deletion_that_no_event_tells_of_is_noticed_at_the_next_list():
+@contextlib.asynccontextmanager
+async def loaded(*names):
+    """An operator that knows these objects, and whose workers do nothing but what follows a list."""
     operator = Operator(controller())
-    put(operator)
+    for name in names:
+        operator.cluster.put(KIND, {"metadata": {"namespace": "n", "name": name}, "spec": {}})
     await operator.runtime.load()
-    operator.deaf = True
-    operator.cluster.remove(KIND, KEY)
-    assert operator.runtime.store.get(KIND, KEY)
-    await operator.runtime.on_listed(KIND, set())
-    assert operator.runtime.store.get(KIND, KEY) is None
-    assert await operator.runtime.queue.get() == ("test", KEY)
+    await asyncio.sleep(0)
+    for _ in names:
+        operator.runtime.queue.done(await operator.runtime.queue.get())
+    running = asyncio.create_task(operator.runtime.run(workers=0, reserved=0))
+    yield operator
+    assert not running.done()
+    running.cancel()
+
+
+async def test_a_deletion_that_no_event_tells_of_is_noticed_at_the_next_list():
+    async with loaded("x") as operator:
+        operator.deaf = True
+        operator.cluster.remove(KIND, KEY)
+        assert operator.runtime.store.get(KIND, KEY)
+        await operator.runtime.on_listed(KIND, set())
+        await asyncio.sleep(0.01)
+        assert operator.runtime.store.get(KIND, KEY) is None
+        assert await operator.runtime.queue.get() == ("test", KEY)
 
 
 async def test_what_was_made_since_the_list_stays():
-    operator = Operator(controller())
-    put(operator)
-    await operator.runtime.load()
-    await operator.runtime.on_listed(KIND, set())
-    assert operator.runtime.store.get(KIND, KEY)
+    async with loaded("x") as operator:
+        await operator.runtime.on_listed(KIND, set())
+        await asyncio.sleep(0.01)
+        assert operator.runtime.store.get(KIND, KEY)
 
 
 @pytest.mark.parametrize("error", [NotYet("away"), Refused("no"), RuntimeError("odd")])
-async def test_a_list_of_which_nobody_can_be_asked_ends_no_watch(error):
-    operator = Operator(controller())
-    put(operator)
-    await operator.runtime.load()
+async def test_a_deletion_of_which_nobody_can_be_asked_holds_up_no_other_and_is_asked_of_again(error):
+    """Long before the resync, and also where several attempts fail."""
+    async with loaded("x", "y", "z") as operator:
+        operator.deaf, real, failed = True, operator.cluster.get, []
 
-    async def get(kind, key):
-        raise error
+        async def get(kind, key):
+            if key == KEY and len(failed) < 3:
+                failed.append(asyncio.get_running_loop().time())
+                raise error
+            return await real(kind, key)
 
-    operator.cluster.get = get
-    await operator.runtime.on_listed(KIND, set())
-    assert operator.runtime.store.get(KIND, KEY)
+        operator.cluster.get = get
+        for name in "xyz":
+            operator.cluster.remove(KIND, ("n", name))
+        await operator.runtime.on_listed(KIND, set())
+        await asyncio.sleep(0.01)
+        assert operator.runtime.store.keys(KIND) == {KEY}
+        await asyncio.sleep(30)
+        assert operator.runtime.store.keys(KIND) == set()
+        assert len(failed) == 3
+        assert failed[2] - failed[1] > failed[1] - failed[0] > 0.1, "each delay is longer than the one before"
 
 
 async def test_after_a_conflict_the_object_that_conflicted_is_looked_at_too():

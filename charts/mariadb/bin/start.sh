@@ -20,7 +20,8 @@ stopping=
 
 stop() {
     stopping=1
-    [[ -z $mariadbd_pid ]] || end "$mariadbd_pid" &
+    # No job without a pid: run() may be about to read $!, and then sees to it itself.
+    if [[ -n $mariadbd_pid ]]; then end "$mariadbd_pid" & fi
 }
 trap stop TERM INT
 

@@ -31,6 +31,8 @@ KINDS = frozenset(
     }
 )  # fmt: skip
 """Group and kind of the namespaced objects that charts of HelmBundles make. An IngressClass is the only other one."""
+MOST = 500
+"""Documents of a manifest, levels of one, and keys of those levels of it that are looked at."""
 _SEPARATOR = re.compile(r"^---.*$", re.MULTILINE)
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # Helm's parser is a port of the C one
 
@@ -92,9 +94,10 @@ def heads(manifest: object) -> list[dict[str, str]]:
     """
     if not isinstance(manifest, str):
         raise Unreadable("has a manifest that is no text")
-    if any(line.rstrip() != "---" for line in _SEPARATOR.findall(manifest)):
+    if any(line.rstrip() != "---" for line in map(re.Match.group, _SEPARATOR.finditer(manifest))):
         raise Unreadable("has a manifest with text beside a separator of documents")
-    documents = _SEPARATOR.split(manifest)
+    if len(documents := _SEPARATOR.split(manifest, MOST)) > MOST:
+        raise Unreadable("has a manifest with too many documents")
     if any(text.strip() != text.strip(" \n") for text in documents):  # what Helm trims is text to YAML
         raise Unreadable("has a manifest with other space than blanks around a document")
     try:
@@ -143,6 +146,8 @@ def _head(events: Iterable[Any]) -> dict[str, str] | None:
                 prefix = "metadata."
             level.key = ""
         if isinstance(event, yaml.CollectionStartEvent):
+            if len(levels) >= MOST:
+                raise ValueError
             levels.append(_Level(prefix))
     return found if seen else None
 
@@ -154,7 +159,7 @@ def _key(event: Any, prefix: str, seen: set[str]) -> str:
     if not isinstance(event, yaml.ScalarEvent) or not (event.value.isascii() and event.value.isalpha()):
         raise ValueError
     key = prefix + event.value.casefold()
-    if key in seen or key == "items":  # the objects of a list would be hidden
+    if key in seen or key == "items" or len(seen) > MOST:  # the objects of a list would be hidden
         raise ValueError
     seen.add(key)
     return key

@@ -14,8 +14,9 @@ from typing import Any
 import httpx2
 import structlog
 from lightkube.config.client_adapter import ConnectionParams
-from lightkube.config.kubeconfig import KubeConfig
+from lightkube.config.kubeconfig import KubeConfig, SingleConfig
 from lightkube.core import decoders
+from lightkube.core.exceptions import ConfigError
 from lightkube.core.generic_client import BasicRequest, GenericAsyncClient
 from lightkube.types import PatchType
 
@@ -35,6 +36,8 @@ MANAGER = "stackwright"
 SHOWN = 63  # characters of an invalid name in an error
 OnCall = Callable[[str, Kind], None]
 
+EXEC_V1, EXEC_V1BETA1 = (f"client.authentication.k8s.io/{version}" for version in ("v1", "v1beta1"))
+
 
 class _Plain:
     """Stands for "no model" where lightkube wants a class: gives the decoded dict back as it is."""
@@ -43,13 +46,21 @@ class _Plain:
         return decoded
 
 
+def of_context(config: KubeConfig, context: str | None) -> SingleConfig:
+    """A cluster and a user; the current context if None. Raises Refused if there is none."""
+    single = config.get(context_name=context)
+    if single is None:  # lightkube answers None only for a default that nobody gives
+        raise Refused("the kubeconfig has no current context")
+    if single.user and single.user.exec and single.user.exec.apiVersion == EXEC_V1:
+        single.user.exec.apiVersion = EXEC_V1BETA1  # of the answer both have what is read; lightkube knows this one
+    return single
+
+
 class KubernetesCluster:
     """core.ports.Cluster over one API server. `on_call` is told every request, for metrics."""
 
     def __init__(self, config: KubeConfig, context: str | None = None, on_call: OnCall | None = None) -> None:
-        single = config.get(context_name=context)
-        if single is None:  # lightkube answers None only for a default that nobody gives
-            raise Refused("the kubeconfig has no current context")
+        single = of_context(config, context)
         params = ConnectionParams(timeout=httpx2.Timeout(10, read=60), trust_env=False)
         self._client = GenericAsyncClient(params, single)
         self._on_call = on_call or (lambda verb, kind: None)
@@ -154,6 +165,10 @@ class KubernetesCluster:
         except (httpx2.TransportError, OSError) as error:
             cause = str(error) or type(error).__name__
             raise NotYet(f"{call}: the Kubernetes API cannot be reached: {cause}") from error
+        except ConfigError as error:  # a command or a file that should give a token
+            raise NotYet(f"{call}: no login by the kubeconfig: {' '.join(str(error).split())[:300]}") from error
+        except (ValueError, LookupError, TypeError) as error:  # it may hold a token
+            raise NotYet(f"{call}: no login by the kubeconfig: its command gives no ExecCredential") from error
         if response.status_code >= 400:
             raise error_of(call, response.status_code, response.content)
         return bytes(response.content)

@@ -12,8 +12,10 @@ from typing import Any
 
 import httpx2
 from lightkube import ApiError, AsyncClient, KubeConfig
+from lightkube.core.exceptions import ConfigError
 from lightkube.resources.core_v1 import PodLog
 
+from stackwright.adapters.kubernetes import of_context
 from stackwright.core.ports import NotYet
 
 
@@ -38,7 +40,7 @@ class LogReader:
 
     def __init__(self, kubeconfig: Path | None, context: str | None = None) -> None:
         whole = KubeConfig.from_file(str(kubeconfig)) if kubeconfig else KubeConfig.from_env()
-        config = whole.get(context)
+        config = of_context(whole, context)
         self._client: Any = AsyncClient(config=config, trust_env=False)._client  # its methods have no types
 
     async def lines(self, of: Container, part: Part, *, follow: bool) -> AsyncIterator[str]:
@@ -59,5 +61,5 @@ class LogReader:
                     yield line
             finally:
                 await response.aclose()
-        except (ApiError, httpx2.HTTPError, RuntimeError) as error:
+        except (ApiError, ConfigError, httpx2.HTTPError, RuntimeError) as error:
             raise NotYet(f"{of.pod}/{of.name}: the log ended: {error}") from error

@@ -21,6 +21,8 @@ from stackwright.core.ports import NotYet, Refused
 PORT = 3306
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
 _ON = re.compile(r" ON (`[^`]+`)\.\* TO ")
+_HELD = re.compile(r"GRANT ([A-Z, ]+) ON (`[^`]+`)\.\* TO ")
+ALL = {"ALL", "ALL PRIVILEGES"}
 _PRIVILEGE = re.compile(r"[A-Z][A-Z ]{1,40}")
 # 1044/1045/1227/1698: login or rights; the rest of the numbers are a server that is not (yet) a working primary.
 _DENIED = {1044, 1045, 1227, 1698}
@@ -91,7 +93,8 @@ class MariaDbSql:
                 cursor.execute(text, bound)
             if not action.absent:
                 cursor.execute("SHOW GRANTS FOR %s@'%%'", (action.username,))
-                for text, bound in revoked(action, [str(row[0]) for row in cursor.fetchall()]):
+                held = [str(row[0]) for row in cursor.fetchall()]
+                for text, bound in (*revoked(action, held), *narrowed(action, held)):
                     cursor.execute(text, bound)
 
     @contextmanager
@@ -156,6 +159,24 @@ def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
     for found in (_ON.search(grant) for grant in grants):
         if found and found[1] != names.get(_plain(found[1]), found[1]):
             yield f"REVOKE ALL PRIVILEGES ON {found[1]}.* FROM %s@'%%'", (_name(action.username),)
+
+
+def narrowed(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
+    """What takes away rights on its databases that it has by SHOW GRANTS, and is not to have any more."""
+    wanted = {_privilege(grant) for grant in action.grants}
+    names = {_exactly(_quoted(name)) for name in (action.database, *action.additional)}
+    if wanted & ALL:
+        return
+    for found in (_HELD.match(grant) for grant in grants):
+        if found is None or found[2] not in names:
+            continue
+        surplus = {each.strip() for each in found[1].split(",")} - wanted
+        if surplus & ALL:  # those that it keeps cannot be told apart from these
+            yield f"REVOKE ALL PRIVILEGES ON {found[2]}.* FROM %s@'%%'", (_name(action.username),)
+            yield f"GRANT {', '.join(sorted(wanted))} ON {found[2]}.* TO %s@'%%'", (_name(action.username),)
+        elif surplus:
+            taken = ", ".join(sorted(_privilege(each) for each in surplus))
+            yield f"REVOKE {taken} ON {found[2]}.* FROM %s@'%%'", (_name(action.username),)
 
 
 def error_of(action: SqlAccount, error: Any) -> Exception:

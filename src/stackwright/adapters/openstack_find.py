@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_send import COMPUTE, problem, text_of
+from stackwright.adapters.openstack_send import COMPUTE, problem_of
 from stackwright.core.clouds import Question, Thing
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def pages(
         proxy: Any = getattr(connection, service)
         response = proxy.get(path, params={"limit": LIMIT, **params, **marker}, **more)
         if response.status_code >= 400:
-            raise problem(response.status_code, text_of(response), str(response.headers.get("Retry-After") or ""))
+            raise problem_of(response)
         answer = response.json()
         yield from answer[key]
         if len(answer[key]) < LIMIT and not answer.get(f"{key}_links") and not answer.get("next"):

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import random
-import re
 import threading
 import time
 from collections.abc import Callable
@@ -32,7 +31,6 @@ SLOW = 10.0  # seconds; what fails sooner holds nobody up
 PAUSE = 5.0  # seconds before somebody tries again
 TRY = 60.0  # seconds that he has for it before the next one does
 SPREAD = (1.0, 1.2)  # those who were told to be quiet do not all come back in one moment
-QUERY = re.compile(r"\?[^\s)]*")  # of a URL; what was asked for differs each time, and a condition tells the cause
 
 
 class Line:
@@ -69,7 +67,7 @@ class Line:
             if service in self._silent:
                 self._silent[service] = (began + TRY, self._silent[service][1])
             try:
-                answer = await in_thread_of(self._threads, lambda: self._guarded(what))
+                answer = await in_thread_of(self._threads, lambda: self._guarded(service, what))
             except (Trouble, Denied) as error:
                 self._note(service, began, error)
                 raise
@@ -89,7 +87,7 @@ class Line:
         if hung or error.reason == "AuthenticationFailed":
             self._silent[service] = now + PAUSE, error
 
-    def _guarded(self, what: Callable[[Connection], T]) -> T:
+    def _guarded(self, service: str, what: Callable[[Connection], T]) -> T:
         from keystoneauth1 import exceptions
         from openstack.exceptions import SDKException, ServiceDisabledException
 
@@ -103,18 +101,19 @@ class Line:
                 self.place = f"{self._connection.current_project_id}{f'@{region}' if region else ''}"
             return answer
         except exceptions.Unauthorized as error:
-            raise Trouble("AuthenticationFailed", self._told(error)) from None
+            raise Trouble("AuthenticationFailed", self._told(error, service)) from None
         except exceptions.TooManyRequests as error:  # by Keystone; services answer, and raise nothing
-            raise problem(429, self._told(error), str(error.retry_after or "")) from None
+            raise problem(429, self._told(error, service), str(error.retry_after or "")) from None
         except (exceptions.EndpointNotFound, ServiceDisabledException) as error:
-            raise Denied("ServiceMissing", self._told(error)) from None
+            raise Denied("ServiceMissing", self._told(error, service)) from None
         except (exceptions.ClientException, SDKException, OSError, LibraryFailed) as error:
-            raise Trouble("Unreachable", self._told(error)) from None
+            raise Trouble("Unreachable", self._told(error, service)) from None
 
-    def _told(self, error: Exception) -> str:
+    def _told(self, error: Exception, service: str) -> str:
         """By which cloud: those who share a line may know it by names of their own."""
-        text = QUERY.sub("", " ".join(str(error).split()))
-        return f"{self._login.entry['auth'].get('auth_url', 'cloud')}: {text[:300]}"
+        from stackwright.adapters.openstack_answers import told
+
+        return f"{self._login.entry['auth'].get('auth_url', 'cloud')}: {told(error, service)}"
 
     def close(self) -> None:
         self._threads.shutdown(wait=False, cancel_futures=True)

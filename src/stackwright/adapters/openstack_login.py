@@ -92,6 +92,8 @@ def connection(login: Login, files: ExitStack, count: Count = lambda method, cod
     """A client; nothing is sent yet. The library wants the certificate as a file, which goes when `files` is closed."""
     from openstack.connection import Connection
 
+    from stackwright.adapters.openstack_answers import Bounded
+
     more: dict[str, Any] = {"api_timeout": TIMEOUT, "app_name": "stackwright"}
     if login.ca:
         file = files.enter_context(tempfile.NamedTemporaryFile("w", suffix=".crt"))  # noqa: SIM115 - `files` closes it
@@ -105,6 +107,8 @@ def connection(login: Login, files: ExitStack, count: Count = lambda method, cod
         raise Trouble("CredentialsInvalid", f"the cloud's entry cannot be used: {_told(error, login.entry)}") from None
     # A cloud of one's own is not behind the proxy that leads to the internet.
     made.session.session.trust_env = False
+    for scheme in ("http://", "https://"):
+        made.session.session.mount(scheme, Bounded())
     made.session.session.hooks["response"].append(
         lambda response, *_, **__: count(str(response.request.method), str(response.status_code))
     )

@@ -25,6 +25,7 @@ PATHS = {
     "security-group": ("network", "/security-groups"),
     "security-group-rule": ("network", "/security-group-rules"),
 }
+REQUEST_ID = "x-openstack-request-id"
 PAUSES = (10.0, 300.0)  # seconds to be quiet if the service names none, and at most
 QUOTA = ("quota", "limitexceeded", "limit exceeded", "maximum number of")
 
@@ -37,7 +38,7 @@ def send(connection: Connection, what: str, method: str, path: str = "", **more:
     proxy: Any = getattr(connection, service)
     response: Response = proxy.request(f"{base}{path}", method, **more)
     if response.status_code >= 400:
-        raise problem(response.status_code, text_of(response), str(response.headers.get("Retry-After") or ""))
+        raise problem_of(response)
     return response
 
 
@@ -57,24 +58,35 @@ def text_of(response: Response) -> str:
     return " ".join(str(found).split())[:300]
 
 
-def problem(status: int, text: str, retry_after: str = "") -> Trouble | Denied:
-    """What an answer that is no success means."""
+def problem_of(response: Response) -> Trouble | Denied:
+    """What an answer that is no success means.
+
+    Only what an OpenStack says is repeated, which gives each request an id: a catalog may lead to any address.
+    """
+    own = REQUEST_ID in {name.lower() for name in response.headers}
+    after = str(response.headers.get("Retry-After") or "")
+    return problem(response.status_code, text_of(response), after, own=own)
+
+
+def problem(status: int, text: str, retry_after: str = "", *, own: bool = True) -> Trouble | Denied:
+    """What a status and a text mean; the text is repeated if it is OpenStack's own."""
+    said = f"HTTP {status}: {text}" if own and text else f"HTTP {status}"
     words = text.lower().replace(" ", "")
     seconds = float(retry_after) if retry_after.isascii() and retry_after.isdecimal() else 0.0
     after = min(seconds, PAUSES[1]) or None
     if status in (403, 409, 413) and any(word.replace(" ", "") in words for word in QUOTA):
-        return Trouble("QuotaExceeded", f"HTTP {status}: {text}", after or 30.0)
+        return Trouble("QuotaExceeded", said, after or 30.0)
     match status:
         case 401:
-            return Trouble("AuthenticationFailed", f"HTTP 401: {text}")
+            return Trouble("AuthenticationFailed", said)
         case 404:
-            return Trouble("NotFound", f"HTTP 404: {text}")
+            return Trouble("NotFound", said)
         case 409:
-            return Trouble("Conflict", f"HTTP 409: {text}")
+            return Trouble("Conflict", said)
         case 413 | 429:
-            return Trouble("RateLimited", f"HTTP {status}: {text}", after or PAUSES[0])
+            return Trouble("RateLimited", said, after or PAUSES[0])
         case 403:
-            return Denied("Forbidden", f"HTTP 403: {text}")
+            return Denied("Forbidden", said)
     if status >= 500 or status == 408:
-        return Trouble("ServerError", f"HTTP {status}: {text}", after)
-    return Denied("Rejected", f"HTTP {status}: {text}")
+        return Trouble("ServerError", said, after)
+    return Denied("Rejected", said)

@@ -7,7 +7,6 @@ repeated only when it is short, has one line, and its field holds no secret.
 from __future__ import annotations
 
 import json
-import re
 import types
 import typing
 from collections.abc import Sequence
@@ -16,16 +15,12 @@ from typing import Any
 from pydantic import BaseModel, ValidationError
 
 from stackwright.api import reference
+from stackwright.api.secrecy import hidden, holds_secret, leads_to_secrets
 from stackwright.api.wording import EMPTY, worded
 
 UNSUPPORTED = "unsupported"  # type of the error of a field that is known and not honoured
 NOT_SUPPORTED = "is not supported by this version of Stackwright"
 LONGEST = 80  # characters of a value that is repeated
-# Words in the names of fields that may hold a secret.
-SECRET = re.compile(
-    r"pass(word|wd|phrase)?|secret|token|credentials?$|(^|[_.-])(api_?|private_?)?key|cert|(^|[_.-])pem|user_?data|config|conf$",
-    re.IGNORECASE,
-)
 
 
 def messages(error: ValidationError, model: type[BaseModel], prefix: str = "spec") -> list[str]:
@@ -55,11 +50,12 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
 
 
 def repeatable(path: Sequence[object], value: object) -> bool:
-    """Whether an error may repeat a value."""
-    if any(SECRET.search(str(part)) for part in path[-1:]):
+    """Whether an error may repeat a value: by all names on the way to it, and by what it looks like."""
+    names = [part for part in path if isinstance(part, str)]
+    if any(map(holds_secret, names[-1:])) or any(map(leads_to_secrets, names[:-1])):
         return False
     text = str(value) if isinstance(value, str | bytes | int) else ""
-    return len(text) <= LONGEST and text.isprintable()
+    return len(text) <= LONGEST and text.isprintable() and hidden(text) == text
 
 
 def name_of(part: object) -> str:

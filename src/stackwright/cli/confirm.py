@@ -17,14 +17,15 @@ YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before 
 
 
 def losses(found: Iterable[Entry]) -> list[str]:
-    """What a plan uninstalls, the clouds, services and databases that it deletes, and what is lost with them or by a
-    change. Accounts are not data.
+    """What a plan uninstalls, the clouds, services, databases and servers that it deletes, and what is lost with them
+    or by a change. Accounts are not data.
     """
     from stackwright.api.contracts import DatabaseAccount
-    from stackwright.api.registry import CLOUD_KINDS, SERVICE_KINDS
+    from stackwright.api.registry import CLOUD_KINDS, SERVER_KINDS, SERVICE_KINDS
     from stackwright.cli.planned import DELETE, NOTE
 
-    kinds = {resource.KIND.kind for resource in (*CLOUD_KINDS, *SERVICE_KINDS)} | {DatabaseAccount.KIND.kind}
+    own = (*CLOUD_KINDS, *SERVICE_KINDS, *SERVER_KINDS)
+    kinds = {resource.KIND.kind for resource in own} | {DatabaseAccount.KIND.kind}
     return [
         entry.what
         for entry in found
@@ -34,25 +35,33 @@ def losses(found: Iterable[Entry]) -> list[str]:
 
 
 async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[str]:
-    """What applying them would take from clouds and services that are there. Asks nothing of what is new.
+    """What applying them would take from what is there. Asks nothing of what is new, and of kinds that the operator
+    does nothing with. What goes without them, because somebody deleted it, is not theirs.
 
     Of what is paused, it is what a resume would take: nobody is asked again then.
     """
-    from stackwright.api.registry import CLOUD_KINDS, SERVICE_KINDS
+    from stackwright.api.registry import RESOURCES, STILL
+    from stackwright.cli.manifests import Manifest
     from stackwright.cli.plan import foresee
     from stackwright.core.objects import key_of
     from stackwright.core.ports import Conflict, NotYet, Refused
 
-    kinds = {resource.KIND for resource in (*CLOUD_KINDS, *SERVICE_KINDS)}
+    kinds = {resource.KIND for resource in RESOURCES} - {resource.KIND for resource in STILL}
     asked = [each for each in manifests if each.kind in kinds]
-    there = [each for each in asked if await cluster.get(each.kind, key_of(each.obj)) is not None]
+    there: list[Manifest] = []
+    for kind, key in ((each.kind, key_of(each.obj)) for each in asked):
+        if (found := await cluster.get(kind, key)) is not None:
+            same = {"metadata": dict(zip(("namespace", "name"), key, strict=True)), "spec": found.get("spec") or {}}
+            there.append(Manifest(kind, same, whole=True))
     if not there:
         return []
+    namespace = there[0].obj["metadata"]["namespace"]
     try:
-        found, _ = await foresee(cluster, asked, there[0].obj["metadata"]["namespace"], resumed=True)
+        lost = losses((await foresee(cluster, asked, namespace, resumed=True))[0])
+        anyway = losses((await foresee(cluster, there, namespace))[0]) if lost else []
     except (NotYet, Refused, Conflict) as error:
         return [f"unknown, because no plan can be made: {error}"]
-    return losses(found)
+    return [each for each in lost if each not in anyway]
 
 
 def confirm(lost: list[str], refused: str) -> None:

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 # The field manager of a user: as `kubectl apply --server-side`, so that the two can take turns on one object.
 MANAGER = "kubectl"
+LARGEST = 16 << 20  # bytes of a file; etcd takes 1.5 MiB for an object
 Object = dict[str, Any]
 # What a cloud's manifest may bring along; their content is the API server's to check.
 COMPANIONS = {kind.kind: kind for kind in (NAMESPACE, SECRET, CONFIGMAP)}
@@ -118,7 +119,14 @@ def _documents(path: Path) -> Iterator[Any]:
     from stackwright.cli.yaml_documents import BadDocument, documents
 
     try:
-        text = sys.stdin.read() if str(path) == "-" else path.read_text()
+        if str(path) == "-":
+            data = sys.stdin.buffer.read(LARGEST + 1)
+        else:
+            with path.open("rb") as file:
+                data = file.read(LARGEST + 1)
+        if len(data) > LARGEST:
+            raise BadManifest(f"{path}: has more than {LARGEST >> 20} MiB")
+        text = data.decode()
     except UnicodeDecodeError:
         raise BadManifest(f"{path}: is not a text in UTF-8") from None
     except OSError as error:

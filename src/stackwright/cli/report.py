@@ -11,7 +11,6 @@ import asyncio
 import io
 import json
 import os
-import re
 import tarfile
 import time
 from pathlib import Path
@@ -28,9 +27,6 @@ if TYPE_CHECKING:
 
 LINES = 2000
 MODE = 0o600
-PASSWORD = re.compile(r"(^|_)(pw|pwd)$", re.IGNORECASE)
-# Names of Secrets and keys in them are no secrets, and explain much.
-REFERENCE = re.compile(r"(Name|Ref|_name|_ref|_type|Class)$|^(secret|key|config|conf|configMap)$")
 
 
 def report(
@@ -96,43 +92,44 @@ async def objects(reader: Reader, namespace: str) -> dict[str, str]:
     return dict(await asyncio.gather(*(one(kind, space) for kind, space in asked)))
 
 
-def blanked(value: Any, name: str = "") -> Any:
-    """A copy without what may be secret, and without what only fills pages."""
-    from stackwright.runtime.logs import URL_PASSWORD
+def blanked(value: Any, name: str = "", within: bool = False) -> Any:
+    """A copy without what may be secret, and without what only fills pages.
 
+    within  below a field whose name says that all of it may be secret
+    """
+    from stackwright.api.secrecy import HIDDEN, hidden, leads_to_secrets
+
+    within = within or leads_to_secrets(name)
     if isinstance(value, dict):
-        if isinstance(value.get("name"), str) and _may_be_secret(value["name"]):  # an environment variable
-            value = {key: "***" if key == "value" else item for key, item in value.items()}
+        if any(_may_be_secret(str(value.get(each) or "")) for each in ("name", "key")):  # a variable, or metadata
+            value = {key: HIDDEN if key == "value" else item for key, item in value.items()}
         kept = {key: item for key, item in value.items() if key != "managedFields"}
         notes = kept.get("annotations")
         if isinstance(notes, dict):
             kept["annotations"] = {key: text for key, text in notes.items() if "last-applied" not in key}
-        return {key: blanked(item, str(key)) for key, item in kept.items()}
+        return {key: blanked(item, str(key), within) for key, item in kept.items()}
     if isinstance(value, list):
-        return [blanked(item, name) for item in value]
+        return [blanked(item, name, within) for item in value]
     if not isinstance(value, str):
         return value
-    if _may_be_secret(name) or "PRIVATE KEY" in value:
-        return "***"
-    return URL_PASSWORD.sub(r"\1***@", value)
+    if within or _may_be_secret(name) or "PRIVATE KEY" in value:
+        return HIDDEN
+    return hidden(value)
 
 
 def _may_be_secret(name: str) -> bool:
-    from stackwright.api.errors import SECRET
-    from stackwright.runtime.logs import SECRET_FIELDS
+    from stackwright.api.secrecy import REFERENCE, holds_secret
 
-    return bool(
-        SECRET_FIELDS.search(name) or (SECRET.search(name) and not REFERENCE.search(name)) or PASSWORD.search(name)
-    )
+    return holds_secret(name) and not REFERENCE.search(name)
 
 
 async def _logs(reader: Reader, namespace: str, kubeconfig: Path | None) -> dict[str, str]:
     from stackwright.adapters.kubernetes_logs import Container, LogReader, Part
     from stackwright.api.kinds import POD
+    from stackwright.api.secrecy import hidden
     from stackwright.cli.cluster import kubeconfig as resolved
     from stackwright.cli.logs import streams_of
     from stackwright.core.ports import NotYet
-    from stackwright.runtime.logs import URL_PASSWORD
 
     pods = await reader.list(POD, OPERATOR_NAMESPACE)
     pods += [pod for pod in await reader.list(POD, namespace) if not _well(pod)]
@@ -145,7 +142,7 @@ async def _logs(reader: Reader, namespace: str, kubeconfig: Path | None) -> dict
         except NotYet as error:
             lines = [str(error)]
         text = "\n".join(lines)
-        found[f"logs/{stream.namespace}/{stream.pod}/{stream.container}.log"] = URL_PASSWORD.sub(r"\1***@", text)
+        found[f"logs/{stream.namespace}/{stream.pod}/{stream.container}.log"] = hidden(text)
     return found
 
 

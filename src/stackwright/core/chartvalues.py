@@ -97,7 +97,7 @@ KEYWORDS = {*_LIMITS, *SILENT, "type", "properties", "additionalProperties", "pr
 def _told(where: str, problem: str, value: Any) -> str:
     if isinstance(value, str) and not value and problem.startswith("must have at least"):
         return f"{where}: {EMPTY}"
-    if isinstance(value, Mapping | list) or not repeatable([where.rsplit(".", 1)[-1]], value):
+    if isinstance(value, Mapping | list) or not repeatable(re.split(r"[.\[\]]+", where.rstrip("]")), value):
         return f"{where}: {problem}"
     return (
         f"{where}: {shown(value)} {problem}" if problem.startswith("is ") else f"{where}: {problem}, not {shown(value)}"

@@ -11,7 +11,7 @@ import base64
 import json
 import re
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
@@ -25,10 +25,16 @@ BUNDLE_LABEL = "stackwright.dev/bundle"
 SELECTOR = {"owner": "helm"}
 FAILED = "failed"
 PAYLOAD = "release"  # the key of the Secret
+CHECKED = ("name", "namespace", "hooks", "manifest")  # fields of a record
 _WAS_DEPLOYED = ("deployed", "superseded")
 _GZIP = b"\x1f\x8b"
 _READ = 256 * 1024  # bytes of a payload: `info` is its second field
 _WHOLE = 8 * 1024 * 1024  # Kubernetes keeps at most 1 MiB, compressed
+_SHORT = 1000  # characters
+_MEMBERS = 100
+_TEXT = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
+_TOKEN = re.compile(rf"{_TEXT}|[\[\]{{}},]", re.DOTALL)
+_NAME = re.compile(rf"\s*({_TEXT})\s*:", re.DOTALL)
 _UNREADABLE = (ValueError, LookupError, TypeError, RecursionError, zlib.error)
 _LONGEST = 300  # characters of a cause
 _DIGITS = re.compile(r"[0-9]{1,10}")
@@ -138,18 +144,54 @@ class Unreadable(ValueError):
 def record_of(payload: object) -> dict[str, Any]:
     """The fields of a record by their names in small letters, as Helm finds them. Raises Unreadable.
 
-    Objects below are tuples of (key, value), so that nothing is lost if a key is there twice.
+    Of fields that are not in CHECKED the value is None: the chart and its values, which are most of a record, are
+    passed over, so that a hostile one takes no memory. If these are no JSON, Helm reads nothing of the record.
     """
     try:
-        found = json.loads(_unpacked(payload, _WHOLE), object_pairs_hook=tuple)
+        text = _unpacked(payload, _WHOLE)
     except _UNREADABLE:
         raise Unreadable("cannot be read") from None
-    if not isinstance(found, tuple):
-        raise Unreadable("is no object")
-    fields = {str(name).casefold(): value for name, value in found}
-    if len(fields) != len(found):
-        raise Unreadable("has a field twice")
+    fields: dict[str, Any] = {}
+    for start, end in _members(text):
+        found = _NAME.match(text, start, end)
+        if found is None or len(fields) > _MEMBERS:
+            raise Unreadable("cannot be read")
+        name = str(_value(found[1])).casefold()
+        if name in fields:
+            raise Unreadable("has a field twice")
+        fields[name] = _value(text[found.end() : end]) if name in CHECKED else None
     return fields
+
+
+def _members(text: str) -> Iterator[tuple[int, int]]:
+    """Where each `"name": value` of a JSON object is. Raises Unreadable."""
+    depth, start = 0, 0
+    for token in _TOKEN.finditer(text):
+        found = token[0]
+        if not depth and (found != "{" or text[: token.start()].strip()):
+            break
+        if found in ("{", "["):
+            depth += 1
+            start = start or token.end()
+        elif depth == 1 and found in (",", "}"):
+            yield start, token.start()
+            start = token.end()
+        if found in ("}", "]"):
+            depth -= 1
+            if not depth and not text[token.end() :].strip():
+                return
+    raise Unreadable("is no object")
+
+
+def _value(text: str) -> Any:
+    """Of JSON, but nothing that is large and no text."""
+    text = text.strip()
+    if len(text) > _SHORT and not text.startswith('"'):
+        raise Unreadable("has a field that is too long")
+    try:
+        return json.loads(text, object_pairs_hook=tuple)
+    except _UNREADABLE:
+        raise Unreadable("cannot be read") from None
 
 
 def _unpacked(payload: object, most: int) -> str:

@@ -1,7 +1,7 @@
 """Structured logs: one JSON object a line, and nothing secret in it.
 
 Actions are logged by their target, never with their contents; this is the second line of defence, which blanks any
-field whose name says that it holds a secret, and passwords inside URLs.
+field whose name says that it holds a secret, and credentials inside texts.
 """
 
 from __future__ import annotations
@@ -13,17 +13,18 @@ from typing import Any
 
 import structlog
 
+from stackwright.api.secrecy import HIDDEN, hidden
+
 SECRET_FIELDS = re.compile(r"password|passwd|secret_value|token|private_key|api_key", re.IGNORECASE)
-URL_PASSWORD = re.compile(r"(://[^/:@\s]+:)[^@\s]+@")
 
 
 def blank(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """A structlog processor: hides what must not be seen."""
     for name, value in event.items():
         if SECRET_FIELDS.search(name):
-            event[name] = "***"
+            event[name] = HIDDEN
         elif isinstance(value, str):
-            event[name] = URL_PASSWORD.sub(r"\1***@", value)
+            event[name] = hidden(value)
     return event
 
 

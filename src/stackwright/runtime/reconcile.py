@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Coroutine, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -45,6 +45,7 @@ class Runtime:
         self.controllers = {controller.name: controller for controller in controllers}
         self.ports, self.reader, self.store, self.queue = ports, reader, store, queue
         self._paused: set[tuple[Kind, Key]] = set()
+        self._absent: KeyedQueue[tuple[Kind, Key]] = KeyedQueue()  # what a list lacked, until it is known to be gone
         self._busy: dict[Item, tuple[float, float]] = {}  # since when, and until when at the latest
         self._routes: dict[tuple[Kind, str], list[tuple[str, Any]]] = {}  # by kind, and by the kind of an owner or ""
         for controller in self.controllers.values():
@@ -238,18 +239,36 @@ class Runtime:
             absent = self.store.keys(kind) - {key_of(obj) for obj in found}
             for obj in (each for each in found if self.store.put(kind, each)):
                 self.enqueue(kind, obj)
-            await self._drop(kind, absent)
-
-    async def _drop(self, kind: Kind, absent: Iterable[Key]) -> None:
-        """Forget what a list lacked. It may have been made since the list was taken: ask before believing it gone."""
-        for key in absent:
-            gone = self.store.get(kind, key)
-            if gone is not None and await self.ports.cluster.get(kind, key) is None:
-                self.on_event(True, kind, gone)
+            self._doubt(kind, absent)
 
     async def on_listed(self, kind: Kind, present: set[Key]) -> None:
         """A watch has listed these objects of a kind anew; a deletion meanwhile is told by no event."""
-        await self._contained(kind, self._drop(kind, self.store.keys(kind) - present))
+        self._doubt(kind, self.store.keys(kind) - present)
+
+    def _doubt(self, kind: Kind, absent: Iterable[Key]) -> None:
+        for key in absent:
+            self._absent.add((kind, key))
+
+    async def _ask_of_absent(self) -> None:
+        """Forget what a list lacked. It may have been made since the list was taken: ask before believing it gone."""
+        while True:
+            kind, key = item = await self._absent.get()
+            try:
+                gone = self.store.get(kind, key)
+                if gone is not None and await self.ports.cluster.get(kind, key) is None:
+                    self.on_event(True, kind, gone)
+                self._absent.forget(item)
+            except BaseException as error:
+                if self.ends(error):
+                    raise
+                delay = self._absent.retry(item, getattr(error, "after", None))
+                if isinstance(error, NotYet | Refused):
+                    about = {"kind": kind.kind, "object": "/".join(key), "again_in": round(delay, 1)}
+                    log.info("not known whether it is gone", cause=str(error), **about)
+                else:
+                    faults.note("resync", error, kind=kind.kind)
+            finally:
+                self._absent.done(item)
 
     async def run(self, workers: int = 8, resync: float = 600.0, reserved: int = RESERVED) -> None:
         """Work until cancelled; a crash of one worker ends all. `reserved` workers do nothing but urgent work."""
@@ -258,6 +277,7 @@ class Runtime:
                 group.create_task(self.work())
             for _ in range(reserved):
                 group.create_task(self.work(urgent=True))
+            group.create_task(self._ask_of_absent())
             group.create_task(self._resync(resync))
 
     async def _resync(self, every: float) -> None:
@@ -265,13 +285,9 @@ class Runtime:
         while True:
             await asyncio.sleep(every)
             for kind in self.kinds:
-                await self._contained(kind, self.load([kind]))
-
-    async def _contained(self, kind: Kind, work: Coroutine[Any, Any, None]) -> None:
-        """A failure is for the next resync, and holds up no other kind."""
-        try:
-            await work
-        except (NotYet, Refused, Conflict) as error:
-            log.warning("resync failed", kind=kind.kind, cause=str(error))
-        except Exception as error:
-            faults.note("resync", error, kind=kind.kind)
+                try:
+                    await self.load([kind])
+                except (NotYet, Refused, Conflict) as error:  # it is for the next resync, and holds up no other kind
+                    log.warning("resync failed", kind=kind.kind, cause=str(error))
+                except Exception as error:
+                    faults.note("resync", error, kind=kind.kind)

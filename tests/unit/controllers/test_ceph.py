@@ -68,15 +68,54 @@ def test_requests_to_an_external_ceph_are_in_the_shared_namespace_and_are_withdr
     assert isinstance(gone, Finalizer) and not gone.present
 
 
+SOURCES = {"ceph-rgw-keystone": secret("ceph-rgw-keystone"), "openstack-public-tls": secret("openstack-public-tls")}
+
+
+def test_two_clouds_do_not_overwrite_what_they_ask_of_one_external_ceph() -> None:
+    """Their pools, users and Secrets have the same names."""
+    asked = next(each for each in decide(Observed(OURS, ELSEWHERE, (NOVA,))).actions if isinstance(each, Apply)).obj
+    assert decide(Observed(OURS, ELSEWHERE, (NOVA,), requests=asked, health={"metadata": {}})).actions == ()
+    other = {**OURS, "metadata": {**OURS["metadata"], "namespace": "second", "uid": "u3"}}
+    given = {"metadata": {"namespace": "openstack-ceph-shared", "name": "openstack-rgw-creds"}}
+    seen = Observed(other, ELSEWHERE, requests=asked, gateway=CEPH, sources=SOURCES, credentials=given)
+    plan = decide(seen)
+    assert plan.actions == ()
+    assert plan.requeue, "the other one may go"
+    (condition,) = plan.conditions
+    assert (condition.type, condition.reason) == ("Exchange", "BlockedTaken")
+    assert "ConfigMap openstack-ceph-shared/openstack-ceph-requests is of Ceph openstack/ceph;" in condition.message
+    assert "features.ceph.shared_namespace" in condition.message
+    going = {**other, "metadata": {**other["metadata"], "deletionTimestamp": "2026-11-22T00:00:00Z"}}
+    (gone,) = decide(Observed(going, ELSEWHERE, requests=asked, credentials=given)).actions
+    assert isinstance(gone, Finalizer) and not gone.present
+
+
+def test_requests_of_an_earlier_version_are_taken_over() -> None:
+    asked = next(each for each in decide(Observed(OURS, ELSEWHERE, (NOVA,))).actions if isinstance(each, Apply)).obj
+    notes = {name: text for name, text in asked["metadata"]["annotations"].items() if name != "stackwright.dev/owner"}
+    before = {**asked, "metadata": {**asked["metadata"], "annotations": notes}}
+    (again,) = decide(Observed(OURS, ELSEWHERE, (NOVA,), requests=before, health={"metadata": {}})).actions
+    assert isinstance(again, Apply) and again.obj == asked
+
+
+def test_nobody_has_the_namespace_of_a_cloud_with_its_own_ceph() -> None:
+    """Another cloud that named it as that of its Ceph waits, whoever was first."""
+    named = CephSettings(shared_namespace="openstack")
+    second = {**OURS, "metadata": {**OURS["metadata"], "namespace": "second", "uid": "u3"}}
+    asked = next(each for each in decide(Observed(second, named)).actions if isinstance(each, Apply)).obj
+    (mine,) = decide(Observed(CEPH, TRIAL, (NOVA,), requests=asked, health={"metadata": {}})).actions
+    assert isinstance(mine, Apply) and mine.obj["metadata"]["annotations"]["stackwright.dev/owner"] == "openstack/ceph"
+    assert decide(Observed(second, named, requests=mine.obj)).conditions[0].reason == "BlockedTaken"
+
+
 def test_an_external_gateway_gets_its_user_of_keystone_and_the_certificate() -> None:
-    sources = {"ceph-rgw-keystone": secret("ceph-rgw-keystone"), "openstack-public-tls": secret("openstack-public-tls")}
-    seen = Observed(OURS, ELSEWHERE, gateway=CEPH, sources=sources)
+    seen = Observed(OURS, ELSEWHERE, gateway=CEPH, sources=SOURCES)
     (given,) = [action for action in decide(seen).actions if isinstance(action, GatherSecret)]
     assert given.key == ("openstack-ceph-shared", "openstack-rgw-creds")
     assert given.source == "openstack" and given.owner is None
     assert given.fixed["public_domain"] == "cloud.example"
     assert {"auth_url", "username", "password", "ca_cert", "tls_crt", "tls_key"} <= set(given.fields)
-    missing = Observed(OURS, ELSEWHERE, gateway=CEPH, sources={**sources, "ceph-rgw-keystone": None})
+    missing = Observed(OURS, ELSEWHERE, gateway=CEPH, sources={**SOURCES, "ceph-rgw-keystone": None})
     assert not [action for action in decide(missing).actions if isinstance(action, GatherSecret)]
 
 

@@ -176,6 +176,18 @@ def test_what_another_account_uses_too_outlives_this_one():
         assert getattr(decide(replace(what, others=(other,))).actions[0], field) is value
 
 
+def test_of_two_that_go_at_once_the_older_takes_along_what_they_share():
+    for name, field, kept in (("database", "drop_database", False), ("messaging", "keep_vhost", True)):
+        what = seen(name, deleting=True, digest="made")
+        what.obj["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
+        what.obj["spec"] = {**SPECS[name], **({"dropDatabase": True} if name == "database" else {})}
+        other = obj(CONTRACTS[name].kind, "x2", {**what.obj["spec"], "username": "other", "secretName": "t"})
+        other["metadata"]["deletionTimestamp"] = "2026-01-04T00:00:00Z"
+        for stamp, younger in (("2026-01-01T00:00:00Z", True), ("2026-01-03T00:00:00Z", False)):
+            other["metadata"]["creationTimestamp"] = stamp
+            assert (getattr(decide(replace(what, others=(other,))).actions[0], field) is kept) is younger
+
+
 def test_whoever_waits_for_an_account_is_looked_at_when_its_owner_changes():
     first, second = (obj(DATABASE.kind, name, SPECS["database"]) for name in ("a", "b"))
     third = obj(DATABASE.kind, "c", {**SPECS["database"], "username": "another", "secretName": "t"})

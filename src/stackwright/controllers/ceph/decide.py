@@ -12,9 +12,18 @@ from typing import Any
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.api.services import Ceph
 from stackwright.controllers.ceph.observe import SOURCES, Observed
-from stackwright.core.conditions import Condition, done
+from stackwright.core.conditions import Condition, blocked, done
 from stackwright.core.digest import digest
-from stackwright.core.objects import DIGEST, MANAGED, annotation, has_finalizer, is_deleting, key_of, owner_reference
+from stackwright.core.objects import (
+    DIGEST,
+    MANAGED,
+    OWNER,
+    annotation,
+    has_finalizer,
+    is_deleting,
+    key_of,
+    owner_reference,
+)
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Key, Object, Plan, Publish
 from stackwright.core.secretwrites import GatherSecret
 from stackwright.services.ceph import (
@@ -37,21 +46,41 @@ def decide(seen: Observed) -> Plan:
         return Plan()
     if is_deleting(seen.obj):
         return _withdraw(seen, seen.settings)
+    # Nobody tells when somebody else's objects change.
+    again = None if seen.settings.trial else REFRESH
+    if other := _owner(seen):
+        return Plan((), (blocked(EXCHANGE, "Taken", _taken(seen.settings, other)),), requeue=again)
     actions: list[Action] = []
     if not seen.settings.trial and not has_finalizer(seen.obj):
         actions.append(Finalizer(Ceph.KIND, seen.obj, True))  # what is in another namespace does not go by itself
     wanted = _requests(seen, seen.settings)
     if (
-        annotation(seen.requests, DIGEST) != annotation(wanted, DIGEST)
+        any(annotation(seen.requests, name) != annotation(wanted, name) for name in (DIGEST, OWNER))
         or (seen.requests or {}).get("data") != wanted["data"]
     ):
         actions.append(Apply(CONFIGMAP, wanted, "absent" if seen.requests is None else "changed"))
     if seen.health is None:
         actions.append(Apply(CONFIGMAP, _health(seen), "absent"))
     actions += [*_credentials(seen, seen.settings), *_urls(seen, seen.settings)]
-    # Nobody tells when somebody else's Secret changes.
-    again = None if seen.settings.trial else REFRESH
     return Plan(tuple(actions), (done(EXCHANGE), *_conditions(seen.health)), requeue=again)
+
+
+def _owner(seen: Observed) -> str:
+    """The Ceph of another cloud that the requests are of; empty if there is none, or they are in our own namespace.
+
+    A Ceph elsewhere may serve several clouds, each by a namespace of its own: the names of pools, users and Secrets are
+    the same for all.
+    """
+    other = annotation(seen.requests, OWNER)
+    ours = seen.settings is None or seen.settings.trial or other == "/".join(key_of(seen.obj))
+    return "" if ours else other
+
+
+def _taken(settings: CephSettings, other: str) -> str:
+    return (
+        f"ConfigMap {settings.shared_namespace}/{REQUESTS} is of Ceph {other}; name another namespace in "
+        "features.ceph.shared_namespace, or delete the ConfigMap if there is no such cloud any more"
+    )
 
 
 def request(spec: dict[str, Any]) -> dict[str, Any]:
@@ -76,7 +105,10 @@ def _requests(seen: Observed, settings: CephSettings) -> Object:
             "namespace": settings.exchange(namespace),
             "name": REQUESTS,
             "labels": dict(MANAGED),
-            "annotations": {DIGEST: digest(data, seen.obj["metadata"]["uid"])},
+            "annotations": {
+                DIGEST: digest(data, seen.obj["metadata"]["uid"]),
+                OWNER: "/".join(key_of(seen.obj)),
+            },
             **owned,
         },
         "data": data,
@@ -133,7 +165,7 @@ def _withdraw(seen: Observed, settings: CephSettings) -> Plan:
     if not has_finalizer(seen.obj):
         return Plan()
     gone = Finalizer(Ceph.KIND, seen.obj, False)
-    found = [(CONFIGMAP, seen.requests), (SECRET, seen.credentials)]
+    found = [] if _owner(seen) else [(CONFIGMAP, seen.requests), (SECRET, seen.credentials)]
     mine = [Delete(kind, key_of(obj), "its Ceph object is deleted") for kind, obj in found if obj is not None]
     return Plan((*mine, gone))
 

@@ -154,5 +154,7 @@ def _remove(seen: Observed) -> Plan:
         return Plan((gone,))  # nothing was ever made of such a spec
     action = seen.contract.action(spec, seen.obj["metadata"]["namespace"], True)
     instance = seen.obj["spec"].get("instance")
-    others = [each["spec"] for each in seen.others if each["spec"].get("instance") == instance]
+    # Of several that go at once the oldest takes along what they share.
+    stays = [each for each in seen.others if not is_deleting(each) or order(each) < order(seen.obj)]
+    others = [each["spec"] for each in stays if each["spec"].get("instance") == instance]
     return Plan((seen.contract.kept(action, others), gone))

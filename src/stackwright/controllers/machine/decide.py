@@ -74,12 +74,12 @@ def _changes(seen: Observed, server: Object) -> tuple[Action, ...]:
 def _mirror(seen: Observed, server: Object) -> Plan:
     status = server.get("status") or {}
     ready = bool(status.get("ready")) and not is_deleting(server)
-    named = {"providerID": provider_id(server)} if status.get("instanceState") == "ACTIVE" else {}
-    known = seen.spec.get("providerID")
-    if named and known not in (None, named["providerID"]):
-        text = f"spec.providerID is {known}, and OpenStackServer {server['metadata']['name']} is {named['providerID']}"
+    active, known = status.get("instanceState") == "ACTIVE", seen.spec.get("providerID")
+    if active and known and not _names(known, status["instanceID"]):
+        text = f"spec.providerID is {known}, and OpenStackServer {server['metadata']['name']} is {status['instanceID']}"
         way = "delete that OpenStackServer, or this object"
         return _report(seen, blocked(INSTANCE, "ProviderIDMismatch", f"{text}; {way}"), ready=False)
+    named = {"providerID": provider_id(seen, status["instanceID"])} if active and not known else {}
     actions = (*taken_over(server, seen.obj), *_changes(seen, server), *completed(KIND, seen.obj, named))
     told = {name: status.get(name) or FIELDS[name] for name in ("instanceID", "instanceState", "addresses")}
     zone = server["spec"].get("availabilityZone") or ""
@@ -89,6 +89,11 @@ def _mirror(seen: Observed, server: Object) -> Plan:
         _conditions(server),
         {**told, "ready": ready, "initialization": {"provisioned": True} if provisioned else {}, "failureDomain": zone},
     )
+
+
+def _names(known: Any, server_id: Any) -> bool:
+    """Whether a providerID names this server; its region is of no account."""
+    return bool(str(known).rsplit("/", 1)[-1] == server_id)
 
 
 def _conditions(server: Mapping[str, Any]) -> tuple[Condition, ...]:
@@ -108,7 +113,7 @@ def _left(seen: Observed) -> tuple[Warn, ...]:
     What an OpenStackServer had is in the status, also if it never got ready; that took it along.
     """
     known, was = seen.spec.get("providerID"), seen.status.get("initialization") or {}
-    if not known or was.get("provisioned") or str(known).rsplit("/", 1)[-1] == seen.status.get("instanceID"):
+    if not known or was.get("provisioned") or _names(known, seen.status.get("instanceID")):
         return ()
     return (Warn(seen.obj, "LeftBehind", f"Left in the cloud if it is there, for nothing adopted it: {known}"),)
 

@@ -12,9 +12,10 @@ from stackwright.core.plan import Object
 BOOTSTRAP = "stackwright.dev/bootstrap-secret"  # annotation of a machine that no Machine owns
 
 
-def provider_id(server: Object) -> str:
-    region = (server["spec"].get("identityRef") or {}).get("region") or ""
-    return f"openstack://{region}/{server['status']['instanceID']}"
+def provider_id(seen: Observed, server_id: str) -> str:
+    """As Cluster API Provider OpenStack forms it: the region is that of the machine's own identityRef, or empty."""
+    region = (seen.spec.get("identityRef") or {}).get("region") or ""
+    return f"openstack://{region}/{server_id}"
 
 
 def place(seen: Observed) -> Place:

@@ -1,0 +1,159 @@
+"""Answers from an address that a tenant names: bounded, not repeated, and no way to another host."""
+
+from __future__ import annotations
+
+import gzip
+import threading
+from collections.abc import Iterator
+from contextlib import ExitStack
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+from keystoneauth1 import exceptions
+
+from stackwright.adapters.openstack_answers import LARGEST, NotTaken, told
+from stackwright.adapters.openstack_line import Line
+from stackwright.adapters.openstack_login import Login, connection
+from stackwright.adapters.openstack_send import problem_of
+from stackwright.core.clouds import Trouble
+
+# openstacksdk warns of what it tries to import.
+pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
+HIDDEN = "INTERNAL-BODY"
+Answer = tuple[int, dict[str, str], bytes]
+
+
+class Web:
+    """A server that a tenant has; `answers` by path, else `otherwise`."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, str]] = []
+        self.answers: dict[str, Answer] = {}
+        self.otherwise: Answer = (404, {}, b"")
+        web = self
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                web.asked.append((str(self.headers["Host"]), self.path))
+                self.rfile.read(int(self.headers.get("Content-Length") or 0))
+                status, headers, body = web.answers.get(self.path, web.otherwise)
+                self.send_response(status)
+                for name, value in {"Content-Length": str(len(body)), **headers}.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_POST = do_GET
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.port = self._server.server_port
+        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    @property
+    def login(self) -> Login:
+        auth = {"auth_url": f"http://127.0.0.1:{self.port}/v3", "username": "u", "password": "pw-x"}
+        names = {"project_name": "p", "user_domain_name": "d", "project_domain_name": "d"}
+        return Login("d", {"auth": {**auth, **names}}, "", 0.0)
+
+
+@pytest.fixture
+def web() -> Iterator[Web]:
+    made = Web()
+    yield made
+    made.close()
+
+
+async def asked(web: Web) -> Trouble:
+    line = Line(web.login)
+    try:
+        with pytest.raises(Trouble) as raised:
+            await line.do("compute", lambda made: made.authorize())
+    finally:
+        line.close()
+    return raised.value
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "gzip, gzip", "identity"])
+def test_no_more_of_an_answer_is_read_than_a_cloud_needs(web: Web, encoding: str) -> None:
+    body = b" " * (LARGEST + 1)
+    for _ in range(encoding.count("gzip")):
+        body = gzip.compress(body)
+    web.otherwise = (200, {"Content-Encoding": encoding}, body)
+    with ExitStack() as files, pytest.raises(exceptions.ConnectionError) as raised:
+        connection(web.login, files).session.get(f"http://127.0.0.1:{web.port}/", authenticated=False)
+    assert "16 MiB" in told(raised.value, "compute")
+
+
+def test_an_answer_of_the_usual_size_is_read_as_it_is(web: Web) -> None:
+    body = b"[" + b"1," * (LARGEST // 2 - 2) + b"1]"
+    web.otherwise = (200, {"Content-Encoding": "gzip", "Content-Type": "application/json"}, gzip.compress(body))
+    with ExitStack() as files:
+        answer = connection(web.login, files).session.get(f"http://127.0.0.1:{web.port}/", authenticated=False)
+    assert answer.content == body
+    assert len(answer.json()) == LARGEST // 2 - 1
+
+
+@pytest.mark.parametrize("status", [200, 300, 403, 503])
+@pytest.mark.parametrize("kind", ["application/json", "text/plain"])
+@pytest.mark.parametrize(
+    "text", [HIDDEN, f'{{"error": {{"message": "{HIDDEN}", "title": "{HIDDEN}"}}}}', f'{{"x": "{HIDDEN}"}}']
+)
+async def test_nothing_of_an_answer_is_repeated(web: Web, status: int, kind: str, text: str) -> None:
+    web.otherwise = (status, {"Content-Type": kind}, text.encode())
+    found = str(await asked(web))
+    assert HIDDEN not in found
+    assert found.startswith(f"http://127.0.0.1:{web.port}/v3: ")
+
+
+async def test_what_is_no_http_is_not_repeated(web: Web) -> None:
+    error = exceptions.ConnectFailure(f"('Connection aborted.', BadStatusLine('{HIDDEN}'))")
+    assert told(error, "compute") == "no connection"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
+async def test_no_redirect_leads_to_another_host(web: Web, status: int) -> None:
+    web.otherwise = (status, {"Location": f"http://localhost:{web.port}/internal"}, b"")
+    found = str(await asked(web))
+    assert "redirects to another host" in found
+    assert web.asked
+    assert all(host.startswith("127.0.0.1") for host, _ in web.asked)
+
+
+def test_a_redirect_on_the_same_host_is_followed(web: Web) -> None:
+    web.answers = {"/v2": (302, {"Location": f"http://127.0.0.1:{web.port}/v2/"}, b""), "/v2/": (200, {}, b"yes")}
+    with ExitStack() as files:
+        answer = connection(web.login, files).session.get(f"http://127.0.0.1:{web.port}/v2", authenticated=False)
+    assert answer.text == "yes"
+
+
+def test_a_catalog_that_leads_to_something_else_reads_nothing_from_it() -> None:
+    body = {"kind": "Status", "message": HIDDEN}
+    foreign = Mock(status_code=403, text=str(body), headers={}, json=lambda: body)
+    own = Mock(status_code=403, text=str(body), headers={"X-OpenStack-Request-ID": "req-1"}, json=lambda: body)
+    assert str(problem_of(foreign)) == "HTTP 403"
+    assert str(problem_of(own)) == f"HTTP 403: {HIDDEN}"
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (exceptions.ConnectFailure("… [Errno 111] Connection refused"), "no connection: Connection refused"),
+        (exceptions.ConnectTimeout("x"), "no answer in time"),
+        (exceptions.SSLError("… self-signed certificate in x"), "TLS fails: self-signed certificate"),
+        (exceptions.Unauthorized("x"), "HTTP 401"),
+        (exceptions.EndpointNotFound("x"), "the catalog has no endpoint of service compute"),
+        (exceptions.UnknownConnectionError("x", NotTaken("ours")), "ours"),
+        (exceptions.DiscoveryFailure("x"), "no answer of OpenStack's (DiscoveryFailure)"),
+    ],
+)  # fmt: skip
+def test_the_cause_is_told_in_own_words(error: Exception, text: str) -> None:
+    assert told(error, "compute") == text
