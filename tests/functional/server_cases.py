@@ -147,6 +147,10 @@ WRONG: list[tuple[str, Spec, str, str]] = [
         f"{HINT}.number",
         "is needed if type is Number, and only then",
     ),
+    *(
+        ("OpenStackCluster", {**CLUSTER, **mtu}, "spec.managedNetwork.mtu", "must be 0 or at least 68")
+        for mtu in ({"networkMTU": 67}, {"managedNetwork": {"mtu": 1}})
+    ),
     ("OpenStackMachine", {"image": {"id": ID}}, "spec.flavor", "Required value"),
     (
         "OpenStackMachineTemplate",

@@ -141,8 +141,10 @@ async def test_a_control_plane_with_several_replicas_is_protected(
         await policy.apply(kind, wanted, "test")
 
     assert f"{NOTE}=false" in await first_refusal(make_it, lambda: refused(policy, "plane", kind))
-    await policy.apply(kind, control_plane(), "test")
+    await policy.patch(kind, (SPACE, "plane"), {"metadata": {"annotations": {NOTE: "false"}}})
     assert await refused(policy, "plane", kind) == ""
+    await policy.apply(kind, control_plane(), "test")
+    assert await refused(policy, "plane", kind) == "", "one without replicas needs no annotation"
 
 
 def test_all_replicas_of_a_control_plane_are_looked_at() -> None:

@@ -13,13 +13,14 @@ from stackwright.adapters.kubernetes import KubernetesCluster
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
 from stackwright.cli.manifests import MANAGER
+from stackwright.core.ports import Refused
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.memory.faults import Crash, FaultyCluster
 from stackwright.runtime.specs import replace_spec
 
 KIND = OpenStackDeployment.KIND
-FIRST = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
-MINE = {**FIRST, "size": "tiny", "internal_domain_name": "mine.local"}
+FIRST = {"openstack_version": "epoxy", "preset": "core", "size": "tiny"}
+MINE = {**FIRST, "size": "medium", "internal_domain_name": "mine.local"}
 THEIRS = {"size": "small", "features": {"services": ["block-storage"], "network_policies": {"enabled": True}}}
 
 
@@ -32,7 +33,7 @@ async def space(cluster: KubernetesCluster) -> AsyncIterator[str]:
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("write", [0, 1, 2])
+@pytest.mark.parametrize("write", [0, 1, 2, 3])
 async def test_one_spec_or_the_other(cluster: KubernetesCluster, space: str, write: int, after: bool) -> None:
     async def spec() -> Any:
         return (await cluster.get(KIND, key) or {})["spec"]
@@ -50,7 +51,7 @@ async def test_one_spec_or_the_other(cluster: KubernetesCluster, space: str, wri
     if write:
         with pytest.raises(Crash):
             await replace_spec(FaultyCluster(cluster, write, after), KIND, wanted, MANAGER)
-        assert await spec() == (new if (write, after) == (2, True) else before)
+        assert await spec() == (before if (write, after) == (1, False) else new)
     found = await replace_spec(cluster, KIND, wanted, MANAGER)
     assert found["spec"] == await spec() == new
     assert found["metadata"]["labels"] == {"of": "flux"}
@@ -61,3 +62,29 @@ async def test_one_spec_or_the_other(cluster: KubernetesCluster, space: str, wri
     gone = await spec()
     assert new == {**gone, "local_volume_storage_class": "fast"}, "the next apply takes away what this one brought"
     assert gone != new
+
+
+async def test_a_refusal_takes_nothing_from_anybody(cluster: KubernetesCluster, space: str) -> None:
+    """Neither at once, nor by the next apply of what was applied before."""
+    meta: dict[str, Any] = {"namespace": space, "name": "cloud"}
+    theirs = {"features": {"services": ["block-storage"]}}
+    await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)
+    await cluster.apply(KIND, {"metadata": meta, "spec": theirs}, "flux")
+    before = await cluster.get(KIND, (space, "cloud"))
+    with pytest.raises(Refused, match="size"):
+        await replace_spec(cluster, KIND, {"metadata": meta, "spec": {**FIRST, "size": "huge"}}, MANAGER)
+    assert await cluster.get(KIND, (space, "cloud")) == before
+    found = await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)
+    assert found["spec"]["features"]["services"] == ["block-storage"]
+
+
+async def test_what_is_cut_off_loses_nothing_by_the_next_apply(cluster: KubernetesCluster, space: str) -> None:
+    meta: dict[str, Any] = {"namespace": space, "name": "cloud"}
+    theirs = {"features": {"services": ["block-storage"]}}
+    await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)
+    await cluster.apply(KIND, {"metadata": meta, "spec": theirs}, "flux")
+    with pytest.raises(Crash):
+        wanted = {"metadata": meta, "spec": {**MINE, **theirs, "local_volume_storage_class": "fast"}}
+        await replace_spec(FaultyCluster(cluster, 2), KIND, wanted, MANAGER)
+    found = await cluster.apply(KIND, {"metadata": meta, "spec": MINE}, MANAGER)
+    assert found["spec"]["features"]["services"] == ["block-storage"]

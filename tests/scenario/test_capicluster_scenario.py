@@ -51,6 +51,7 @@ def address(world: Clusters, id_: str) -> Thing:
 
 
 async def test_a_network_with_a_way_out_groups_and_an_address_for_the_api() -> None:
+    assert "mtu" not in (await made(networkMTU=0)).one("network").facts
     world = await made(tags=["t"], managedNetwork={"mtu": 1400, "enablePortSecurity": False})
     assert world.there() == NETWORK
     status = world.status()

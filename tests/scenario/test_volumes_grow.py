@@ -107,13 +107,15 @@ async def test_where_the_class_does_not_allow_it_the_cloud_says_so_and_is_ready(
 
 async def test_a_volume_never_shrinks() -> None:
     world = await cloud(storage_class(allowVolumeExpansion=True), claim(NAMES[0]))
-    resized(world, NAMES[0])
-    world.cloud(size="single")
+    world.cloud(size="small")
     await world.settle()
-    assert sizes(world) == {NAMES[0]: "20Gi"}
+    resized(world, NAMES[0])
+    world.cloud(size="tiny")
+    await world.settle()
+    assert sizes(world) == {NAMES[0]: "50Gi"}
     status, reason, message = told(world) or ("", "", "")
     assert (status, reason) == ("False", "SizeFixed")
-    assert "has 20Gi and stays so, though 5Gi is wanted: a volume cannot shrink" in message
+    assert "has 50Gi and stays so, though 20Gi is wanted: a volume cannot shrink" in message
     assert world.ready()
     await world.stop()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -12,7 +13,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.core.plan import SqlAccount
 from stackwright.core.ports import NotYet, Ports, Refused
 from stackwright.runtime import accounts
-from stackwright.runtime.accounts import KEPT, LONGEST, QUIET, AccountChecks
+from stackwright.runtime.accounts import KEPT, LONGEST, QUIET, SHARES, AccountChecks
 from stackwright.runtime.memory import (
     FrozenClock,
     MemoryBroker,
@@ -35,6 +36,7 @@ class Sql(MemorySql):
         self.asked: list[tuple[str, bool]] = []
         self.error: Exception | None = None
         self.hangs = True
+        self.lost = ""
 
     async def missing(self, action: Any, admin: Any, password: Any) -> str:
         self.asked.append((action.username, password is not None))
@@ -42,17 +44,17 @@ class Sql(MemorySql):
             await asyncio.sleep(3600)
         if self.error:
             raise self.error
-        return ""
+        return self.lost
 
 
 def account(name: str) -> SqlAccount:
     return SqlAccount("db.n.svc", ADMIN, name, name, ("ALL PRIVILEGES",), ("n", name))
 
 
-def checks(sql: Sql) -> AccountChecks:
-    clock = FrozenClock(1000.0)
+def checks(sql: Sql, now: float = 1000.0, names: Iterable[str] = "abcdefgh") -> AccountChecks:
+    clock = FrozenClock(now)
     cluster = MemoryCluster(clock=clock)
-    for name in ("root", *"abcdefgh"):
+    for name in ("root", *names):
         data = {"password": base64.b64encode(b"p").decode()}
         cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": data})
     helm = MemoryHelm(cluster, clock)
@@ -105,7 +107,7 @@ async def test_a_failure_is_told_by_its_cause_and_one_that_the_maker_tells_of_is
             await made.missing(account("a"), "p")
     assert len(sql.asked) == 1
     sql.error = Refused("no access")
-    assert await made.missing(account("a"), "another") == ""
+    assert await made.missing(account("a"), "another") is None, "nobody has seen it"
 
 
 async def test_of_a_changed_account_only_the_names_are_asked_for() -> None:
@@ -122,13 +124,47 @@ async def test_what_an_earlier_process_saw_counts_as_an_answer_of_the_start() ->
     sql = Sql()
     sql.hangs = False
     made = checks(sql)
-    assert await made.missing(account("a"), "p", before=True) == ""
-    assert sql.asked == []
-    assert await made.missing(account("b"), "p", before=False) == ""
-    assert sql.asked == [("b", True)], "of this one nobody knows"
+    for name in "abcdefgh":
+        assert await made.missing(account(name), "p", before=True) == ""
+    early = len(sql.asked)
+    assert early < 4, "some are asked at each start"
+    assert await made.missing(account("h"), "p2", before=False) == ""
+    assert sql.asked[early:] == [("h", True)], "of this one nobody knows"
     await asyncio.sleep(KEPT)
-    assert await made.missing(account("a"), "p", before=True) == ""
-    assert sql.asked == [("b", True), ("a", True)]
+    for name in "abcdefg":
+        assert await made.missing(account(name), "p", before=True) == ""
+    assert len(sql.asked) == early + 8
+
+
+async def test_each_start_asks_for_some_accounts_so_that_none_stays_unseen() -> None:
+    """An operator that never lives for long would notice no loss."""
+    sql, starts = Sql(), 200
+    sql.hangs = False
+    for start in range(starts):
+        made = checks(sql, 1000.0 + 230 * start)
+        for name in "abcdefgh":
+            await made.missing(account(name), "p", before=True)
+    counts = [sql.asked.count((name, True)) for name in "abcdefgh"]
+    assert all(starts / SHARES / 3 < count < starts / SHARES * 3 for count in counts), counts
+
+
+async def test_after_a_loss_all_are_asked() -> None:
+    sql = Sql()
+    sql.hangs, sql.lost = False, "user"
+    made = checks(sql)
+    assert await made.missing(account("a"), "p") == "user"
+    sql.asked.clear()
+    for name in "abcdefgh":
+        assert await made.missing(account(name), "p", before=True) == "user"
+    assert len(sql.asked) == 8
+
+
+async def test_an_account_that_cannot_be_asked_for_was_not_seen() -> None:
+    sql = Sql()
+    sql.hangs = False
+    made = checks(sql)
+    assert await made.missing(account("nobody"), "p") is None
+    assert sql.asked == []
 
 
 async def test_old_answers_are_dropped_without_a_look_at_all_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +180,7 @@ async def test_old_answers_are_dropped_without_a_look_at_all_of_them(monkeypatch
     monkeypatch.setattr(accounts, "_Answer", Counting)
     sql, count = Sql(), 300
     sql.hangs = False
-    made = checks(sql)
+    made = checks(sql, names=["another", *(f"a{index}" for index in range(count))])
     for provider in ("p", "again"):
         for index in range(count):
             await made.missing(account(f"a{index}"), provider)

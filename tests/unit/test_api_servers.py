@@ -283,6 +283,15 @@ def test_both_spellings_of_a_cluster_mean_the_same() -> None:
     )  # fmt: skip
 
 
+@pytest.mark.parametrize("spell", [lambda mtu: {"networkMTU": mtu}, lambda mtu: {"managedNetwork": {"mtu": mtu}}])
+def test_an_mtu_of_nought_asks_for_none_and_a_smaller_one_than_ip_has_is_refused(spell: Any) -> None:
+    cluster = GOOD["OpenStackCluster"]
+    assert errors("OpenStackCluster", spell(0)) == []
+    assert OpenStackClusterSpec.model_validate({**cluster, **spell(0)}).mtu is None
+    assert OpenStackClusterSpec.model_validate({**cluster, **spell(68)}).mtu == 68
+    assert errors("OpenStackCluster", spell(67)) == ["spec.managedNetwork.mtu: must be 0 or at least 68"]
+
+
 def test_what_is_not_written_means_what_the_reference_says() -> None:
     spec = OpenStackClusterSpec.model_validate(GOOD["OpenStackCluster"])
     assert (spec.mtu, spec.port_security, spec.has_external_network, spec.router_ips) == (None, None, True, [])

@@ -125,6 +125,8 @@ UPDATES: list[tuple[str, dict[str, Any], dict[str, Any], list[str]]] = [
             ("externalRouterIPs", [{"subnet": {"id": ID}}], "managedRouter.externalIPs"),
         )
     ),
+    ("OpenStackCluster", {}, {"networkMTU": 0}, []),
+    ("OpenStackCluster", {"managedNetwork": {"mtu": 0}}, {"networkMTU": 0}, []),
     (
         "OpenStackCluster",
         {"disableAPIServerFloatingIP": True},

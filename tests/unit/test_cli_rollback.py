@@ -20,8 +20,8 @@ from stackwright.cli.manifests import MANAGER
 from stackwright.core import revisions
 from stackwright.core.digest import digest
 from stackwright.core.objects import CLOUD, DIGEST, owner_reference
-from stackwright.core.plan import Object
-from stackwright.core.ports import Conflict
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Conflict, Refused
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.memory.faults import Crash, FaultyCluster
 from stackwright.runtime.specs import replace_spec
@@ -29,9 +29,9 @@ from stackwright.runtime.specs import replace_spec
 SPACE = "openstack"
 KEY = (SPACE, "cloud")
 SPECS: list[dict[str, Any]] = [
-    {"openstack_version": "epoxy", "preset": "core", "size": "single"},
-    {"openstack_version": "epoxy", "preset": "core", "size": "single", "local_volume_storage_class": "fast"},
-    {"openstack_version": "epoxy", "preset": "core", "size": "tiny", "local_volume_storage_class": "slow"},
+    {"openstack_version": "epoxy", "preset": "core", "size": "tiny"},
+    {"openstack_version": "epoxy", "preset": "core", "size": "tiny", "local_volume_storage_class": "fast"},
+    {"openstack_version": "epoxy", "preset": "core", "size": "small", "local_volume_storage_class": "slow"},
 ]
 
 
@@ -121,6 +121,19 @@ def test_a_field_that_the_revision_does_not_have_goes(cluster: MemoryCluster) ->
     assert asked(spec(cluster)) == SPECS[0]
 
 
+@pytest.mark.parametrize("yes", [(), ("--yes",)])
+def test_a_rollback_that_would_break_a_majority_is_refused(cluster: MemoryCluster, yes: tuple[str, ...]) -> None:
+    small = {**SPECS[0], "size": "single"}
+    forged(cluster, "1", stringData={revisions.FIELD: json.dumps(small)}, digest=digest(small))
+    result = called("rollback", "cloud", "1", "--no-wait", *yes)
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "spec.size: cannot become single: one server of three has no majority; allowed: tiny, small, medium\n"
+        "The cloud was not changed.\n",
+    )
+    assert not cluster.writes
+
+
 def test_what_a_rollback_brought_goes_with_the_next_apply(cluster: MemoryCluster) -> None:
     assert called("rollback", "cloud", "2", "--yes", "--no-wait").exit_code == 0
     manifest = {"apiVersion": "lcm.mirantis.com/v1alpha1", "kind": "OpenStackDeployment", "metadata": {"name": "cloud"}}
@@ -205,7 +218,7 @@ async def owned_by_others(cluster: MemoryCluster) -> None:
 
 
 @pytest.mark.parametrize("after", [False, True])
-@pytest.mark.parametrize("write", [1, 2])
+@pytest.mark.parametrize("write", [1, 2, 3])
 async def test_a_rollback_that_is_killed_leaves_one_spec_or_the_other(
     cluster: MemoryCluster, write: int, after: bool
 ) -> None:
@@ -213,25 +226,39 @@ async def test_a_rollback_that_is_killed_leaves_one_spec_or_the_other(
     before = spec(cluster)
     with pytest.raises(Crash):
         await replace_spec(FaultyCluster(cluster, write, after), OpenStackDeployment.KIND, WANTED, MANAGER)
-    assert (spec(cluster) == before) != ((write, after) == (2, True))
+    assert spec(cluster) == (before if (write, after) == (1, False) else with_defaults(SPECS[0]))
     await replace_spec(cluster, OpenStackDeployment.KIND, WANTED, MANAGER)
     assert spec(cluster) == with_defaults(SPECS[0])
     labels = cluster.peek(OpenStackDeployment.KIND, KEY)["metadata"]["labels"]  # type: ignore[index]
     assert labels == {"of": "flux"}, "what is not of the spec stays its owner's"
 
 
+async def test_a_rollback_that_is_refused_has_taken_nothing(cluster: MemoryCluster) -> None:
+    """Else the next apply of what was applied before takes away what others have set."""
+    await owned_by_others(cluster)
+    before = cluster.peek(OpenStackDeployment.KIND, KEY)
+    with pytest.raises(Refused, match="size"):
+        wrong = {**WANTED, "spec": {**SPECS[0], "size": "huge"}}
+        await replace_spec(cluster, OpenStackDeployment.KIND, wanted=wrong, manager=MANAGER)
+    assert cluster.peek(OpenStackDeployment.KIND, KEY) == before
+    meta = {"namespace": SPACE, "name": "cloud"}
+    await cluster.apply(OpenStackDeployment.KIND, {"metadata": meta, "spec": {**SPECS[2], **OTHERS}}, "flux")
+    await cluster.apply(OpenStackDeployment.KIND, {"metadata": meta, "spec": SPECS[2]}, MANAGER)
+    assert spec(cluster)["features"]["services"] == ["block-storage"]
+
+
 class Busy(FaultyCluster):
-    """Somebody else writes before each of the first applies."""
+    """Somebody else writes before each of the first patches."""
 
     def __init__(self, inner: MemoryCluster, times: int) -> None:
         super().__init__(inner)
         self.inner, self.times = inner, times
 
-    async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
+    async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
         if self.times:
             self.times -= 1
             await self.inner.patch(kind, KEY, {"spec": {"region_name": f"R{self.times}"}})
-        return await super().apply(kind, obj, manager)
+        return await super().patch(kind, key, patch)
 
 
 async def test_a_rollback_looks_again_at_what_others_wrote_meanwhile(cluster: MemoryCluster) -> None:

@@ -161,6 +161,9 @@ def test_any_other_value_is_refused_as_before(field, value):
         {"tls": {"caBundleSecretName": ""}},
         {"tls": {"ingress": {"enabled": False, "ca": {"duration": "1h"}}, "podLevel": {"enabled": False}}},
         {"keystone": {"template": {"tls": {"caBundleSecretName": ""}}}},
+        {"keystone": {"template": {"tls": {"api": {"internal": {}, "public": {}}, "caBundleSecretName": ""}}}},
+        {"openstackclient": {}},
+        {"openstackclient": {"template": {}}},
         {"keystone": {"template": {"resources": {}, "override": {}, "nodeSelector": {}}}},
         {"keystone": {"applicationCredential": {"enabled": False, "expirationDays": 730}}},
         {"keystone": {"template": {"externalKeystoneAPI": False}}},
@@ -183,8 +186,10 @@ def test_what_upstream_writes_to_ask_for_nothing_is_taken(sections):
         ),
         (
             {"keystone": {"template": {"tls": {"api": {"public": {"secretName": "mine"}}}}}},
-            "spec.keystone.template.tls.api",
+            "spec.keystone.template.tls.api.public.secretName",
         ),
+        ({"galera": {"templates": {"openstack": {"tls": {"api": {}}}}}}, "spec.galera.templates.openstack.tls.api"),
+        ({"openstackclient": {"template": {"containerImage": "x"}}}, "spec.openstackclient.template.containerImage"),
         (
             {"keystone": {"template": {"resources": {"requests": {"cpu": "1"}}}}},
             "spec.keystone.template.resources.requests",

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
-from stackwright.api.services import ServiceSpec
-from stackwright.services import etcd, mariadb
+from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.services import Ceph, Etcd, MariaDB, ServiceSpec
+from stackwright.controllers.validate import errors_of
+from stackwright.services import ceph, etcd, mariadb
 from stackwright.services.declaration import Context, Service
 
 REQUIRED = {"affinity": {"anti": {"type": {"default": "requiredDuringSchedulingIgnoredDuringExecution"}}}}
@@ -20,3 +25,48 @@ def test_servers_above_size_single_are_on_nodes_of_their_own(service: Service, s
     count = pod["replicas"]["server"]
     assert pod.get("affinity") == (REQUIRED["affinity"] if size != "single" else None)
     assert count == (1 if size == "single" else 3)
+
+
+SIZES = ("single", "tiny", "small", "medium")
+NO_MAJORITY = "one server of three has no majority; allowed:"
+
+
+def voters(service: Service, size: str) -> int:
+    spec = ServiceSpec.model_validate({"release": "epoxy", "size": size})
+    settings = service.settings.model_validate({"trial": True} if service is ceph.SERVICE else {})
+    replicas = service.charts[0].values(Context(service.name, "openstack", spec, {service.name: "i"}, settings))
+    return int(replicas["pod"]["replicas"]["mon" if service is ceph.SERVICE else "server"])
+
+
+@pytest.mark.parametrize("kind", [OpenStackDeployment, Etcd, MariaDB, Ceph], ids=lambda kind: kind.KIND.kind)
+@pytest.mark.parametrize("old", SIZES)
+@pytest.mark.parametrize("new", SIZES)
+def test_a_size_with_fewer_servers_that_vote_is_refused(kind: Any, old: str, new: str) -> None:
+    def sized(size: str) -> dict[str, Any]:
+        more = {"openstack_version": "epoxy", "preset": "core"} if kind is OpenStackDeployment else {}
+        return {"kind": kind.KIND.kind, "metadata": {"name": "x"}, "spec": {**more, "size": size}}
+
+    fewer = any(voters(each, new) < voters(each, old) for each in (etcd.SERVICE, mariadb.SERVICE, ceph.SERVICE))
+    told = [f"spec.size: cannot become single: {NO_MAJORITY} tiny, small, medium"] if fewer else []
+    assert errors_of(sized(new), sized(old)) == told
+    assert errors_of(sized(new)) == []
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "refused"),
+    [
+        ({"templates": {"openstack": {"replicas": 3}}}, {"templates": {"openstack": {"replicas": 1}}}, True),
+        ({"templates": {"openstack": {"replicas": 3}}}, {}, True),
+        ({"templates": {"openstack": {"replicas": 3}}}, None, False),
+        ({"templates": {"openstack": {"replicas": 1}}}, {"templates": {"openstack": {"replicas": 3}}}, False),
+        ({"templates": {"openstack": {"replicas": 3}}}, {"templates": {"openstack": {"replicas": 3}}}, False),
+        (None, {}, False),
+    ],
+)
+def test_databases_of_a_control_plane_never_get_fewer(old: Any, new: Any, refused: bool) -> None:
+    def plane(galera: Any) -> dict[str, Any]:
+        spec = {"galera": galera} if galera is not None else {}
+        return {"kind": OpenStackControlPlane.KIND.kind, "metadata": {"name": "x"}, "spec": spec}
+
+    told = f"spec.galera.templates.openstack.replicas: cannot become 1: {NO_MAJORITY} 3"
+    assert (told in errors_of(plane(new), plane(old))) == refused

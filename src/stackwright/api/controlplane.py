@@ -26,6 +26,7 @@ from stackwright.api.controlplane_templates import (
 from stackwright.api.deployment import ServiceState
 from stackwright.api.meta import CamelModel, Column, Kind, Resource, Status
 from stackwright.api.naming import ObjectName, OptionalObjectName
+from stackwright.api.rules import Change, at, maybe
 from stackwright.api.support import (
     Absent,
     OffAnyway,
@@ -99,6 +100,14 @@ class Tls(CamelModel):
     ca_bundle_secret_name: UnsupportedText = unsupported("Further certificate authorities.")
 
 
+class ClientTemplate(CamelModel):
+    """Empty; what the reference has in it is in `reference.py`."""
+
+
+class Client(CamelModel):
+    template: ClientTemplate | None = Field(None, description="Its pod: none of it is supported.")
+
+
 # A service → the sections it cannot do without.
 NEEDS = {
     "keystone": ("galera", "memcached"),
@@ -129,7 +138,7 @@ class OpenStackControlPlaneSpec(CamelModel):
     topology_ref: Unsupported = unsupported("Topologies.")
     extra_mounts: UnsupportedList = unsupported("Further volumes.")
     application_credential: OffAnyway | None = absent("Application credentials.")
-    openstackclient: Unsupported = unsupported("The client; Keystone brings one along.")
+    openstackclient: Client | None = Field(None, description="The client: not read; Keystone brings one along.")
     barbican: Absent | None = absent("Key manager.")
     cinder: Absent | None = absent("Block storage.")
     designate: OffAnyway | None = absent("DNS service.")
@@ -168,8 +177,18 @@ class OpenStackControlPlaneStatus(Status):
     services: dict[str, ServiceState] = Field(default_factory=dict, description="State of each service.")
 
 
+_DATABASES = "spec.galera.templates.openstack.replicas"
+KEEPS_MAJORITY = Change(
+    _DATABASES,
+    "cannot become 1: one server of three has no majority; allowed: 3",
+    f"!has(self.spec.galera) || {maybe(_DATABASES)}.orValue(1) >= {maybe(_DATABASES, 'oldSelf')}.orValue(1)",
+    lambda old, new: at(new, "spec.galera") is not None and (at(new, _DATABASES) or 1) < (at(old, _DATABASES) or 1),
+)
+
+
 class OpenStackControlPlane(Resource):
     DESCRIPTION = "An OpenStack cloud, as the openstack-k8s-operators write it."
+    CHANGES: ClassVar[tuple[Change, ...]] = (KEEPS_MAJORITY,)
     KIND: ClassVar[Kind] = Kind(
         CORE, "v1beta1", "OpenStackControlPlane", "openstackcontrolplanes", short=("oscp", "osctlplane"),
         columns=(

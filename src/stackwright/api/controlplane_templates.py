@@ -48,12 +48,25 @@ class BusReference(CamelModel):
     cluster: Bus = Field("rabbitmq", description="Name of the bus.")
 
 
+class ApiCertificate(CamelModel):
+    """Empty; what the reference has in it is in `reference.py`."""
+
+
+class ApiTls(CamelModel):
+    internal: ApiCertificate | None = Field(None, description="Its certificate: not supported.")
+    public: ApiCertificate | None = Field(None, description="Its certificate: not supported.")
+
+
 class PodTls(CamelModel):
     ca_bundle_secret_name: UnsupportedText = unsupported("Further certificate authorities.")
 
 
+class ServiceTls(PodTls):
+    api: ApiTls | None = Field(None, description="TLS of the API: not supported.")
+
+
 class PodResources(CamelModel):
-    """Empty; what the reference has in it is in `reference.py`."""
+    """The same."""
 
 
 class PodOverride(CamelModel):
@@ -75,6 +88,7 @@ class Pods(CamelModel):
 class Template(Pods):
     """A whole service."""
 
+    tls: ServiceTls | None = Field(None, description="TLS inside the cluster: not supported.")
     secret: OptionalObjectName = Field("", description="Not read: Stackwright makes the passwords of services itself.")
     database_instance: Database = Field("openstack", description="The database.")
     memcached_instance: Literal["memcached"] = Field("memcached", description="The cache.")

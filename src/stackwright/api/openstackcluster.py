@@ -90,7 +90,7 @@ class OpenStackClusterSpec(Part):
     )
     credentials_lost_policy: CredentialsLostPolicy = Field("Wait", description=LOST)
 
-    network_mtu: Annotated[int, Field(ge=68, le=65535)] | None = _older("managedNetwork.mtu")
+    network_mtu: Annotated[int, Field(ge=0, le=65535)] | None = _older("managedNetwork.mtu")
     disable_port_security: bool | None = _older("managedNetwork.enablePortSecurity", opposite=True)
     external_router_ips: list[ExternalRouterIP] | None = _older("managedRouter.externalIPs")
     disable_external_network: bool | None = _older("enableExternalNetwork", opposite=True)
@@ -112,7 +112,8 @@ class OpenStackClusterSpec(Part):
 
     @property
     def mtu(self) -> int | None:
-        return self.network_mtu or (self.managed_network.mtu if self.managed_network else None)
+        """None: as Neutron has it."""
+        return self.network_mtu or (self.managed_network.mtu if self.managed_network else None) or None
 
     @property
     def router_ips(self) -> list[ExternalRouterIP]:

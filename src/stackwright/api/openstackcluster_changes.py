@@ -34,6 +34,12 @@ from stackwright.api.rules import FIXED, Change, Raw, Rule, at, either, fixed, k
 RULES: tuple[Rule, ...] = (
     *(either(older, later) for later, older in SPELLINGS),
     Rule(
+        MTU[0],
+        "must be 0 or at least 68",
+        f"[{cel_value(*MTU, '0')}].all(v, v == 0 || v >= 68)".replace("X", "self"),
+        lambda raw: text(raw, *MTU) in range(1, 68),
+    ),
+    Rule(
         "bastion.floatingIP",
         "must be absent while there is no external network",
         f"{HAS_EXTERNAL} || !self.?bastion.?floatingIP.hasValue()".replace("X", "self"),
@@ -94,7 +100,7 @@ CHANGES: tuple[Change, ...] = (
     ),
     *map(fixed, ("router", "externalNetwork", "tags")),
     _router_ips(),
-    kept(MTU[0], cel_value(*MTU, "0"), lambda raw: text(raw, *MTU)),
+    kept(MTU[0], cel_value(*MTU, "0"), lambda raw: text(raw, *MTU) or 0),
     kept(SECURITY[0], f"{cel_flag(*SECURITY)}.optMap(v, v ? 1 : 2).orValue(0)", lambda raw: flag(raw, *SECURITY)),
     kept(EXTERNAL[0], HAS_EXTERNAL, external),
     kept(FLOATING[0], HAS_FLOATING, floating),

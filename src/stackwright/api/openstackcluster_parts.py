@@ -33,7 +33,7 @@ class ExternalRouterIP(Part):
 
 
 class ManagedNetwork(NonEmpty):
-    mtu: int | None = Field(None, ge=68, le=65535, description="MTU of the network.")
+    mtu: int | None = Field(None, ge=0, le=65535, description="MTU of the network, 68 at least; 0: Neutron's.")
     enable_port_security: bool | None = Field(None, description="Port security of the network.")
 
 

@@ -18,6 +18,8 @@ FIELDS = {
     "Logging": "aodh barbican designate gnocchi heat ironic manila masakari octavia panko",
     # OpenStackControlPlane
     "BusReference": "user vhost",
+    "ClientTemplate": "containerImage env nodeSelector topologyRef",
+    "ApiCertificate": "secretName",
     "PodTls": "api caSecretName mtls ovn secretName",
     "PodResources": "claims limits requests",
     "PodOverride": "probes service",

@@ -14,10 +14,20 @@ from stackwright.api.helmbundle import FreeForm
 from stackwright.api.lines import Line
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
 from stackwright.api.naming import OptionalObjectName
+from stackwright.api.rules import Change, at
 
 Release = Literal["epoxy"]
 Size = Literal["single", "tiny", "small", "medium"]
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
+
+# MariaDB, Etcd and Ceph have one server that votes at size single, and three at every other size. The one that would
+# be left of three has no majority, and serves nobody.
+KEEPS_MAJORITY = Change(
+    "spec.size",
+    "cannot become single: one server of three has no majority; allowed: tiny, small, medium",
+    "self.?spec.?size.orValue('single') != 'single' || oldSelf.?spec.?size.orValue('single') == 'single'",
+    lambda old, new: (at(old, "spec.size") or "single") != "single" == (at(new, "spec.size") or "single"),
+)
 
 
 class Override(CamelModel):
@@ -93,6 +103,7 @@ class Keystone(ServiceResource):
 class MariaDB(ServiceResource):
     DESCRIPTION = "The database: a MariaDB Galera cluster."
     KIND: ClassVar[Kind] = _kind("MariaDB", "mariadbs", "mdb")
+    CHANGES: ClassVar[tuple[Change, ...]] = (KEEPS_MAJORITY,)
 
 
 class RabbitMQ(ServiceResource):
@@ -138,6 +149,7 @@ class Ingress(ServiceResource):
 class Ceph(ServiceResource):
     DESCRIPTION = "Storage: a small Ceph of the cloud's own, or the watch over one that lives elsewhere."
     KIND: ClassVar[Kind] = _kind("Ceph", "cephs", "cph")
+    CHANGES: ClassVar[tuple[Change, ...]] = (KEEPS_MAJORITY,)
 
 
 class CephRGW(ServiceResource):
@@ -153,3 +165,4 @@ class Cinder(ServiceResource):
 class Etcd(ServiceResource):
     DESCRIPTION = "Coordination: locks that all processes of a service share."
     KIND: ClassVar[Kind] = _kind("Etcd", "etcds", "ec")
+    CHANGES: ClassVar[tuple[Change, ...]] = (KEEPS_MAJORITY,)

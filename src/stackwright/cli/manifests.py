@@ -5,12 +5,13 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
-from stackwright.api.registry import BY_KIND, CLOUD_KINDS, SERVER_KINDS
+from stackwright.api.registry import BY_KIND, CLOUD_KINDS, RESOURCES
 
 if TYPE_CHECKING:
     from stackwright.core.ports import Reader
@@ -91,20 +92,21 @@ def load_all(files: Sequence[Path], namespace: str | None) -> list[Manifest]:
 
 async def check_changes(reader: Reader, manifests: list[Manifest]) -> None:
     """Not every field may change of what is there. Raises BadManifest with each change that the API would refuse."""
-    kinds = {resource.KIND for resource in SERVER_KINDS}
+    kinds = {resource.KIND for resource in RESOURCES if hasattr(resource, "CHANGES")}
     if not (concerned := [each for each in manifests if each.kind in kinds]):
         return
     from stackwright.api.immutability import update_errors
     from stackwright.core.objects import key_of
     from stackwright.core.ports import Refused
     from stackwright.runtime.memory import MemoryCluster
+    from stackwright.runtime.specs import replace_spec
 
     merged = MemoryCluster(reader)  # with the fields that others wrote, and defaults
     errors: list[str] = []
     for each in concerned:
         before = await merged.get(each.kind, key_of(each.obj))
         try:
-            after = await merged.apply(each.kind, each.obj, MANAGER)
+            after = await (partial(replace_spec, merged) if each.whole else merged.apply)(each.kind, each.obj, MANAGER)
             wrong = update_errors(before, after) if before else []
         except Refused as error:
             wrong = [str(error)]

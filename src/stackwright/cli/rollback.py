@@ -34,6 +34,7 @@ def rollback(
 
     What that spec does not have is uninstalled, after you were asked. The spec becomes a new revision, so a rollback
     can be undone by a rollback. The version of OpenStack only goes forward: database schemas are not converted back.
+    A cloud with three servers that vote does not go back to size `single`.
 
     For example:
 
@@ -44,7 +45,7 @@ def rollback(
     from stackwright.api.registry import CLOUD_KINDS, kind_of
     from stackwright.cli.cluster import CliError, connected, run, the_cloud
     from stackwright.cli.confirm import confirm, foreseen_losses
-    from stackwright.cli.manifests import MANAGER, Manifest
+    from stackwright.cli.manifests import MANAGER, BadManifest, Manifest, check_changes
     from stackwright.cli.wait import Patience, follow
     from stackwright.runtime.specs import replace_spec
 
@@ -61,8 +62,13 @@ def rollback(
                 say(f"{title}: has the spec of revision {chosen.number} already")
                 return
             wanted = {"metadata": {"namespace": namespace, "name": name}, "spec": spec}
+            asked = [Manifest(kind, wanted, whole=True)]
+            try:
+                await check_changes(cluster, asked)
+            except BadManifest as error:
+                raise CliError(f"{error}\nThe cloud was not changed.") from None
             if not yes:
-                lost = await foreseen_losses(cluster, [Manifest(kind, wanted, whole=True)])
+                lost = await foreseen_losses(cluster, asked)
                 confirm(lost, "The cloud was not changed.")
             await replace_spec(cluster, kind, wanted, MANAGER)
             say(f"{title}: rolled back to revision {chosen.number}")

@@ -28,10 +28,12 @@ def errors_of(
 
     settings  those of the operator, for what it permits and which charts it has; None outside of it
     """
-    return [printable(error) for error in _errors(obj, old, dry_run, settings)]
+    asks_only = dry_run and TOPOLOGY in (obj["metadata"].get("annotations") or {})
+    changes = [] if old is None or asks_only else update_errors(old, obj)
+    return [printable(error) for error in [*_errors(obj, old, settings), *changes]]
 
 
-def _errors(obj: Object, old: Object | None, dry_run: bool, settings: Settings | None) -> list[str]:
+def _errors(obj: Object, old: Object | None, settings: Settings | None) -> list[str]:
     match str(obj.get("kind")):
         case OpenStackDeployment.KIND.kind:
             spec, errors = parse_deployment(obj)
@@ -41,9 +43,7 @@ def _errors(obj: Object, old: Object | None, dry_run: bool, settings: Settings |
         case HelmBundle.KIND.kind:
             return helmbundle_errors(obj, settings, old)
         case name if name in _SERVERS:
-            errors = _SERVERS[name].parsed(obj)[1]
-            asks_only = dry_run and TOPOLOGY in (obj["metadata"].get("annotations") or {})
-            return errors if old is None or asks_only else [*errors, *update_errors(old, obj)]
+            return _SERVERS[name].parsed(obj)[1]
     return []
 
 

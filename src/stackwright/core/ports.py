@@ -142,8 +142,9 @@ class Identity(Protocol):
 
 
 class Accounts(Protocol):
-    async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str:
-        """What of an account is not at its provider any more, in words; empty if all is.
+    async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str | None:
+        """What of an account is not at its provider any more, in words; empty if all is; None if it cannot be asked
+        for, which whatever makes the account tells.
 
         Raises NotYet when nobody can tell now.
 
@@ -156,7 +157,7 @@ class Accounts(Protocol):
 class Unchecked:
     """core.ports.Accounts for plans and tests: nothing is ever missing."""
 
-    async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str:
+    async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str | None:
         return ""
 
 

@@ -11,17 +11,18 @@ from stackwright.core.objects import key_of
 from stackwright.core.plan import Object
 from stackwright.core.ports import Cluster, Conflict
 
-TRIES = 5
+TRIES = 10  # the operator, which sees the new spec at once, writes the status meanwhile
 SPEC = "f:spec"  # as managedFields names it
 
 
 async def replace_spec(cluster: Cluster, kind: Kind, wanted: Object, manager: str) -> Object:
-    """Replace the spec of an object by one server-side apply, so that it is the old one or the new one at any time.
+    """Replace the spec of an object by one write, so that it is the old one or the new one at any time.
 
-    An apply takes away only what no other field manager owns. So first `manager` is made the only owner of the spec,
-    by a write that changes no field; its next apply may then take away what this one brought, too.
+    An apply takes away only what no other field manager owns. So where there are others, the spec is patched first,
+    which may be refused and has changed nothing then. After that `manager` is made the only owner of the spec; its next
+    apply may then take away what this one brought, too.
 
-    Raises Conflict when the object is written by others each time.
+    Raises Conflict when the object is written by others each time, Refused when the API does not accept the new spec.
     """
     for _ in range(TRIES - 1):
         try:
@@ -38,9 +39,18 @@ async def _replace(cluster: Cluster, kind: Kind, wanted: Object, manager: str) -
         raise Conflict(f"{kind.kind} {'/'.join(key)}: the object is gone", kind, key)
     entries: list[dict[str, Any]] = live["metadata"].get("managedFields") or []
     if any(SPEC in entry["fieldsV1"] and not _is_own(entry, manager) for entry in entries):
-        owners = {"managedFields": _sole_owner(entries, kind, manager)}
+        spec = _replacement(live.get("spec") or {}, wanted["spec"])
+        live = await cluster.patch(kind, key, {"metadata": _same(live), "spec": spec})
+        owners = {"managedFields": _sole_owner(live["metadata"]["managedFields"], kind, manager)}
         live = await cluster.patch(kind, key, {"metadata": {**_same(live), **owners}})
     return await cluster.apply(kind, {**wanted, "metadata": wanted["metadata"] | _same(live)}, manager)
+
+
+def _replacement(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
+    """The JSON merge patch that makes the old fields the new ones."""
+    both = {name for name in old.keys() & new.keys() if isinstance(old[name], dict) and isinstance(new[name], dict)}
+    changed = {name: _replacement(old[name], new[name]) if name in both else value for name, value in new.items()}
+    return dict.fromkeys(old.keys() - new.keys()) | changed
 
 
 def _sole_owner(entries: list[dict[str, Any]], kind: Kind, manager: str) -> list[dict[str, Any]]:

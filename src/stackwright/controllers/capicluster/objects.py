@@ -132,7 +132,7 @@ def _network(want: Wanted) -> Iterator[Part]:
 
 def _network_body(want: Wanted) -> dict[str, Any]:
     managed = want.spec.get("managedNetwork") or {}
-    fields = {"mtu": managed.get("mtu"), "port_security_enabled": managed.get("enablePortSecurity")}
+    fields = {"mtu": managed.get("mtu") or None, "port_security_enabled": managed.get("enablePortSecurity")}
     given = {name: value for name, value in fields.items() if value is not None}
     return {**want.named(), "admin_state_up": True, **given}
 

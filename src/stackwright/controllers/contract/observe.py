@@ -65,4 +65,4 @@ async def observe(
         missing = await accounts.missing(action, f"{uid(instance)} {serves}", changed, before)
     except NotYet as error:
         return replace(seen, silent=str(error))
-    return replace(seen, missing=missing, since=serves)
+    return seen if missing is None else replace(seen, missing=missing, since=serves)
