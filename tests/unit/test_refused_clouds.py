@@ -73,10 +73,19 @@ def test_an_mtu_is_one_that_a_network_can_have(mtu):
         "spec.features.neutron.external_networks[0].mtu: must be at"
         in errors(neutron={"external_networks": external})[0]
     )
+
+
+@pytest.mark.parametrize("mtu", [-1, 1, 67, 65536, 10**9])
+def test_an_mtu_of_a_cluster_is_one_that_a_network_can_have_or_none(mtu):
     for field, value in (("networkMTU", mtu), ("managedNetwork", {"mtu": mtu})):
-        spec = {"identityRef": {"name": "n", "cloudName": "c"}, field: value}
-        obj = {"kind": "OpenStackCluster", "metadata": {"name": "c", "namespace": "n"}, "spec": spec}
-        assert any("MTU: must be at" in told or "mtu: must be at" in told for told in errors_of(obj)), field
+        assert any("mtu: must be " in told.lower() for told in errors_of(cluster(field, value))), field
+    assert not errors_of(cluster("networkMTU", 0))
+    assert not errors_of(cluster("managedNetwork", {"mtu": 0}))
+
+
+def cluster(field, value):
+    spec = {"identityRef": {"name": "n", "cloudName": "c"}, field: value}
+    return {"kind": "OpenStackCluster", "metadata": {"name": "c", "namespace": "n"}, "spec": spec}
 
 
 @pytest.mark.parametrize("size", ["0", "0Gi", "00.0Gi", "-1Gi", "", "1e3", "Gi"])

@@ -214,7 +214,10 @@ def test_the_password_is_named_and_never_read():
         ({"tls": {"podLevel": {"enabled": True}}}, "spec.tls.podLevel.enabled: is not supported"),
         ({"nodeSelector": {"a": "b"}}, "spec.nodeSelector: is not supported"),
         ({"mystery": {}}, "spec.mystery: unknown field; allowed: "),
-        (template("keystone", tls={"api": {}}), "spec.keystone.template.tls.api: is not supported"),
+        (
+            template("keystone", tls={"api": {"public": {"secretName": "tls"}}}),
+            "spec.keystone.template.tls.api.public.secretName: is not supported",
+        ),
         (template("keystone", nodeSelector={"a": "b"}), "spec.keystone.template.nodeSelector: is not supported"),
         (template("keystone", databaseInstance="other"), "spec.keystone.template.databaseInstance: 'other' is not"),
         (template("glance", replicas=2), "spec.glance.template.replicas: unknown field; allowed: "),
