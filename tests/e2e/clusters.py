@@ -40,7 +40,7 @@ def bastion_address(member: Infra) -> str:
 def reached(member: Infra, storage: Storage) -> None:
     """The bastion logs one in, at its floating IP."""
     where = Vm(member.status(SERVERS, BASTION)["instanceID"], "", bastion_address(member))
-    eventually(lambda: storage.vms.ssh(where, "hostname"), limit=180, pause=1)
+    eventually(lambda: bool(storage.vms.ssh(where, "hostname")), limit=180, pause=1)
 
 
 def bastion_ready(member: Infra) -> float:

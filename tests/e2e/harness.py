@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import yaml
+from keystoneauth1.exceptions import ClientException
+from openstack.exceptions import SDKException
 
 from stackwright.local import tools
 from stackwright.local.config import LocalCluster
@@ -25,6 +27,17 @@ KINDS = (
     ",openstackdeployments,helmbundles,databaseaccounts,messagingaccounts,keystoneservices"
     ",mariadbs,rabbitmqs,memcacheds,keystones,glances,placements,novas,neutrons,horizons,ingresses.stackwright.dev"
     ",cephclients,cephs,cephrgws,cinders,etcds"
+)
+# Of an answer that is not there yet, of a service that is away, of a program or a request that took too long.
+NOT_YET = (
+    AssertionError,
+    StopIteration,
+    KeyError,
+    ValueError,
+    ClientException,
+    SDKException,
+    subprocess.TimeoutExpired,
+    TimeoutError,
 )
 
 
@@ -180,16 +193,23 @@ class Cloud:
         return self.kubectl("get", "secret", name, "-n", self.namespace, "-o", template)
 
 
-def eventually(check: Callable[[], Any], limit: float = 120, pause: float = 0.3) -> float:
-    """Seconds until a check gives something true or stops failing; the last failure is raised at the limit."""
+def eventually(check: Callable[[], bool], limit: float = 120, pause: float = 0.3) -> float:
+    """Seconds until a check returns True. False and the errors of NOT_YET mean that it is tried again.
+
+    Raises AssertionError at the limit, caused by the last error; TypeError where a check returns no bool: None and an
+    empty text must not count as an answer.
+    """
     start = time.monotonic()
     while True:
+        cause: Exception | None = None
         try:
-            if check() is not False:
+            done = check()
+            if not isinstance(done, bool):
+                raise TypeError(f"a check returns True or False, not {type(done).__name__}")
+            if done:
                 return time.monotonic() - start
-        except (AssertionError, StopIteration, KeyError, ValueError) as error:
-            if time.monotonic() - start > limit:
-                raise AssertionError(f"not within {limit:.0f} s") from error
-        else:
-            assert time.monotonic() - start < limit, f"not within {limit:.0f} s"
+        except NOT_YET as error:
+            cause = error
+        if time.monotonic() - start > limit:
+            raise AssertionError(f"not within {limit:.0f} s") from cause
         time.sleep(pause)

@@ -106,7 +106,7 @@ class Storage:
         self.sdk.compute.create_volume_attachment(vm.id, volume=volume)
         self.ready(volume, "in-use")
         look = f"grep -l {volume.id[:20]} /sys/block/*/serial"
-        eventually(lambda: self.vms.ssh(vm, look), limit=60, pause=1)
+        eventually(lambda: bool(self.vms.ssh(vm, look)), limit=60, pause=1)
         return f"/dev/{self.vms.ssh(vm, look).split('/')[3]}"
 
     def detach(self, vm: Vm, volume: Any, left: int = 0) -> None:

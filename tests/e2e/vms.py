@@ -113,7 +113,7 @@ class Vms:
     def reached(self, vm: Vm, limit: float = BOOT_LIMIT) -> None:
         """Wait until a machine is ACTIVE and logs one in."""
         self.settled(vm, "ACTIVE", limit)
-        eventually(lambda: self.ssh(vm, "hostname"), limit=limit, pause=1)
+        eventually(lambda: bool(self.ssh(vm, "hostname")), limit=limit, pause=1)
 
     def ssh(self, vm: Vm, command: str) -> str:
         try:

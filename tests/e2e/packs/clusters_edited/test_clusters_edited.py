@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from typing import Any
+from collections.abc import Callable
 
 from clusters import CLUSTERS, MACHINES, make_example
 from harness import eventually
@@ -37,14 +37,14 @@ def test_what_others_change_is_set_back_and_what_they_delete_is_told(member: Inf
 
     start = time.monotonic()
 
-    def seen(what: str, check: Any) -> None:
+    def seen(what: str, check: Callable[[], bool]) -> None:
         eventually(check, limit=330, pause=2)
         print(f"{what}: after {time.monotonic() - start:.0f} s")
 
     seen("deleted machine", lambda: member.told(MACHINES, "shop-worker") == "BlockedInstanceNotFound")
     assert member.status(MACHINES, "shop-worker")["ready"] is False
     seen("network", lambda: net.get_network(status["network"]["id"]).name == name)
-    seen("network that is up", lambda: net.get_network(status["network"]["id"]).is_admin_state_up)
+    seen("network that is up", lambda: net.get_network(status["network"]["id"]).is_admin_state_up is True)
     seen("router", lambda: net.get_router(status["router"]["id"]).name == router_name)
     seen("subnet", lambda: net.get_subnet(subnet["id"]).dns_nameservers == ["8.8.8.8"])
     seen("group", lambda: net.get_security_group(group).name == status["workerSecurityGroup"]["name"])

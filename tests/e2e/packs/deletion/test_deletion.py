@@ -10,8 +10,9 @@ from stackwright.local import tools
 
 
 def gone(cloud: Cloud, namespace: str, but: tuple[str, ...] = ()) -> None:
-    def check() -> None:
+    def check() -> bool:
         assert [name for name in cloud.left(namespace) if name not in but] == []
+        return True
 
     eventually(check, limit=180, pause=1)
 

@@ -35,11 +35,12 @@ def galera(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Galera]:
 def whole(galera: Galera, *present: int) -> None:
     """All three serve, have each other, and these rows."""
 
-    def check() -> None:
+    def check() -> bool:
         for server in galera.servers:
             assert server.ready(), server.said()[-1000:]
             assert server.sql("SHOW GLOBAL STATUS LIKE 'wsrep_cluster_size'").split()[1:] == ["3"]
             assert {str(number) for number in present} <= set(rows(server))
+        return True
 
     eventually(check, limit=240)
 
@@ -47,9 +48,9 @@ def whole(galera: Galera, *present: int) -> None:
 def insert(server: Server, number: int) -> None:
     """A row, as soon as the server takes one."""
 
-    def check() -> None:
+    def check() -> bool:
         server.sql(f"INSERT IGNORE INTO d.t VALUES ({number})")
-        assert str(number) in rows(server)
+        return str(number) in rows(server)
 
     eventually(check, limit=60)
 

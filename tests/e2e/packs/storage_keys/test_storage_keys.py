@@ -90,7 +90,7 @@ def test_after_a_power_cut_all_that_was_flushed_is_there(storage: Storage, write
     power.cut(cluster, node)
     power.on(cluster, node, nodes)
     start = time.monotonic()
-    eventually(lambda: storage.vms.ssh(vm, "hostname"), RETURN_LIMIT, pause=1)  # the API is away, too
+    eventually(lambda: bool(storage.vms.ssh(vm, "hostname")), RETURN_LIMIT, pause=1)  # the API is away, too
     print(f"logged in again {time.monotonic() - start:.0f} s after power came back")
     assert storage.sum(vm, device) == sum_
     cloud.wait_ready(limit=RETURN_LIMIT)
