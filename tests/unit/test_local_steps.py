@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from stackwright.local import api, cgroups, services, store, teardown
+from stackwright.local import api, cgroups, services, store, teardown, waiting
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster, Node
 from stackwright.local.services import Service
-from stackwright.local.steps import certificates, charts, cloud, nodes, runtimes, token
+from stackwright.local.steps import certificates, charts, cloud, nodes, operator, runtimes, token
 from stackwright.local.steps.context import Context
 
 CONDITION = {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "observedGeneration": 1}
@@ -294,3 +294,49 @@ def test_a_token_that_is_refused_fails_the_step(ctx: Context, clock: Clock, monk
     monkeypatch.setattr(charts, "kubectl", refuse)
     with pytest.raises(LocalError, match="openstack is ready, but issues no token: HTTP 401"):
         token.run(ctx, quiet)
+
+
+NOT_ASKED = 'Error from server (InternalError): failed calling webhook "validate": connection refused'
+
+
+@pytest.mark.parametrize(
+    ("said", "done"),
+    [
+        ("", True),
+        ('admission webhook "validate" denied the request: spec: no', True),
+        (NOT_ASKED, False),
+        ("The connection to the server was refused", False),
+    ],
+)
+def test_an_operator_is_there_when_it_has_checked_an_object(
+    monkeypatch: pytest.MonkeyPatch, said: str, done: bool
+) -> None:
+    """After a restart of the machine its pod is listed as ready before it runs."""
+    asked: list[tuple[str, ...]] = []
+
+    def kubectl(ctx: Context, *words: str, stdin: str = "") -> str:
+        asked.append(words)
+        if said:
+            raise LocalError(said)
+        return ""
+
+    monkeypatch.setattr(charts, "kubectl", kubectl)
+    monkeypatch.setattr(operator, "deployed", lambda ctx: True)
+    assert operator.done(Context(LocalCluster.discover())) is done
+    assert asked == [("create", "--dry-run=server", "--filename", "-")]
+
+
+def test_an_operator_that_is_deployed_is_waited_for_and_not_deployed_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    answers = [NOT_ASKED, ""]
+
+    def kubectl(ctx: Context, *words: str, stdin: str = "") -> str:
+        assert words[0] == "create"
+        if said := answers.pop(0):
+            raise LocalError(said)
+        return ""
+
+    monkeypatch.setattr(waiting.time, "sleep", lambda seconds: None)
+    monkeypatch.setattr(charts, "kubectl", kubectl)
+    monkeypatch.setattr(operator, "deployed", lambda ctx: True)
+    operator.run(Context(LocalCluster.discover()), quiet)
+    assert not answers

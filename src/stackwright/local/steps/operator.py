@@ -2,17 +2,28 @@
 
 from __future__ import annotations
 
+import json
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from stackwright import assets
-from stackwright.local.commands import Report
+from stackwright.local.commands import LocalError, Report
 from stackwright.local.steps import charts
 from stackwright.local.steps.context import Context
+from stackwright.local.waiting import wait_for
 
 TITLE = "Operator"
 RELEASE = "stackwright"
 NAMESPACE = "stackwright"
+LIMIT = 120.0
+# Never made: asked with a dry run, so that the API server asks the operator.
+PROBE = {
+    "apiVersion": "lcm.mirantis.com/v1alpha1",
+    "kind": "HelmBundle",
+    "metadata": {"name": "probe", "namespace": NAMESPACE},
+    "spec": {"releases": [{"name": "probe", "chart": "memcached"}]},
+}
 
 
 def chart() -> Path:
@@ -24,14 +35,30 @@ def values(ctx: Context) -> dict[str, Any]:
     return {"images": {"tags": {"stackwright": references["operator"]}, "references": references}}
 
 
-def done(ctx: Context) -> bool:
+def deployed(ctx: Context) -> bool:
     return charts.is_deployed(ctx, RELEASE, NAMESPACE, charts.digest(chart(), values(ctx)))
 
 
+def unready(ctx: Context) -> str | None:
+    """Kubernetes' word of the pod may be of before a restart; an object that the operator has checked is of now."""
+    try:
+        charts.kubectl(ctx, "create", "--dry-run=server", "--filename", "-", stdin=json.dumps(PROBE))
+    except LocalError as error:
+        return None if "denied the request" in str(error) else str(error).splitlines()[-1]
+    return None
+
+
+def done(ctx: Context) -> bool:
+    return deployed(ctx) and unready(ctx) is None
+
+
 def run(ctx: Context, report: Report) -> None:
-    # Helm installs the CRDs of a chart once and never again; a newer operator may bring newer kinds.
-    report("the CustomResourceDefinitions")
-    charts.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--filename", str(chart() / "crds"))
-    charts.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=30s", "--filename", str(chart() / "crds"))
-    report("waiting for the operator's pod")
-    charts.install(ctx, RELEASE, NAMESPACE, chart(), values(ctx))
+    if not deployed(ctx):
+        # Helm installs the CRDs of a chart once and never again; a newer operator may bring newer kinds.
+        report("the CustomResourceDefinitions")
+        words = ("--filename", str(chart() / "crds"))
+        charts.kubectl(ctx, "apply", "--server-side", "--force-conflicts", *words)
+        charts.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=30s", *words)
+        report("waiting for the operator's pod")
+        charts.install(ctx, RELEASE, NAMESPACE, chart(), values(ctx))
+    wait_for("the operator, which checks what is applied", partial(unready, ctx), limit=LIMIT, report=report)
