@@ -176,9 +176,19 @@ async def test_what_is_no_http_is_not_repeated(web: Web) -> None:
     assert told(error, "compute") == "no connection"
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_no_redirect_leads_to_another_host(web: Web, status: int) -> None:
-    web.otherwise = (status, {"Location": f"http://localhost:{web.port}/internal"}, b"")
+# urllib takes what follows the @ for the host, requests does not.
+OTHER_READING = "http://localhost:{port}\\@127.0.0.1/"
+
+
+@pytest.mark.parametrize(
+    ("status", "location"),
+    [
+        *((status, "http://localhost:{port}/internal") for status in (300, 301, 302, 303, 304, 305, 307, 308, 399)),
+        *((307, each) for each in (OTHER_READING, "http://127.0.0.1@localhost:{port}/", "//localhost/", "http://[::1")),
+    ],
+)
+async def test_no_redirect_leads_to_another_host(web: Web, status: int, location: str) -> None:
+    web.otherwise = (status, {"Location": location.format(port=web.port)}, b"")
     found = str(await asked(web))
     assert "redirects to another host" in found
     assert web.asked

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from http.client import HTTPResponse
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from keystoneauth1 import exceptions
 from keystoneauth1.session import TCPKeepAliveAdapter
@@ -120,12 +120,13 @@ class Bounded(TCPKeepAliveAdapter):
 
     @staticmethod
     def _check(request: PreparedRequest, response: Response) -> None:
-        """Raises NotTaken for a redirect to another host."""
-        if not response.is_redirect:
+        """Raises NotTaken for a redirect to another host, which is read as requests reads it when it goes there."""
+        if not 300 <= response.status_code < 400 or "location" not in response.headers:
             return
+        there = PreparedRequest()
         with suppress(ValueError):
-            here = str(request.url)
-            if urlsplit(urljoin(here, response.headers["location"])).hostname == urlsplit(here).hostname:
+            there.prepare_url(response.headers["location"], None)
+            if urlsplit(str(there.url)).hostname == urlsplit(str(request.url)).hostname:
                 return
         raise NotTaken("it redirects to another host, which is not followed")
 
