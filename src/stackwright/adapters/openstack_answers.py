@@ -99,13 +99,20 @@ class _TLSPool(HTTPSConnectionPool):
 
 
 class Bounded(TCPKeepAliveAdapter):
-    """Reads every answer to its end, up to a bound; also those of discovery, and redirects."""
+    """Reads every answer to its end, up to a bound; also those of discovery, and redirects.
+
+    Once it is closed it sends nothing more: a thread that nobody waits for ends with the request that is on its way.
+    """
+
+    _closed = False
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TLSPool}
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
+        if self._closed:
+            raise NotTaken("the connection is closed")
         response: Response = super().send(request, *args, **kwargs)
         try:
             self._check(request, response)
@@ -117,6 +124,10 @@ class Bounded(TCPKeepAliveAdapter):
                 raise ReadTimeout(error, request=request) from None  # as while the headers are read
             raise
         return response
+
+    def close(self) -> None:
+        self._closed = True
+        super().close()
 
     @staticmethod
     def _check(request: PreparedRequest, response: Response) -> None:

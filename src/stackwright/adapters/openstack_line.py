@@ -40,6 +40,7 @@ class Line:
         """As Look has it."""
         self._connection: Connection | None = None
         self._connecting = threading.Lock()
+        self._closed = False
         self._files = ExitStack()
         self._threads = ThreadPoolExecutor(3 * THREADS, "openstack")
         self._free = asyncio.Semaphore(THREADS)
@@ -95,6 +96,8 @@ class Line:
             with self._connecting:
                 if self._connection is None:
                     self._connection = connection(self._login, self._files, self._count)
+            if self._closed:  # while it was made
+                self._connection.close()
             answer = contained(what, self._connection)
             if not self.place:
                 region = self._login.entry.get("region_name")
@@ -116,6 +119,8 @@ class Line:
         return f"{self._login.entry['auth'].get('auth_url', 'cloud')}: {told(error, service)}"
 
     def close(self) -> None:
+        """Threads end with the request that is on its way."""
+        self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         if self._connection is not None:
             self._connection.close()
