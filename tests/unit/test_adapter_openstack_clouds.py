@@ -541,7 +541,7 @@ def lists(monkeypatch: pytest.MonkeyPatch) -> Lists:
     monkeypatch.setattr(openstack_clouds, "fetch", made)
     monkeypatch.setattr(openstack_clouds, "peek", made.peek)
     monkeypatch.setattr(openstack_clouds, "single", made.one)
-    monkeypatch.setattr(openstack_line, "connection", lambda login, *_: Mock(login=login))
+    monkeypatch.setattr(openstack_line, "connection", lambda login, *_: Mock(login=login, current_project_id="p"))
     return made
 
 

@@ -10,7 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_send import COMPUTE, problem_of
+from stackwright.adapters.openstack_send import COMPUTE, request
+from stackwright.adapters.openstack_shapes import json_of, project_of, things_in
 from stackwright.core.clouds import Question, Thing, Trouble
 
 if TYPE_CHECKING:
@@ -61,7 +62,7 @@ def find(connection: Connection, asked: Question) -> tuple[Thing, ...]:
 
 def own(connection: Connection, service: str) -> dict[str, str]:
     """The filter for what is the credentials' own. Nova and Cinder need none; without a project there is none."""
-    project = connection.current_project_id if service == "network" else None
+    project = project_of(connection) if service == "network" else ""
     return {"project_id": project} if project else {}
 
 
@@ -80,24 +81,22 @@ def pages(
     marker: dict[str, Any] = {}
     read, values, items, markers = 0, 0, 0, set()
     for _ in range(PAGES):
-        proxy: Any = getattr(connection, service)
-        response = proxy.get(path, params={"limit": LIMIT, **params, **marker}, **more)
-        if response.status_code >= 400:
-            raise problem_of(response)
+        response = request(connection, service, "GET", path, params={"limit": LIMIT, **params, **marker}, **more)
         read += len(response.content)
         values += sum(map(response.content.count, (b",", b"[", b"{")))
         if read > LARGEST or values > VALUES:
             raise _endless(key, f"{LARGEST >> 20} MiB or {VALUES} values")
-        answer = response.json()
-        items += len(answer[key])
+        answer = json_of(response)
+        found = things_in(answer, key)
+        items += len(found)
         if items > MOST:
             raise _endless(key, f"{MOST} items")
-        yield from answer[key]
-        if len(answer[key]) < LIMIT and not answer.get(f"{key}_links") and not answer.get("next"):
+        yield from found
+        if len(found) < LIMIT and not answer.get(f"{key}_links") and not answer.get("next"):
             return
-        if not answer[key]:
+        if not found or "id" not in found[-1]:
             return
-        last = answer[key][-1]["id"]
+        last = found[-1]["id"]
         if last in markers:
             raise Trouble("Unreachable", f"the list of {key} begins again where it should go on")
         markers.add(last)

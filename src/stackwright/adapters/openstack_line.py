@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from stackwright.adapters.openstack_login import Count, Login, connection
 from stackwright.adapters.openstack_send import problem
+from stackwright.adapters.openstack_shapes import project_of
 from stackwright.adapters.threads import LibraryFailed, contained, in_thread_of
 from stackwright.core.clouds import Denied, Trouble
 
@@ -101,7 +102,7 @@ class Line:
             answer = contained(what, self._connection)
             if not self.place:
                 region = self._login.entry.get("region_name")
-                self.place = f"{self._connection.current_project_id}{f'@{region}' if region else ''}"
+                self.place = f"{project_of(self._connection) or None}{f'@{region}' if region else ''}"
             return answer
         except exceptions.Unauthorized as error:
             raise Trouble("AuthenticationFailed", self._told(error, service)) from None
