@@ -15,7 +15,7 @@ from unittest.mock import Mock
 import pytest
 from keystoneauth1 import exceptions
 
-from stackwright.adapters import openstack_answers
+from stackwright.adapters import openstack_answers, openstack_line
 from stackwright.adapters.openstack_answers import LARGEST, NotTaken, told
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_login import Login, connection
@@ -176,9 +176,19 @@ async def test_what_is_no_http_is_not_repeated(web: Web) -> None:
     assert told(error, "compute") == "no connection"
 
 
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-async def test_no_redirect_leads_to_another_host(web: Web, status: int) -> None:
-    web.otherwise = (status, {"Location": f"http://localhost:{web.port}/internal"}, b"")
+# urllib takes what follows the @ for the host, requests does not.
+OTHER_READING = "http://localhost:{port}\\@127.0.0.1/"
+
+
+@pytest.mark.parametrize(
+    ("status", "location"),
+    [
+        *((status, "http://localhost:{port}/internal") for status in (300, 301, 302, 303, 304, 305, 307, 308, 399)),
+        *((307, each) for each in (OTHER_READING, "http://127.0.0.1@localhost:{port}/", "//localhost/", "http://[::1")),
+    ],
+)
+async def test_no_redirect_leads_to_another_host(web: Web, status: int, location: str) -> None:
+    web.otherwise = (status, {"Location": location.format(port=web.port)}, b"")
     found = str(await asked(web))
     assert "redirects to another host" in found
     assert web.asked
@@ -190,6 +200,40 @@ def test_a_redirect_on_the_same_host_is_followed(web: Web) -> None:
     with ExitStack() as files:
         answer = connection(web.login, files).session.get(f"http://127.0.0.1:{web.port}/v2", authenticated=False)
     assert answer.text == "yes"
+
+
+async def test_a_thread_that_nobody_waits_for_ends_when_the_line_is_closed(web: Web) -> None:
+    web.otherwise = (200, {}, b"yes")
+    line, ends = Line(web.login), threading.Event()
+
+    def asks_forever(made: Any) -> None:
+        try:
+            while True:
+                made.session.get(f"http://127.0.0.1:{web.port}/", authenticated=False)
+        finally:
+            ends.set()
+
+    waits = asyncio.create_task(line.do("compute", asks_forever))
+    while not web.asked:
+        await asyncio.sleep(0.01)
+    waits.cancel()
+    line.close()
+    assert await asyncio.to_thread(ends.wait, 10)
+
+
+async def test_a_connection_that_is_made_while_the_line_is_closed_asks_nothing(
+    web: Web, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    line = Line(web.login)
+
+    def closing(*args: Any) -> Any:
+        line.close()
+        return connection(*args)
+
+    monkeypatch.setattr(openstack_line, "connection", closing)
+    with pytest.raises(Trouble, match="the connection is closed"):
+        await line.do("compute", lambda made: made.authorize())
+    assert not web.asked
 
 
 def test_a_catalog_that_leads_to_something_else_reads_nothing_from_it() -> None:

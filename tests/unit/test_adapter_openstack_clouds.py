@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
 import json
 import threading
 from base64 import b64encode
@@ -43,6 +44,7 @@ class Response:
         self.status_code, self._body = status, body
         self.headers = {"X-Openstack-Request-Id": "req-1", **headers}
         self.text = "" if body is None else json.dumps(body)
+        self.content = self.text.encode()
 
     def json(self) -> Any:
         if self._body is None:
@@ -325,6 +327,43 @@ def test_a_question_is_filtered_by_the_api_or_here_page_by_page() -> None:
     assert services.asked[0][2] == {"limit": 1000, "name": "x", "tags": "a,b"}
 
 
+class Endless:
+    """A cloud whose lists have no end: each page has this many items, of this size, and names a next one."""
+
+    def __init__(self, items: int, size: int = 1, again: bool = False, values: int = 0) -> None:
+        self.asked, self._made = 0, itertools.cycle(range(items)) if again else itertools.count()
+        self._items, self._more = items, {"x": "y" * size, **({"z": [[]] * values} if values else {})}
+
+    def __call__(self, method: str, path: str, params: Any) -> Response:
+        self.asked += 1
+        found = [{"id": f"p{next(self._made)}", **self._more} for _ in range(self._items)]
+        return Response(200, dict.fromkeys(("ports", "servers", "networks"), found) | {"next": "more"})
+
+
+@pytest.mark.parametrize(
+    ("cloud", "told", "asked"),
+    [
+        (Endless(1000), "25000 items", 26),
+        (Endless(1), "1000 pages", 1000),
+        (Endless(1, 1 << 20), "64 MiB", 22),
+        (Endless(1, values=100_000), "1500000 values", 3),
+        (Endless(3, again=True), "begins again", 2),
+    ],
+    ids=["items", "pages", "bytes", "values", "again"],
+)
+def test_a_list_without_end_is_given_up(cloud: Endless, told: str, asked: int) -> None:
+    lists: list[Callable[[Any], Any]] = [
+        lambda made: fetch(made, "port"),
+        lambda made: find(made, question("network")),
+        lambda made: peek(made, "2026-01-01"),
+    ]
+    for ask in lists:
+        cloud.asked = 0
+        with pytest.raises(Trouble, match=told):
+            ask(Services(cloud))
+        assert cloud.asked == asked
+
+
 def test_lists_are_of_what_the_credentials_own_also_for_an_administrator() -> None:
     """Neutron tells them what all projects have; Nova and Cinder do not, unless they are asked to."""
     for project, filters in (("p", {"project_id": "p"}), (None, {})):
@@ -502,7 +541,7 @@ def lists(monkeypatch: pytest.MonkeyPatch) -> Lists:
     monkeypatch.setattr(openstack_clouds, "fetch", made)
     monkeypatch.setattr(openstack_clouds, "peek", made.peek)
     monkeypatch.setattr(openstack_clouds, "single", made.one)
-    monkeypatch.setattr(openstack_line, "connection", lambda login, *_: Mock(login=login))
+    monkeypatch.setattr(openstack_line, "connection", lambda login, *_: Mock(login=login, current_project_id="p"))
     return made
 
 

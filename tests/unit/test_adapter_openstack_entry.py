@@ -141,7 +141,7 @@ async def test_what_a_library_raises_in_a_thread_is_an_error_of_the_call(raised:
 
 
 async def test_a_library_that_exits_ends_the_request_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openstack_line, "connection", lambda *_: Mock())
+    monkeypatch.setattr(openstack_line, "connection", lambda *_: Mock(current_project_id="p"))
     line = Line(Login("d", {"auth": AUTH}, "", 0.0))
 
     def leaves(_: Any) -> None:

@@ -89,7 +89,7 @@ async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypa
     fetch, find = Late([Thing("server", "1", state="ACTIVE")]), Late([Thing("image", "i")])
     monkeypatch.setattr(openstack_clouds, "fetch", fetch)
     monkeypatch.setattr(openstack_clouds, "find", find)
-    monkeypatch.setattr(openstack_line, "connection", lambda *_: Mock())
+    monkeypatch.setattr(openstack_line, "connection", lambda *_: Mock(current_project_id="p"))
     monkeypatch.setattr(openstack_flight, "PATIENCE", 0.02)
 
     async def secrets(key: object) -> object:

@@ -45,7 +45,7 @@ class Asked:
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     made = Time()
     monkeypatch.setattr(openstack_line, "time", made)
-    monkeypatch.setattr(openstack_line, "connection", lambda *_: Mock())
+    monkeypatch.setattr(openstack_line, "connection", lambda *_: Mock(current_project_id="p"))
     return made
 
 

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from http.client import HTTPResponse
 from typing import TYPE_CHECKING, Any
-from urllib.parse import urljoin, urlsplit
+from urllib.parse import urlsplit
 
 from keystoneauth1 import exceptions
 from keystoneauth1.session import TCPKeepAliveAdapter
@@ -99,13 +99,20 @@ class _TLSPool(HTTPSConnectionPool):
 
 
 class Bounded(TCPKeepAliveAdapter):
-    """Reads every answer to its end, up to a bound; also those of discovery, and redirects."""
+    """Reads every answer to its end, up to a bound; also those of discovery, and redirects.
+
+    Once it is closed it sends nothing more: a thread that nobody waits for ends with the request that is on its way.
+    """
+
+    _closed = False
 
     def init_poolmanager(self, *args: Any, **kwargs: Any) -> None:
         super().init_poolmanager(*args, **kwargs)
         self.poolmanager.pool_classes_by_scheme = {"http": _Pool, "https": _TLSPool}
 
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
+        if self._closed:
+            raise NotTaken("the connection is closed")
         response: Response = super().send(request, *args, **kwargs)
         try:
             self._check(request, response)
@@ -118,14 +125,19 @@ class Bounded(TCPKeepAliveAdapter):
             raise
         return response
 
+    def close(self) -> None:
+        self._closed = True
+        super().close()
+
     @staticmethod
     def _check(request: PreparedRequest, response: Response) -> None:
-        """Raises NotTaken for a redirect to another host."""
-        if not response.is_redirect:
+        """Raises NotTaken for a redirect to another host, which is read as requests reads it when it goes there."""
+        if not 300 <= response.status_code < 400 or "location" not in response.headers:
             return
+        there = PreparedRequest()
         with suppress(ValueError):
-            here = str(request.url)
-            if urlsplit(urljoin(here, response.headers["location"])).hostname == urlsplit(here).hostname:
+            there.prepare_url(response.headers["location"], None)
+            if urlsplit(str(there.url)).hostname == urlsplit(str(request.url)).hostname:
                 return
         raise NotTaken("it redirects to another host, which is not followed")
 

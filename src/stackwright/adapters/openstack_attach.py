@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack_send import key_in, send
+from stackwright.adapters.openstack_shapes import json_of, thing_in, things_in
 from stackwright.core.clouds import ADD_INTERFACE, ADD_PORT, ADD_VOLUME, Denied, Trouble
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _volume(connection: Connection, server: str, volume: str) -> Mapping[str, An
         send(connection, "server", "POST", f"/{server}/os-volume_attachments", json=body)
     except (Trouble, Denied):
         found = one(connection, "server", server)
-        if volume not in {each["id"] for each in found["os-extended-volumes:volumes_attached"]}:
+        if volume not in {each["id"] for each in found.get("os-extended-volumes:volumes_attached", ())}:
             raise
         return found
     return one(connection, "server", server)
@@ -56,8 +57,9 @@ def let_go(connection: Connection, volume: str) -> bool:
 
     Nova leaves it so where a server is deleted at a certain moment of its being built.
     """
-    listed = send(connection, "attachment", "GET", params={"volume_id": volume}).json()["attachments"]
-    held = [each for each in listed if each["volume_id"] == volume and each["instance"]]
+    answer = json_of(send(connection, "attachment", "GET", params={"volume_id": volume}))
+    listed = things_in(answer, "attachments")
+    held = [each for each in listed if each.get("volume_id") == volume and each.get("instance")]
     left = [each for each in held if not _exists(connection, each["instance"])]
     for each in left:
         send(connection, "attachment", "DELETE", f"/{each['id']}")
@@ -75,7 +77,7 @@ def _exists(connection: Connection, server: str) -> bool:
 
 def one(connection: Connection, what: str, id_: str) -> dict[str, Any]:
     """It, as its API has it."""
-    return dict(send(connection, what, "GET", f"/{id_}").json()[key_in(what)])
+    return thing_in(send(connection, what, "GET", f"/{id_}"), key_in(what))
 
 
 REQUESTS: Mapping[str, Callable[[Connection, str, str], Mapping[str, Any]]] = {

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_send import COMPUTE, problem_of
-from stackwright.core.clouds import Question, Thing
+from stackwright.adapters.openstack_send import COMPUTE, request
+from stackwright.adapters.openstack_shapes import json_of, project_of, things_in
+from stackwright.core.clouds import Question, Thing, Trouble
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -36,6 +37,11 @@ FACTS = (
     "external_gateway_info", "zoneState",
 )  # fmt: skip
 LIMIT = 1000
+# Bounds of a whole list. A port of Neutron has 1.2 KiB, a server of Nova 3 KiB, of 60 values.
+LARGEST = 64 << 20  # bytes after decompression
+VALUES = 1_500_000  # of JSON, each of which takes Python up to 250 bytes
+MOST = 25_000  # items
+PAGES = 1000
 NOT_SHARED = ("security-group", "floating-ip", "port", "trunk")
 
 
@@ -47,16 +53,16 @@ def find(connection: Connection, asked: Question) -> tuple[Thing, ...]:
     params = {name: _parameter(name, value) for name, value in where.items() if name not in here}
     if asked.what in NOT_SHARED:
         params |= mine
-    every = list(pages(connection, service, path, key, params))
+    every = [(thing(asked.what, raw), raw.get("project_id")) for raw in pages(connection, service, path, key, params)]
+    found = [each for each, _ in every]
     if mine and "network_id" not in where:  # what is in one network is of whoever it is
-        every = [raw for raw in every if raw.get("project_id") == mine["project_id"]] or every
-    found = [thing(asked.what, raw) for raw in every]
+        found = [each for each, project in every if project == mine["project_id"]] or found
     return tuple(each for each in found if all(_field(each, name) == where[name] for name in here if name in where))
 
 
 def own(connection: Connection, service: str) -> dict[str, str]:
     """The filter for what is the credentials' own. Nova and Cinder need none; without a project there is none."""
-    project = connection.current_project_id if service == "network" else None
+    project = project_of(connection) if service == "network" else ""
     return {"project_id": project} if project else {}
 
 
@@ -70,21 +76,36 @@ def thing(what: str, raw: Mapping[str, Any]) -> Thing:
 def pages(
     connection: Connection, service: str, path: str, key: str, params: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
-    """Everything that a list has, a page after the other."""
+    """Everything that a list has, a page after the other. Raises Trouble for a list that has no end, and Denied."""
     more: dict[str, Any] = {"microversion": COMPUTE} if service == "compute" else {}
     marker: dict[str, Any] = {}
-    while True:
-        proxy: Any = getattr(connection, service)
-        response = proxy.get(path, params={"limit": LIMIT, **params, **marker}, **more)
-        if response.status_code >= 400:
-            raise problem_of(response)
-        answer = response.json()
-        yield from answer[key]
-        if len(answer[key]) < LIMIT and not answer.get(f"{key}_links") and not answer.get("next"):
+    read, values, items, markers = 0, 0, 0, set()
+    for _ in range(PAGES):
+        response = request(connection, service, "GET", path, params={"limit": LIMIT, **params, **marker}, **more)
+        read += len(response.content)
+        values += sum(map(response.content.count, (b",", b"[", b"{")))
+        if read > LARGEST or values > VALUES:
+            raise _endless(key, f"{LARGEST >> 20} MiB or {VALUES} values")
+        answer = json_of(response)
+        found = things_in(answer, key)
+        items += len(found)
+        if items > MOST:
+            raise _endless(key, f"{MOST} items")
+        yield from found
+        if len(found) < LIMIT and not answer.get(f"{key}_links") and not answer.get("next"):
             return
-        if not answer[key]:
+        if not found or "id" not in found[-1]:
             return
-        marker = {"marker": answer[key][-1]["id"]}
+        last = found[-1]["id"]
+        if last in markers:
+            raise Trouble("Unreachable", f"the list of {key} begins again where it should go on")
+        markers.add(last)
+        marker = {"marker": last}
+    raise _endless(key, f"{PAGES} pages")
+
+
+def _endless(key: str, most: str) -> Trouble:
+    return Trouble("Unreachable", f"the list of {key} has more than {most}, which is not read")
 
 
 def _parameter(name: str, value: Any) -> Any:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, TypeVar
 
 from stackwright.adapters.openstack_login import Count, Login, connection
 from stackwright.adapters.openstack_send import problem
+from stackwright.adapters.openstack_shapes import project_of
 from stackwright.adapters.threads import LibraryFailed, contained, in_thread_of
 from stackwright.core.clouds import Denied, Trouble
 
@@ -40,6 +41,7 @@ class Line:
         """As Look has it."""
         self._connection: Connection | None = None
         self._connecting = threading.Lock()
+        self._closed = False
         self._files = ExitStack()
         self._threads = ThreadPoolExecutor(3 * THREADS, "openstack")
         self._free = asyncio.Semaphore(THREADS)
@@ -95,10 +97,12 @@ class Line:
             with self._connecting:
                 if self._connection is None:
                     self._connection = connection(self._login, self._files, self._count)
+            if self._closed:  # while it was made
+                self._connection.close()
             answer = contained(what, self._connection)
             if not self.place:
                 region = self._login.entry.get("region_name")
-                self.place = f"{self._connection.current_project_id}{f'@{region}' if region else ''}"
+                self.place = f"{project_of(self._connection) or None}{f'@{region}' if region else ''}"
             return answer
         except exceptions.Unauthorized as error:
             raise Trouble("AuthenticationFailed", self._told(error, service)) from None
@@ -116,6 +120,8 @@ class Line:
         return f"{self._login.entry['auth'].get('auth_url', 'cloud')}: {told(error, service)}"
 
     def close(self) -> None:
+        """Threads end with the request that is on its way."""
+        self._closed = True
         self._threads.shutdown(wait=False, cancel_futures=True)
         if self._connection is not None:
             self._connection.close()

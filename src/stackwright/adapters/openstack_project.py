@@ -18,6 +18,7 @@ from stackwright.adapters import openstack_things as things
 from stackwright.adapters.openstack_confirm import CONFIRM, Doubts
 from stackwright.adapters.openstack_find import own, pages
 from stackwright.adapters.openstack_send import key_in, send
+from stackwright.adapters.openstack_shapes import thing_in
 from stackwright.core.clouds import Asker, Thing, Trouble
 
 if TYPE_CHECKING:
@@ -266,12 +267,12 @@ def fetch(connection: Connection, what: str, since: str = "") -> list[Thing]:
 def single(connection: Connection, what: str, id_: str) -> Thing | None:
     """From the cloud, None if it answers 404. Raises Trouble or Denied."""
     try:
-        answer = send(connection, what, "GET", f"/{quote(id_, safe='')}").json()
+        answer = send(connection, what, "GET", f"/{quote(id_, safe='')}")
     except Trouble as error:
         if error.reason != "NotFound":
             raise
         return None
-    return LISTS[what][3](answer[key_in(what)])
+    return LISTS[what][3](thing_in(answer, key_in(what)))
 
 
 def peek(connection: Connection, since: str) -> list[str]:

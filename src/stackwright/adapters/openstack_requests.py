@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack_attach import REQUESTS, attach, let_go, one
 from stackwright.adapters.openstack_send import key_in, send
+from stackwright.adapters.openstack_shapes import json_of, thing_in, things_in
 from stackwright.adapters.openstack_things import METADATA
 from stackwright.core.clouds import CloudCall, Denied, Trouble, mark
 
@@ -56,7 +57,7 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
         body["description"] = f"{body.get('description') or ''} [{made}]".strip()
     wrapped = {key_in(what): body, **({"os:scheduler_hints": hints} if hints else {})}
     try:
-        answer = dict(send(connection, what, "POST", json=wrapped).json()[key_in(what)])
+        answer = thing_in(send(connection, what, "POST", json=wrapped), key_in(what))
     except Trouble as error:
         if what == "security-group-rule" and error.reason == "Conflict":
             return _same_rule(connection, body, error)
@@ -69,7 +70,8 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
 def _same_rule(connection: Connection, body: Mapping[str, Any], error: Trouble) -> tuple[str, Mapping[str, Any]]:
     """A rule is there that says the same: Neutron gives a new group two of its own, and takes none twice."""
     params = {"security_group_id": body["security_group_id"]}
-    for rule in send(connection, "security-group-rule", "GET", params=params).json()["security_group_rules"]:
+    answer = json_of(send(connection, "security-group-rule", "GET", params=params))
+    for rule in things_in(answer, "security_group_rules"):
         if all(rule.get(name) == body.get(name) for name in SAME_RULE):
             return str(rule["id"]), rule
     raise error
@@ -92,7 +94,7 @@ def _update(connection: Connection, call: CloudCall) -> Mapping[str, Any]:
         send(connection, what, "POST", f"/{call.id}/metadata", json={"metadata": body.pop("metadata")})
     if not body:
         return {}
-    return dict(send(connection, what, "PUT", f"/{call.id}", json={key_in(what): body}).json()[key_in(what)])
+    return thing_in(send(connection, what, "PUT", f"/{call.id}", json={key_in(what): body}), key_in(what))
 
 
 def _delete(connection: Connection, call: CloudCall) -> bool:
@@ -119,10 +121,11 @@ def _remove_interface(connection: Connection, port: str, error: Trouble | Denied
     found = one(connection, "port", port)
     if found.get("device_owner") not in INTERFACES:
         raise error
-    send(connection, "router", "PUT", f"/{found['device_id']}/remove_router_interface", json={"port_id": port})
+    send(connection, "router", "PUT", f"/{found.get('device_id')}/remove_router_interface", json={"port_id": port})
 
 
 def _leave_subnets(connection: Connection, router: str) -> None:
-    for port in send(connection, "port", "GET", params={"device_id": router}).json()["ports"]:
+    answer = json_of(send(connection, "port", "GET", params={"device_id": router}))
+    for port in things_in(answer, "ports"):
         if port.get("device_owner") in INTERFACES:
             send(connection, "router", "PUT", f"/{router}/remove_router_interface", json={"port_id": port["id"]})

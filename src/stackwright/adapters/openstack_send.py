@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from stackwright.adapters.openstack_shapes import answering
 from stackwright.core.clouds import Denied, Trouble
 
 if TYPE_CHECKING:
@@ -35,8 +36,13 @@ def send(connection: Connection, what: str, method: str, path: str = "", **more:
     service, base = PATHS[what]
     if what in MICROVERSIONS:
         more["microversion"] = MICROVERSIONS[what]
-    proxy: Any = getattr(connection, service)
-    response: Response = proxy.request(f"{base}{path}", method, **more)
+    return request(connection, service, method, f"{base}{path}", **more)
+
+
+def request(connection: Connection, service: str, method: str, path: str, **more: Any) -> Response:
+    """The same by service and whole path."""
+    with answering():
+        response: Response = getattr(connection, service).request(path, method, **more)
     if response.status_code >= 400:
         raise problem_of(response)
     return response
@@ -51,11 +57,12 @@ def text_of(response: Response) -> str:
     """What the service says, in a line: the message in an envelope that each of them names in its own way."""
     try:
         found: Any = response.json()
-    except ValueError:
-        return " ".join(response.text.split())[:300]
-    while isinstance(found, dict) and found:
-        found = found.get("message") or found.get("detail") or next(iter(found.values()))
-    return " ".join(str(found).split())[:300]
+        while isinstance(found, dict) and found:
+            found = found.get("message") or found.get("detail") or next(iter(found.values()))
+        said = str(found)
+    except (ValueError, RecursionError):
+        said = response.text
+    return " ".join(said.split())[:300]
 
 
 def problem_of(response: Response) -> Trouble | Denied:

@@ -85,7 +85,7 @@ def _of_ports(things: Mapping[Slot, Thing]) -> dict[str, list[dict[str, Any]]]:
     found: dict[str, list[dict[str, Any]]] = {}
     for thing in things.values():
         fixed = (thing.facts.get("fixed_ips") or ()) if thing.what == "port" else ()
-        for addr in (each["ip_address"] for each in fixed if "ip_address" in each):
+        for addr in (each["ip_address"] for each in fixed if each.get("ip_address")):
             entry = {"addr": addr, "version": 6 if ":" in addr else 4}
             found.setdefault(str(thing.facts.get("network_id")), []).append(entry)
     return found

@@ -1,0 +1,194 @@
+"""What an answer of OpenStack's looks like, as far as anything is read of it.
+
+The address is a tenant's, and may answer anything with HTTP 200. So whatever the library raises of an answer is the
+cloud's failure, and an answer is checked once, before anything of it gets into a decision or a status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+
+from stackwright.adapters.threads import LibraryFailed
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+    from requests import Response
+
+Name = Annotated[str, Field(min_length=1, max_length=255)]
+Text = str | None
+
+
+class _Shape(BaseModel):
+    """What is not named here may be there and is not checked."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class _Id(_Shape):
+    id: Name
+
+
+class _Address(_Shape):
+    addr: str
+    version: int = 4
+    kind: Literal["fixed", "floating"] = Field("fixed", alias="OS-EXT-IPS:type")
+    mac: Text = Field(None, alias="OS-EXT-IPS-MAC:mac_addr")
+
+
+class _FixedIP(_Shape):
+    ip_address: Text = None
+    subnet_id: Text = None
+
+
+class _Pair(_Shape):
+    ip_address: str
+
+
+class _Gateway(_Shape):
+    network_id: Text = None
+    external_fixed_ips: list[_FixedIP] | None = None
+
+
+class _Fault(_Shape):
+    message: Text = None
+
+
+class _Flavor(_Shape):
+    original_name: Text = None
+
+
+class _ZoneState(_Shape):
+    available: bool = True
+
+
+class _Thing(_Id):
+    """Of Nova, Cinder or Neutron: fields of one name have one type."""
+
+    name: Text = None
+    status: Text = None
+    description: Text = None
+    project_id: Text = None
+    tags: list[str] | None = None
+    metadata: dict[str, str] | None = None
+    task_state: Text = Field(None, alias="OS-EXT-STS:task_state")
+    fault: _Fault | None = None
+    addresses: dict[str, list[_Address]] | None = None
+    flavor: _Flavor | None = None
+    volumes: list[_Id] = Field([], alias="os-extended-volumes:volumes_attached")
+    network_id: Text = None
+    device_id: Text = None
+    device_owner: Text = None
+    fixed_ips: list[_FixedIP] | None = None
+    external_gateway_info: _Gateway | None = None
+    cidr: Text = None
+    ip_version: int | None = None
+    gateway_ip: Text = None
+    dns_nameservers: list[str] | None = None
+    floating_ip_address: Text = None
+    fixed_ip_address: Text = None
+    port_id: Text = None
+    security_group_id: Text = None
+    volume_id: Text = None
+    instance: Text = None
+    size: int | None = None
+
+
+class _Port(_Thing):
+    """The groups of a server, of the same name, are not read."""
+
+    mac_address: Text = None
+    security_groups: list[str] = []
+    allowed_address_pairs: list[_Pair] = []
+
+
+class _Image(_Id):
+    """Its further fields are properties, which users name."""
+
+    name: Text = None
+    status: Text = None
+    tags: list[str] | None = None
+
+
+class _Zone(_Shape):
+    """It has a name and no id."""
+
+    name: Name = Field(alias="zoneName")
+    zone_state: _ZoneState | None = Field(None, alias="zoneState")
+
+
+_SHAPES: Mapping[str, type[_Shape]] = {
+    "port": _Port, "ports": _Port, "images": _Image, "availabilityZoneInfo": _Zone,
+}  # fmt: skip
+_FIELDS = {
+    field.alias or name
+    for shape in (_Port, _Image, _Zone, _Address, _FixedIP, _Pair, _Gateway, _Fault, _Flavor, _ZoneState)
+    for name, field in shape.model_fields.items()
+}
+
+
+@cache
+def _one(key: str) -> TypeAdapter[Any]:
+    return TypeAdapter(_SHAPES.get(key, _Thing))
+
+
+@cache
+def _many(key: str) -> TypeAdapter[Any]:
+    return TypeAdapter(list[_SHAPES.get(key, _Thing)])  # type: ignore[arg-type, misc]
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """For calls of the library, and no more: what else than its own errors it raises is LibraryFailed."""
+    from keystoneauth1.exceptions import ClientException
+    from openstack.exceptions import SDKException
+
+    try:
+        yield
+    except (ClientException, SDKException, OSError):
+        raise
+    except Exception as error:
+        raise LibraryFailed(f"no answer of OpenStack's ({type(error).__name__})") from error
+
+
+def json_of(response: Response) -> Mapping[str, Any]:
+    """Raises LibraryFailed for what is no JSON object."""
+    with answering():
+        answer = response.json()
+    if not isinstance(answer, dict):
+        raise LibraryFailed("no answer of OpenStack's (no object)")
+    return answer
+
+
+def thing_in(response: Response, key: str) -> dict[str, Any]:
+    """The thing of an answer, with an id. Raises LibraryFailed that names the wrong field."""
+    found: dict[str, Any] = _checked(_one(key), json_of(response), key)
+    return found
+
+
+def things_in(answer: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """Things of a list. Raises LibraryFailed that names the wrong field."""
+    found: list[dict[str, Any]] = _checked(_many(key), answer, key)
+    return found
+
+
+def _checked(shape: TypeAdapter[Any], answer: Mapping[str, Any], key: str) -> Any:
+    try:
+        shape.validate_python(answer.get(key))
+    except ValidationError as error:
+        fields = (step for step in error.errors(include_input=False)[0]["loc"] if step in _FIELDS)
+        raise LibraryFailed(f"no answer of OpenStack's (wrong {'.'.join(map(str, (key, *fields)))})") from None
+    return answer[key]
+
+
+def project_of(connection: Connection) -> str:
+    """The id of the project of the credentials; empty without one."""
+    with answering():
+        project: Any = connection.current_project_id
+    if not isinstance(project, str | None):
+        raise LibraryFailed("no answer of OpenStack's (wrong project.id)")
+    return project or ""

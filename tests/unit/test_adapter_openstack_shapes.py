@@ -1,0 +1,207 @@
+"""Answers with HTTP 200 that no OpenStack gives are the cloud's failure; a fault of our own stays one."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+from unittest.mock import Mock
+
+import pytest
+
+from stackwright.adapters import openstack_line, openstack_project
+from stackwright.adapters.openstack_attach import let_go
+from stackwright.adapters.openstack_find import find
+from stackwright.adapters.openstack_line import Line
+from stackwright.adapters.openstack_login import Login
+from stackwright.adapters.openstack_project import LISTS, fetch, single
+from stackwright.adapters.openstack_requests import run
+from stackwright.adapters.openstack_send import key_in, problem_of
+from stackwright.core.clouds import CloudCall, CloudRef, Trouble, question
+
+pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
+UID = "5b6c1d0e-0000-4000-8000-000000000001"
+HIDDEN = "INTERNAL-BODY"
+
+
+def answers(body: bytes, status: int = 200) -> Mock:
+    return Mock(status_code=status, headers={}, content=body, text=body.decode(), json=lambda: json.loads(body))
+
+
+def cloud(body: bytes, status: int = 200, project: Any = "p") -> Mock:
+    """Every service gives this answer to every request."""
+    service = Mock()
+    service.request = lambda *_, **__: answers(body, status)
+    return Mock(compute=service, network=service, block_storage=service, image=service, current_project_id=project)
+
+
+async def told(monkeypatch: pytest.MonkeyPatch, connection: Any, ask: Any) -> str:
+    monkeypatch.setattr(openstack_line, "connection", lambda *_: connection)
+    line = Line(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
+    try:
+        with pytest.raises(Trouble) as raised:
+            await line.do("network", ask)
+    finally:
+        line.close()
+    assert raised.value.reason == "Unreachable"
+    assert HIDDEN not in str(raised.value)
+    assert str(raised.value).startswith("https://keystone/v3: no answer of OpenStack's (")
+    return str(raised.value).rpartition("(")[2].rstrip(")")
+
+
+def call(do: Any, what: Any, **more: Any) -> CloudCall:
+    return CloudCall(CloudRef(("ns", "s"), "c"), do, (what, ""), UID, **more)
+
+
+LISTED = ("ports", "networks", "attachments")
+ODD: tuple[Any, ...] = (
+    None, HIDDEN, [], {}, {"id": None}, {"id": [HIDDEN]}, {"id": 5}, {"id": ""}, {"id": "x" * 256},
+)  # fmt: skip
+REQUESTS = {
+    "list of ports": lambda made: fetch(made, "port"),
+    "question": lambda made: find(made, question("network")),
+    "one": lambda made: single(made, "port", "1"),
+    "create": lambda made: run(made, call("create", "port"), None),
+    "update": lambda made: run(made, call("update", "port", id="1", body={"name": "n"}), None),
+    "attach": lambda made: run(made, call("update", "server", id="1", body={"add_port": "2"}), None),
+    "delete": lambda made: run(made, call("delete", "router", id="1"), None),
+    "attachments": lambda made: let_go(made, "1"),
+}
+
+
+@pytest.mark.parametrize("ask", REQUESTS.values(), ids=REQUESTS)
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"null", b"[]", b"5", b"{}", HIDDEN.encode(), b"[" * 200_000, b'{"a":' * 100_000 + b"1" + b"}" * 100_000,
+        b'{"ports": [{"id": ' + b"9" * 5000 + b"}]}",
+        *(json.dumps({**{key: [found] for key in LISTED}, "port": found, "server": found}).encode() for found in ODD),
+    ],
+    ids=lambda body: f"{body[:40]!r}",
+)  # fmt: skip
+async def test_what_no_openstack_answers_is_the_clouds_failure(
+    monkeypatch: pytest.MonkeyPatch, ask: Any, body: bytes
+) -> None:
+    await told(monkeypatch, cloud(body), ask)
+
+
+@pytest.mark.parametrize(
+    ("what", "field", "value"),
+    [
+        *((what, field, 5) for what in LISTS for field in ("name", "status", "description")),
+        ("server", "tags", [1]),
+        ("server", "tags", HIDDEN),
+        ("server", "metadata", {HIDDEN: 1}),
+        ("server", "fault", HIDDEN),
+        ("server", "addresses", {HIDDEN: [{"addr": 1}]}),
+        ("server", "addresses", {HIDDEN: [{"addr": "10.0.0.1", "OS-EXT-IPS:type": HIDDEN}]}),
+        ("server", "flavor", HIDDEN),
+        ("server", "os-extended-volumes:volumes_attached", [{}]),
+        ("server", "OS-EXT-STS:task_state", []),
+        ("port", "fixed_ips", [{"ip_address": 1}]),
+        ("port", "security_groups", [{}]),
+        ("port", "allowed_address_pairs", [{}]),
+        ("port", "device_id", {}),
+        ("router", "external_gateway_info", [HIDDEN]),
+        ("subnet", "dns_nameservers", [{}]),
+        ("subnet", "network_id", {}),
+        ("floating-ip", "port_id", []),
+        ("floating-ip", "floating_ip_address", 1),
+        ("security-group-rule", "security_group_id", {}),
+        ("volume", "metadata", {"stackwright.dev/mark": 1}),
+    ],
+)
+async def test_a_field_of_another_type_is_named(
+    monkeypatch: pytest.MonkeyPatch, what: str, field: str, value: Any
+) -> None:
+    key = LISTS[what][2]
+    made = cloud(json.dumps({key: [{"id": "1", field: value}], key_in(what): {"id": "1", field: value}}).encode())
+    assert (await told(monkeypatch, made, lambda it: fetch(it, what))).startswith(f"wrong {key}.{field}")
+    assert (await told(monkeypatch, made, lambda it: single(it, what, "1"))).startswith(f"wrong {key_in(what)}.{field}")
+
+
+SERVER: dict[str, Any] = {
+    "id": "1", "name": "web", "status": "ERROR", "description": None, "tags": ["a"], "metadata": {"k": "v"},
+    "OS-EXT-STS:task_state": None, "fault": {"code": 500, "message": "No valid host", "created": "2026-01-01"},
+    "addresses": {"n": [
+        {"version": 4, "addr": "10.0.0.5", "OS-EXT-IPS:type": "fixed", "OS-EXT-IPS-MAC:mac_addr": "fa:16:3e:0:0:1"},
+    ]},
+    "flavor": {"original_name": "m1.small", "vcpus": 1, "extra_specs": {}}, "image": "",
+    "security_groups": [{"name": "default"}], "os-extended-volumes:volumes_attached": [{"id": "v"}],
+}  # fmt: skip
+PORT: dict[str, Any] = {
+    "id": "1", "name": "", "status": "DOWN", "description": "", "network_id": "n", "device_id": "", "device_owner": "",
+    "mac_address": "fa:16:3e:0:0:1", "fixed_ips": [{"subnet_id": "s", "ip_address": "10.0.0.5"}], "tags": [],
+    "security_groups": ["g"], "allowed_address_pairs": [{"ip_address": "10.0.0.9", "mac_address": "fa:16:3e:0:0:1"}],
+    "binding:profile": {}, "qos_policy_id": None, "admin_state_up": True,
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("what", "raw"),
+    [
+        ("server", SERVER),
+        ("port", PORT),
+        ("volume", {"id": "1", "name": None, "status": "in-use", "size": 1, "metadata": {}, "description": None}),
+        ("router", {"id": "1", "external_gateway_info": None, "tags": []}),
+        ("router", {"id": "1", "external_gateway_info": {"network_id": "n", "external_fixed_ips": [
+            {"subnet_id": "s", "ip_address": "192.0.2.1"}], "enable_snat": True}}),
+        ("subnet", {"id": "1", "cidr": "10.0.0.0/24", "gateway_ip": None, "ip_version": 4, "dns_nameservers": []}),
+        ("floating-ip", {"id": "1", "floating_ip_address": "192.0.2.1", "port_id": None, "fixed_ip_address": None}),
+        ("security-group-rule", {"id": "1", "security_group_id": "g", "protocol": None, "description": None}),
+    ],
+)  # fmt: skip
+def test_what_openstack_answers_is_taken(what: str, raw: dict[str, Any]) -> None:
+    made = cloud(json.dumps({LISTS[what][2]: [raw], key_in(what): raw}).encode())
+    assert fetch(made, what) == [single(made, what, "1")]
+
+
+def test_properties_of_images_have_any_name() -> None:
+    raw: Any = {
+        "id": "1",
+        "name": None,
+        "status": "active",
+        "tags": [],
+        "flavor": "x",
+        "metadata": "y",
+        "fixed_ips": "z",
+    }
+    assert find(cloud(json.dumps({"images": [raw]}).encode()), question("image"))[0].id == "1"
+
+
+@pytest.mark.parametrize("project", [["x"], {}, 5])
+async def test_a_project_without_a_textual_id_is_the_clouds_failure(
+    monkeypatch: pytest.MonkeyPatch, project: Any
+) -> None:
+    for ask in (lambda made: fetch(made, "port"), lambda made: None):
+        assert await told(monkeypatch, cloud(b'{"ports": []}', project=project), ask) == "wrong project.id"
+
+
+@pytest.mark.parametrize("error", [KeyError(HIDDEN), TypeError(HIDDEN), RecursionError(HIDDEN), AttributeError(HIDDEN)])
+async def test_what_a_library_raises_of_a_catalog_is_the_clouds_failure(
+    monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    class Odd:
+        current_project_id, close = "p", Mock()
+
+        @property
+        def network(self) -> Any:
+            raise error
+
+    assert await told(monkeypatch, Odd(), lambda it: fetch(it, "port")) == type(error).__name__
+
+
+def test_an_error_too_deep_to_be_read_is_told_by_its_status() -> None:
+    assert str(problem_of(answers(b"[" * 200_000, 404))) == "HTTP 404"
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), TypeError("x"), AttributeError("x")])
+async def test_a_fault_of_our_own_stays_one(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def wrong(raw: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr(openstack_line, "connection", lambda *_: cloud(b'{"ports": [{"id": "1"}]}'))
+    monkeypatch.setattr(openstack_project, "LISTS", {"port": (*LISTS["port"][:3], wrong)})
+    line = Line(Login("d", {"auth": {}}, "", 0.0))
+    with pytest.raises(type(error)):
+        await line.do("network", lambda made: fetch(made, "port"))
+    line.close()
