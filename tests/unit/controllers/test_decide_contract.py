@@ -312,6 +312,15 @@ def test_grants_that_are_refused_now_make_no_account_but_keep_none_that_goes(gra
         assert deleting or condition(plan).reason == "BlockedInvalidSpec"
 
 
+def test_accounts_of_an_earlier_version_are_made_once_more_so_that_their_rights_are_narrowed():
+    """Its digest is that of the same spec without what the newer version does beyond it."""
+    what = seen("database")
+    for revision, again in ((DATABASE.revision[:1], True), (DATABASE.revision, False)):
+        made = fulfilled(replace(DATABASE, revision=revision), what.obj, what.secret, what.instance)
+        plan = decide(replace(what, obj={**what.obj, "status": {"digest": made}}))
+        assert any(hasattr(action, "absent") for action in plan.actions) is again
+
+
 @given(
     st.sampled_from(sorted(CONTRACTS)),
     st.dictionaries(st.sampled_from(["instance", "username", "grants", "vhost", "x"]), ANY, max_size=3),
