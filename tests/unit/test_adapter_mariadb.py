@@ -100,11 +100,17 @@ async def test_rights_on_a_pattern_that_an_earlier_version_gave_are_taken_back(m
         r"GRANT ALL PRIVILEGES ON `nova\_api_two`.* TO `nova`@`%` WITH GRANT OPTION",
     )
     action = account(username="nova", database="nova_api", additional=("nova_api_two",))
-    for grants, taken in ((GRANTS + before, ["`nova_api`", r"`nova\_api_two`"]), (GRANTS[1:], [])):
+    passed_on = [r"GRANT OPTION ON `nova\_api_two`", r"ALL PRIVILEGES ON `nova\_api_two`"]
+    empty = ("GRANT USAGE ON `nova_api`.* TO `nova`@`%` WITH GRANT OPTION",)  # with it the last right on them is gone
+    for grants, taken in (
+        (GRANTS + before, ["ALL PRIVILEGES ON `nova_api`", *passed_on]),
+        (GRANTS + empty, ["GRANT OPTION ON `nova_api`"]),
+        (GRANTS[1:], []),
+    ):
         connection = Connection(*grants)
         monkeypatch.setattr(pymysql, "connect", lambda connection=connection, **_: connection)
         await MariaDbSql().account(action, {"password": "root-pw"}, "pw")
-        wanted = [(f"REVOKE ALL PRIVILEGES ON {pattern}.* FROM %s@'%%'", ("nova",)) for pattern in taken]
+        wanted = [(f"REVOKE {each}.* FROM %s@'%%'", ("nova",)) for each in taken]
         assert connection.revoked() == wanted
         texts = [text.split()[0] for text, _ in connection.ran]
         assert texts.index("SHOW") > texts.index("GRANT"), "there is no moment without rights"
@@ -118,12 +124,20 @@ async def test_rights_on_a_pattern_that_an_earlier_version_gave_are_taken_back(m
         ("SELECT", ("select",), []),
         ("SELECT, INSERT", ("ALL PRIVILEGES",), []),
         ("ALL PRIVILEGES", ("all",), []),
+        ("SELECT, DELETE HISTORY", ("SELECT", "DELETE VERSIONING ROWS"), []),
+        ("SELECT, DELETE VERSIONING ROWS", ("SELECT", "delete history"), []),
+        ("SELECT+", ("SELECT",), ["REVOKE GRANT OPTION ON"]),
+        ("SELECT, INSERT+", ("SELECT",), ["REVOKE GRANT OPTION, INSERT ON"]),
+        ("ALL PRIVILEGES+", ("ALL",), ["REVOKE GRANT OPTION ON"]),
+        ("ALL PRIVILEGES+", ("SELECT",), ["REVOKE GRANT OPTION ON", "REVOKE ALL PRIVILEGES ON", "GRANT SELECT ON"]),
     ],
 )
 async def test_rights_that_an_account_is_not_to_have_any_more_are_taken_back(
     monkeypatch: pytest.MonkeyPatch, held: str, wanted: tuple[str, ...], ran: list[str]
 ) -> None:
-    connection = Connection(rf"GRANT {held} ON `nova\_api`.* TO `nova`@`%`", *GRANTS[3:])
+    """A + stands for WITH GRANT OPTION: an account could give its rights to others, and have them after all."""
+    passed_on = " WITH GRANT OPTION" * held.endswith("+")
+    connection = Connection(rf"GRANT {held.strip('+')} ON `nova\_api`.* TO `nova`@`%`{passed_on}", *GRANTS[3:])
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
     action = account(username="nova", database="nova_api", grants=wanted)
     await MariaDbSql().account(action, {"password": "root-pw"}, "pw")
@@ -197,9 +211,20 @@ def test_odd_names_are_refused(bad: str) -> None:
         list(statements(account(username=bad), "x"))
 
 
-def test_odd_privileges_are_refused() -> None:
-    with pytest.raises(Refused, match="privilege"):
-        list(statements(account(grants=("ALL ON *.* TO x; --",)), "x"))
+@pytest.mark.parametrize(
+    "odd", ["ALL ON *.* TO x; --", "GRANT OPTION", "grant option", "SUPER", "LOC\u212a TABLES", ""]
+)
+def test_what_is_no_privilege_on_a_database_is_refused_with_those_that_are(odd: str) -> None:
+    with pytest.raises(Refused, match=r"privilege.*allowed: ALL, .*UPDATE"):
+        list(statements(account(grants=("SELECT", odd)), "x"))
+
+
+def test_all_is_granted_alone_and_each_privilege_once() -> None:
+    for grants, told in {
+        ("select", "DELETE VERSIONING ROWS", "DELETE HISTORY"): "SELECT, DELETE HISTORY",
+        ("SELECT", "all"): "ALL PRIVILEGES",
+    }.items():
+        assert [*statements(account(grants=grants), "x")][-1][0] == f"GRANT {told} ON `keystone`.* TO %s@'%%'"
 
 
 @pytest.mark.parametrize(

@@ -1,6 +1,7 @@
 """What the watches have brought, and our own writes in between."""
 
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, NODE, POD, SECRET
+from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Key
 from stackwright.runtime.cache import CachedReader, Store, WriteThrough, slim
 from stackwright.runtime.memory import MemoryCluster
@@ -121,10 +122,23 @@ async def test_a_secret_without_our_label_is_asked_for_because_its_watch_does_no
 async def test_writes_go_through_and_their_answers_are_kept():
     cluster, made = MemoryCluster(), store(CONFIGMAP)
     through = WriteThrough(made, cluster)
-    await through.apply(CONFIGMAP, {"metadata": {"namespace": "n", "name": "x"}, "data": {"a": "b"}}, "m")
+    meta = {"namespace": "n", "name": "x", "labels": dict(MANAGED)}
+    await through.apply(CONFIGMAP, {"metadata": meta, "data": {"a": "b"}}, "m")
     assert made.get(CONFIGMAP, KEY)["data"] == {"a": "b"}
     await through.patch(CONFIGMAP, KEY, {"data": {"a": "c"}, "metadata": {"finalizers": ["example.org/x"]}})
     assert made.get(CONFIGMAP, KEY)["data"] == {"a": "c"}
     await through.delete(CONFIGMAP, KEY)
     await through.patch(CONFIGMAP, KEY, {"metadata": {"finalizers": []}})
     assert made.get(CONFIGMAP, KEY) is None, "the answer to the last finalizer's removal is the end of the object"
+
+
+async def test_the_answer_of_a_write_is_not_kept_where_no_watch_tells_of_the_next_change():
+    cluster, made = MemoryCluster(), store(CONFIGMAP)
+    through = WriteThrough(made, cluster)
+    meta = {"namespace": "n", "name": "x"}
+    await through.apply(CONFIGMAP, {"metadata": meta, "data": {"a": "b"}}, "m")
+    assert made.get(CONFIGMAP, KEY) is None
+    await through.patch(CONFIGMAP, KEY, {"metadata": {"labels": dict(MANAGED)}})
+    assert made.get(CONFIGMAP, KEY)
+    await through.patch(CONFIGMAP, KEY, {"metadata": {"labels": None}})
+    assert made.get(CONFIGMAP, KEY) is None

@@ -136,12 +136,21 @@ async def test_a_report_holds_no_secret(tmp_path: Path) -> None:
         {"message": "refused: user=a password=s3cr3t-word host=b"},
         {"text": '{"password": "s3cr3t-word"}'},
         {"url": "rabbit://u:a@h1,v:s3cr3t-word@h2/"},
+        {"spec": {"services": {"x": {"values": {"secret": "s3cr3t-word"}}}}},
+        {"values": {"a": [{"key": "s3cr3t-word"}]}},
+        {"message": "X-Auth-Token: s3cr3t-word"},
         {"url": "redis://:s3cr3t-word@h/0"},
         {"url": "mysql://u:p@s3cr3t-word@h/x"},
     ],
 )
 def test_blanking_finds_secrets_by_name(obj: Any) -> None:
     assert "s3cr3t-word" not in str(blanked(obj))
+
+
+def test_a_password_that_is_a_number_is_blanked_too() -> None:
+    obj = {"conf": {"nova": {"my_password": 12345678, "ok": 5}, "passwords": [1, 2.5], "password": None}, "config": 5}
+    nova = {"my_password": "***", "ok": 5}
+    assert blanked(obj) == {"conf": {"nova": nova, "passwords": ["***"] * 2, "password": None}, "config": 5}
 
 
 def test_a_bundle_that_was_readable_for_all_is_not_any_more(tmp_path: Path) -> None:
@@ -155,3 +164,5 @@ def test_blanking_keeps_what_explains() -> None:
     assert blanked(obj) == {**obj, "spec": {"api_key": "***", "list": ["a"]}}
     kept = {"secretName": "a", "identityRef": {"name": "b"}, "storageClass": "c", "env": [{"name": "A", "value": "1"}]}
     assert blanked(kept) == kept
+    reference = {"values": {"env": {"secretKeyRef": {"name": "a", "key": "b"}}}, "automountServiceAccountToken": False}
+    assert blanked(reference) == reference

@@ -172,6 +172,45 @@ def test_no_text_causes_a_traceback(text: str) -> None:
             check(document, "openstack")
 
 
+METADATA = {
+    "finalizers: {a: 1}": "finalizers: takes a list of texts",
+    "finalizers: x": "finalizers: takes a list of texts",
+    "finalizers: [a.b/c, 5]": "finalizers[1]: is no name of a finalizer",
+    "finalizers: [a b]": "finalizers[0]: is no name of a finalizer",
+    "ownerReferences: x": "ownerReferences: takes a list of mappings",
+    "ownerReferences: [5]": "ownerReferences[0]: takes a mapping of apiVersion, kind, name, uid, ",
+    "ownerReferences: [{apiVersion: v1, kind: A, name: a}]": "ownerReferences[0].uid: is required",
+    "ownerReferences: [{apiVersion: v1, kind: A, name: a, uid: 5}]": "ownerReferences[0].uid: takes text; quote it",
+    "ownerReferences: [{apiVersion: v1, kind: A, name: a, uid: u, x: y}]": "ownerReferences[0].x: unknown field",
+    "ownerReferences: [{apiVersion: v1, kind: A, name: a, uid: u, controller: y}]": (
+        "ownerReferences[0].controller: takes true or false"
+    ),
+    "uid: 5": "uid: takes text; quote it",
+    "resourceVersion: {}": "resourceVersion: takes text; quote it",
+    "resourceVersion: 12": "resourceVersion: takes text; quote it",
+    "generateName: [a]": "generateName: takes text; quote it",
+    "selfLink: 5": "selfLink: takes text; quote it",
+    "generation: x": "generation: takes a whole number",
+    "generation: true": "generation: takes a whole number",
+    "deletionGracePeriodSeconds: 1.5": "deletionGracePeriodSeconds: takes a whole number",
+    "creationTimestamp: x": "creationTimestamp: takes a time such as 2026-",
+    "deletionTimestamp: 5": "deletionTimestamp: takes a time such as 2026-",
+    "managedFields: [x]": "managedFields: is set by the API server; remove it",
+    "managedFields: 5": "managedFields: is set by the API server; remove it",
+}
+EXPORTED = (
+    'creationTimestamp: 2026-11-24T22:30:00Z, generation: 3, resourceVersion: "12", uid: u, selfLink: /a, '
+    "finalizers: [stackwright.dev/cloud, orphan], "
+    "ownerReferences: [{apiVersion: v1, kind: A, name: a, uid: u, controller: true}]"
+)
+
+
+@pytest.mark.parametrize("meta", [EXPORTED, *(f"{name.split(':')[0]}: null" for name in METADATA)])
+def test_metadata_of_an_exported_object_is_taken_as_kubectl_takes_it(tmp_path: Path, meta: str) -> None:
+    [manifest] = load(written(tmp_path, CLOUD.replace("name: cloud", f"name: cloud, {meta}")), "x")
+    assert manifest.obj["metadata"]["name"] == "cloud"
+
+
 @pytest.mark.parametrize(
     ("change", "told"),
     [
@@ -183,6 +222,7 @@ def test_no_text_causes_a_traceback(text: str) -> None:
         (("name: cloud", "name: a, labels: {a: true}"), "metadata.labels.a: takes text; quote it"),
         (("name: cloud", "name: a, labels: {a: b c}"), "metadata.labels.a: takes at most 63 letters"),
         (("name: cloud", "name: a, labels: {a/b/c: d}"), "metadata.labels: 'a/b/c' is no name of a label"),
+        *((("name: cloud", f"name: a, {given}"), f"metadata.{told}") for given, told in METADATA.items()),
         (("size: single", 'size: single, draft: "true"'), "spec.draft: takes true or false, not 'true'"),
         (("size: single", "size: single, region_name: 1"), "spec.region_name: takes text; quote it, not 1"),
         (("spec:", "data: {}\nspec:"), "data: unknown field; allowed: apiVersion, kind, metadata, spec"),

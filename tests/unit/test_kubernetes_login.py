@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from stackwright.adapters import kubernetes
 from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes_logs import Container, LogReader, Part
 from stackwright.api.kinds import NODE
 from stackwright.core.ports import NotYet
 
 API = "client.authentication.k8s.io"
 
 
-async def told(folder: Path, user: dict[str, Any]) -> str:
-    """Nothing listens at port 1: whoever has a token learns that."""
+def configured(folder: Path, user: dict[str, Any]) -> Path:
+    """A kubeconfig. Nothing listens at port 1: whoever has a token learns that."""
     config = {
         "apiVersion": "v1",
         "kind": "Config",
@@ -27,7 +30,11 @@ async def told(folder: Path, user: dict[str, Any]) -> str:
     }
     path = folder / "config"
     path.write_text(json.dumps(config))
-    cluster = KubernetesCluster.from_file(str(path))
+    return path
+
+
+async def told(folder: Path, user: dict[str, Any]) -> str:
+    cluster = KubernetesCluster.from_file(str(configured(folder, user)))
     try:
         with pytest.raises(NotYet) as raised:
             await cluster.get(NODE, ("", "n"))
@@ -63,8 +70,33 @@ async def test_a_version_that_is_not_known_is_told(tmp_path: Path) -> None:
     assert "v9" in await told(tmp_path, command("true", "v9"))
 
 
-async def test_a_command_that_is_not_there_is_told(tmp_path: Path) -> None:
-    assert "/no/such" in await told(tmp_path, {"exec": {"apiVersion": f"{API}/v1", "command": "/no/such"}})
+@pytest.mark.parametrize(("name", "why"), [("/no/such", "No such file"), ("/etc/passwd", "Permission denied")])
+async def test_a_command_that_cannot_be_run_is_told_and_not_that_the_api_is_away(
+    tmp_path: Path, name: str, why: str
+) -> None:
+    found = await told(tmp_path, {"exec": {"apiVersion": f"{API}/v1", "command": name}})
+    assert f"no login by the kubeconfig: its command {name} cannot be run: {why}" in found
+    assert "cannot be reached" not in found
+
+
+async def test_a_command_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kubernetes, "LOGIN", 0.5)
+    found = await told(tmp_path, command(f"echo $$ > {tmp_path}/pid; exec sleep 100"))
+    assert "no login by the kubeconfig: its command /bin/sh has not ended after " in found
+    await asyncio.sleep(0.2)
+    assert not Path("/proc", (tmp_path / "pid").read_text().strip()).exists()
+
+
+async def test_what_a_command_says_is_told_without_secrets(tmp_path: Path) -> None:
+    found = await told(tmp_path, command("echo token: hush >&2; exit 3"))
+    assert "its command /bin/sh ended with 3: token: ***" in found
+
+
+async def test_logs_are_read_with_the_same_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kubernetes, "LOGIN", 0.5)
+    reader = LogReader(configured(tmp_path, command("sleep 100")))
+    with pytest.raises(NotYet, match="/bin/sh has not ended after"):
+        [line async for line in reader.lines(Container("n", "p", "c"), Part(), follow=False)]
 
 
 async def test_a_file_of_a_token_that_is_not_there_is_told(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ FREE_FORM = ("services", "values", "releases", "settings", "conf")
 HOSTILE = ("a\nb", "a\n", "\n", "a\rb", "\x00", "a\x0bb", "a\x1b[1m", "a\x7f", "a\x85b", "a\u2028b", "a\u2029b")
 HARMLESS = (
     "http://a", "a", "10.0.0.1", "10.0.0.0/24", "1:2", "image", "20Gi", "00000000-0000-0000-0000-000000000000", "",
-    "1 0 * * *", "a.b",
+    "1 0 * * *", "a.b", "SELECT",
 )  # fmt: skip
 each_kind = pytest.mark.parametrize("resource", RESOURCES, ids=lambda each: each.KIND.kind)
 

@@ -3,6 +3,7 @@
 import asyncio
 import contextlib
 import json
+from types import SimpleNamespace
 
 import aiohttp
 import pytest
@@ -12,16 +13,22 @@ from kopf._cogs.configs.configuration import OperatorSettings
 from kopf._cogs.structs.references import Resource
 from test_runtime import KEY, Operator, controller, put
 
+from stackwright.api.kinds import SECRET
 from stackwright.api.services import Keystone, Memcached
 from stackwright.core.controller import Watch
+from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Plan
 from stackwright.core.ports import Conflict, NotServed, NotYet, Refused
 from stackwright.runtime import reconcile, watches
+from stackwright.runtime.cache import CachedReader, Store
 from stackwright.runtime.health import Health
+from stackwright.runtime.memory import MemoryCluster
+from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.watches import PAUSE, SILENT, Watches
 
 pytestmark = pytest.mark.looptime
 KIND = Memcached.KIND
+A_SECRET = ("n", "a")
 RESOURCE = Resource(KIND.group, KIND.version, KIND.plural)
 LISTED = watching.Bookmark.LISTED
 
@@ -162,6 +169,54 @@ async def test_what_was_made_since_the_list_stays():
         await operator.runtime.on_listed(KIND, set())
         await asyncio.sleep(0.01)
         assert operator.runtime.store.get(KIND, KEY)
+
+
+async def partly_watched(change):
+    """What a reader sees of a Secret, after `change` that no watch told of; also its store's keys."""
+    cluster, store = MemoryCluster(), Store()
+    store.watch(SECRET)
+    ports = SimpleNamespace(cluster=cluster)
+    reader = CachedReader(store, cluster)
+    runtime = reconcile.Runtime([], ports, reader, store, KeyedQueue())
+    first = cluster.put(
+        SECRET, {"metadata": {"namespace": "n", "name": "a", "labels": MANAGED}, "data": {"old": "eA=="}}
+    )
+    await runtime.load([SECRET])
+    assert store.keys(SECRET) == {A_SECRET}
+    running = asyncio.create_task(runtime.run(workers=0, reserved=0))
+    change(cluster, first)
+    await runtime.load([SECRET])
+    await asyncio.sleep(0.01)
+    running.cancel()
+    return (await reader.get(SECRET, A_SECRET))["data"], store.keys(SECRET)
+
+
+def made_anew(labels):
+    def change(cluster, first):
+        cluster.remove(SECRET, A_SECRET)
+        cluster.put(SECRET, {"metadata": {"namespace": "n", "name": "a", "labels": labels}, "data": {"new": "eQ=="}})
+
+    return change
+
+
+def unlabelled(cluster, first):
+    cluster.put(SECRET, {**first, "metadata": {**first["metadata"], "labels": {}}, "data": {"new": "eQ=="}})
+
+
+@pytest.mark.parametrize("change", [made_anew({}), made_anew({"app.kubernetes.io/managed-by": "Helm"}), unlabelled])
+async def test_a_secret_that_its_watch_tells_of_no_more_is_read_from_the_api(change):
+    """A user made one of that name, or took our label away, while nobody listened."""
+    assert await partly_watched(change) == ({"new": "eQ=="}, set())
+
+
+async def test_another_object_of_the_name_is_not_the_one_that_a_list_lacked():
+    async with loaded("x") as operator:
+        operator.deaf = True
+        operator.cluster.remove(KIND, KEY)
+        put(operator)
+        await operator.runtime.on_listed(KIND, set())
+        await asyncio.sleep(0.01)
+        assert operator.runtime.store.get(KIND, KEY) is None, "its watch will tell of the new one"
 
 
 @pytest.mark.parametrize("error", [NotYet("away"), Refused("no"), RuntimeError("odd")])

@@ -15,15 +15,16 @@ from typing import Any
 import pymysql
 
 from stackwright.adapters.threads import in_thread
+from stackwright.api.contracts import PRIVILEGE, PRIVILEGES
 from stackwright.core.plan import SqlAccount
 from stackwright.core.ports import NotYet, Refused
 
 PORT = 3306
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-_ON = re.compile(r" ON (`[^`]+`)\.\* TO ")
 _HELD = re.compile(r"GRANT ([A-Z, ]+) ON (`[^`]+`)\.\* TO ")
-ALL = {"ALL", "ALL PRIVILEGES"}
-_PRIVILEGE = re.compile(r"[A-Z][A-Z ]{1,40}")
+ALL = "ALL PRIVILEGES"
+OPTION = "GRANT OPTION"  # not part of ALL
+_SYNONYMS = {"ALL": ALL, "DELETE VERSIONING ROWS": "DELETE HISTORY"}
 # 1044/1045/1227/1698: login or rights; the rest of the numbers are a server that is not (yet) a working primary.
 _DENIED = {1044, 1045, 1227, 1698}
 # Of a user that does not exist MariaDB says 1045 or 1698, so that nobody learns whether it exists.
@@ -137,7 +138,7 @@ def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
         yield f"CREATE DATABASE IF NOT EXISTS {database} CHARACTER SET utf8mb3 COLLATE utf8mb3_general_ci", ()
     yield "CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY %s", (user, password)
     yield "ALTER USER %s@'%%' IDENTIFIED BY %s", (user, password)
-    grants = ", ".join(_privilege(grant) for grant in action.grants)
+    grants = ", ".join(_wanted(action))
     for database in databases:
         yield f"GRANT {grants} ON {_exactly(database)}.* TO %s@'%%'", (user,)
 
@@ -156,27 +157,39 @@ def looks(action: SqlAccount) -> dict[str, Statement]:
 def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
     """What takes away rights on patterns that its databases fit, by SHOW GRANTS: earlier versions gave them."""
     names = {name: _exactly(_quoted(name)) for name in (action.database, *action.additional)}
-    for found in (_ON.search(grant) for grant in grants):
-        if found and found[1] != names.get(_plain(found[1]), found[1]):
-            yield f"REVOKE ALL PRIVILEGES ON {found[1]}.* FROM %s@'%%'", (_name(action.username),)
+    for pattern, held in _held(grants):
+        if pattern != names.get(_plain(pattern), pattern):
+            # Of a pattern without any rights nothing can be revoked: that would be an error.
+            yield from _taken(action, pattern, [OPTION] * (OPTION in held) + [ALL] * bool(held - {OPTION}))
 
 
 def narrowed(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
     """What takes away rights on its databases that it has by SHOW GRANTS, and is not to have any more."""
-    wanted = {_privilege(grant) for grant in action.grants}
+    wanted = _wanted(action)
     names = {_exactly(_quoted(name)) for name in (action.database, *action.additional)}
-    if wanted & ALL:
-        return
-    for found in (_HELD.match(grant) for grant in grants):
-        if found is None or found[2] not in names:
+    for name, held in _held(grants):
+        if name not in names:
             continue
-        surplus = {each.strip() for each in found[1].split(",")} - wanted
-        if surplus & ALL:  # those that it keeps cannot be told apart from these
-            yield f"REVOKE ALL PRIVILEGES ON {found[2]}.* FROM %s@'%%'", (_name(action.username),)
-            yield f"GRANT {', '.join(sorted(wanted))} ON {found[2]}.* TO %s@'%%'", (_name(action.username),)
+        surplus = held - set(wanted)
+        if ALL in wanted:
+            surplus &= {OPTION}
+        if ALL in surplus:  # those that it keeps cannot be told apart from these
+            yield from _taken(action, name, [OPTION] * (OPTION in surplus) + [ALL])
+            yield f"GRANT {', '.join(wanted)} ON {name}.* TO %s@'%%'", (_name(action.username),)
         elif surplus:
-            taken = ", ".join(sorted(_privilege(each) for each in surplus))
-            yield f"REVOKE {taken} ON {found[2]}.* FROM %s@'%%'", (_name(action.username),)
+            yield from _taken(action, name, [", ".join(sorted(surplus))])
+
+
+def _held(grants: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
+    """Quoted pattern of databases → privileges, of each line of SHOW GRANTS that is about whole databases."""
+    for line in grants:
+        if found := _HELD.match(line):
+            held = {_SYNONYMS.get(each.strip(), each.strip()) for each in found[1].split(",")} - {"USAGE"}
+            yield found[2], held | {OPTION} if line.endswith(f" WITH {OPTION}") else held
+
+
+def _taken(action: SqlAccount, pattern: str, each: Iterable[str]) -> Iterator[Statement]:
+    return ((f"REVOKE {taken} ON {pattern}.* FROM %s@'%%'", (_name(action.username),)) for taken in each)
 
 
 def error_of(action: SqlAccount, error: Any) -> Exception:
@@ -217,7 +230,10 @@ def _plain(pattern: str) -> str:
     return pattern.strip("`").replace(r"\_", "_")
 
 
-def _privilege(text: str) -> str:
-    if not _PRIVILEGE.fullmatch(text.upper()):
-        raise Refused(f"{text!r} is not a privilege: give words such as SELECT or ALL PRIVILEGES")
-    return text.upper()
+def _wanted(action: SqlAccount) -> list[str]:
+    """Privileges by their first names, each once; ALL is given alone."""
+    for text in action.grants:
+        if text.upper() not in PRIVILEGES:
+            raise Refused(f"{text!r} {PRIVILEGE.message}")
+    wanted = [_SYNONYMS.get(text.upper(), text.upper()) for text in action.grants]
+    return [ALL] if ALL in wanted else list(dict.fromkeys(wanted))

@@ -12,7 +12,7 @@ from pydantic import Field
 
 from stackwright.api.lines import Line, OptionName, Url
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
-from stackwright.api.naming import FIXED_RULE, Account, InstanceName, ObjectName
+from stackwright.api.naming import FIXED_RULE, Account, Format, InstanceName, ObjectName
 
 _READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
 _MESSAGE = Column("Message", '.status.conditions[?(@.type=="Ready")].message')
@@ -30,6 +30,17 @@ BrokerUser = Annotated[str, Account(("admin", "guest"))]
 ServiceUser = Annotated[str, Account(("admin",))]
 ServiceName = Annotated[str, Account(("keystone",))]
 VhostName = Annotated[str, Account()]
+
+# What a user may do with a database. GRANT OPTION is none of it: rights would outlive the account that passed them on.
+PRIVILEGES = (
+    "ALL", "ALL PRIVILEGES", "ALTER", "ALTER ROUTINE", "CREATE", "CREATE ROUTINE", "CREATE TEMPORARY TABLES",
+    "CREATE VIEW", "DELETE", "DELETE HISTORY", "DELETE VERSIONING ROWS", "DROP", "EVENT", "EXECUTE", "INDEX", "INSERT",
+    "LOCK TABLES", "REFERENCES", "SELECT", "SHOW VIEW", "TRIGGER", "UPDATE",
+)  # fmt: skip
+PRIVILEGE = Format(
+    f"(?i:{'|'.join(PRIVILEGES)})", None, f"is no privilege on a database; allowed: {', '.join(PRIVILEGES)}"
+)
+Privilege = Annotated[str, PRIVILEGE]
 
 
 class ContractStatus(Status):
@@ -51,10 +62,10 @@ class DatabaseAccountSpec(CamelModel):
     )
     database: DatabaseName = Field(description="Database to make; it is never dropped unless dropDatabase.")
     username: DatabaseUser = Field(description="User to make, with all rights on the database.")
-    grants: list[Line] = Field(
+    grants: list[Privilege] = Field(
         default_factory=lambda: ["ALL PRIVILEGES"],
         min_length=1,
-        description="Privileges on the database, as GRANT takes them.",
+        description="Privileges on the database, as GRANT takes them; GRANT OPTION is none.",
     )
     secret_name: ObjectName = Field(
         description="Secret to write: username, password, host, port, database, connection, database.conf.",

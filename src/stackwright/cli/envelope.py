@@ -26,6 +26,16 @@ _FIELDS = {
 _BINARY = {("Secret", "data"), ("ConfigMap", "binaryData")}
 _WORD = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
 _QUALIFIED = "is no name of a label or annotation, such as app or example.org/app"
+_TEXT, _NUMBER, _TIME = "takes text; quote it", "takes a whole number", "takes a time such as 2026-01-31T12:00:00Z"
+# Of what the API server sets; objects that were exported have it.
+_SCALARS = {
+    "uid": _TEXT, "resourceVersion": _TEXT, "generateName": _TEXT, "selfLink": _TEXT,
+    "generation": _NUMBER, "deletionGracePeriodSeconds": _NUMBER,
+    "creationTimestamp": _TIME, "deletionTimestamp": _TIME,
+}  # fmt: skip
+_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_OWNER = ("apiVersion", "kind", "name", "uid")
+_OF_OWNERS = ("blockOwnerDeletion", "controller")
 _KNOWN = (
     "annotations", "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers",
     "generateName", "generation", "labels", "managedFields", "name", "namespace", "ownerReferences",
@@ -63,6 +73,52 @@ def _metadata(meta: Any, kind: Kind) -> list[str]:
             errors.append(f"metadata.namespace: a {kind} is in no namespace; remove it")
     errors += _texts("labels", meta.get("labels"), _label_value)
     errors += _texts("annotations", meta.get("annotations"), lambda value: "")
+    errors += _finalizers(meta.get("finalizers")) + _owners(meta.get("ownerReferences"))
+    for field, told in _SCALARS.items():
+        if not _is(told, meta.get(field)):
+            errors.append(f"metadata.{field}: {told}")
+    if meta.get("managedFields") is not None:  # as for server-side apply
+        errors.append("metadata.managedFields: is set by the API server; remove it")
+    return errors
+
+
+def _is(told: str, value: Any) -> bool:
+    """Whether a value is what a message asks for; null stands for a field that is not given."""
+    if value is None:
+        return True
+    if told == _NUMBER:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, str) and (told == _TEXT or _RFC3339.fullmatch(value) is not None)
+
+
+def _finalizers(value: Any) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        return ["metadata.finalizers: takes a list of texts"]
+    told = "metadata.finalizers[{}]: is no name of a finalizer, such as example.org/app"
+    return [told.format(at) for at, each in enumerate(value) if not (isinstance(each, str) and _is_qualified(each))]
+
+
+def _owners(value: Any) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        return ["metadata.ownerReferences: takes a list of mappings"]
+    errors, allowed = [], ", ".join(_OWNER + _OF_OWNERS)
+    for at, each in enumerate(value):
+        path = f"metadata.ownerReferences[{at}]"
+        if not isinstance(each, dict):
+            errors.append(f"{path}: takes a mapping of {allowed}")
+            continue
+        errors += [f"{path}.{key}: unknown field; allowed: {allowed}" for key in each if key not in _OWNER + _OF_OWNERS]
+        for field in _OWNER:
+            if each.get(field) in (None, ""):
+                errors.append(f"{path}.{field}: is required")
+            elif not isinstance(each[field], str):
+                errors.append(f"{path}.{field}: {_TEXT}")
+        wrong = (field for field in _OF_OWNERS if not isinstance(each.get(field), bool | None))
+        errors += [f"{path}.{field}: takes true or false" for field in wrong]
     return errors
 
 
@@ -70,7 +126,7 @@ def _name(field: str, value: Any, valid: naming.Format) -> list[str]:
     if value is None or value == "":
         return [f"metadata.{field}: is required"]
     if not isinstance(value, str):
-        return [f"metadata.{field}: takes text; quote it"]
+        return [f"metadata.{field}: {_TEXT}"]
     return [] if valid.matches(value) else [f"metadata.{field}: {valid.message}"]
 
 
@@ -82,14 +138,18 @@ def _texts(field: str, value: Any, wrong: Callable[[str], str]) -> list[str]:
         return [f"metadata.{field}: takes a mapping of names to texts"]
     errors = []
     for key, text in value.items():
-        prefix, slash, name = key.rpartition("/")
-        if not _WORD.fullmatch(name) or (slash and not naming.OBJECT.matches(prefix)):
+        if not _is_qualified(key):
             errors.append(f"metadata.{field}: {key!r} {_QUALIFIED}")
         elif not isinstance(text, str):
-            errors.append(f"metadata.{field}.{key}: takes text; quote it")
+            errors.append(f"metadata.{field}.{key}: {_TEXT}")
         elif told := wrong(text):
             errors.append(f"metadata.{field}.{key}: {told}")
     return errors
+
+
+def _is_qualified(text: str) -> bool:
+    prefix, slash, name = text.rpartition("/")
+    return _WORD.fullmatch(name) is not None and (not slash or naming.OBJECT.matches(prefix))
 
 
 def _label_value(text: str) -> str:
@@ -109,7 +169,7 @@ def _data(kind: str, field: str, value: Any) -> list[str]:
         if not naming.SECRET_KEY.matches(key):
             errors.append(f"{field}: {key!r} is no key: it {naming.SECRET_KEY.message}")
         elif text is not None and not isinstance(text, str):
-            errors.append(f"{field}.{key}: takes text; quote it")
+            errors.append(f"{field}.{key}: {_TEXT}")
         elif text is not None and (kind, field) in _BINARY and not _is_base64(text):
             errors.append(
                 f"{field}.{key}: takes base64" + ("; plain text goes to stringData" if kind == "Secret" else "")

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 LINES = 2000
 MODE = 0o600
+# Fields of our kinds, of HelmBundles and of charts, whose content has any names.
+FREE_FORM = ("services", "values", "releases", "settings", "conf", "overrides", "common")
 
 
 def report(
@@ -92,35 +94,33 @@ async def objects(reader: Reader, namespace: str) -> dict[str, str]:
     return dict(await asyncio.gather(*(one(kind, space) for kind, space in asked)))
 
 
-def blanked(value: Any, name: str = "", within: bool = False) -> Any:
+def blanked(value: Any, name: str = "", within: bool = False, free: bool = False) -> Any:
     """A copy without what may be secret, and without what only fills pages.
 
     within  below a field whose name says that all of it may be secret
+    free    below a field that takes values of any name; not in what refers to a key of a Secret
     """
-    from stackwright.api.secrecy import HIDDEN, hidden, leads_to_secrets
+    from stackwright.api.secrecy import HIDDEN, hidden, is_value, leads_to_secrets
 
     within = within or leads_to_secrets(name)
+    free = (free or name in FREE_FORM) and not name.endswith("Ref")
     if isinstance(value, dict):
-        if any(_may_be_secret(str(value.get(each) or "")) for each in ("name", "key")):  # a variable, or metadata
+        if any(is_value(str(value.get(each) or ""), False) for each in ("name", "key")):  # a variable, or metadata
             value = {key: HIDDEN if key == "value" else item for key, item in value.items()}
         kept = {key: item for key, item in value.items() if key != "managedFields"}
         notes = kept.get("annotations")
         if isinstance(notes, dict):
             kept["annotations"] = {key: text for key, text in notes.items() if "last-applied" not in key}
-        return {key: blanked(item, str(key), within) for key, item in kept.items()}
+        return {key: blanked(item, str(key), within, free) for key, item in kept.items()}
     if isinstance(value, list):
-        return [blanked(item, name, within) for item in value]
-    if not isinstance(value, str):
+        return [blanked(item, name, within, free) for item in value]
+    if value is None or isinstance(value, bool):
         return value
-    if within or _may_be_secret(name) or "PRIVATE KEY" in value:
+    if not isinstance(value, str):  # a password may be a number; one in a `config` is none
+        return HIDDEN if within else value
+    if within or is_value(name, free) or "PRIVATE KEY" in value:
         return HIDDEN
     return hidden(value)
-
-
-def _may_be_secret(name: str) -> bool:
-    from stackwright.api.secrecy import REFERENCE, holds_secret
-
-    return holds_secret(name) and not REFERENCE.search(name)
 
 
 async def _logs(reader: Reader, namespace: str, kubeconfig: Path | None) -> dict[str, str]:

@@ -38,6 +38,18 @@ def slim(kind: Kind, obj: Object) -> Object:
     return small
 
 
+def is_watched(kind: Kind, obj: Object) -> bool:
+    """Whether the watch of this kind tells of an object with these labels."""
+    return kind not in PARTIAL or _matches(obj, MANAGED)
+
+
+def is_told_of(kind: Kind, known: Object, current: Object | None) -> bool:
+    """Whether what the API has by a name is still the object that is known, and its watch tells of it."""
+    if current is None or current["metadata"].get("uid") != known["metadata"].get("uid"):
+        return False
+    return is_watched(kind, current)
+
+
 class Store:
     """Objects, and apart from them which version of each a watch has told of: our own writes are news to others."""
 
@@ -173,7 +185,8 @@ class WriteThrough:
     def _keep(self, kind: Kind, answer: Any) -> Object:
         # An object without finalizers that is being deleted is gone with this very answer.
         meta = answer["metadata"]
-        if meta.get("deletionTimestamp") and not meta.get("finalizers"):
+        gone = meta.get("deletionTimestamp") and not meta.get("finalizers")
+        if gone or not is_watched(kind, answer):
             self._store.drop(kind, answer)
         else:
             self._store.keep(kind, answer)

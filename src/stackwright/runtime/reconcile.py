@@ -23,7 +23,7 @@ from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
 from stackwright.runtime import faults, metrics
-from stackwright.runtime.cache import PARTIAL, Store
+from stackwright.runtime.cache import PARTIAL, Store, is_told_of, is_watched
 from stackwright.runtime.execute import execute
 from stackwright.runtime.pausing import is_paused, unless_paused
 from stackwright.runtime.queue import KeyedQueue
@@ -227,10 +227,10 @@ class Runtime:
             current = await self.ports.cluster.get(kind, key)
         except (NotYet, Refused):
             return  # it is tried again anyway
-        if current is not None:
-            self.store.keep(kind, current)
-        elif known is not None:
+        if known is not None and not is_told_of(kind, known, current):
             self.on_event(True, kind, known)
+        if current is not None and is_watched(kind, current):
+            self.store.keep(kind, current)
 
     async def load(self, kinds: Iterable[Kind] | None = None) -> None:
         """List every watched kind into the store and queue all that is new; also finds what a watch has missed."""
@@ -254,9 +254,9 @@ class Runtime:
         while True:
             kind, key = item = await self._absent.get()
             try:
-                gone = self.store.get(kind, key)
-                if gone is not None and await self.ports.cluster.get(kind, key) is None:
-                    self.on_event(True, kind, gone)
+                known = self.store.get(kind, key)
+                if known is not None and not is_told_of(kind, known, await self.ports.cluster.get(kind, key)):
+                    self.on_event(True, kind, known)
                 self._absent.forget(item)
             except BaseException as error:
                 if self.ends(error):

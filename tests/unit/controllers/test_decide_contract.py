@@ -17,6 +17,7 @@ from stackwright.controllers.contract.database import DATABASE
 from stackwright.controllers.contract.decide import AGAIN, decide
 from stackwright.controllers.contract.identity import IDENTITY
 from stackwright.controllers.contract.messaging import MESSAGING
+from stackwright.controllers.contract.objects import fulfilled
 from stackwright.controllers.contract.observe import Observed
 from stackwright.core.objects import DIGEST, FINALIZER
 from stackwright.core.ports import UNCHECKED
@@ -299,6 +300,25 @@ def test_the_account_is_taken_away_unless_nobody_is_left_to_take_it_from(name, p
 @each_contract
 def test_without_our_finalizer_nothing_is_owed(name):
     assert decide(seen(name, finalizers=("other",), digest="made", deleting=True)).empty
+
+
+@pytest.mark.parametrize("grants", [["SELECT", "GRANT OPTION"], ["SUPER"], [], "SELECT"])
+def test_grants_that_are_refused_now_make_no_account_but_keep_none_that_goes(grants):
+    for deleting in (False, True):
+        what = seen("database", digest="made", deleting=deleting)
+        thing = {**what.obj, "spec": {**SPECS["database"], "grants": grants}}
+        plan = decide(replace(what, obj=thing))
+        assert [action.absent for action in plan.actions if hasattr(action, "absent")] == [True] * deleting
+        assert deleting or condition(plan).reason == "BlockedInvalidSpec"
+
+
+def test_accounts_of_an_earlier_version_are_made_once_more_so_that_their_rights_are_narrowed():
+    """Its digest is that of the same spec without what the newer version does beyond it."""
+    what = seen("database")
+    for revision, again in ((DATABASE.revision[:1], True), (DATABASE.revision, False)):
+        made = fulfilled(replace(DATABASE, revision=revision), what.obj, what.secret, what.instance)
+        plan = decide(replace(what, obj={**what.obj, "status": {"digest": made}}))
+        assert any(hasattr(action, "absent") for action in plan.actions) is again
 
 
 @given(

@@ -75,5 +75,6 @@ DATABASE = Contract(
     _claims,
     _uses,
     _kept,
-    revision=("exact",),  # rights that were given on patterns are taken back
+    # exact: rights on patterns are taken back; narrowed: those that the spec does not grant any more, and GRANT OPTION.
+    revision=("exact", "narrowed"),
 )

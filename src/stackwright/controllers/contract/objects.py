@@ -9,6 +9,7 @@ from typing import Any
 from stackwright.api.meta import CamelModel, Kind
 from stackwright.core.conditions import find
 from stackwright.core.digest import digest
+from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Account, Object
 
 Raw = Mapping[str, Any]
@@ -41,6 +42,17 @@ class Contract:
 
 def secret_of(obj: Object) -> str:
     return str(obj["spec"]["secretName"])
+
+
+def valid_spec(contract: Contract, obj: Object) -> Any:
+    """What its model reads. Raises ValidationError.
+
+    Of an object that goes, grants are left out: those that an earlier version accepted must not keep its account.
+    """
+    spec = obj["spec"]
+    if is_deleting(obj) and isinstance(spec, Mapping):
+        spec = {name: value for name, value in spec.items() if name != "grants"}
+    return contract.spec.model_validate(spec)
 
 
 def uid(obj: Object | None) -> str:

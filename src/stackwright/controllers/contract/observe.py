@@ -9,7 +9,7 @@ from pydantic import ValidationError
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import CamelModel
 from stackwright.controllers.contract.claimants import Claimants
-from stackwright.controllers.contract.objects import Contract, fulfilled, secret_of, serving_since, uid
+from stackwright.controllers.contract.objects import Contract, fulfilled, secret_of, serving_since, uid, valid_spec
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key, Object
@@ -37,7 +37,7 @@ class Observed:
 
     def valid_spec(self) -> CamelModel:
         """Raises ValidationError."""
-        return self.spec or self.contract.spec.model_validate(self.obj["spec"])
+        return self.spec or valid_spec(self.contract, self.obj)
 
 
 async def observe(
@@ -48,7 +48,7 @@ async def observe(
         claimants.forget(key)
         return None
     try:
-        spec = contract.spec.model_validate(obj["spec"])
+        spec = valid_spec(contract, obj)
     except ValidationError:
         return Observed(contract, obj, None, None)  # decide reports the errors; such names must not be looked up
     instance = await reader.get(contract.instance_kind, (key[0], str(obj["spec"]["instance"])))
