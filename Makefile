@@ -9,7 +9,7 @@ PARALLEL := -n auto --dist worksteal
 
 .DEFAULT_GOAL := help
 # `tools` is also a folder.
-.PHONY: tools helm help cloud down test lint unit sweep functional e2e e2e-all durations golden bench bench-docs mutants docs clean
+.PHONY: tools helm server help cloud down test lint unit sweep functional e2e e2e-all durations golden bench bench-docs mutants docs clean
 
 help: ## Show this list
 	@awk -F':.*## ' '/^[a-z0-9-]+:.*## / { printf "  make %-11s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -34,7 +34,7 @@ unit: $(VENV)/ok helm ## Pure tests: unit, golden, scenario; no cluster
 sweep: $(VENV)/ok helm ## The same, with all cases of each sweep and new examples of each property
 	SWEEP=all $(PYTEST) -q --timeout=900 $(PARALLEL) --hypothesis-profile=search $(PURE)
 
-functional: $(VENV)/ok tools ## Tests against a real kube-apiserver
+functional: $(VENV)/ok server ## Tests against a real kube-apiserver
 	$(PYTEST) -q --timeout=600 --ignore=tests/functional/test_cluster_api.py tests/functional
 
 e2e: $(VENV)/ok ## The core of the end-to-end tests on the local cluster; PACK=servers: that pack
@@ -65,13 +65,20 @@ docs: $(VENV)/ok ## Write the generated reference pages anew
 clean: ## Remove what was built in this checkout (the caches stay)
 	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache dist out
 
+BUILD = $(BIN)/python -c "import sys; from stackwright.local import tools, config; \
+	tools.build_all(config.LocalCluster.discover(), print, sys.argv[1:])"
+
 # All that the pure tests need.
 helm: $(VENV)/ok
-	@$(BIN)/python -c "from stackwright.local import tools, config; tools.built(config.LocalCluster.discover(), tools.HELM, print)"
+	@$(BUILD) helm
+
+# All that the functional tests need: an API server, and what they try with it.
+server: $(VENV)/ok
+	@$(BUILD) etcd kubernetes helm ingress
 
 # All programs that are built of sources; once, then they are found in the cache.
 tools: $(VENV)/ok
-	@$(BIN)/python -c "from stackwright.local import tools, config; tools.build_all(config.LocalCluster.discover(), print)"
+	@$(BUILD)
 
 # Debian keeps ensurepip in a package of its own.
 $(VENV)/ok: requirements-dev.lock pyproject.toml

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import os
 import signal
 import socket
 import subprocess
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import yaml
+from polling import until
 
 from stackwright.adapters.kubernetes import KubernetesCluster
 from stackwright.api.kinds import CRD
@@ -83,15 +83,6 @@ def definitions() -> list[Object]:
     return found
 
 
-async def until(what: Callable[[], Any], why: str, seconds: float = 120) -> float:
-    """Seconds that it took."""
-    start = time.monotonic()
-    while not await what():
-        assert time.monotonic() < start + seconds, why
-        await asyncio.sleep(0.5)
-    return time.monotonic() - start
-
-
 def ref(kind: Kind, name: str) -> Object:
     return {"apiGroup": kind.group, "kind": kind.kind, "name": name}
 
@@ -108,11 +99,9 @@ class ClusterApi:
             await self.cluster.apply(CRD, each, "test")
 
         async def served() -> bool:
-            with contextlib.suppress(Exception):
-                for kind in (*KINDS, DEPLOYMENTS):
-                    await self.list(kind)
-                return True
-            return False
+            for kind in (*KINDS, DEPLOYMENTS):
+                await self.list(kind)
+            return True
 
         await until(served, "the kinds are served")
 

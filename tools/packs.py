@@ -23,6 +23,7 @@ CLOUDS = ("storage", "small", "none", "full")  # in the order in which one run h
 MOST_MINUTES = 5
 MOST_PACKS = 2  # of one `make test`
 MOST_COMMITS = 40  # since a pack passed
+LATE = 1.5  # times the minutes that a pack declares
 NEVER = "never run"
 
 
@@ -118,6 +119,11 @@ def choose(
 def overdue(ages: Mapping[str, int | None]) -> list[str]:
     """Packs that passed too many commits ago."""
     return sorted(name for name, age in ages.items() if age is not None and age > MOST_COMMITS)
+
+
+def is_late(pack: Pack, minutes: float) -> bool:
+    """Whether a run took so much longer than declared that the pack must be cut, or declare more."""
+    return minutes > LATE * pack.minutes
 
 
 def table(packs: Iterable[Pack], record: Record, ages: Mapping[str, int | None]) -> str:

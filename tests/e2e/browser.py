@@ -1,4 +1,7 @@
-"""A real browser without a screen. As a user does, it trusts the cloud's authority after importing its certificate."""
+"""A real browser without a screen. As a user does, it trusts the cloud's authority after importing its certificate.
+
+`python tests/e2e/browser.py` installs what it needs, which no test does.
+"""
 
 from __future__ import annotations
 
@@ -15,12 +18,27 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.chrome.webdriver import WebDriver
 
 PROGRAMS = {"chromium": "chromium", "chromedriver": "chromium-driver", "certutil": "libnss3-tools"}
+INSTALL = "python tests/e2e/browser.py"
 PATIENCE = 60
 
 
+def missing() -> list[str]:
+    """Debian's packages of programs that are not there."""
+    return [package for program, package in PROGRAMS.items() if shutil.which(program) is None]
+
+
+def require() -> None:
+    """Raises AssertionError that names the command to install what is missing."""
+    wanted = missing()
+    assert not wanted, f"the browser needs {', '.join(wanted)}: run `{INSTALL}` as root"
+
+
 def install() -> None:
-    """Debian's browser, where it is absent. The local cluster needs root on a Debian machine; so may this."""
-    wanted = [package for program, package in PROGRAMS.items() if shutil.which(program) is None]
+    """Debian's browser, where it is absent. The local cluster needs root on a Debian machine; so does this.
+
+    Raises AssertionError with what apt-get said.
+    """
+    wanted = missing()
     if not wanted:
         return
     command = ["apt-get", "install", "--yes", "--no-install-recommends", *wanted]
@@ -43,7 +61,7 @@ def trust(home: Path, ca: Path) -> None:
 @contextmanager
 def browser(home: Path) -> Iterator[WebDriver]:
     """A browser whose home is `home`; it knows the authorities that `trust` put there."""
-    install()
+    require()
     options = Options()
     options.binary_location = str(shutil.which("chromium"))
     # No sandbox: Chromium's own does not work for root. One page, which is ours, is all it sees.
@@ -58,3 +76,7 @@ def browser(home: Path) -> Iterator[WebDriver]:
         yield driver
     finally:
         driver.quit()
+
+
+if __name__ == "__main__":
+    install()

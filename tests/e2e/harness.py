@@ -6,15 +6,13 @@ import json
 import os
 import subprocess
 import sys
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
-from keystoneauth1.exceptions import ClientException
-from openstack.exceptions import SDKException
+from polling import eventually as eventually
 
 from stackwright.local import tools
 from stackwright.local.config import LocalCluster
@@ -27,17 +25,6 @@ KINDS = (
     ",openstackdeployments,helmbundles,databaseaccounts,messagingaccounts,keystoneservices"
     ",mariadbs,rabbitmqs,memcacheds,keystones,glances,placements,novas,neutrons,horizons,ingresses.stackwright.dev"
     ",cephclients,cephs,cephrgws,cinders,etcds"
-)
-# Of an answer that is not there yet, of a service that is away, of a program or a request that took too long.
-NOT_YET = (
-    AssertionError,
-    StopIteration,
-    KeyError,
-    ValueError,
-    ClientException,
-    SDKException,
-    subprocess.TimeoutExpired,
-    TimeoutError,
 )
 
 
@@ -129,6 +116,10 @@ class Cloud:
             found[labels["name"]] = max(found.get(labels["name"], 0), int(labels["version"]))
         return found
 
+    def wait_for_releases(self, count: int) -> None:
+        """Until so many of the cloud were begun."""
+        eventually(lambda: len(self.revisions()) >= count, limit=240)
+
     def token(self) -> dict[str, str]:
         out = self.stackwright("shell", "--", "openstack", "token", "issue", "-f", "json", limit=60)
         return dict(json.loads(out[out.index("{") : out.rindex("}") + 1]))
@@ -191,25 +182,3 @@ class Cloud:
     def secret(self, name: str, key: str = "password") -> str:
         template = f'go-template={{{{index .data "{key}" | base64decode}}}}'
         return self.kubectl("get", "secret", name, "-n", self.namespace, "-o", template)
-
-
-def eventually(check: Callable[[], bool], limit: float = 120, pause: float = 0.3) -> float:
-    """Seconds until a check returns True. False and the errors of NOT_YET mean that it is tried again.
-
-    Raises AssertionError at the limit, caused by the last error; TypeError where a check returns no bool: None and an
-    empty text must not count as an answer.
-    """
-    start = time.monotonic()
-    while True:
-        cause: Exception | None = None
-        try:
-            done = check()
-            if not isinstance(done, bool):
-                raise TypeError(f"a check returns True or False, not {type(done).__name__}")
-            if done:
-                return time.monotonic() - start
-        except NOT_YET as error:
-            cause = error
-        if time.monotonic() - start > limit:
-            raise AssertionError(f"not within {limit:.0f} s") from cause
-        time.sleep(pause)

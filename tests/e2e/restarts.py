@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from full import FullCloud, Workload
@@ -16,7 +16,11 @@ from stackwright.local import cgroups
 SWITCH = "openvswitch"
 DATA_PATH = {"libvirt", "nova-compute", SWITCH, "neutron-ovs-agent", "neutron-l3-agent", "neutron-dhcp-agent"}
 SWITCH_LIMIT = 30
+MOST_LOST = 3  # of all restarts but the switch's: more are not chance, though no workload is seen to lose one twice
 READY_LIMIT = 300
+
+Attempt = tuple[int, float]
+"""Pings that were lost while pods were restarted, and the longest time in seconds without an answer."""
 
 
 def machines(cloud: FullCloud) -> set[int]:
@@ -42,8 +46,7 @@ def ready(cloud: FullCloud, workload: Workload) -> int:
     return sum({"type": "Ready", "status": "True"}.items() <= each.items() for found in conditions for each in found)
 
 
-def restarted(cloud: FullCloud, workload: Workload, pinger: Pinger) -> tuple[int, float]:
-    """Pings that were lost while its pods were restarted, and the longest time in seconds without an answer."""
+def restarted(cloud: FullCloud, workload: Workload, pinger: Pinger) -> Attempt:
     mark, start = pinger.mark(), time.monotonic()
     restart(cloud, workload)
     if workload.name == SWITCH:
@@ -54,19 +57,33 @@ def restarted(cloud: FullCloud, workload: Workload, pinger: Pinger) -> tuple[int
     return lost, gap
 
 
+def outages(seen: Mapping[str, Sequence[Attempt]]) -> dict[str, list[int]]:
+    """Workload → the pings that its attempts lost, of each that lost more than chance does.
+
+    One ping is chance, if the second attempt loses none. All that lost any are named if they lost too many together.
+    The switch is judged by its gap alone. Pure.
+    """
+    lost = {name: [lost for lost, _ in attempts] for name, attempts in seen.items() if not name.endswith(f"/{SWITCH}")}
+    all_lost = sum(map(sum, lost.values()))
+    most = CHANCE if all_lost <= MOST_LOST else 0
+    return {name: counts for name, counts in lost.items() if sum(counts) > most}
+
+
 def restart_in_turn(cloud: FullCloud, vms: Vms, workloads: Iterable[Workload]) -> None:
-    """One workload after the other; nothing but the switch may lose a ping."""
+    """One workload after the other; nothing but the switch may lose pings, for what chance is see `outages`."""
     before = machines(cloud)
     assert before
-    seen: dict[str, tuple[int, float]] = {}
+    seen: dict[str, list[Attempt]] = {}
     with Pinger(vms.demo.floating) as pinger:
         for workload in workloads:
-            seen[str(workload)] = restarted(cloud, workload, pinger)
-            if 0 < seen[str(workload)][0] <= CHANCE and workload.name != SWITCH:  # whoever loses one again is its cause
-                seen[str(workload)] = restarted(cloud, workload, pinger)
+            attempts = seen[str(workload)] = [restarted(cloud, workload, pinger)]
+            if 0 < attempts[0][0] <= CHANCE and workload.name != SWITCH:  # whoever loses one again is its cause
+                attempts.append(restarted(cloud, workload, pinger))
         cloud.wait_ready()
+    lost = {name: [lost for lost, _ in attempts] for name, attempts in seen.items()}
+    print(f"lost pings of all attempts, {MOST_LOST} at most beside the switch's: {lost}")
     assert machines(cloud) == before, "the same processes"
     names = {name.partition("/")[2] for name in seen}
     assert names >= DATA_PATH
-    assert {name: lost for name, (lost, _) in seen.items() if lost and not name.endswith(SWITCH)} == {}
-    assert seen[f"daemonset/{SWITCH}"][1] < SWITCH_LIMIT
+    assert outages(seen) == {}
+    assert seen[f"daemonset/{SWITCH}"][0][1] < SWITCH_LIMIT

@@ -12,7 +12,9 @@ from collections.abc import AsyncIterator, Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from core_manager import CONTROL, DATA, MACHINES, ClusterApi, core_manager, ref, until
+from polling import until
+
+from core_manager import CONTROL, DATA, MACHINES, ClusterApi, core_manager, ref
 from stackwright import main
 from stackwright.adapters.kubernetes import KubernetesCluster
 from stackwright.adapters.system import SystemClock

@@ -3,18 +3,15 @@
 from __future__ import annotations
 
 import subprocess
-import sys
-from collections.abc import Callable
-from pathlib import Path
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
 from keystoneauth1.exceptions import ConnectFailure
 from openstack.exceptions import SDKException
+from polling import eventually, until
 
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests/e2e"))
-
-from harness import eventually
+from stackwright.core.ports import NotServed
 
 
 def answers(*found: Any) -> Callable[[], Any]:
@@ -46,6 +43,7 @@ def test_what_is_no_bool_is_no_answer(answer: Any) -> None:
         ConnectFailure(),
         subprocess.TimeoutExpired("kubectl", 1),
         TimeoutError(),
+        NotServed("404"),
     ],
     ids=repr,
 )
@@ -58,3 +56,22 @@ def test_what_is_not_there_yet_is_asked_for_again_until_the_limit(failure: Any) 
 def test_a_failure_of_another_kind_ends_the_poll_at_once() -> None:
     with pytest.raises(RuntimeError, match="ERROR"):
         eventually(answers(RuntimeError("the server is in status ERROR"), True), pause=0)
+
+
+def awaited(*found: Any) -> Callable[[], Awaitable[Any]]:
+    check = answers(*found)
+
+    async def asked() -> Any:
+        return check()
+
+    return asked
+
+
+async def test_a_check_that_is_awaited_has_the_same_rules() -> None:
+    assert await until(awaited(False, NotServed("404"), True), "it is there", limit=10, pause=0) < 10
+    with pytest.raises(AssertionError, match="it is there: not within 0 s"):
+        await until(awaited(*[False] * 100000), "it is there", limit=0, pause=0.01)
+    with pytest.raises(TypeError, match="True or False"):
+        await until(awaited({"name"}), "it is there", limit=0, pause=0)
+    with pytest.raises(RuntimeError, match="ERROR"):
+        await until(awaited(RuntimeError("ERROR"), True), "it is there", pause=0)

@@ -1,3 +1,4 @@
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -52,3 +53,33 @@ def test_who_waits_for_another_build_of_a_tool_finds_it_built(tmp_path: Path) ->
         list(pool.map(lambda _: tools.build(cluster, tool, go, quiet), range(2)))
     assert len(calls.read_text().splitlines()) == 1
     assert tools.binary("etcd", cluster).exists()
+
+
+def test_only_named_tools_are_built_and_those_that_are_there_are_not(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cluster, built = LocalCluster(tmp_path / "s", tmp_path / "c"), []
+    monkeypatch.setattr(tools, "find_go", lambda *_: Path("go"))
+    monkeypatch.setattr(tools, "build", lambda cluster, tool, go, report: built.append(tool.module))
+    tools.folder(cluster, "helm").mkdir(parents=True)
+    tools.build_all(cluster, quiet, ["etcd", "helm"])
+    assert built == ["etcd"]
+    with pytest.raises(KeyError, match="emacs"):
+        tools.build_all(cluster, quiet, ["emacs"])
+    assert built == ["etcd"]
+    tools.build_all(cluster)
+    assert built == ["etcd", *(tool.module for tool in tools.TOOLS if tool.module != "helm")]
+
+
+def test_functional_tests_wait_for_the_programs_that_they_start() -> None:
+    """`make functional` builds no others."""
+    root = Path(__file__).parents[2]
+    texts = [path.read_text() for path in (root / "tests/functional").glob("*.py")]
+    started = {name for text in texts for name in re.findall(r'tools\.binary\("(.+?)"\)', text)}
+    started |= {"etcd", "kube-apiserver"}  # of ephemeral.control_plane
+    wanted = {tool.module for tool in tools.TOOLS if tool.names() & started}
+    assert wanted > {"helm", "etcd"}
+    makefile = (root / "Makefile").read_text()
+    assert re.search(r"^functional: \S+ server ##", makefile, re.MULTILINE)
+    (named,) = re.findall(r"^server: .*\n\t@\$\(BUILD\) (.*)$", makefile, re.MULTILINE)
+    assert set(named.split()) == wanted

@@ -102,6 +102,11 @@ def test_a_pack_that_passed_more_than_40_commits_ago_is_overdue() -> None:
     assert packs.overdue({"one": 40, "two": 41, "three": None}) == ["two"]
 
 
+@pytest.mark.parametrize(("minutes", "late"), [(1.0, False), (1.5, False), (1.6, True)])
+def test_a_pack_is_late_that_takes_half_as_long_again_as_it_declares(minutes: float, late: bool) -> None:
+    assert packs.is_late(ONE, minutes) is late
+
+
 def test_packs_of_one_cloud_run_after_each_other() -> None:
     last = Pack("conversion", 1, "full", ("a",))
     assert [pack.name for pack in packs.in_order([last, THREE, ONE, TWO])] == ["two", "one", "three", "conversion"]

@@ -8,6 +8,7 @@ import sys
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
@@ -151,6 +152,34 @@ def test_a_step_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPat
     made = suite.Suite()
     assert [made.make(target) for target in ("lint", "unit", "functional")] == [True, False, True]
     assert made.summary() == 1
+
+
+def test_a_pack_that_took_far_longer_than_it_declares_is_marked(
+    history: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(suite, "run", lambda *words, env=None: 0)
+    clock = iter([0.0, 89.0, 100.0, 191.0])
+    monkeypatch.setattr("suite.time", SimpleNamespace(monotonic=lambda: next(clock)))
+    made = suite.Suite()
+    made.pack(one())
+    assert made.summary() == 0
+    assert "LATE" not in capsys.readouterr().out
+    made.pack(one())
+    assert made.summary() == 0
+    assert "1.5  one   LATE: its pack declares 1 minutes" in capsys.readouterr().out
+
+
+def test_the_core_installs_its_browser_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    ran: list[tuple[object, ...]] = []
+
+    def run(*words: object, env: object = None) -> int:
+        ran.append(words)
+        return 0
+
+    monkeypatch.setattr(suite, "run", run)
+    assert suite.Suite().core()
+    assert ran[0] == (sys.executable, suite.BROWSER)
+    assert packs.CORE in ran[1]
 
 
 def test_a_cloud_that_still_starts_is_ended_as_by_ctrl_c(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

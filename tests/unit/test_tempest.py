@@ -138,7 +138,16 @@ def test_results_are_read_from_the_log() -> None:
     assert "1 passed, 2 failed, 1 skipped" in text
     assert "✗ a.B.d (1 s)\n    traceback:\n    AssertionError: 1 != 2" in text
     assert "- a.B.e: Cinder is not available" in text
+    assert "   1 skipped: Cinder is not available\n" in text
     assert not parse(log.replace("tempest: done", "")).finished
+
+
+def test_a_test_is_skipped_for_a_known_reason_only() -> None:
+    reasons = ["Less than 2 nodes", "Less than 2 nodes", "Less than 2 nodes today", "router extension not enabled."]
+    report = parse("\n".join(said(f"a.B.c{number}", "skip", 0, reason) for number, reason in enumerate(reasons)))
+    assert report.reasons["Less than 2 nodes"] == 2
+    assert report.unexpected([r"Less than \d nodes"]) == ["Less than 2 nodes today", "router extension not enabled."]
+    assert report.unexpected([r"Less than \d nodes.*", r"\w+ extension not enabled\."]) == []
 
 
 def said(name: str, status: str, seconds: float, reason: str = "", text: str = "") -> str:

@@ -12,7 +12,7 @@ import os
 import re
 import shutil
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -122,8 +122,11 @@ def missing(cluster: LocalCluster) -> list[Tool]:
     return [tool for tool in TOOLS if not folder(cluster, tool.module).is_dir()]
 
 
-def build_all(cluster: LocalCluster, report: Report = quiet) -> None:
-    wanted = missing(cluster)
+def build_all(cluster: LocalCluster, report: Report = quiet, modules: Sequence[str] = ()) -> None:
+    """Those that are missing; only of these modules, if any are named. Raises KeyError for one that is unknown."""
+    if unknown := set(modules) - {tool.module for tool in TOOLS}:
+        raise KeyError(*sorted(unknown))
+    wanted = [tool for tool in missing(cluster) if not modules or tool.module in modules]
     if not wanted:
         return
     go = find_go(cluster, report)

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 import pytest
 import yaml
-from browser import browser, install, trust
+from browser import browser, require, trust
 from full import FullCloud
 from harness import openstack
 from selenium.webdriver.common.by import By
@@ -73,7 +73,7 @@ def test_openstack_refuses_a_cloud_whose_ca_it_does_not_have(vms: Vms, tmp_path:
 
 
 def test_horizon_login_in_a_real_headless_browser(full_cloud: FullCloud, vms: Vms, tmp_path: Path) -> None:
-    install()
+    require()
     trust(tmp_path, vms.ca)
     url = f"https://horizon.{full_cloud.spec()['public_domain_name']}"
     with browser(tmp_path) as page:

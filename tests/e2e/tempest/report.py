@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -40,12 +41,23 @@ class Report:
     def counts(self) -> Counter[str]:
         return Counter(result.outcome for result in self.results)
 
+    @property
+    def reasons(self) -> Counter[str]:
+        """Of those that were skipped."""
+        return Counter(result.reason for result in self.of("skipped"))
+
+    def unexpected(self, allowed: Iterable[str]) -> list[str]:
+        """Reasons of skipped tests that none of these regular expressions matches whole."""
+        patterns = [re.compile(pattern) for pattern in allowed]
+        return sorted(reason for reason in self.reasons if not any(each.fullmatch(reason) for each in patterns))
+
     def text(self, slowest: int = 10) -> str:
         """Totals, every failure with its traceback, what was skipped and why, and the slowest."""
         counts = self.counts
         lines = [f"{counts['passed']} passed, {counts['failed']} failed, {counts['skipped']} skipped"]
         for result in self.of("failed"):
             lines += ["", f"✗ {result.name} ({result.seconds:.0f} s)", *_indented(result.text.splitlines())]
+        lines += ["", *(f"{count:4} skipped: {reason}" for reason, count in self.reasons.most_common())]
         lines += ["", *(f"- {result.name}: {result.reason}" for result in self.of("skipped"))]
         ranked = sorted(self.results, key=lambda result: -result.seconds)[:slowest]
         lines += ["", *(f"{result.seconds:6.1f} s  {result.name}" for result in ranked)]

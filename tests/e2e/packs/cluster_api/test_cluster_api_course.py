@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 from full import FullCloud
 from infra import NAMESPACE, Infra, example, project
+from polling import until
 from storage import Storage
 
-from core_manager import CONTROL, DATA, INFRA, ClusterApi, core_manager, definitions, until
+from core_manager import CONTROL, DATA, INFRA, ClusterApi, core_manager, definitions
 from stackwright.adapters.kubernetes import KubernetesCluster
 from stackwright.core.clusterapi import CLUSTER, MACHINE
 

@@ -2,31 +2,38 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 from clusters import CLUSTERS, bastion_ready, cluster
+from harness import eventually
 from infra import Infra
 
+WHOLE = {"network": 1, "subnet": 1, "router": 1, "group": 3, "ip": 2, "server": 1}
+"""What a cluster with a bastion has, beside ports."""
+KILLS = (1, 4, 8)  # the operator is killed when so many things are there
 
-@pytest.mark.parametrize("seconds", [0, 1, 2, 3, 4, 6, 9, 15, 25])
-def test_a_cluster_that_is_deleted_half_made_leaves_nothing(member: Infra, seconds: int) -> None:
+
+def wait_for(member: Infra, count: int) -> None:
+    """Until so many things were made."""
+    eventually(lambda: len(member.there()) >= count, limit=240)
+
+
+@pytest.mark.parametrize("count", [0, 1, 2, 3, 4, 5, 6, 8, sum(WHOLE.values())])
+def test_a_cluster_that_is_deleted_half_made_leaves_nothing(member: Infra, count: int) -> None:
     member.cloud.apply(cluster())
-    time.sleep(seconds)
-    print(f"after {seconds} s: {sorted(what for what, _ in member.there())}")
+    wait_for(member, count)
+    print(f"deleted with {sorted(what for what, _ in member.there())}")
     member.delete(CLUSTERS, "shop")
     member.only(set())
 
 
 def test_the_operator_that_is_killed_makes_nothing_of_a_cluster_twice(member: Infra) -> None:
     member.cloud.apply(cluster())
-    for _ in range(3):
-        time.sleep(2)
+    for count in KILLS:
+        wait_for(member, count)
         member.kill_operator()
     member.ready(CLUSTERS, "shop")
     bastion_ready(member)
     found = [what for what, _ in member.there()]
-    wanted = {"network": 1, "subnet": 1, "router": 1, "group": 3, "ip": 2, "server": 1}
-    assert {what: found.count(what) for what in wanted} == wanted
+    assert {what: found.count(what) for what in WHOLE} == WHOLE
     member.delete(CLUSTERS, "shop")
     member.only(set())

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 
 from harness import SMALL, Cloud, eventually
 from kills import operator_processes
@@ -58,8 +57,9 @@ def test_the_operator_that_is_killed_again_and_again_still_makes_the_cloud(cloud
     cloud.kubectl("delete", "openstackdeployment", "cloud", "-n", "openstack")
     eventually(lambda: cloud.left("openstack") == [], limit=90, pause=1)
     cloud.kubectl("apply", "--server-side", "-f", SMALL)
-    for _ in range(4):
-        time.sleep(2.5)
+    for releases in (1, 3, 4):  # of five
+        cloud.wait_for_releases(releases)
+        eventually(lambda: bool(operator_processes()))  # the one that was killed before is started again
         for process in operator_processes():
             os.kill(process, signal.SIGKILL)
     cloud.wait_ready(limit=400)

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
-from infra import Infra
+from harness import eventually
+from infra import Infra, Things
 from servers import KIND, gone, server
 
+WHOLE = ["port", "server", "trunk", "volume", "volume"]
+KILLS = (1, 2, 4)  # the operator is killed when so many of them are there
 
-@pytest.mark.parametrize("seconds", [0, 1, 2, 4, 6, 9, 12, 16])
-def test_what_is_deleted_half_made_leaves_nothing(infra: Infra, seconds: int) -> None:
+
+def wait_for(infra: Infra, count: int, before: Things) -> None:
+    """Until so many things were made."""
+    eventually(lambda: len(infra.there() - before) >= count, limit=240)
+
+
+@pytest.mark.parametrize("count", range(len(WHOLE) + 1))
+def test_what_is_deleted_half_made_leaves_nothing(infra: Infra, count: int) -> None:
     before = infra.there()
     infra.cloud.apply(server("brief"))
-    time.sleep(seconds)
-    print(f"after {seconds} s: {sorted(what for what, _ in infra.there() - before)}")
+    wait_for(infra, count, before)
+    print(f"deleted with {sorted(what for what, _ in infra.there() - before)}")
     gone(infra, "brief")
     infra.only(before)
 
@@ -22,13 +29,13 @@ def test_what_is_deleted_half_made_leaves_nothing(infra: Infra, seconds: int) ->
 def test_the_operator_that_is_killed_makes_nothing_twice(infra: Infra) -> None:
     before = infra.there()
     infra.cloud.apply(server("killed"))
-    for _ in range(3):
-        time.sleep(1.5)
+    for count in KILLS:
+        wait_for(infra, count, before)
         infra.kill_operator()
     infra.ready(KIND, "killed")
     status = infra.status(KIND, "killed")
     made = infra.there() - before
-    assert sorted(what for what, _ in made) == ["port", "server", "trunk", "volume", "volume"]
+    assert sorted(what for what, _ in made) == WHOLE
     assert ("server", status["instanceID"]) in made
     gone(infra, "killed")
     infra.only(before)
