@@ -126,6 +126,32 @@ async def test_a_provider_that_came_up_again_since_is_asked_at_the_start(provide
 
 
 @each_provider
+async def test_a_provider_that_answers_only_after_it_is_ready_is_asked_again_soon(provider: str) -> None:
+    """It came up again with its data lost, or whole; an answer long after that would be one in a cloud at rest."""
+    world = await ready_world(whole=True)
+    await world.stop()
+    before, kind = lose(world, provider), PROVIDERS[provider][0]
+    for obj in world.cluster.all(kind):
+        made = copy.deepcopy(obj)
+        made["status"]["providerSince"] = "2020-01-01T00:00:00Z"
+        world.cluster.put(kind, made)
+    port = getattr(world, provider)
+    works = port.missing
+
+    async def restarting(*_: Any) -> str:
+        raise NotYet("restarting")
+
+    port.missing = restarting
+    await world.run(20)
+    assert accounts(world, provider) == {}
+    port.missing = works
+    await world.run(90)
+    assert accounts(world, provider) == before
+    assert "2020-01-01T00:00:00Z" not in {obj["status"]["providerSince"] for obj in world.cluster.all(kind)}
+    await world.stop()
+
+
+@each_provider
 async def test_a_loss_is_reported_even_if_the_account_cannot_be_made_again(provider: str) -> None:
     world = await ready_world(whole=True)
     kind, _ = PROVIDERS[provider]

@@ -92,7 +92,7 @@ def _account(seen: Observed, spec: object, actions: list[Action], record: Record
     made = Record(wanted, uid(seen.instance), record.losses, serving_since(seen.instance))
     if record.digest == made.digest and has_finalizer(seen.obj) and not actions:
         known = replace(made, since=seen.since or record.since)
-        return _report(seen, (), done("Account"), known, _recheck(seen.obj))
+        return _report(seen, (), done("Account"), known, LOOK if seen.silent else _recheck(seen.obj))
     cause = f"Waiting for {seen.contract.instance_kind.kind} {namespace}/{seen.obj['spec']['instance']}"
     if not is_ready(seen.instance):
         return _report(seen, tuple(actions), waiting("Account", f"{cause}: {why_not_ready(seen.instance)}"), record)
