@@ -108,6 +108,10 @@ async def test_what_no_openstack_answers_is_the_clouds_failure(
         ("floating-ip", "floating_ip_address", 1),
         ("security-group-rule", "security_group_id", {}),
         ("volume", "metadata", {"stackwright.dev/mark": 1}),
+        *(("server", field, "x" * 4097) for field in ("name", "status", "OS-EXT-STS:task_state")),
+        ("server", "fault", {"message": " " * 4097}),
+        ("server", "addresses", {HIDDEN: [{"addr": "1" * 256}]}),
+        ("server", "status", "\ud800"),
     ],
 )
 async def test_a_field_of_another_type_is_named(

@@ -20,7 +20,9 @@ if TYPE_CHECKING:
     from requests import Response
 
 Name = Annotated[str, Field(min_length=1, max_length=255)]
-Text = str | None
+LONGEST = 4096  # characters; OpenStack's own texts have at most 1024, but for those that nothing is read of
+Line = Annotated[str, Field(max_length=LONGEST)]
+Text = Line | None
 
 
 class _Shape(BaseModel):
@@ -34,7 +36,7 @@ class _Id(_Shape):
 
 
 class _Address(_Shape):
-    addr: str
+    addr: Name
     version: int = 4
     kind: Literal["fixed", "floating"] = Field("fixed", alias="OS-EXT-IPS:type")
     mac: Text = Field(None, alias="OS-EXT-IPS-MAC:mac_addr")
@@ -46,7 +48,7 @@ class _FixedIP(_Shape):
 
 
 class _Pair(_Shape):
-    ip_address: str
+    ip_address: Line
 
 
 class _Gateway(_Shape):
@@ -73,8 +75,8 @@ class _Thing(_Id):
     status: Text = None
     description: Text = None
     project_id: Text = None
-    tags: list[str] | None = None
-    metadata: dict[str, str] | None = None
+    tags: list[Line] | None = None
+    metadata: dict[str, Line] | None = None
     task_state: Text = Field(None, alias="OS-EXT-STS:task_state")
     fault: _Fault | None = None
     addresses: dict[str, list[_Address]] | None = None
@@ -88,7 +90,7 @@ class _Thing(_Id):
     cidr: Text = None
     ip_version: int | None = None
     gateway_ip: Text = None
-    dns_nameservers: list[str] | None = None
+    dns_nameservers: list[Line] | None = None
     floating_ip_address: Text = None
     fixed_ip_address: Text = None
     port_id: Text = None
@@ -102,7 +104,7 @@ class _Port(_Thing):
     """The groups of a server, of the same name, are not read."""
 
     mac_address: Text = None
-    security_groups: list[str] = []
+    security_groups: list[Line] = []
     allowed_address_pairs: list[_Pair] = []
 
 
@@ -111,7 +113,7 @@ class _Image(_Id):
 
     name: Text = None
     status: Text = None
-    tags: list[str] | None = None
+    tags: list[Line] | None = None
 
 
 class _Zone(_Shape):
