@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 from typing import Any
 from unittest.mock import Mock
 
@@ -16,6 +17,8 @@ from stackwright.adapters.openstack_login import Login
 from stackwright.adapters.openstack_project import LISTS, fetch, single
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import key_in, problem_of
+from stackwright.adapters.openstack_shapes import things_in
+from stackwright.adapters.threads import LibraryFailed
 from stackwright.core.clouds import CloudCall, CloudRef, Trouble, question
 
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
@@ -157,6 +160,37 @@ PORT: dict[str, Any] = {
 def test_what_openstack_answers_is_taken(what: str, raw: dict[str, Any]) -> None:
     made = cloud(json.dumps({LISTS[what][2]: [raw], key_in(what): raw}).encode())
     assert fetch(made, what) == [single(made, what, "1")]
+
+
+MANY = 100_000
+
+
+@pytest.mark.parametrize(
+    ("found", "field"),
+    [
+        ([5] * MANY, "servers"),
+        ([{}] * MANY, "servers.id"),
+        ([{"id": "1"}] * MANY + [5], "servers"),
+        ([{"id": "1", "tags": [1] * MANY}], "servers.tags"),
+        ([{"id": "1", "tags": ["1"] * MANY}], "servers.tags"),
+        ([{"id": "1", "metadata": dict.fromkeys(map(str, range(MANY)), 1)}], "servers.metadata"),
+        ([{"id": "1", "addresses": {"n": [{}] * MANY}}], "servers.addresses.addr"),
+        ([{"id": "1", "addresses": {"n": [{"addr": "1"}] * MANY}}], "servers.addresses"),
+        (
+            [{"id": "1", "addresses": {key: [{"addr": "1"}] for key in map(str, range(MANY))}}],
+            "servers.addresses",
+        ),
+    ],
+)
+def test_to_check_an_answer_takes_no_memory(found: Any, field: str) -> None:
+    """With errors of all values, an answer of 3 MiB took 2 GiB, which is the end of the operator."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(LibraryFailed, match=rf"wrong {field}\)"):
+            things_in({"servers": found}, "servers")
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
 
 
 def test_properties_of_images_have_any_name() -> None:
