@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import tracemalloc
+from contextlib import suppress
 from typing import Any
 from unittest.mock import Mock
 
@@ -19,7 +20,9 @@ from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import key_in, problem_of
 from stackwright.adapters.openstack_shapes import things_in
 from stackwright.adapters.threads import LibraryFailed
+from stackwright.core.belongings import Owner, Part, Step
 from stackwright.core.clouds import CloudCall, CloudRef, Trouble, question
+from stackwright.core.corrections import FIELDS, corrections
 
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
@@ -160,6 +163,21 @@ PORT: dict[str, Any] = {
 def test_what_openstack_answers_is_taken(what: str, raw: dict[str, Any]) -> None:
     made = cloud(json.dumps({LISTS[what][2]: [raw], key_in(what): raw}).encode())
     assert fetch(made, what) == [single(made, what, "1")]
+
+
+@pytest.mark.parametrize("what", [what for what in FIELDS if what != "security-group-rule"])
+@pytest.mark.parametrize("value", [None, [], {}, "", 0, False], ids=repr)
+def test_whatever_is_taken_can_be_compared_with_what_was_made(what: str, value: Any) -> None:
+    wanted = {
+        "tags": ["a"], "metadata": {"k": "v"}, "security_groups": ["g"], "dns_nameservers": ["192.0.2.1"],
+        "external_gateway_info": {"network_id": "n"}, "allowed_address_pairs": [{"ip_address": "192.0.2.2"}],
+    }  # fmt: skip
+    owner, slot = Owner(CloudRef(("ns", "s"), "c"), UID), (what, "")
+    for field in FIELDS[what]:
+        with suppress(LibraryFailed):
+            raw = things_in({LISTS[what][2]: [{"id": "1", field: value}]}, LISTS[what][2])[0]
+            part = Part(slot, lambda ids, field=field: {field: wanted.get(field, "w")})  # type: ignore[misc, arg-type]
+            list(corrections(owner, [part], Step({}, things={slot: LISTS[what][3](raw)})))  # type: ignore[dict-item]
 
 
 MANY = 100_000
