@@ -224,7 +224,7 @@ def test_properties_of_images_have_any_name() -> None:
     assert find(cloud(json.dumps({"images": [raw]}).encode()), question("image"))[0].id == "1"
 
 
-@pytest.mark.parametrize("project", [["x"], {}, 5])
+@pytest.mark.parametrize("project", [["x"], {}, 5, b"x", "x" * 256, "\ud800"], ids=ascii)
 async def test_a_project_without_a_textual_id_is_the_clouds_failure(
     monkeypatch: pytest.MonkeyPatch, project: Any
 ) -> None:

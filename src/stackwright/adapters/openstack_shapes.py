@@ -137,6 +137,9 @@ class _Zone(_Shape):
     zone_state: _ZoneState | None = Field(None, alias="zoneState")
 
 
+_PROJECT: TypeAdapter[str | None] = TypeAdapter(
+    Annotated[str, Field(max_length=255)] | None, config=ConfigDict(strict=True)
+)
 _SHAPES: Mapping[str, type[_Shape]] = {
     "port": _Port, "ports": _Port, "images": _Image, "availabilityZoneInfo": _Zone,
 }  # fmt: skip
@@ -208,6 +211,7 @@ def project_of(connection: Connection) -> str:
     """The id of the project of the credentials; empty without one."""
     with answering():
         project: Any = connection.current_project_id
-    if not isinstance(project, str | None):
-        raise _wrong("project.id")
-    return project or ""
+    try:
+        return _PROJECT.validate_python(project) or ""
+    except ValidationError:
+        raise _wrong("project.id") from None
