@@ -13,7 +13,7 @@ from stackwright.adapters import kubernetes
 from stackwright.adapters.kubernetes import KubernetesCluster
 from stackwright.adapters.kubernetes_logs import Container, LogReader, Part
 from stackwright.api.kinds import NODE
-from stackwright.core.ports import NotYet
+from stackwright.core.ports import NotYet, Refused
 
 API = "client.authentication.k8s.io"
 
@@ -123,3 +123,10 @@ async def test_a_token_that_no_header_can_have_is_not_told(tmp_path: Path, form:
 
 async def test_what_a_terminal_would_obey_is_escaped(tmp_path: Path) -> None:
     assert r"\x1b[2J" in await told(tmp_path, command("printf '\\033[2Jno' >&2; exit 3"))
+
+
+async def test_half_of_a_character_is_no_matter_of_the_login(tmp_path: Path) -> None:
+    cluster = KubernetesCluster.from_file(str(configured(tmp_path, {})))
+    with pytest.raises(Refused, match="apply Node n: a text in it is not Unicode"):
+        await cluster.apply(NODE, {"metadata": {"name": "n", "labels": {"a": "\ud800"}}}, "test")
+    await cluster.close()

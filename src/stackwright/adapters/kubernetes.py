@@ -207,7 +207,11 @@ class KubernetesCluster:
     async def _send(self, call: Call, request: BasicRequest) -> bytes:
         self._on_call(call.verb, call.kind)
         try:
-            response = await self._client._client.send(self._client.build_adapter_request(request))
+            built = self._client.build_adapter_request(request)
+        except UnicodeEncodeError:
+            raise Refused(f"{call}: a text in it is not Unicode") from None
+        try:
+            response = await self._client._client.send(built)
         except httpx2.LocalProtocolError:  # its text repeats the header
             raise NotYet(f"{call}: no login by the kubeconfig: its token has characters that no header has") from None
         except (httpx2.TransportError, OSError) as error:
