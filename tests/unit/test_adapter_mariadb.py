@@ -118,6 +118,19 @@ async def test_rights_on_what_the_spec_does_not_name_are_taken_back(monkeypatch:
         assert texts.index("SHOW") > texts.index("GRANT"), "there is no moment without rights"
 
 
+@pytest.mark.parametrize("pattern", ["nova%", "%", "100%d", "we``ird", r"nova\_%s"])
+async def test_rights_on_any_pattern_are_taken_back_by_the_driver(
+    monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    """What was given by hand: a % in it is no place for a value."""
+    connection = Connection(f"GRANT ALL PRIVILEGES ON `{pattern}`.* TO `nova`@`%`")
+    monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
+    await MariaDbSql().account(account(username="nova"), {"password": "root-pw"}, "pw")
+    ((text, bound),) = connection.revoked()
+    escaped = text % tuple(pymysql.converters.escape_item(value, "utf8mb4") for value in bound)
+    assert escaped == f"REVOKE ALL PRIVILEGES ON `{pattern}`.* FROM 'nova'@'%'"
+
+
 @pytest.mark.parametrize(
     ("held", "wanted", "ran"),
     [

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import gzip
 import itertools
 import json
 import threading
@@ -857,6 +859,28 @@ async def test_who_waits_for_user_data_holds_up_nobody(lists: Lists, monkeypatch
             data = (("ns", "none"), "value")
             await port_.run(CloudCall(CLOUD, "create", SERVER, f"{UID}{n}", user_data=data))
     assert await port_.run(CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{SERVERS[0]}"))
+    await port_.close()
+
+
+async def test_what_is_no_text_in_a_secret_is_no_fault_of_ours(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packed user data goes as it is, a further key is not read, and a certificate must be text."""
+    packed = gzip.compress(b"#cloud-config")
+    written = b"clouds: {mine: {auth: {auth_url: 'https://k'}}}"
+    found: dict[str, bytes] = {"clouds.yaml": written, "trust.jks": b"\xfe\xed", "value": packed}
+
+    async def secrets(key: Any) -> Any:
+        return {"data": {name: base64.b64encode(value).decode() for name, value in found.items()}}
+
+    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, user_data: (user_data.hex(), {}))
+    port_ = OpenStackClouds(secrets, lambda controller, key: None)
+    await port_.look(CLOUD, asker(0, waits=True, begun=False))
+    call_ = CloudCall(CLOUD, "create", SERVER, f"{UID}0", user_data=(("ns", "data"), "value"))
+    assert bytes.fromhex(await port_.run(call_)) == packed
+    for part, value in (("cacert", b"\x30\x82\xff"), ("clouds.yaml", written + b"\xff")):
+        found = {"clouds.yaml": written, part: value}
+        with pytest.raises(Trouble, match=part) as raised:
+            await OpenStackClouds(secrets, lambda controller, key: None).look(CLOUD, asker(1))
+        assert raised.value.reason == "CredentialsInvalid"
     await port_.close()
 
 

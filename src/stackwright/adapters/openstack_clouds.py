@@ -37,7 +37,7 @@ from stackwright.core.clouds import (
     Trouble,
 )
 from stackwright.core.plan import Key
-from stackwright.core.ports import secret_data
+from stackwright.core.ports import NO_TEXT, secret_data
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -148,7 +148,7 @@ class OpenStackClouds:
         data = secret_data(await self._secrets(key))
         if name not in data:
             raise Trouble("WaitingForUserData", f"Waiting for Secret {'/'.join(key)} with the key {name}")
-        return data[name].encode()
+        return data[name].encode(errors=NO_TEXT)  # it may be packed
 
     def _settled(self, asking: Asking) -> float:
         """When what was asked for earlier has happened: lists that begin then tell what is not there."""
