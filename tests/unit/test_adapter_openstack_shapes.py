@@ -108,6 +108,8 @@ async def test_what_no_openstack_answers_is_the_clouds_failure(
         ("floating-ip", "floating_ip_address", 1),
         ("security-group-rule", "security_group_id", {}),
         ("volume", "metadata", {"stackwright.dev/mark": 1}),
+        ("volume", "size", "10"),
+        ("subnet", "ip_version", "4"),
     ],
 )
 async def test_a_field_of_another_type_is_named(
