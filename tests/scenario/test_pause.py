@@ -115,3 +115,16 @@ async def test_what_is_paused_is_looked_at_again():
     world = await ready_world()
     plan = held(Plan((Delete(HelmBundle.KIND, (NAMESPACE, "x")),)), world.osdpl, "a test")
     assert plan.requeue == EVERY and not plan.actions
+
+
+async def test_what_is_deleted_while_it_is_paused_goes():
+    """With nobody to let it go, the namespace would stay for good."""
+    world = await ready_world()
+    await annotate(world, "OpenStackDeployment", "cloud", "true")
+    calls = len(world.helm.calls)
+    await world.cluster.delete(OpenStackDeployment.KIND, (NAMESPACE, "cloud"))
+    await world.run(600)
+    await world.stop()
+    assert not world.cluster.all(OpenStackDeployment.KIND)
+    assert not world.cluster.all(HelmBundle.KIND)
+    assert {call[0] for call in world.helm.calls[calls:]} == {"uninstall"}
