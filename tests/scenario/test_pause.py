@@ -117,14 +117,12 @@ async def test_what_is_paused_is_looked_at_again():
     assert plan.requeue == EVERY and not plan.actions
 
 
-async def test_what_is_deleted_while_it_is_paused_goes():
-    """With nobody to let it go, the namespace would stay for good."""
+async def test_a_release_of_a_paused_cloud_that_somebody_deletes_goes():
+    """Else its finalizer would keep it, and the namespace, until somebody says resume."""
     world = await ready_world()
     await annotate(world, "OpenStackDeployment", "cloud", "true")
     calls = len(world.helm.calls)
-    await world.cluster.delete(OpenStackDeployment.KIND, (NAMESPACE, "cloud"))
-    await world.run(600)
-    await world.stop()
-    assert not world.cluster.all(OpenStackDeployment.KIND)
-    assert not world.cluster.all(HelmBundle.KIND)
-    assert {call[0] for call in world.helm.calls[calls:]} == {"uninstall"}
+    world.delete(HelmBundle.KIND, "openstack-keystone")
+    await world.settle()
+    assert world.helm.calls[calls:] == [("uninstall", (NAMESPACE, "openstack-keystone"))]
+    assert "openstack-keystone" not in world.names(HelmBundle.KIND), "nor is it made again before a resume"
