@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import Any
 from unittest.mock import MagicMock
 
@@ -21,8 +21,9 @@ class Machine:
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.parts = MagicMock()
-        for name, module in list(vars(teardown).items()):
-            if isinstance(module, ModuleType) and module.__name__.startswith("stackwright."):
+        for name, found in list(vars(teardown).items()):
+            elsewhere = isinstance(found, FunctionType) and found.__module__ != teardown.__name__
+            if elsewhere or (isinstance(found, ModuleType) and found.__name__.startswith("stackwright.")):
                 monkeypatch.setattr(teardown, name, getattr(self.parts, name))
         monkeypatch.setattr(teardown, "_pod_processes", lambda groups: set())
         monkeypatch.setattr(teardown, "_signal", lambda pid, number: pytest.fail("nothing runs here"))
@@ -33,7 +34,7 @@ class Machine:
         self.parts.services.names.return_value = []
 
     def calls(self, name: str) -> list[Any]:
-        """First or second argument of each call: what is meant, beside the cluster."""
+        """The last argument of each call."""
         return [call.args[-1] for call in self.parts.mock_calls if call[0] == name]
 
 
