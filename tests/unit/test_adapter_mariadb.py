@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import pymysql
 import pytest
@@ -195,6 +196,24 @@ async def test_what_is_missing_of_an_account_is_found_by_logging_in(
     else:
         assert (await MariaDbSql().missing(account(), {"password": "root-pw"}, "pw")).startswith(missing)
     assert asked == [("keystone", "pw", "keystone")]
+
+
+async def test_each_database_of_an_account_is_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = "nova_cell0"
+
+    def connect(**options: Any) -> Any:
+        if options["database"] == gone:
+            raise pymysql.OperationalError(1049, "Unknown database")
+        return server
+
+    server = Mock()
+    monkeypatch.setattr(pymysql, "connect", connect)
+    both = account(database="nova", username="nova", additional=("nova_cell0",))
+    found = await MariaDbSql().missing(both, {"password": "root-pw"}, "pw")
+    assert found == "database nova_cell0, or the right of user nova to it"
+    gone = ""
+    assert await MariaDbSql().missing(both, {"password": "root-pw"}, "pw") == ""
+    assert server.close.call_count == 3
 
 
 @pytest.mark.parametrize("absent", ["user keystone", "database keystone", ""])

@@ -118,6 +118,8 @@ async def test_what_no_openstack_answers_is_the_clouds_failure(
         ("server", "fault", {"message": " " * 4097}),
         ("server", "addresses", {HIDDEN: [{"addr": "1" * 256}]}),
         ("server", "status", "\ud800"),
+        ("volume", "size", "10"),
+        ("subnet", "ip_version", "4"),
     ],
 )
 async def test_a_field_of_another_type_is_named(
@@ -244,6 +246,18 @@ async def test_what_a_library_raises_of_a_catalog_is_the_clouds_failure(
             raise error
 
     assert await told(monkeypatch, Odd(), lambda it: fetch(it, "port")) == type(error).__name__
+
+
+async def test_a_connection_that_breaks_is_told_as_that_and_not_as_an_odd_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken = cloud(b"")
+    broken.network.request = Mock(side_effect=ConnectionResetError(104, "Connection reset by peer"))
+    monkeypatch.setattr(openstack_line, "connection", lambda *_: broken)
+    line = Line(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
+    with pytest.raises(Trouble, match="Connection reset by peer"):
+        await line.do("network", lambda made: fetch(made, "port"))
+    line.close()
 
 
 def test_an_error_too_deep_to_be_read_is_told_by_its_status() -> None:
