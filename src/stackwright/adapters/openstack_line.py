@@ -76,22 +76,21 @@ class Line:
             tries = service in self._silent
             if tries:
                 self._silent[service] = (time.monotonic() + TRY, self._silent[service][1])
-            began: list[float] = []
 
             def ask() -> T:
+                """What it says of the service is noted before the thread takes up what waits for it."""
                 if not tries:
                     self.check(service)
-                began.append(time.monotonic())
-                return self._guarded(service, what)
+                began = time.monotonic()
+                try:
+                    answer = self._guarded(service, what)
+                except (Trouble, Denied) as error:
+                    self._note(service, began, error)
+                    raise
+                self._silent.pop(service, None)
+                return answer
 
-            try:
-                answer = await in_thread_of(self.threads, ask)
-            except (Trouble, Denied) as error:
-                if began:  # else it was not asked
-                    self._note(service, began[0], error)
-                raise
-            self._silent.pop(service, None)
-            return answer
+            return await in_thread_of(self.threads, ask)
 
     def _note(self, service: str, began: float, error: Trouble | Denied) -> None:
         self._silent.pop(service, None)
