@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import pymysql
 import pytest
@@ -35,7 +36,7 @@ def test_the_driver_quotes_what_is_bound() -> None:
 
 def test_removal_drops_the_database_only_when_asked() -> None:
     assert [t for t, _ in statements(account(absent=True), "")] == ["DROP USER IF EXISTS %s@'%%'"]
-    assert len(list(statements(account(absent=True, drop_database=True), ""))) == 2
+    assert len(list(statements(account(absent=True, dropped=("keystone",)), ""))) == 2
 
 
 def test_additional_databases_are_made_with_the_same_rights_and_dropped_with_the_first() -> None:
@@ -45,8 +46,9 @@ def test_additional_databases_are_made_with_the_same_rights_and_dropped_with_the
         exact = name.replace("_", r"\_")
         assert f"GRANT ALL PRIVILEGES ON `{exact}`.* TO %s@'%%'" in made
     assert sum("USER" in text for text in made) == 2, "one user for both"
-    gone = statements(account(database="nova", additional=("nova_cell0",), absent=True, drop_database=True), "")
-    assert [text for text, _ in gone][-2:] == [f"DROP DATABASE IF EXISTS `{name}`" for name in ("nova", "nova_cell0")]
+    both = account(database="nova", additional=("nova_cell0",), absent=True, dropped=("nova", "nova_cell0"))
+    gone = [text for text, _ in statements(both, "")]
+    assert gone[-2:] == [f"DROP DATABASE IF EXISTS `{name}`" for name in ("nova", "nova_cell0")]
     with pytest.raises(Refused):
         list(statements(account(additional=("a`b",)), "x"))
 
@@ -93,19 +95,20 @@ GRANTS = (
 )
 
 
-async def test_rights_on_a_pattern_that_an_earlier_version_gave_are_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
-    """`nova_api` was novaXapi too. What somebody else gave stays: it was not for our databases."""
+async def test_rights_on_what_the_spec_does_not_name_are_taken_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Databases that it named before, and patterns of an earlier version: `nova_api` was novaXapi too."""
     before = (
         "GRANT ALL PRIVILEGES ON `nova_api`.* TO `nova`@`%`",
         r"GRANT ALL PRIVILEGES ON `nova\_api_two`.* TO `nova`@`%` WITH GRANT OPTION",
     )
     action = account(username="nova", database="nova_api", additional=("nova_api_two",))
+    former = ["ALL PRIVILEGES ON `reports`", "ALL PRIVILEGES ON `other_api`"]
     passed_on = [r"GRANT OPTION ON `nova\_api_two`", r"ALL PRIVILEGES ON `nova\_api_two`"]
     empty = ("GRANT USAGE ON `nova_api`.* TO `nova`@`%` WITH GRANT OPTION",)  # with it the last right on them is gone
     for grants, taken in (
-        (GRANTS + before, ["ALL PRIVILEGES ON `nova_api`", *passed_on]),
-        (GRANTS + empty, ["GRANT OPTION ON `nova_api`"]),
-        (GRANTS[1:], []),
+        (GRANTS + before, [*former, "ALL PRIVILEGES ON `nova_api`", *passed_on]),
+        (GRANTS + empty, [*former, "GRANT OPTION ON `nova_api`"]),
+        (GRANTS[:3] + GRANTS[5:], []),
     ):
         connection = Connection(*grants)
         monkeypatch.setattr(pymysql, "connect", lambda connection=connection, **_: connection)
@@ -114,6 +117,19 @@ async def test_rights_on_a_pattern_that_an_earlier_version_gave_are_taken_back(m
         assert connection.revoked() == wanted
         texts = [text.split()[0] for text, _ in connection.ran]
         assert texts.index("SHOW") > texts.index("GRANT"), "there is no moment without rights"
+
+
+@pytest.mark.parametrize("pattern", ["nova%", "%", "100%d", "we``ird", r"nova\_%s"])
+async def test_rights_on_any_pattern_are_taken_back_by_the_driver(
+    monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    """What was given by hand: a % in it is no place for a value."""
+    connection = Connection(f"GRANT ALL PRIVILEGES ON `{pattern}`.* TO `nova`@`%`")
+    monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
+    await MariaDbSql().account(account(username="nova"), {"password": "root-pw"}, "pw")
+    ((text, bound),) = connection.revoked()
+    escaped = text % tuple(pymysql.converters.escape_item(value, "utf8mb4") for value in bound)
+    assert escaped == f"REVOKE ALL PRIVILEGES ON `{pattern}`.* FROM 'nova'@'%'"
 
 
 @pytest.mark.parametrize(
@@ -137,7 +153,7 @@ async def test_rights_that_an_account_is_not_to_have_any_more_are_taken_back(
 ) -> None:
     """A + stands for WITH GRANT OPTION: an account could give its rights to others, and have them after all."""
     passed_on = " WITH GRANT OPTION" * held.endswith("+")
-    connection = Connection(rf"GRANT {held.strip('+')} ON `nova\_api`.* TO `nova`@`%`{passed_on}", *GRANTS[3:])
+    connection = Connection(rf"GRANT {held.strip('+')} ON `nova\_api`.* TO `nova`@`%`{passed_on}", *GRANTS[5:])
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
     action = account(username="nova", database="nova_api", grants=wanted)
     await MariaDbSql().account(action, {"password": "root-pw"}, "pw")
@@ -180,6 +196,24 @@ async def test_what_is_missing_of_an_account_is_found_by_logging_in(
     else:
         assert (await MariaDbSql().missing(account(), {"password": "root-pw"}, "pw")).startswith(missing)
     assert asked == [("keystone", "pw", "keystone")]
+
+
+async def test_each_database_of_an_account_is_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = "nova_cell0"
+
+    def connect(**options: Any) -> Any:
+        if options["database"] == gone:
+            raise pymysql.OperationalError(1049, "Unknown database")
+        return server
+
+    server = Mock()
+    monkeypatch.setattr(pymysql, "connect", connect)
+    both = account(database="nova", username="nova", additional=("nova_cell0",))
+    found = await MariaDbSql().missing(both, {"password": "root-pw"}, "pw")
+    assert found == "database nova_cell0, or the right of user nova to it"
+    gone = ""
+    assert await MariaDbSql().missing(both, {"password": "root-pw"}, "pw") == ""
+    assert server.close.call_count == 3
 
 
 @pytest.mark.parametrize("absent", ["user keystone", "database keystone", ""])

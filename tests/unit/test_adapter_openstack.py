@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -30,6 +31,7 @@ class Identity:
         self.kept["role"] = [SimpleNamespace(id="r-admin", name="admin")]
         self.writes: list[str] = []
         self.assigned: set[tuple[str, str, str]] = set()
+        self.inherited: set[str] = set()  # ids of projects whose children have an assignment of theirs
 
     def __getattr__(self, name: str) -> Any:
         verb, _, what = name.partition("_")
@@ -56,10 +58,20 @@ class Identity:
         ids = {(what, o.name): o.id for what in ("project", "user", "role") for o in self.kept[what]}
         for project, user, role in self.assigned:
             if (ids["project", project], ids["user", user]) == (scope_project_id, user_id):
-                yield SimpleNamespace(role={"id": ids["role", role]})
+                yield SimpleNamespace(
+                    role={"id": ids["role", role]}, scope={"project": {"id": ids["project", project]}}
+                )
+        if scope_project_id in self.inherited:
+            yield SimpleNamespace(role={"id": "r-admin"}, scope={"OS-INHERIT:inherited_to": "projects"})
 
     def assign_project_role_to_user(self, project: Any, user: Any, role: Any) -> None:
         self.assigned.add((project.name, user.name, role.name))
+
+    def unassign_project_role_from_user(self, project: str, user: str, role: str) -> None:
+        self.writes.append("unassign")
+        pairs = (("project", project), ("user", user), ("role", role))
+        names = [next(o.name for o in self.kept[what] if o.id == id_) for what, id_ in pairs]
+        self.assigned.remove((names[0], names[1], names[2]))
 
 
 @pytest.fixture
@@ -81,6 +93,20 @@ def test_all_is_made_once(identity: Identity) -> None:
     assert ensure(identity) == [*made, "create_endpoint", "create_endpoint"]
     assert identity.assigned == {("service", "glance", "admin"), ("service", "glance", "service")}
     assert ensure(identity) == []
+
+
+def test_roles_in_the_project_of_services_follow_the_spec(identity: Identity) -> None:
+    """Those in other projects, and those that only the project's children have, are not the spec's."""
+    ensure(identity, roles=["admin", "service", "member"])
+    identity.kept["project"].append(SimpleNamespace(id="p2", name="other", domain_id="default"))
+    identity.kept["user"].append(SimpleNamespace(id="u2", name="nova", domain_id="default"))
+    elsewhere = {("other", "glance", "member"), ("service", "nova", "member")}
+    identity.assigned |= elsewhere
+    identity.inherited.add("project-0")
+    assert ensure(identity) == ["unassign"]
+    assert identity.assigned == {("service", "glance", "admin"), ("service", "glance", "service"), *elsewhere}
+    assert ensure(identity, roles=["service"]) == ["unassign"]
+    assert ensure(identity, roles=["service"]) == []
 
 
 def test_endpoints_follow_the_spec(identity: Identity) -> None:
@@ -107,6 +133,41 @@ def test_a_password_is_set_only_when_the_login_fails(identity: Identity, monkeyp
     ensure(identity)
     monkeypatch.setattr(openstack, "_password_works", lambda url, user, password: False)
     assert ensure(identity) == ["update_user"]
+
+
+def test_a_user_that_somebody_disabled_is_enabled_again(identity: Identity) -> None:
+    ensure(identity)
+    (user,) = identity.kept["user"]
+    user.is_enabled = False
+    assert ensure(identity) == ["update_user"]
+    assert user.is_enabled
+
+
+async def test_after_a_failure_keystone_is_logged_in_to_anew(
+    identity: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was made anew has another catalog, and takes none of the tokens of before."""
+    made: list[Any] = []
+
+    def connect(*_: Any, **__: Any) -> Any:
+        made.append(SimpleNamespace(identity=identity))
+        return made[-1]
+
+    monkeypatch.setattr(openstack, "connect", connect)
+    admin = {
+        "username": "admin", "password": "pw-x", "auth_url": "http://k/v3", "project_name": "admin",
+        "user_domain_name": "Default", "project_domain_name": "Default",
+    }  # fmt: skip
+    keystone = KeystoneIdentity()
+    for _ in range(2):
+        await keystone.entry(ACTION, admin, "pw")
+    assert len(made) == 1
+    monkeypatch.setattr(openstack, "_ensure_catalog", Mock(side_effect=ConnectionResetError(104, "reset")))
+    with pytest.raises(NotYet):
+        await keystone.entry(ACTION, admin, "pw")
+    monkeypatch.setattr(openstack, "_ensure_catalog", lambda *_: None)
+    await keystone.entry(ACTION, admin, "pw")
+    assert len(made) == 2
 
 
 def test_what_is_missing_is_found_by_logging_in_and_looking(

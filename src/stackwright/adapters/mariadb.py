@@ -21,7 +21,7 @@ from stackwright.core.ports import NotYet, Refused
 
 PORT = 3306
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-_HELD = re.compile(r"GRANT ([A-Z, ]+) ON (`[^`]+`)\.\* TO ")
+_HELD = re.compile(r"GRANT ([A-Z, ]+) ON (`(?:[^`]|``)+`)\.\* TO ")
 ALL = "ALL PRIVILEGES"
 OPTION = "GRANT OPTION"  # not part of ALL
 _SYNONYMS = {"ALL": ALL, "DELETE VERSIONING ROWS": "DELETE HISTORY"}
@@ -130,8 +130,7 @@ def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
     databases, user = [_quoted(name) for name in (action.database, *action.additional)], _name(action.username)
     if action.absent:
         yield "DROP USER IF EXISTS %s@'%%'", (user,)
-        if action.drop_database:
-            yield from ((f"DROP DATABASE IF EXISTS {database}", ()) for database in databases)
+        yield from ((f"DROP DATABASE IF EXISTS {_quoted(name)}", ()) for name in action.dropped)
         return
     # utf8mb3 as OpenStack's own documents have it: its widest keys were made for three bytes a character.
     for database in databases:
@@ -155,10 +154,13 @@ def looks(action: SqlAccount) -> dict[str, Statement]:
 
 
 def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
-    """What takes away rights on patterns that its databases fit, by SHOW GRANTS: earlier versions gave them."""
-    names = {name: _exactly(_quoted(name)) for name in (action.database, *action.additional)}
+    """What takes away rights on databases that the spec does not name, by SHOW GRANTS.
+
+    It named them before, or an earlier version gave rights on a pattern. Databases stay, and so do rights on tables.
+    """
+    names = {_exactly(_quoted(name)) for name in (action.database, *action.additional)}
     for pattern, held in _held(grants):
-        if pattern != names.get(_plain(pattern), pattern):
+        if pattern not in names:
             # Of a pattern without any rights nothing can be revoked: that would be an error.
             yield from _taken(action, pattern, [OPTION] * (OPTION in held) + [ALL] * bool(held - {OPTION}))
 
@@ -189,7 +191,9 @@ def _held(grants: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
 
 
 def _taken(action: SqlAccount, pattern: str, each: Iterable[str]) -> Iterator[Statement]:
-    return ((f"REVOKE {taken} ON {pattern}.* FROM %s@'%%'", (_name(action.username),)) for taken in each)
+    """What was given by hand may have any name, with the driver's % in it."""
+    where = pattern.replace("%", "%%")
+    return ((f"REVOKE {taken} ON {where}.* FROM %s@'%%'", (_name(action.username),)) for taken in each)
 
 
 def error_of(action: SqlAccount, error: Any) -> Exception:
@@ -223,11 +227,6 @@ def _quoted(text: str) -> str:
 def _exactly(quoted: str) -> str:
     """For GRANT, where _ in a database stands for any character."""
     return quoted.replace("_", r"\_")
-
-
-def _plain(pattern: str) -> str:
-    """The name of the one database that a quoted pattern would be for, if _ stood for itself."""
-    return pattern.strip("`").replace(r"\_", "_")
 
 
 def _wanted(action: SqlAccount) -> list[str]:
