@@ -20,6 +20,7 @@ from stackwright.local.config import LocalCluster
 ROOT = Path(__file__).parents[2]
 CLI = Path(sys.executable).with_name("stackwright")
 SMALL = "examples/identity.yaml"
+AUTHORITY = "secret/openstack-ca"  # clients trust it longer than a cloud lives
 KINDS = (
     "all,secrets,configmaps,pvc,serviceaccounts,pdb,networkpolicies,ingresses.networking.k8s.io"
     ",openstackdeployments,helmbundles,databaseaccounts,messagingaccounts,keystoneservices"
@@ -173,7 +174,7 @@ class Cloud:
         """The default cloud, with all that it made."""
         self.kubectl("delete", "openstackdeployment", "cloud", "-n", self.namespace, limit=300)
         # The authority stays: clients trust it longer than a cloud lives.
-        eventually(lambda: set(self.left(self.namespace)) <= {"secret/openstack-ca"}, limit=300, pause=1)
+        eventually(lambda: set(self.left(self.namespace)) <= {AUTHORITY}, limit=300, pause=1)
 
     def sql(self, query: str) -> str:
         words = ("exec", "-n", self.namespace, "mariadb-server-0", "-c", "mariadb", "--", "mariadb", "-umysql")

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from full import FullCloud
-from harness import eventually
+from harness import AUTHORITY, eventually
 
 from stackwright.local.leftovers import leftovers
 
-AUTHORITY = "secret/openstack-ca"  # clients trust it longer than a cloud lives
 MINE = "configmap/mine"
 LIMIT = 300
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from harness import SMALL, Cloud, eventually, run
+from harness import AUTHORITY, SMALL, Cloud, eventually, run
 
 from stackwright.local import tools
 
 
 def gone(cloud: Cloud, namespace: str, but: tuple[str, ...] = ()) -> None:
     def check() -> bool:
-        assert [name for name in cloud.left(namespace) if name not in but] == []
+        assert [name for name in cloud.left(namespace) if name not in (AUTHORITY, *but)] == []
         return True
 
     eventually(check, limit=180, pause=1)
