@@ -130,6 +130,15 @@ class Cloud:
         names = self.kubectl("get", KINDS, "-n", namespace, "--output", "name", "--ignore-not-found").split()
         return [name for name in names if name not in ("configmap/kube-root-ca.crt", "serviceaccount/default")]
 
+    def wait_gone(self, namespace: str, *but: str, limit: float = 180) -> None:
+        """Until nothing else is left; what is, the failure tells. The authority stays."""
+
+        def check() -> bool:
+            assert [name for name in self.left(namespace) if name not in (AUTHORITY, *but)] == []
+            return True
+
+        eventually(check, limit=limit, pause=1)
+
     def traces(self, namespace: str, *words: str) -> list[str]:
         """What is left whose name has one of these words in it."""
         return [name for name in self.left(namespace) if any(word in name.partition("/")[2] for word in words)]
@@ -174,7 +183,7 @@ class Cloud:
         """The default cloud, with all that it made."""
         self.kubectl("delete", "openstackdeployment", "cloud", "-n", self.namespace, limit=300)
         # The authority stays: clients trust it longer than a cloud lives.
-        eventually(lambda: set(self.left(self.namespace)) <= {AUTHORITY}, limit=300, pause=1)
+        self.wait_gone(self.namespace, limit=300)
 
     def sql(self, query: str) -> str:
         words = ("exec", "-n", self.namespace, "mariadb-server-0", "-c", "mariadb", "--", "mariadb", "-umysql")
