@@ -68,8 +68,8 @@ def _lost(step: Step, facts: Facts) -> Iterator[str]:
         return
     if isinstance(action, Apply) and step.before is not None:
         yield from _backends(step.before, action.obj)
-    elif isinstance(action, SqlAccount) and action.absent and action.drop_database:
-        yield from (f"database {name} at {action.host}" for name in (action.database, *action.additional))
+    elif isinstance(action, SqlAccount) and action.absent:
+        yield from (f"database {name} at {action.host}" for name in action.dropped)
     elif isinstance(action, HelmUninstall):
         yield from _claims(action.release, facts)
     gone = (action.kind, action.key) if isinstance(action, Delete) else step.removed

@@ -30,6 +30,7 @@ class Identity:
         self.kept["role"] = [SimpleNamespace(id="r-admin", name="admin")]
         self.writes: list[str] = []
         self.assigned: set[tuple[str, str, str]] = set()
+        self.inherited: set[str] = set()  # ids of projects whose children have an assignment of theirs
 
     def __getattr__(self, name: str) -> Any:
         verb, _, what = name.partition("_")
@@ -56,10 +57,20 @@ class Identity:
         ids = {(what, o.name): o.id for what in ("project", "user", "role") for o in self.kept[what]}
         for project, user, role in self.assigned:
             if (ids["project", project], ids["user", user]) == (scope_project_id, user_id):
-                yield SimpleNamespace(role={"id": ids["role", role]})
+                yield SimpleNamespace(
+                    role={"id": ids["role", role]}, scope={"project": {"id": ids["project", project]}}
+                )
+        if scope_project_id in self.inherited:
+            yield SimpleNamespace(role={"id": "r-admin"}, scope={"OS-INHERIT:inherited_to": "projects"})
 
     def assign_project_role_to_user(self, project: Any, user: Any, role: Any) -> None:
         self.assigned.add((project.name, user.name, role.name))
+
+    def unassign_project_role_from_user(self, project: str, user: str, role: str) -> None:
+        self.writes.append("unassign")
+        pairs = (("project", project), ("user", user), ("role", role))
+        names = [next(o.name for o in self.kept[what] if o.id == id_) for what, id_ in pairs]
+        self.assigned.remove((names[0], names[1], names[2]))
 
 
 @pytest.fixture
@@ -81,6 +92,20 @@ def test_all_is_made_once(identity: Identity) -> None:
     assert ensure(identity) == [*made, "create_endpoint", "create_endpoint"]
     assert identity.assigned == {("service", "glance", "admin"), ("service", "glance", "service")}
     assert ensure(identity) == []
+
+
+def test_roles_in_the_project_of_services_follow_the_spec(identity: Identity) -> None:
+    """Those in other projects, and those that only the project's children have, are not the spec's."""
+    ensure(identity, roles=["admin", "service", "member"])
+    identity.kept["project"].append(SimpleNamespace(id="p2", name="other", domain_id="default"))
+    identity.kept["user"].append(SimpleNamespace(id="u2", name="nova", domain_id="default"))
+    elsewhere = {("other", "glance", "member"), ("service", "nova", "member")}
+    identity.assigned |= elsewhere
+    identity.inherited.add("project-0")
+    assert ensure(identity) == ["unassign"]
+    assert identity.assigned == {("service", "glance", "admin"), ("service", "glance", "service"), *elsewhere}
+    assert ensure(identity, roles=["service"]) == ["unassign"]
+    assert ensure(identity, roles=["service"]) == []
 
 
 def test_endpoints_follow_the_spec(identity: Identity) -> None:

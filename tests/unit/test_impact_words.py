@@ -125,9 +125,9 @@ def test_a_database_that_is_dropped_is_lost_and_an_account_is_not() -> None:
         }
         return Step(1, "x", SqlAccount(**names, grants=(), **more))
 
-    both = step(absent=True, drop_database=True, additional=("nova_api",))
+    both = step(absent=True, dropped=("nova", "nova_api"), additional=("nova_api", "shared"))
     assert lost([both, both], Facts()) == ("database nova at db", "database nova_api at db")
-    assert lost([step(absent=True), step(drop_database=True)], Facts()) == ()
+    assert lost([step(absent=True), step(dropped=("nova",))], Facts()) == ()
 
 
 def test_claims_of_other_releases_and_retained_ones_stay() -> None:

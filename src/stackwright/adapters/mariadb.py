@@ -130,8 +130,7 @@ def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
     databases, user = [_quoted(name) for name in (action.database, *action.additional)], _name(action.username)
     if action.absent:
         yield "DROP USER IF EXISTS %s@'%%'", (user,)
-        if action.drop_database:
-            yield from ((f"DROP DATABASE IF EXISTS {database}", ()) for database in databases)
+        yield from ((f"DROP DATABASE IF EXISTS {_quoted(name)}", ()) for name in action.dropped)
         return
     # utf8mb3 as OpenStack's own documents have it: its widest keys were made for three bytes a character.
     for database in databases:
@@ -155,10 +154,13 @@ def looks(action: SqlAccount) -> dict[str, Statement]:
 
 
 def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
-    """What takes away rights on patterns that its databases fit, by SHOW GRANTS: earlier versions gave them."""
-    names = {name: _exactly(_quoted(name)) for name in (action.database, *action.additional)}
+    """What takes away rights on databases that the spec does not name, by SHOW GRANTS.
+
+    It named them before, or an earlier version gave rights on a pattern. Databases stay, and so do rights on tables.
+    """
+    names = {_exactly(_quoted(name)) for name in (action.database, *action.additional)}
     for pattern, held in _held(grants):
-        if pattern != names.get(_plain(pattern), pattern):
+        if pattern not in names:
             # Of a pattern without any rights nothing can be revoked: that would be an error.
             yield from _taken(action, pattern, [OPTION] * (OPTION in held) + [ALL] * bool(held - {OPTION}))
 
@@ -223,11 +225,6 @@ def _quoted(text: str) -> str:
 def _exactly(quoted: str) -> str:
     """For GRANT, where _ in a database stands for any character."""
     return quoted.replace("_", r"\_")
-
-
-def _plain(pattern: str) -> str:
-    """The name of the one database that a quoted pattern would be for, if _ stood for itself."""
-    return pattern.strip("`").replace(r"\_", "_")
 
 
 def _wanted(action: SqlAccount) -> list[str]:

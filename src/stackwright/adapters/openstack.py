@@ -83,7 +83,7 @@ def _credentials(admin: Mapping[str, str]) -> str:
 
 
 def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password: str) -> None:
-    """Project, user with this password, and roles."""
+    """Project, user with this password, and in the project exactly these roles."""
     project = next(identity.projects(name=PROJECT, domain_id=DOMAIN_ID), None)
     if project is None:
         project = identity.create_project(name=PROJECT, domain_id=DOMAIN_ID, description="Services of the cloud")
@@ -103,9 +103,13 @@ def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password
     elif not user.is_enabled or not _password_works(auth_url, user.id, password):
         identity.update_user(user, password=password, is_enabled=True, options=options)
     known = {role.name: role for role in identity.roles()}
-    for role in spec["roles"]:
-        found = known.get(role) or identity.create_role(name=role)
-        identity.assign_project_role_to_user(project, user, found)
+    wanted = [known.get(role) or identity.create_role(name=role) for role in spec["roles"]]
+    for role in wanted:
+        identity.assign_project_role_to_user(project, user, role)
+    ids = {role.id for role in wanted}
+    for each in list(identity.role_assignments(user_id=user.id, scope_project_id=project.id)):
+        if each.role["id"] not in ids and "OS-INHERIT:inherited_to" not in each.scope:
+            identity.unassign_project_role_from_user(project.id, user.id, each.role["id"])
 
 
 def _password_works(auth_url: str, user_id: str, password: str) -> bool:

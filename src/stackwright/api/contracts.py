@@ -78,7 +78,9 @@ class DatabaseAccountSpec(CamelModel):
         max_length=32,
         description="Further databases to make, with the same rights for the same user.",
     )
-    drop_database: bool = Field(False, description="Drop the database when this object is deleted.")
+    drop_database: bool = Field(
+        False, description="Drop the databases when this object is deleted, but for those that other accounts use."
+    )
 
 
 class DatabaseAccount(Resource):

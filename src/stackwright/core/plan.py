@@ -169,13 +169,13 @@ class SqlAccount(Action):
     grants: tuple[str, ...]
     secret: Key
     absent: bool = False
-    drop_database: bool = False
+    dropped: tuple[str, ...] = ()  # of its databases, those that go with the account
     additional: tuple[str, ...] = ()  # further databases with the same rights
 
     @property
     def target(self) -> str:
         what = "drop" if self.absent else "create"
-        dropped = f" and database {self.database}" if self.drop_database else ""
+        dropped = "".join(f" and database {name}" for name in self.dropped)
         return f"{what} user {self.username}{dropped if self.absent else f', database {self.database}'} at {self.host}"
 
 

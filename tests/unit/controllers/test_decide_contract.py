@@ -169,7 +169,7 @@ def test_a_lost_account_is_taken_away_too_when_its_provider_is_back(name):
 
 
 def test_what_another_account_uses_too_outlives_this_one():
-    for name, field, value in (("database", "drop_database", False), ("messaging", "keep_vhost", True)):
+    for name, field, value in (("database", "dropped", ()), ("messaging", "keep_vhost", True)):
         what = seen(name, deleting=True, digest="made")
         what.obj["spec"] = {**SPECS[name], **({"dropDatabase": True} if name == "database" else {})}
         assert getattr(decide(what).actions[0], field) is not value
@@ -177,8 +177,19 @@ def test_what_another_account_uses_too_outlives_this_one():
         assert getattr(decide(replace(what, others=(other,))).actions[0], field) is value
 
 
+def test_of_several_databases_only_those_that_others_use_outlive_the_account():
+    what = seen("database", deleting=True, digest="made")
+    what.obj["spec"] = {**SPECS["database"], "dropDatabase": True, "additionalDatabases": ["shared", "own"]}
+    others = [
+        obj(DATABASE.kind, f"x{n}", {**SPECS["database"], "username": f"u{n}", "secretName": f"t{n}", **named})
+        for n, named in enumerate([{"database": "shared"}, {"database": "e", "additionalDatabases": ["f"]}])
+    ]
+    assert decide(what).actions[0].dropped == ("d", "shared", "own")
+    assert decide(replace(what, others=tuple(others))).actions[0].dropped == ("d", "own")
+
+
 def test_of_two_that_go_at_once_the_older_takes_along_what_they_share():
-    for name, field, kept in (("database", "drop_database", False), ("messaging", "keep_vhost", True)):
+    for name, field, kept in (("database", "dropped", ()), ("messaging", "keep_vhost", True)):
         what = seen(name, deleting=True, digest="made")
         what.obj["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
         what.obj["spec"] = {**SPECS[name], **({"dropDatabase": True} if name == "database" else {})}

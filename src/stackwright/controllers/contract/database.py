@@ -41,7 +41,7 @@ def _action(spec: DatabaseAccountSpec, namespace: str, absent: bool) -> SqlAccou
         grants=tuple(spec.grants),
         secret=(namespace, spec.secret_name),
         absent=absent,
-        drop_database=spec.drop_database,
+        dropped=(spec.database, *spec.additional_databases) if spec.drop_database else (),
         additional=tuple(spec.additional_databases),
     )
 
@@ -59,9 +59,9 @@ def _uses(spec: Raw) -> tuple[str, ...]:
 
 
 def _kept(action: SqlAccount, others: Iterable[Raw]) -> SqlAccount:
-    """A database that another account uses too is not dropped."""
+    """Databases that other accounts use too are not dropped."""
     used = {name for spec in others for name in _databases(spec)}
-    return replace(action, drop_database=action.drop_database and not used & {action.database, *action.additional})
+    return replace(action, dropped=tuple(name for name in action.dropped if name not in used))
 
 
 DATABASE = Contract(
@@ -75,6 +75,7 @@ DATABASE = Contract(
     _claims,
     _uses,
     _kept,
-    # exact: rights on patterns are taken back; narrowed: those that the spec does not grant any more, and GRANT OPTION.
-    revision=("exact", "narrowed"),
+    # exact: rights on patterns are revoked; narrowed: those that the spec does not grant any more, and GRANT OPTION;
+    # named: those on databases that the spec does not name any more.
+    revision=("exact", "narrowed", "named"),
 )

@@ -65,4 +65,5 @@ IDENTITY = Contract(
     _action,
     _claims,
     generated=("password", "cache_key"),
+    revision=("roles",),  # those that the spec does not name any more are taken back
 )

@@ -70,7 +70,7 @@ class MemorySql:
         databases = {(action.host, name) for name in (action.database, *action.additional)}
         if action.absent:
             self.users.pop((action.host, action.username), None)
-            self.databases -= databases if action.drop_database else set()
+            self.databases -= {(action.host, name) for name in action.dropped}
             return
         self.users[action.host, action.username] = password
         self.databases |= databases

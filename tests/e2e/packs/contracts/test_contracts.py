@@ -42,6 +42,13 @@ def test_a_service_account_logs_in_with_what_its_secret_says(cloud: Cloud) -> No
     )
     pod = ("exec", "-i", "-n", "openstack", "deployment/keystone-client", "--", "sh", "-c", script)
     assert json.loads(cloud.kubectl(*pod, stdin=password + "\n"))["id"]
+
+    roles = ("role", "assignment", "list", "--names", "--user", "inventory", "--project", "service", "-f", "value")
+    before = openstack(cloud, *roles, "-c", "Role").split()
+    change = {"spec": {"roles": ["service"]}}
+    cloud.kubectl("patch", KINDS[2], "-n", "openstack", "--type=merge", "-p", json.dumps(change))
+    assert before != ["service"]
+    eventually(lambda: openstack(cloud, *roles, "-c", "Role").split() == ["service"], limit=60)
     cloud.kubectl("delete", *KINDS, "-n", "openstack", limit=90)
 
 

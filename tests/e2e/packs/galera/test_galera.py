@@ -147,18 +147,18 @@ import asyncio, sys
 from stackwright.adapters.mariadb import MariaDbSql
 from stackwright.core.plan import SqlAccount
 where = ("namespace", "name")
-action = SqlAccount("10.0.0.1", where, "nova_api", "nova", ("ALL PRIVILEGES",), where)
+action = SqlAccount("10.0.0.1", where, "nova_api", "nova", ("ALL PRIVILEGES",), where, additional=tuple(sys.argv[3:]))
 admin = {"username": "root", "password": sys.argv[2]}
 print(asyncio.run(getattr(MariaDbSql(), sys.argv[1])(action, admin, "of-nova")) or "")
 """
 
 
 def test_an_account_has_its_own_database_and_what_is_lost_of_it_is_found(galera: Galera) -> None:
-    """The adapter against a real server, which earlier had given rights on a pattern."""
+    """The adapter against a real server, which earlier had given rights on a pattern and on another database."""
     server = galera.servers[0]
 
-    def adapter(call: str) -> str:
-        done = run("ip", "netns", "exec", server.net, sys.executable, "-c", ADAPTER, call, PASSWORD)
+    def adapter(call: str, *additional: str) -> str:
+        done = run("ip", "netns", "exec", server.net, sys.executable, "-c", ADAPTER, call, PASSWORD, *additional)
         assert done.code == 0, done.out
         return done.out.strip()
 
@@ -169,10 +169,15 @@ def test_an_account_has_its_own_database_and_what_is_lost_of_it_is_found(galera:
     adapter("account")
     grants = server.sql("SHOW GRANTS FOR nova@'%'")
     assert r"ALL PRIVILEGES ON `nova\_api`.* TO" in grants
-    assert "`nova_api`.*" not in grants and "`reports`.* TO" in grants
+    assert "`nova_api`.*" not in grants and "`reports`" not in grants
     assert adapter("missing") == ""
     adapter("account")
     assert server.sql("SHOW GRANTS FOR nova@'%'") == grants
+    adapter("account", "nova_cell0")
+    assert r"`nova\_cell0`.* TO" in server.sql("SHOW GRANTS FOR nova@'%'")
+    adapter("account")
+    assert server.sql("SHOW GRANTS FOR nova@'%'") == grants, "rights on a database that is no longer named"
+    assert "nova_cell0" in server.sql("SHOW DATABASES"), "what is in it stays"
     server.sql("DROP DATABASE nova_api")
     assert adapter("missing").startswith("database nova_api")
     server.sql("DROP USER nova@'%'")
