@@ -27,7 +27,8 @@ WIDTH = 100
 SUPPORT = """\
 # What is tested
 
-Each value that a cloud may choose, and the end-to-end test that uses it in a real cloud. *Rendered only*: charts and
+Each value that a cloud may choose, and the end-to-end test that uses it in a real cloud. `python tools/suite.py
+report` tells when the pack of such a test last passed, or that no run of it is recorded. *Rendered only*: charts and
 options follow it, golden tests show how, and no test has used it in a real cloud; `stackwright plan` and `apply` say so
 where a cloud asks for it. OVN (`ml2/ovn`) is known not to start in this version. Which datapath of Open vSwitch is
 used, that of the kernel or the one in user space, is found on the nodes and is no value of a cloud.

@@ -66,9 +66,15 @@ def parse(name: str, text: str) -> Pack:
         raise ValueError(f"{name}/pack.toml: minutes is {minutes}; it takes a number up to {MOST_MINUTES}")
     if cloud not in CLOUDS:
         raise ValueError(f"{name}/pack.toml: cloud is {cloud!r}; it is one of {', '.join(CLOUDS)}")
-    if not isinstance(paths, list) or not paths or not all(isinstance(path, str) for path in paths):
+    if not _texts(paths) or not paths:
         raise ValueError(f"{name}/pack.toml: paths takes a list of globs")
-    return Pack(name, float(minutes), cloud, tuple(paths), tuple(found.get("also", ())))
+    if not _texts(also := found.get("also", [])):
+        raise ValueError(f"{name}/pack.toml: also takes a list of files with tests")
+    return Pack(name, float(minutes), cloud, tuple(paths), tuple(also))
+
+
+def _texts(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
 
 
 def load() -> list[Pack]:

@@ -115,3 +115,15 @@ async def test_what_is_paused_is_looked_at_again():
     world = await ready_world()
     plan = held(Plan((Delete(HelmBundle.KIND, (NAMESPACE, "x")),)), world.osdpl, "a test")
     assert plan.requeue == EVERY and not plan.actions
+
+
+async def test_a_release_of_a_paused_cloud_that_somebody_deletes_goes():
+    """Else its finalizer would keep it, and the namespace, until somebody says resume."""
+    world = await ready_world()
+    await annotate(world, "OpenStackDeployment", "cloud", "true")
+    calls = len(world.helm.calls)
+    world.delete(HelmBundle.KIND, "openstack-keystone")
+    await world.settle()
+    gone = {("uninstall", (NAMESPACE, name)) for name in ("openstack-keystone", "openstack-keystoneclient")}
+    assert set(world.helm.calls[calls:]) == gone
+    assert "openstack-keystone" not in world.names(HelmBundle.KIND), "nor is it made again before a resume"

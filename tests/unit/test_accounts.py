@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import SECRET
-from stackwright.core.plan import SqlAccount
+from stackwright.core.plan import BrokerAccount, CatalogEntry, SqlAccount
 from stackwright.core.ports import NotYet, Ports, Refused
 from stackwright.runtime import accounts
 from stackwright.runtime.accounts import KEPT, LONGEST, QUIET, SHARES, AccountChecks
@@ -45,6 +45,10 @@ class Sql(MemorySql):
         if self.error:
             raise self.error
         return self.lost
+
+
+def b64(text: bytes) -> str:
+    return base64.b64encode(text).decode()
 
 
 def account(name: str) -> SqlAccount:
@@ -164,6 +168,36 @@ async def test_an_account_that_cannot_be_asked_for_was_not_seen() -> None:
     sql.hangs = False
     made = checks(sql)
     assert await made.missing(account("nobody"), "p") is None
+    assert sql.asked == []
+
+
+@pytest.mark.parametrize("changed", [False, True])
+async def test_each_provider_is_asked_with_the_password_of_the_account_unless_that_is_to_be_changed(
+    changed: bool,
+) -> None:
+    """A provider that came back from an old backup may have the user, with the password of then."""
+    cluster, clock = MemoryCluster(), FrozenClock(1000.0)
+    for name, password in (("root", b"admin"), ("a", b"new")):
+        cluster.put(SECRET, {"metadata": {"namespace": "n", "name": name}, "data": {"password": b64(password)}})
+    sql, broker, identity = MemorySql(), MemoryBroker(), MemoryIdentity()
+    sql.users["host", "a"] = identity.users["a"] = "old"
+    made = AccountChecks(Ports(cluster, MemoryHelm(cluster, clock), sql, broker, identity, clock, SeededEntropy()))
+    spec = {"serviceName": "s", "serviceType": "t", "username": "a", "endpoints": {}}
+    sql_account = SqlAccount("host", ADMIN, "a", "a", ("ALL PRIVILEGES",), ("n", "a"))
+    entry, at_broker = CatalogEntry(ADMIN, spec, ("n", "a")), BrokerAccount("host", ADMIN, "v", "a", ("n", "a"))
+    old = "" if changed else "user a"
+    assert [await made.missing(each, "p", changed) for each in (sql_account, entry)] == [old, old]
+    assert await made.missing(at_broker, "p", changed) == "user a"
+    sql.users["host", "a"] = identity.users["a"] = broker.users["host", "a"] = "new"
+    assert [await made.missing(each, "p", changed) for each in (sql_account, entry, at_broker)] == [""] * 3
+
+
+async def test_without_a_password_of_the_administrator_nobody_is_asked() -> None:
+    sql = Sql()
+    sql.hangs = False
+    made = checks(sql)
+    nobody = SqlAccount("db.n.svc", ("n", "gone"), "a", "a", ("ALL PRIVILEGES",), ("n", "a"))
+    assert await made.missing(nobody, "p") is None
     assert sql.asked == []
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import Mock
 
 import pymysql
 import pytest
@@ -118,6 +119,19 @@ async def test_rights_on_what_the_spec_does_not_name_are_taken_back(monkeypatch:
         assert texts.index("SHOW") > texts.index("GRANT"), "there is no moment without rights"
 
 
+@pytest.mark.parametrize("pattern", ["nova%", "%", "100%d", "we``ird", r"nova\_%s"])
+async def test_rights_on_any_pattern_are_taken_back_by_the_driver(
+    monkeypatch: pytest.MonkeyPatch, pattern: str
+) -> None:
+    """What was given by hand: a % in it is no place for a value."""
+    connection = Connection(f"GRANT ALL PRIVILEGES ON `{pattern}`.* TO `nova`@`%`")
+    monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
+    await MariaDbSql().account(account(username="nova"), {"password": "root-pw"}, "pw")
+    ((text, bound),) = connection.revoked()
+    escaped = text % tuple(pymysql.converters.escape_item(value, "utf8mb4") for value in bound)
+    assert escaped == f"REVOKE ALL PRIVILEGES ON `{pattern}`.* FROM 'nova'@'%'"
+
+
 @pytest.mark.parametrize(
     ("held", "wanted", "ran"),
     [
@@ -182,6 +196,24 @@ async def test_what_is_missing_of_an_account_is_found_by_logging_in(
     else:
         assert (await MariaDbSql().missing(account(), {"password": "root-pw"}, "pw")).startswith(missing)
     assert asked == [("keystone", "pw", "keystone")]
+
+
+async def test_each_database_of_an_account_is_looked_into(monkeypatch: pytest.MonkeyPatch) -> None:
+    gone = "nova_cell0"
+
+    def connect(**options: Any) -> Any:
+        if options["database"] == gone:
+            raise pymysql.OperationalError(1049, "Unknown database")
+        return server
+
+    server = Mock()
+    monkeypatch.setattr(pymysql, "connect", connect)
+    both = account(database="nova", username="nova", additional=("nova_cell0",))
+    found = await MariaDbSql().missing(both, {"password": "root-pw"}, "pw")
+    assert found == "database nova_cell0, or the right of user nova to it"
+    gone = ""
+    assert await MariaDbSql().missing(both, {"password": "root-pw"}, "pw") == ""
+    assert server.close.call_count == 3
 
 
 @pytest.mark.parametrize("absent", ["user keystone", "database keystone", ""])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
 
@@ -132,6 +133,41 @@ def test_a_password_is_set_only_when_the_login_fails(identity: Identity, monkeyp
     ensure(identity)
     monkeypatch.setattr(openstack, "_password_works", lambda url, user, password: False)
     assert ensure(identity) == ["update_user"]
+
+
+def test_a_user_that_somebody_disabled_is_enabled_again(identity: Identity) -> None:
+    ensure(identity)
+    (user,) = identity.kept["user"]
+    user.is_enabled = False
+    assert ensure(identity) == ["update_user"]
+    assert user.is_enabled
+
+
+async def test_after_a_failure_keystone_is_logged_in_to_anew(
+    identity: Identity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that was made anew has another catalog, and takes none of the tokens of before."""
+    made: list[Any] = []
+
+    def connect(*_: Any, **__: Any) -> Any:
+        made.append(SimpleNamespace(identity=identity))
+        return made[-1]
+
+    monkeypatch.setattr(openstack, "connect", connect)
+    admin = {
+        "username": "admin", "password": "pw-x", "auth_url": "http://k/v3", "project_name": "admin",
+        "user_domain_name": "Default", "project_domain_name": "Default",
+    }  # fmt: skip
+    keystone = KeystoneIdentity()
+    for _ in range(2):
+        await keystone.entry(ACTION, admin, "pw")
+    assert len(made) == 1
+    monkeypatch.setattr(openstack, "_ensure_catalog", Mock(side_effect=ConnectionResetError(104, "reset")))
+    with pytest.raises(NotYet):
+        await keystone.entry(ACTION, admin, "pw")
+    monkeypatch.setattr(openstack, "_ensure_catalog", lambda *_: None)
+    await keystone.entry(ACTION, admin, "pw")
+    assert len(made) == 2
 
 
 def test_what_is_missing_is_found_by_logging_in_and_looking(

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import base64
+import gzip
 import itertools
 import json
 import threading
@@ -860,6 +862,28 @@ async def test_who_waits_for_user_data_holds_up_nobody(lists: Lists, monkeypatch
     await port_.close()
 
 
+async def test_what_is_no_text_in_a_secret_is_no_fault_of_ours(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Packed user data goes as it is, a further key is not read, and a certificate must be text."""
+    packed = gzip.compress(b"#cloud-config")
+    written = b"clouds: {mine: {auth: {auth_url: 'https://k'}}}"
+    found: dict[str, bytes] = {"clouds.yaml": written, "trust.jks": b"\xfe\xed", "value": packed}
+
+    async def secrets(key: Any) -> Any:
+        return {"data": {name: base64.b64encode(value).decode() for name, value in found.items()}}
+
+    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, user_data: (user_data.hex(), {}))
+    port_ = OpenStackClouds(secrets, lambda controller, key: None)
+    await port_.look(CLOUD, asker(0, waits=True, begun=False))
+    call_ = CloudCall(CLOUD, "create", SERVER, f"{UID}0", user_data=(("ns", "data"), "value"))
+    assert bytes.fromhex(await port_.run(call_)) == packed
+    for part, value in (("cacert", b"\x30\x82\xff"), ("clouds.yaml", written + b"\xff")):
+        found = {"clouds.yaml": written, part: value}
+        with pytest.raises(Trouble, match=part) as raised:
+            await OpenStackClouds(secrets, lambda controller, key: None).look(CLOUD, asker(1))
+        assert raised.value.reason == "CredentialsInvalid"
+    await port_.close()
+
+
 async def test_whoever_waits_for_no_server_has_none_listed_for_him(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -1053,7 +1077,20 @@ async def test_credentials_that_changed_are_let_go(lists: Lists, time: Time) -> 
     (new,) = port_._projects.values()
     assert new is not old
     used.close.assert_called_once()  # type: ignore[union-attr]
-    assert old.line._threads._shutdown
+    assert new.line.threads is old.line.threads, "those of the namespace"
+    await port_.close()
+
+
+async def test_threads_go_with_the_last_credentials_of_a_namespace(lists: Lists, time: Time) -> None:
+    port_ = clouds([])
+    await port_.look(CLOUD, asker(1))
+    (old,) = port_._projects.values()
+    time.now += 2 * openstack_sharing.FORGET
+    await port_.look(CloudRef(("other", "theirs"), "mine"), asker(2))
+    with pytest.raises(RuntimeError, match="after shutdown"):
+        old.line.threads.submit(len, "")
+    (new,) = port_._projects.values()
+    assert new.line.threads.submit(len, "").result(5) == 0
     await port_.close()
 
 
@@ -1081,6 +1118,35 @@ async def test_a_cloud_that_hangs_keeps_no_other_waiting(lists: Lists, monkeypat
         free.set()
         await asyncio.gather(*hanging)
         await port_.close()
+
+
+async def test_many_credentials_of_a_namespace_have_no_more_threads_than_it_has(
+    lists: Lists, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A tenant may name any number of clouds, all of which hang, and others still have threads."""
+    monkeypatch.setattr(openstack_line, "SHARED", 4)
+    free, busy = threading.Event(), set()
+
+    def hangs(made: Any, asked: Any) -> tuple[Thing, ...]:
+        busy.add(threading.get_ident())
+        free.wait(20)
+        return ()
+
+    monkeypatch.setattr(openstack_clouds, "find", hangs)
+    names = [f"c{n}" for n in range(40)]
+    port_ = clouds([], {name: f"pw-{name}" for name in names} | {"theirs": "pw-y"})
+    refs = [CloudRef(("ns", name), "mine") for name in names]
+    hanging = [asyncio.create_task(port_.find(ref, question("image", name="i"))) for ref in refs]
+    try:
+        async with asyncio.timeout(10):
+            while len(port_._projects) < 40 or len(busy) < 4:
+                await asyncio.sleep(0.01)
+            await port_.look(CloudRef(("other", "theirs"), "mine"), asker(1))
+    finally:
+        free.set()
+        await asyncio.gather(*hanging)
+        await port_.close()
+    assert len(busy) == 4
 
 
 async def test_nobody_waits_behind_the_one_who_tries_a_service_that_hangs(

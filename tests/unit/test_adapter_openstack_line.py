@@ -4,7 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
+from threading import Barrier
 from typing import Any
 from unittest.mock import Mock
 
@@ -31,10 +35,12 @@ class Asked:
 
     def __init__(self, time: Time) -> None:
         self.times, self.takes, self.fail = 0, 0.0, None
+        self.when: Callable[[], object] = lambda: None  # it goes on
         self._time = time
 
     def __call__(self, connection: Any) -> str:
         self.times += 1
+        self.when()
         self._time.now += self.takes
         if self.fail:
             raise self.fail
@@ -104,6 +110,7 @@ async def test_a_list_does_not_queue_behind_all_the_rest(line: Line) -> None:
 async def test_a_shorter_pause_does_not_end_a_longer_one(time: Time, line: Line) -> None:
     long, short = Asked(time), Asked(time)
     long.fail, short.fail = problem(429, "a", "100"), problem(429, "b", "1")
+    long.when = short.when = partial(Barrier(2).wait, 5)
     await asyncio.gather(line.do("compute", long), line.do("network", short), return_exceptions=True)
     time.now += 50
     assert (await trouble(line, short)).after
@@ -201,3 +208,45 @@ def test_each_answer_is_counted_by_method_and_status(monkeypatch: pytest.MonkeyP
     (hook,) = session.hooks["response"]
     hook(Mock(status_code=429, request=Mock(method="GET")), timeout=3)
     assert counted == [("GET", "429")]
+
+
+@pytest.fixture
+def shared(time: Time) -> Iterator[list[Line]]:
+    """Two lines and the one thread that they have."""
+    with ThreadPoolExecutor(1) as threads:
+        lines = [
+            Line(Login(name, {"auth": {"auth_url": f"https://{name}/v3"}}, "", 0.0), threads=threads) for name in "ab"
+        ]
+        yield lines
+        for each in lines:
+            each.close()
+
+
+async def test_what_waited_for_a_thread_is_not_asked_of_a_cloud_that_hung_meanwhile(
+    time: Time, shared: list[Line], asked: Asked
+) -> None:
+    """Else all that waits would take the threads of others for as long as the first did, again and again."""
+    asked.takes, asked.fail = SLOW + 1, exceptions.ConnectTimeout("no answer")
+    calls = [shared[0].do("compute", asked) for _ in range(THREADS)]
+    found = await asyncio.gather(*calls, shared[1].do("compute", lambda _: "done"), return_exceptions=True)
+    assert found.pop() == "done"
+    assert len({str(error) for error in found}) == 1
+    assert asked.times == 1
+    time.now += PAUSE
+    asked.fail = None
+    assert await shared[0].do("compute", asked) == "done", "who tries again is not told what it was"
+
+
+async def test_the_wait_for_a_thread_is_not_the_fault_of_who_is_asked(
+    time: Time, shared: list[Line], asked: Asked
+) -> None:
+    slow, quick = Asked(time), asked
+    slow.takes, quick.fail = SLOW + 1, exceptions.ConnectTimeout("no answer")
+    both_wait = threading.Event()
+    slow.when = partial(both_wait.wait, 5)
+    calls = asyncio.gather(shared[0].do("compute", slow), shared[1].do("compute", quick), return_exceptions=True)
+    await asyncio.sleep(0)
+    both_wait.set()
+    await calls
+    await trouble(shared[1], quick)
+    assert quick.times == 2, "it failed at once, so it is asked again at once"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
+from contextlib import suppress
 from typing import Any
 from unittest.mock import Mock
 
@@ -16,7 +18,11 @@ from stackwright.adapters.openstack_login import Login
 from stackwright.adapters.openstack_project import LISTS, fetch, single
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import key_in, problem_of
+from stackwright.adapters.openstack_shapes import things_in
+from stackwright.adapters.threads import LibraryFailed
+from stackwright.core.belongings import Owner, Part, Step
 from stackwright.core.clouds import CloudCall, CloudRef, Trouble, question
+from stackwright.core.corrections import FIELDS, corrections
 
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
@@ -108,6 +114,12 @@ async def test_what_no_openstack_answers_is_the_clouds_failure(
         ("floating-ip", "floating_ip_address", 1),
         ("security-group-rule", "security_group_id", {}),
         ("volume", "metadata", {"stackwright.dev/mark": 1}),
+        *(("server", field, "x" * 4097) for field in ("name", "status", "OS-EXT-STS:task_state")),
+        ("server", "fault", {"message": " " * 4097}),
+        ("server", "addresses", {HIDDEN: [{"addr": "1" * 256}]}),
+        ("server", "status", "\ud800"),
+        ("volume", "size", "10"),
+        ("subnet", "ip_version", "4"),
     ],
 )
 async def test_a_field_of_another_type_is_named(
@@ -155,6 +167,52 @@ def test_what_openstack_answers_is_taken(what: str, raw: dict[str, Any]) -> None
     assert fetch(made, what) == [single(made, what, "1")]
 
 
+@pytest.mark.parametrize("what", [what for what in FIELDS if what != "security-group-rule"])
+@pytest.mark.parametrize("value", [None, [], {}, "", 0, False], ids=repr)
+def test_whatever_is_taken_can_be_compared_with_what_was_made(what: str, value: Any) -> None:
+    wanted = {
+        "tags": ["a"], "metadata": {"k": "v"}, "security_groups": ["g"], "dns_nameservers": ["192.0.2.1"],
+        "external_gateway_info": {"network_id": "n"}, "allowed_address_pairs": [{"ip_address": "192.0.2.2"}],
+    }  # fmt: skip
+    owner, slot = Owner(CloudRef(("ns", "s"), "c"), UID), (what, "")
+    for field in FIELDS[what]:
+        with suppress(LibraryFailed):
+            raw = things_in({LISTS[what][2]: [{"id": "1", field: value}]}, LISTS[what][2])[0]
+            part = Part(slot, lambda ids, field=field: {field: wanted.get(field, "w")})  # type: ignore[misc, arg-type]
+            list(corrections(owner, [part], Step({}, things={slot: LISTS[what][3](raw)})))  # type: ignore[dict-item]
+
+
+MANY = 100_000
+
+
+@pytest.mark.parametrize(
+    ("found", "field"),
+    [
+        ([5] * MANY, "servers"),
+        ([{}] * MANY, "servers.id"),
+        ([{"id": "1"}] * MANY + [5], "servers"),
+        ([{"id": "1", "tags": [1] * MANY}], "servers.tags"),
+        ([{"id": "1", "tags": ["1"] * MANY}], "servers.tags"),
+        ([{"id": "1", "metadata": dict.fromkeys(map(str, range(MANY)), 1)}], "servers.metadata"),
+        ([{"id": "1", "addresses": {"n": [{}] * MANY}}], "servers.addresses.addr"),
+        ([{"id": "1", "addresses": {"n": [{"addr": "1"}] * MANY}}], "servers.addresses"),
+        (
+            [{"id": "1", "addresses": {key: [{"addr": "1"}] for key in map(str, range(MANY))}}],
+            "servers.addresses",
+        ),
+    ],
+)
+def test_to_check_an_answer_takes_no_memory(found: Any, field: str) -> None:
+    """With errors of all values, an answer of 3 MiB took 2 GiB, which is the end of the operator."""
+    tracemalloc.start()
+    try:
+        with pytest.raises(LibraryFailed, match=rf"wrong {field}\)"):
+            things_in({"servers": found}, "servers")
+        assert tracemalloc.get_traced_memory()[1] < 4 << 20
+    finally:
+        tracemalloc.stop()
+
+
 def test_properties_of_images_have_any_name() -> None:
     raw: Any = {
         "id": "1",
@@ -168,7 +226,7 @@ def test_properties_of_images_have_any_name() -> None:
     assert find(cloud(json.dumps({"images": [raw]}).encode()), question("image"))[0].id == "1"
 
 
-@pytest.mark.parametrize("project", [["x"], {}, 5])
+@pytest.mark.parametrize("project", [["x"], {}, 5, b"x", "x" * 256, "\ud800"], ids=ascii)
 async def test_a_project_without_a_textual_id_is_the_clouds_failure(
     monkeypatch: pytest.MonkeyPatch, project: Any
 ) -> None:
@@ -188,6 +246,18 @@ async def test_what_a_library_raises_of_a_catalog_is_the_clouds_failure(
             raise error
 
     assert await told(monkeypatch, Odd(), lambda it: fetch(it, "port")) == type(error).__name__
+
+
+async def test_a_connection_that_breaks_is_told_as_that_and_not_as_an_odd_answer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    broken = cloud(b"")
+    broken.network.request = Mock(side_effect=ConnectionResetError(104, "Connection reset by peer"))
+    monkeypatch.setattr(openstack_line, "connection", lambda *_: broken)
+    line = Line(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
+    with pytest.raises(Trouble, match="Connection reset by peer"):
+        await line.do("network", lambda made: fetch(made, "port"))
+    line.close()
 
 
 def test_an_error_too_deep_to_be_read_is_told_by_its_status() -> None:

@@ -7,8 +7,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from bench import store
 from bench.figure import Figure, Goal
 from bench.options import NAMED, QUICK
 from bench.store import BEGIN, END, PAGE, load, page, save
@@ -38,6 +41,18 @@ def test_outside_of_the_marks_the_page_has_no_table_of_figures() -> None:
 def test_each_bench_is_told_of() -> None:
     text = PAGE.read_text().partition(BEGIN)[0]
     assert not [name for name in BENCHES if f"| `{name}` |" not in text]
+
+
+@pytest.mark.parametrize(("status", "changed"), [("", False), (" M src/stackwright/main.py", True)])
+def test_a_run_of_what_is_not_committed_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, status: str, changed: bool
+) -> None:
+    """A figure of a commit that nobody else can check out would be no figure of that commit."""
+    monkeypatch.setattr(store, "_git", lambda *words: {"rev-parse": "0123456789ab", "status": status}[words[0]])
+    save("help", [Figure("it", "s", [1.0])], 7, tmp_path)
+    text = page(f"{BEGIN}{END}", load(tmp_path), ("help",))
+    assert ("commit 0123456789ab with changes; " in text) is changed
+    assert ("commit 0123456789ab; " in text) is not changed
 
 
 def test_a_run_is_kept_with_its_peer_and_told_with_its_goal(tmp_path: Path) -> None:

@@ -24,6 +24,11 @@ def test_a_second_more_or_less_does_not_break_the_chain() -> None:
     assert [span.name for span in critical([Span("a", 0, 6), Span("b", 5, 9)])] == ["a", "b"]
 
 
+def test_what_began_no_sooner_than_the_next_was_not_in_its_way() -> None:
+    first, beside, last = Span("first", 0, 9), Span("beside", 10, 11), Span("last", 10, 40)
+    assert critical([first, beside, last]) == [first, last]
+
+
 def test_work_without_length_and_no_work_at_all() -> None:
     assert critical([]) == []
     assert critical([Span("at once", 3, 3)]) == []

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
+from stackwright.api.deployment import OpenStackDeployment
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cli.cluster import CliError
-from stackwright.cli.confirm import confirm, losses
+from stackwright.cli.confirm import confirm, foreseen_losses, losses
+from stackwright.cli.manifests import Manifest
 from stackwright.cli.planned import CHANGE, DELETE, Entry
+from stackwright.core.ports import Conflict, NotYet, Refused
+from stackwright.runtime.memory import MemoryCluster
 
+KEY = ("openstack", "cloud")
+SPEC = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
 LOST = [Entry(DELETE, "helm", "release openstack/nova"), Entry(DELETE, "delete", "Nova openstack/nova")]
 REPLACED = [
     Entry(DELETE, "delete", "Job openstack/db-sync"),
@@ -36,6 +43,32 @@ def test_without_a_terminal_a_loss_is_refused() -> None:
     with pytest.raises(CliError, match=r"Nothing was applied\. .* --yes"):
         confirm(["release a"], "Nothing was applied.")
     confirm([], "")
+
+
+@pytest.mark.parametrize("agreed", [True, False])
+def test_at_a_terminal_somebody_is_asked(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], agreed: bool
+) -> None:
+    monkeypatch.setattr("sys.stdin.isatty", lambda: True, raising=False)
+    monkeypatch.setattr("typer.confirm", lambda *_, **__: agreed)
+    with nullcontext() if agreed else pytest.raises(CliError, match="Nothing was applied"):
+        confirm(["release a"], "Nothing was applied.")
+    assert "  - release a" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "error", [NotYet("etcd is away"), Refused("forbidden"), Conflict("changed", OpenStackDeployment.KIND, KEY)]
+)
+async def test_what_cannot_be_foreseen_counts_as_a_loss(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    async def fails(*_: Any, **__: Any) -> Any:
+        raise error
+
+    monkeypatch.setattr("stackwright.cli.plan.foresee", fails)
+    cluster = MemoryCluster()
+    there = {"metadata": {"namespace": KEY[0], "name": KEY[1]}, "spec": SPEC}
+    cluster.put(OpenStackDeployment.KIND, there)
+    found = await foreseen_losses(cluster, [Manifest(OpenStackDeployment.KIND, there)])
+    assert found == [f"unknown, because no plan can be made: {error}"]
 
 
 def test_purge_without_a_terminal_needs_yes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

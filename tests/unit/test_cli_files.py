@@ -10,6 +10,9 @@ from test_cli_commands import MANIFEST, called, cluster
 
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE
+from stackwright.cli import confirm
+from stackwright.core.plan import Object
+from stackwright.core.ports import Conflict, NotServed, Refused
 from stackwright.runtime.memory import MemoryCluster
 
 __all__ = ["cluster"]
@@ -78,6 +81,46 @@ def test_a_namespace_that_is_not_the_given_one_is_refused(command: Any, cluster:
     assert f"{placed}: metadata.namespace: 'here' is not that of --namespace, 'there'" in result.stderr
     assert not cluster.all(OpenStackDeployment.KIND)
     assert called(*command, "-n", "here", "-f", placed).exit_code in (0, 2)
+
+
+def test_namespaces_come_first_wherever_they_stand(cluster: MemoryCluster) -> None:
+    space = "\n---\napiVersion: v1\nkind: Namespace\nmetadata: {name: new}\n"
+    result = called("apply", "-f", "-", stdin=MAP % ("one, namespace: new", "x") + space)
+    assert result.stdout.splitlines() == ["Namespace new: created", "ConfigMap new/one: created"]
+
+
+@pytest.mark.parametrize(("words", "code"), [((), 1), (("--yes",), 0)])
+def test_what_would_be_lost_is_asked_for_before_anything_is_applied(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...], code: int
+) -> None:
+    async def foreseen(*_: object) -> list[str]:
+        return ["Glance openstack/glance"]
+
+    monkeypatch.setattr(confirm, "foreseen_losses", foreseen)
+    result = called("apply", *words, "-f", "-", stdin=MAP % ("one", "x"))
+    assert result.exit_code == code
+    assert bool(cluster.all(CONFIGMAP)) is (code == 0)
+    assert ("Glance openstack/glance" in result.stderr and "Nothing was applied." in result.stderr) is (code == 1)
+
+
+@pytest.mark.parametrize(
+    "error",
+    [Refused("spec.x: no"), NotServed("no such kind"), Conflict("another owns it", CONFIGMAP, ("openstack", "two"))],
+)
+def test_whatever_the_api_server_refuses_in_the_dry_run_is_told_of_its_manifest(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, error: Exception
+) -> None:
+    async def refuse(kind: object, obj: Object, manager: str) -> None:
+        if obj["metadata"]["name"] == "two":
+            raise error
+
+    monkeypatch.setattr(cluster, "dry_run", refuse)
+    result = called("apply", "-f", "-", stdin=f"{MAP % ('one', 'x')}---\n{MAP % ('two', 'x')}")
+    assert result.exit_code == 1
+    assert "document 2" in result.stderr
+    assert str(error) in result.stderr
+    assert result.stderr.endswith("Nothing was applied.\n")
+    assert not cluster.all(CONFIGMAP)
 
 
 @pytest.mark.parametrize("words", [("-n", "typo"), ()])

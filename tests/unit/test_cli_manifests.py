@@ -80,6 +80,27 @@ metadata: {name: c}
         assert "unknown kind 'Sheep'; allowed: " in line
 
 
+@pytest.mark.parametrize(
+    ("group", "kind", "plural", "namespaced"),
+    [
+        ("addons", "HelmChartProxy", "helmchartproxies", True),
+        ("addons", "ClusterResourceSet", "clusterresourcesets", True),
+        ("ipam", "IPAddress", "ipaddresses", True),
+        ("ipam", "GlobalInClusterIPPool", "globalinclusterippools", False),
+        ("runtime", "ExtensionConfig", "extensionconfigs", False),
+        ("controlplane", "KubeadmControlPlane", "kubeadmcontrolplanes", True),
+        ("x", "Gateway", "gateways", True),
+    ],
+)
+def test_kinds_of_cluster_api_are_asked_for_where_the_api_has_them(
+    tmp_path: Path, group: str, kind: str, plural: str, namespaced: bool
+) -> None:
+    text = f"apiVersion: {group}.cluster.x-k8s.io/v1beta1\nkind: {kind}\nmetadata: {{name: c}}\n"
+    [manifest] = load(written(tmp_path, text), "openstack")
+    assert (manifest.kind.plural, manifest.kind.namespaced) == (plural, namespaced)
+    assert ("namespace" in manifest.obj["metadata"]) is namespaced
+
+
 def test_an_unknown_kind_names_the_known_ones(tmp_path: Path) -> None:
     [line] = errors(tmp_path, "kind: Pod\n")
     assert "unknown kind 'Pod'; allowed: OpenStackDeployment, OpenStackControlPlane, HelmBundle" in line

@@ -134,6 +134,18 @@ def test_a_rollback_that_would_break_a_majority_is_refused(cluster: MemoryCluste
     assert not cluster.writes
 
 
+def test_a_rollback_to_an_override_that_would_break_a_majority_is_refused(cluster: MemoryCluster) -> None:
+    fewer = {**SPECS[0], "services": {"database": {"mariadb": {"values": {"pod": {"replicas": {"server": 1}}}}}}}
+    forged(cluster, "1", stringData={revisions.FIELD: json.dumps(fewer)}, digest=digest(fewer))
+    result = called("rollback", "cloud", "1", "--no-wait", "--yes")
+    assert (result.exit_code, result.stderr) == (
+        1,
+        "spec.services.database.mariadb.values.pod.replicas.server: cannot become 1: "
+        "1 of 3 servers that vote may have no majority; allowed: 3 or more\nThe cloud was not changed.\n",
+    )
+    assert not cluster.writes
+
+
 def test_what_a_rollback_brought_goes_with_the_next_apply(cluster: MemoryCluster) -> None:
     assert called("rollback", "cloud", "2", "--yes", "--no-wait").exit_code == 0
     manifest = {"apiVersion": "lcm.mirantis.com/v1alpha1", "kind": "OpenStackDeployment", "metadata": {"name": "cloud"}}

@@ -156,3 +156,8 @@ def test_lines_that_do_not_fit_are_counted() -> None:
     text = [str(number) for number in range(50)]
     assert fitted(text, 50) == text
     assert fitted(text, 45) == [*text[:44], "… 6 more lines do not fit"]
+
+
+def test_nothing_that_a_terminal_obeys_is_shown() -> None:
+    node = Node(READY, "a\x1b[2J", "b\x1b]0;c\x07\nd", ("e\x9b",))
+    assert lines(node) == [r"✓ a\x1b[2J  (e\x9b): b\x1b]0;c\x07\nd"]

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -169,6 +170,22 @@ async def test_apply_waits_for_each_object_within_one_time() -> None:
     ]
     with pytest.raises(CliError, match="OpenStackServer openstack/web was not ready"):
         await apply_wait(cluster, manifests, 0.01)
+
+
+async def test_the_time_of_apply_is_that_of_all_objects_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    left: list[float] = []
+    clock = SimpleNamespace(now=0.0)
+    clock.monotonic = lambda: clock.now
+
+    async def follow(*words: Any) -> None:
+        left.append(words[3].timeout)
+        clock.now += 40
+
+    monkeypatch.setattr("time.monotonic", clock.monotonic)
+    monkeypatch.setattr("stackwright.cli.wait.follow", follow)
+    manifests = [Manifest(Keystone.KIND, {"metadata": {"namespace": "n", "name": name}}) for name in "abc"]
+    await apply_wait(Held(), manifests, 60)  # type: ignore[arg-type]
+    assert left == [60, 20, 0]
 
 
 async def test_a_control_plane_is_waited_for_as_well() -> None:

@@ -20,7 +20,7 @@ ID = "5b6c1d0e-0000-4000-8000-000000000001"
         ("No (HTTP 401) (Request-ID: req-5b6c1d0e-0000-4000-8000-000000000001)", "No (HTTP 401)"),
         (f"Failed, see req-{ID}.", "Failed, see."),
         ("(Caused by <HTTPSConnection object at 0x7f12ab34>: no way)", "(Caused by <HTTPSConnection object>: no way)"),
-        ("The token expired at 2026-01-02T03:04:05.678Z", "The token expired at "),
+        ("The token expired at 2026-01-02T03:04:05.678Z", "The token expired at"),
         (f"port {ID} of prereq-1 is required-by 10.0.0.0/24", f"port {ID} of prereq-1 is required-by 10.0.0.0/24"),
     ],
 )

@@ -13,7 +13,7 @@ from stackwright.adapters import kubernetes
 from stackwright.adapters.kubernetes import KubernetesCluster
 from stackwright.adapters.kubernetes_logs import Container, LogReader, Part
 from stackwright.api.kinds import NODE
-from stackwright.core.ports import NotYet
+from stackwright.core.ports import NotYet, Refused
 
 API = "client.authentication.k8s.io"
 
@@ -101,3 +101,32 @@ async def test_logs_are_read_with_the_same_limit(tmp_path: Path, monkeypatch: py
 
 async def test_a_file_of_a_token_that_is_not_there_is_told(tmp_path: Path) -> None:
     assert "/no/such" in await told(tmp_path, {"tokenFile": "/no/such"})
+
+
+@pytest.mark.parametrize("form", ["command", "text"])
+@pytest.mark.parametrize("token", ["hunter2\n", "hunter2\nX: y", "hunter2\0"])
+async def test_a_token_that_no_header_can_have_is_not_told(tmp_path: Path, form: str, token: str) -> None:
+    """Once something listens, the HTTP library repeats the header that it refuses."""
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
+    answer = json.dumps({"kind": "ExecCredential", "status": {"token": token}})
+    user = {"token": token} if form == "text" else command("printf %s '" + answer + "'")
+    path = configured(tmp_path, user)
+    path.write_text(path.read_text().replace("127.0.0.1:1", f"127.0.0.1:{server.sockets[0].getsockname()[1]}"))
+    cluster = KubernetesCluster.from_file(str(path))
+    with pytest.raises(NotYet, match="characters that no header has") as raised:
+        await cluster.get(NODE, ("", "n"))
+    assert "hunter2" not in str(raised.value)
+    assert raised.value.__suppress_context__
+    await cluster.close()
+    server.close()
+
+
+async def test_what_a_terminal_would_obey_is_escaped(tmp_path: Path) -> None:
+    assert r"\x1b[2J" in await told(tmp_path, command("printf '\\033[2Jno' >&2; exit 3"))
+
+
+async def test_half_of_a_character_is_no_matter_of_the_login(tmp_path: Path) -> None:
+    cluster = KubernetesCluster.from_file(str(configured(tmp_path, {})))
+    with pytest.raises(Refused, match="apply Node n: a text in it is not Unicode"):
+        await cluster.apply(NODE, {"metadata": {"name": "n", "labels": {"a": "\ud800"}}}, "test")
+    await cluster.close()

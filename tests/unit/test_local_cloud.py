@@ -134,6 +134,14 @@ def test_a_status_older_than_the_start_of_the_node_does_not_count(monkeypatch: p
     assert doubts(monkeypatch, kubectl) == ["Pod openstack/keystone-api is not ready"]
 
 
+def test_a_pod_that_goes_or_has_ended_need_not_be_ready(monkeypatch: pytest.MonkeyPatch) -> None:
+    kubectl, going, ended = Kubectl(), pod("going", ready="False"), pod("ended", ready="False")
+    going["metadata"]["deletionTimestamp"] = "2026-11-24T12:00:01Z"
+    ended["status"]["phase"] = "Succeeded"
+    kubectl.pods += [going, ended]
+    assert doubts(monkeypatch, kubectl) == []
+
+
 def test_a_status_older_than_the_start_of_the_operator_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     kubectl = Kubectl()
     kubectl.operator = [pod("stackwright", started="2026-11-24T11:00:00Z")]

@@ -69,8 +69,10 @@ def test_a_pack_declares_the_cloud_that_its_tests_need(pack: Pack) -> None:
     ("text", "part"),
     [
         ('minutes = 6\ncloud = "small"\npaths = ["a"]', "up to 5"),
+        ('minutes = 0\ncloud = "small"\npaths = ["a"]', "up to 5"),
         ('minutes = 1\ncloud = "large"\npaths = ["a"]', "storage, small, none, full"),
         ('minutes = 1\ncloud = "small"\npaths = []', "list of globs"),
+        ('minutes = 1\ncloud = "small"\npaths = ["a"]\nalso = "tests/x.py"', "list of files"),
         ('minutes = 1\ncloud = "small"', "takes minutes, cloud, paths, also"),
         ('minutes = 1\ncloud = "small"\npaths = ["a"]\nmore = 1', "takes minutes, cloud, paths, also"),
     ],

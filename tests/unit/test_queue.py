@@ -92,6 +92,50 @@ async def test_whoever_says_when_to_come_back_is_not_asked_sooner(looptime):
     assert queue.retry("a", after=0.5) == 2, "never sooner than the backoff, which goes on"
 
 
+async def test_an_echo_wakes_its_item_unless_that_has_failed_which_only_an_event_brings_back_sooner(looptime):
+    queue = KeyedQueue(first=8)
+    queue.echo("a")
+    assert (await queue.get(), looptime) == ("a", 0)
+    queue.retry("a")
+    queue.done("a")
+    queue.echo("a")
+    assert (await queue.get(), looptime) == ("a", 8)
+    queue.retry("a")
+    queue.done("a")
+    queue.add("a")
+    assert (await queue.get(), looptime) == ("a", 8)
+
+
+async def test_an_echo_that_comes_while_its_item_is_worked_on_waits_for_how_that_ends(looptime):
+    queue = KeyedQueue(first=8)
+    queue.add("a")
+    await queue.get()
+    queue.echo("a")
+    queue.retry("a")
+    queue.done("a")
+    assert (await queue.get(), looptime) == ("a", 8), "it failed"
+    queue.echo("a")
+    queue.forget("a")
+    queue.done("a")
+    assert (await queue.get(), looptime) == ("a", 8), "it succeeded, and is looked at again"
+    queue.done("a")
+    assert queue.idle, "once"
+
+
+async def test_the_next_that_is_due_is_the_earliest_of_those_that_still_wait(looptime):
+    queue = KeyedQueue()
+    assert queue.next_due() is None
+    queue.add("a", 20)
+    queue.add("b", 5)
+    queue.add("b", 50)
+    assert queue.next_due() == 5
+    queue.add("b")
+    assert queue.next_due() == 20, "an event has brought b"
+    assert await queue.get() == "b"
+    assert (await queue.get(), looptime) == ("a", 20)
+    assert queue.next_due() is None
+
+
 async def test_an_item_may_fail_for_days():
     queue = KeyedQueue()
     assert [queue.retry("a") for _ in range(3000)][-1] == 60

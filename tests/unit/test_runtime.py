@@ -2,6 +2,7 @@
 
 import asyncio
 import itertools
+import time
 import uuid
 from dataclasses import dataclass
 
@@ -202,6 +203,33 @@ def test_what_differs_at_each_attempt_is_not_in_a_message(text):
 )
 def test_what_a_message_says_is_kept(text):
     assert steady(text) == text
+
+
+@pytest.mark.parametrize(
+    ("text", "line"),
+    [
+        ("a\x1b[2J\x00b \ud800", r"a\x1b[2J\x00b \ud800"),
+        ("two\nlines\r\n  and   more", "two lines and more"),
+        ("x" * 5_000_000, "x" * 4096 + "…"),
+        (" " * 5_000_000 + "x", ""),
+        ("1 " * 2_000_000, ("1 " * 2048) + "…"),
+    ],
+    ids=["not to be printed", "lines", "long", "spaces", "words"],
+)
+def test_a_message_is_one_short_line_whatever_it_repeats(text, line):
+    """A tenant's OpenStack gives a server's fault: 40,000 spaces held up the operator for minutes."""
+    assert steady(text).strip() == line.strip()
+    assert steady(steady(text)) == steady(text)
+    steady(text).encode()
+
+
+@pytest.mark.parametrize(
+    "unit", [" ", "\t ", "(", "1", "1.", "req-", "request id ", " at 0x1", "2026-01-01T", "/tmp/", "-"]
+)
+def test_a_message_takes_no_time_to_be_steady(unit):
+    began = time.process_time()
+    steady(unit * 1_000_000)
+    assert time.process_time() - began < 5.0  # gross: it would be hours
 
 
 async def test_a_message_with_a_request_id_is_written_once():

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -105,7 +105,10 @@ def test_a_record_that_is_too_old_or_of_another_history_fails(
     assert suite.report() == 0
     commit(history, "docs/2")
     assert suite.report() == 1
-    assert "make e2e PACK=one" in capsys.readouterr().out
+    assert "one: passed more than 1 commits ago; run `make e2e PACK=one`" in capsys.readouterr().out
+    packs.RECORD.write_text("{}\n")
+    assert suite.report() == 1
+    assert "one: added more than 1 commits ago and never passed; run `make e2e PACK=one`" in capsys.readouterr().out
     passed("0" * 40)
     assert suite.report() == 1
     assert "not in this history" in capsys.readouterr().out
@@ -145,6 +148,125 @@ def test_a_run_of_a_pack_is_recorded_with_its_commit(
     run = suite.read_record()["one"]
     assert (run.result, run.commit, run.passed) == (result, at, at if code == 0 else "")
     assert made.summary() == code
+
+
+def test_a_pack_that_fails_keeps_the_commit_at_which_it_last_passed(
+    history: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    at = git(history, "rev-parse", "HEAD")
+    passed(at)
+    commit(history, "src/new.py")
+    monkeypatch.setattr(suite, "run", lambda *words, env=None: 1)
+    suite.Suite().pack(one())
+    run = suite.read_record()["one"]
+    assert (run.result, run.passed) == ("failed", at)
+
+
+def test_a_run_with_other_tests_than_the_packs_own_is_not_recorded(
+    history: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(suite, "run", lambda *words, env=None: 0)
+    monkeypatch.setenv("TEMPEST", "tempest.api.identity")
+    assert suite.Suite().pack(one())
+    assert suite.read_record() == {}
+
+
+def test_a_tree_of_which_git_says_nothing_is_not_taken_for_clean(history: Path) -> None:
+    assert suite.is_clean()
+    (history / ".git").rename(history / "gone")
+    assert not suite.is_clean()
+
+
+def test_a_pack_whose_cloud_does_not_start_has_not_passed(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever its tests say: they had another cloud than the one that it declares."""
+    monkeypatch.setattr(suite, "run", lambda *words, env=None: int(suite.CLOUDS in words))
+    made = suite.Suite()
+    assert not made.pack(Pack("one", 1, "small", ("src/**",)))
+    assert suite.read_record()["one"].result == "failed"
+    assert made.summary() == 1
+
+
+class Steps:
+    """In place of programs: which steps ran, and which of them fail."""
+
+    def __init__(self, *failing: str) -> None:
+        self.failing, self.ran = failing, list[str]()
+
+    def __call__(self, *words: object, env: object = None) -> int:
+        junit = next((Path(str(word)).stem for word in words if str(word).startswith("--junitxml=")), "")
+        name = junit or str(words[-1])
+        self.ran.append(name)
+        return int(name in self.failing)
+
+
+@pytest.fixture
+def started(history: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The program that starts the cloud, which comes up at once; the cluster runs before and after."""
+    program = history.parent / "clouds.py"
+    program.write_text("")
+    monkeypatch.setattr(suite, "CLOUDS", program)
+    monkeypatch.setattr(suite, "UP_LOG", history / "out/up.log")
+    monkeypatch.setattr(suite.state, "cluster_state", lambda: SimpleNamespace(state="ready"))
+    return program
+
+
+PACKS = [Pack("beside", 1, "storage", ("a",)), Pack("after", 1, "none", ("a",))]
+
+
+@pytest.mark.parametrize(
+    ("failing", "ran", "code"),
+    [
+        ((), ["unit", "core", "beside", "core_end", "after"], 0),
+        (("core",), ["unit", "core", "beside", "after"], 1),
+        (("beside",), ["unit", "core", "beside", "core_end", "after"], 1),
+        (("unit",), ["unit", "core", "beside", "core_end", "after"], 1),
+    ],
+)
+def test_packs_run_on_the_cloud_of_the_core_before_its_end_or_after_it(
+    started: Path, monkeypatch: pytest.MonkeyPatch, failing: tuple[str, ...], ran: list[str], code: int
+) -> None:
+    steps = Steps(*failing)
+    monkeypatch.setattr(suite, "run", steps)
+    assert suite.whole(("unit",), PACKS) == code
+    assert [name for name in steps.ran if name in ("unit", "core", "beside", "core_end", "after")] == ran
+
+
+def test_without_a_cloud_no_end_to_end_test_runs_and_the_run_fails(
+    started: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    started.write_text("raise SystemExit(1)")
+    steps = Steps()
+    monkeypatch.setattr(suite, "run", steps)
+    assert suite.whole(("unit",), PACKS) == 1
+    assert steps.ran == ["unit"]
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "ended"),
+    [("ready", "ready", False), ("stopped", "ready", True), ("absent", "partial", True), ("absent", "absent", False)],
+)
+def test_a_run_stops_the_cluster_that_it_started_and_no_other(
+    monkeypatch: pytest.MonkeyPatch, before: str, after: str, ended: bool
+) -> None:
+    states, steps = iter([before, after]), Steps()
+    monkeypatch.setattr(suite.state, "cluster_state", lambda: SimpleNamespace(state=next(states)))
+    monkeypatch.setattr(suite, "run", steps)
+    with suite.cluster_as_before():
+        pass
+    assert steps.ran == (["down"] if ended else [])
+
+
+@pytest.mark.parametrize("verb", [suite.test, suite.everything])
+def test_a_run_fails_by_a_test_or_by_an_old_record(
+    history: Path, monkeypatch: pytest.MonkeyPatch, verb: Callable[[], int]
+) -> None:
+    passed(git(history, "rev-parse", "HEAD"))
+    codes = iter([0, 1, 0])
+    monkeypatch.setattr(suite, "whole", lambda first, chosen: next(codes))
+    assert [verb(), verb()] == [0, 1]
+    monkeypatch.setattr(packs, "MOST_COMMITS", 0)
+    commit(history, "docs/1")
+    assert verb() == 1
 
 
 def test_a_step_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,6 +24,7 @@ from lightkube.core.generic_client import BasicRequest, GenericAsyncClient
 from lightkube.types import PatchType
 
 from stackwright.adapters.kubernetes_errors import Call, error_of
+from stackwright.api.errors import printable
 from stackwright.api.kinds import EVENT
 from stackwright.api.meta import Kind
 from stackwright.api.naming import NAMESPACE, OBJECT
@@ -206,12 +207,20 @@ class KubernetesCluster:
     async def _send(self, call: Call, request: BasicRequest) -> bytes:
         self._on_call(call.verb, call.kind)
         try:
-            response = await self._client._client.send(self._client.build_adapter_request(request))
+            built = self._client.build_adapter_request(request)
+        except UnicodeEncodeError:
+            raise Refused(f"{call}: a text in it is not Unicode") from None
+        try:
+            response = await self._client._client.send(built)
+        except httpx2.LocalProtocolError:  # its text repeats the header
+            raise NotYet(f"{call}: no login by the kubeconfig: its token has characters that no header has") from None
         except (httpx2.TransportError, OSError) as error:
             cause = str(error) or type(error).__name__
             raise NotYet(f"{call}: the Kubernetes API cannot be reached: {cause}") from error
         except ConfigError as error:  # a command or a file that should give a token
-            raise NotYet(f"{call}: no login by the kubeconfig: {' '.join(str(error).split())[:300]}") from error
+            raise NotYet(
+                f"{call}: no login by the kubeconfig: {printable(' '.join(str(error).split())[:300])}"
+            ) from error
         except (ValueError, LookupError, TypeError) as error:  # it may hold a token
             raise NotYet(f"{call}: no login by the kubeconfig: its command gives no ExecCredential") from error
         if response.status_code >= 400:

@@ -21,7 +21,7 @@ from stackwright.core.ports import NotYet, Refused
 
 PORT = 3306
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-_HELD = re.compile(r"GRANT ([A-Z, ]+) ON (`[^`]+`)\.\* TO ")
+_HELD = re.compile(r"GRANT ([A-Z, ]+) ON (`(?:[^`]|``)+`)\.\* TO ")
 ALL = "ALL PRIVILEGES"
 OPTION = "GRANT OPTION"  # not part of ALL
 _SYNONYMS = {"ALL": ALL, "DELETE VERSIONING ROWS": "DELETE HISTORY"}
@@ -191,7 +191,9 @@ def _held(grants: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
 
 
 def _taken(action: SqlAccount, pattern: str, each: Iterable[str]) -> Iterator[Statement]:
-    return ((f"REVOKE {taken} ON {pattern}.* FROM %s@'%%'", (_name(action.username),)) for taken in each)
+    """What was given by hand may have any name, with the driver's % in it."""
+    where = pattern.replace("%", "%%")
+    return ((f"REVOKE {taken} ON {where}.* FROM %s@'%%'", (_name(action.username),)) for taken in each)
 
 
 def error_of(action: SqlAccount, error: Any) -> Exception:

@@ -11,13 +11,14 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
+from concurrent.futures import Executor
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack_confirm import CONFIRM, confirm
 from stackwright.adapters.openstack_find import WHERE, find
 from stackwright.adapters.openstack_flight import Flight, Late
-from stackwright.adapters.openstack_line import Line
+from stackwright.adapters.openstack_line import Line, executor
 from stackwright.adapters.openstack_login import Count, Logins, Secrets, Way, as_written
 from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, SETTLE, Snapshot, fetch, peek, single, stamp
 from stackwright.adapters.openstack_requests import run
@@ -36,7 +37,7 @@ from stackwright.core.clouds import (
     Trouble,
 )
 from stackwright.core.plan import Key
-from stackwright.core.ports import secret_data
+from stackwright.core.ports import NO_TEXT, secret_data
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -59,6 +60,7 @@ class OpenStackClouds:
         self._secrets, self._tell, self._count = secrets, tell, count
         self._logins = Logins(secrets, way)
         self._projects: dict[str, Project] = {}
+        self._threads: dict[str, Executor] = {}  # by namespace of the Secret
         self._unsure: dict[str, float] = {}  # uid → until when a request may still be on its way
         self._started = self._swept = time.monotonic()
 
@@ -146,7 +148,7 @@ class OpenStackClouds:
         data = secret_data(await self._secrets(key))
         if name not in data:
             raise Trouble("WaitingForUserData", f"Waiting for Secret {'/'.join(key)} with the key {name}")
-        return data[name].encode()
+        return data[name].encode(errors=NO_TEXT)  # it may be packed
 
     def _settled(self, asking: Asking) -> float:
         """When what was asked for earlier has happened: lists that begin then tell what is not there."""
@@ -254,7 +256,9 @@ class OpenStackClouds:
             self._sweep(now)
         login = await self._logins.get(cloud)
         if login.digest not in self._projects:
-            self._projects[login.digest] = Project(Line(login, self._count), Snapshot(now))
+            namespace = cloud.secret[0]
+            threads = self._threads[namespace] = self._threads.get(namespace) or executor()
+            self._projects[login.digest] = Project(Line(login, self._count, threads), Snapshot(now))
         project = self._projects[login.digest]
         project.used = now
         return project
@@ -266,6 +270,10 @@ class OpenStackClouds:
             project.forget(now - FORGET)
             if project.used < now - FORGET:
                 self._projects.pop(digest).close()
+        used = {project.line.threads for project in self._projects.values()}
+        for namespace, threads in list(self._threads.items()):
+            if threads not in used:
+                self._threads.pop(namespace).shutdown(wait=False)
 
     async def _do(
         self, cloud: CloudRef, project: Project, service: str, what: Callable[[Connection], T], *, queues: bool = True
@@ -280,3 +288,5 @@ class OpenStackClouds:
     async def close(self) -> None:
         for project in self._projects.values():
             project.close()
+        for threads in self._threads.values():
+            threads.shutdown(wait=False, cancel_futures=True)

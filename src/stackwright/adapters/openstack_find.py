@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack_send import COMPUTE, request
 from stackwright.adapters.openstack_shapes import json_of, project_of, things_in
-from stackwright.core.clouds import Question, Thing, Trouble
+from stackwright.core.clouds import Denied, Question, Thing, Trouble
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -81,7 +81,12 @@ def pages(
     marker: dict[str, Any] = {}
     read, values, items, markers = 0, 0, 0, set()
     for _ in range(PAGES):
-        response = request(connection, service, "GET", path, params={"limit": LIMIT, **params, **marker}, **more)
+        try:
+            response = request(connection, service, "GET", path, params={"limit": LIMIT, **params, **marker}, **more)
+        except (Trouble, Denied) as error:
+            if marker and error.reason in ("NotFound", "BlockedRejected"):  # the service did answer the page before
+                raise Trouble("Unreachable", f"the list of {key} changed while it was read") from None
+            raise
         read += len(response.content)
         values += sum(map(response.content.count, (b",", b"[", b"{")))
         if read > LARGEST or values > VALUES:
@@ -92,7 +97,7 @@ def pages(
         if items > MOST:
             raise _endless(key, f"{MOST} items")
         yield from found
-        if len(found) < LIMIT and not answer.get(f"{key}_links") and not answer.get("next"):
+        if len(found) < LIMIT and not _goes_on(answer, key):
             return
         if not found or "id" not in found[-1]:
             return
@@ -102,6 +107,14 @@ def pages(
         markers.add(last)
         marker = {"marker": last}
     raise _endless(key, f"{PAGES} pages")
+
+
+def _goes_on(answer: Mapping[str, Any], key: str) -> bool:
+    """Whether an answer names a further page. Neutron names a previous one even with the first."""
+    links = answer.get(f"{key}_links")
+    if isinstance(links, list):
+        links = [link for link in links if not (isinstance(link, dict) and link.get("rel") == "previous")]
+    return bool(links or answer.get("next"))
 
 
 def _endless(key: str, most: str) -> Trouble:

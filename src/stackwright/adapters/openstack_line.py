@@ -1,9 +1,10 @@
-"""The line to one project: a connection, threads of its own, and when it is worth asking again.
+"""The line to one project: a connection, and when it is worth asking again.
 
 All who have something in the project ask through it. When OpenStack wants fewer requests, the whole line is quiet as
 long as it says. When a service lets somebody wait and never answers, or does not take the credentials, one at a time
-tries it again; to all others its last word is repeated at once. So a cloud that hangs holds up nobody else: neither
-those who ask other clouds, for the threads are its own, nor those who have to look at its objects.
+tries it again; to all others its last word is repeated at once. So a cloud that hangs holds up nobody who has to look
+at its objects. Nor does it hold up those who ask other clouds: each namespace of credentials has threads of its own,
+enough for many clouds that hang, and what waits for one is not asked of a cloud that has hung meanwhile.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
@@ -27,15 +28,22 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
 
 T = TypeVar("T")
-THREADS = 8  # for what the operator's workers ask; lists, which go on by themselves, have others
+THREADS = 8  # at once for what the operator's workers ask; lists, which go on by themselves, have others
+SHARED = 16 * THREADS  # threads of all lines of a namespace
 SLOW = 10.0  # seconds; what fails sooner holds nobody up
 PAUSE = 5.0  # seconds before somebody tries again
 TRY = 60.0  # seconds that he has for it before the next one does
 SPREAD = (1.0, 1.2)  # those who were told to be quiet do not all come back in one moment
 
 
+def executor() -> Executor:
+    """For lines of one namespace. It begins a thread only when all that it has are busy."""
+    return ThreadPoolExecutor(SHARED, "openstack")
+
+
 class Line:
-    def __init__(self, login: Login, count: Count = lambda method, code: None) -> None:
+    def __init__(self, login: Login, count: Count = lambda method, code: None, threads: Executor | None = None) -> None:
+        """`threads` are used and not closed by the line."""
         self._login, self._count = login, count
         self.place = ""
         """As Look has it."""
@@ -43,7 +51,7 @@ class Line:
         self._connecting = threading.Lock()
         self._closed = False
         self._files = ExitStack()
-        self._threads = ThreadPoolExecutor(3 * THREADS, "openstack")
+        self.threads = threads or executor()
         self._free = asyncio.Semaphore(THREADS)
         self._quiet: tuple[float, Trouble] | None = None  # until when, and what OpenStack said
         self._silent: dict[str, tuple[float, Trouble]] = {}  # the same of a service
@@ -54,9 +62,9 @@ class Line:
         if self._quiet and now < self._quiet[0]:
             until, error = self._quiet
             raise Trouble(error.reason, str(error), (until - now) * random.uniform(*SPREAD))  # noqa: S311
-        if service in self._silent and now < self._silent[service][0]:
-            error = self._silent[service][1]
-            raise Trouble(error.reason, str(error))
+        silent = self._silent.get(service)  # read once: this is called in threads too
+        if silent and now < silent[0]:
+            raise Trouble(silent[1].reason, str(silent[1]))
 
     async def do(self, service: str, what: Callable[[Connection], T], *, queues: bool = True) -> T:
         """In a thread. Raises Trouble or Denied for whatever goes wrong.
@@ -65,16 +73,24 @@ class Line:
         """
         async with self._free if queues else nullcontext():
             self.check(service)
-            began = time.monotonic()
-            if service in self._silent:
-                self._silent[service] = (began + TRY, self._silent[service][1])
-            try:
-                answer = await in_thread_of(self._threads, lambda: self._guarded(service, what))
-            except (Trouble, Denied) as error:
-                self._note(service, began, error)
-                raise
-            self._silent.pop(service, None)
-            return answer
+            tries = service in self._silent
+            if tries:
+                self._silent[service] = (time.monotonic() + TRY, self._silent[service][1])
+
+            def ask() -> T:
+                """What it says of the service is noted before the thread takes up what waits for it."""
+                if not tries:
+                    self.check(service)
+                began = time.monotonic()
+                try:
+                    answer = self._guarded(service, what)
+                except (Trouble, Denied) as error:
+                    self._note(service, began, error)
+                    raise
+                self._silent.pop(service, None)
+                return answer
+
+            return await in_thread_of(self.threads, ask)
 
     def _note(self, service: str, began: float, error: Trouble | Denied) -> None:
         self._silent.pop(service, None)
@@ -122,7 +138,6 @@ class Line:
     def close(self) -> None:
         """Threads end with the request that is on its way."""
         self._closed = True
-        self._threads.shutdown(wait=False, cancel_futures=True)
         if self._connection is not None:
             self._connection.close()
         self._files.close()

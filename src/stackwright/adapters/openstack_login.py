@@ -79,6 +79,10 @@ def login_of(cloud: CloudRef, data: Mapping[str, str], now: float) -> Login:
         entry = entry_of(data.get("clouds.yaml", ""), cloud.cloud)
     except BadEntry as error:
         raise Trouble("CredentialsInvalid", f"clouds.yaml in {where}: {error}") from None
+    try:
+        data.get("cacert", "").encode()
+    except UnicodeEncodeError:
+        raise Trouble("CredentialsInvalid", f"cacert in {where}: must be a certificate as text, in PEM") from None
     entry = {**entry, **({"region_name": cloud.region} if cloud.region else {})}
     return login_by(entry, data.get("cacert", ""), now)
 

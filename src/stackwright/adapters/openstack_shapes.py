@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from stackwright.adapters.threads import LibraryFailed
 
@@ -20,7 +20,23 @@ if TYPE_CHECKING:
     from requests import Response
 
 Name = Annotated[str, Field(min_length=1, max_length=255)]
-Text = str | None
+LONGEST = 4096  # characters; OpenStack's own texts have at most 1024, but for those that nothing is read of
+Line = Annotated[str, Field(max_length=LONGEST)]
+Text = Line | None
+T = TypeVar("T")
+MOST = 1000  # of what a thing has: addresses, tags, …
+
+
+def _few(found: object) -> object:
+    """A dict is checked as a whole before its length is."""
+    if isinstance(found, dict) and len(found) > MOST:
+        raise ValueError("too many")
+    return found
+
+
+# An error for each of a million wrong values, or a model of each right one, would take the operator's memory.
+Many = Annotated[list[T], Field(fail_fast=True, max_length=MOST)]
+Named = Annotated[dict[str, T], Field(fail_fast=True), BeforeValidator(_few)]
 
 
 class _Shape(BaseModel):
@@ -34,7 +50,7 @@ class _Id(_Shape):
 
 
 class _Address(_Shape):
-    addr: str
+    addr: Name
     version: int = 4
     kind: Literal["fixed", "floating"] = Field("fixed", alias="OS-EXT-IPS:type")
     mac: Text = Field(None, alias="OS-EXT-IPS-MAC:mac_addr")
@@ -46,12 +62,12 @@ class _FixedIP(_Shape):
 
 
 class _Pair(_Shape):
-    ip_address: str
+    ip_address: Line
 
 
 class _Gateway(_Shape):
     network_id: Text = None
-    external_fixed_ips: list[_FixedIP] | None = None
+    external_fixed_ips: Many[_FixedIP] | None = None
 
 
 class _Fault(_Shape):
@@ -73,22 +89,22 @@ class _Thing(_Id):
     status: Text = None
     description: Text = None
     project_id: Text = None
-    tags: list[str] | None = None
-    metadata: dict[str, str] | None = None
+    tags: Many[Line] | None = None
+    metadata: Named[Line] | None = None
     task_state: Text = Field(None, alias="OS-EXT-STS:task_state")
     fault: _Fault | None = None
-    addresses: dict[str, list[_Address]] | None = None
+    addresses: Named[Many[_Address]] | None = None
     flavor: _Flavor | None = None
-    volumes: list[_Id] = Field([], alias="os-extended-volumes:volumes_attached")
+    volumes: Many[_Id] = Field([], alias="os-extended-volumes:volumes_attached")
     network_id: Text = None
     device_id: Text = None
     device_owner: Text = None
-    fixed_ips: list[_FixedIP] | None = None
+    fixed_ips: Many[_FixedIP] | None = None
     external_gateway_info: _Gateway | None = None
     cidr: Text = None
     ip_version: int | None = None
     gateway_ip: Text = None
-    dns_nameservers: list[str] | None = None
+    dns_nameservers: Many[Line] | None = None
     floating_ip_address: Text = None
     fixed_ip_address: Text = None
     port_id: Text = None
@@ -102,8 +118,8 @@ class _Port(_Thing):
     """The groups of a server, of the same name, are not read."""
 
     mac_address: Text = None
-    security_groups: list[str] = []
-    allowed_address_pairs: list[_Pair] = []
+    security_groups: Many[Line] = []
+    allowed_address_pairs: Many[_Pair] = []
 
 
 class _Image(_Id):
@@ -111,7 +127,7 @@ class _Image(_Id):
 
     name: Text = None
     status: Text = None
-    tags: list[str] | None = None
+    tags: Many[Line] | None = None
 
 
 class _Zone(_Shape):
@@ -121,6 +137,9 @@ class _Zone(_Shape):
     zone_state: _ZoneState | None = Field(None, alias="zoneState")
 
 
+_PROJECT: TypeAdapter[str | None] = TypeAdapter(
+    Annotated[str, Field(max_length=255)] | None, config=ConfigDict(strict=True)
+)
 _SHAPES: Mapping[str, type[_Shape]] = {
     "port": _Port, "ports": _Port, "images": _Image, "availabilityZoneInfo": _Zone,
 }  # fmt: skip
@@ -134,11 +153,6 @@ _FIELDS = {
 @cache
 def _one(key: str) -> TypeAdapter[Any]:
     return TypeAdapter(_SHAPES.get(key, _Thing))
-
-
-@cache
-def _many(key: str) -> TypeAdapter[Any]:
-    return TypeAdapter(list[_SHAPES.get(key, _Thing)])  # type: ignore[arg-type, misc]
 
 
 @contextmanager
@@ -166,29 +180,38 @@ def json_of(response: Response) -> Mapping[str, Any]:
 
 def thing_in(response: Response, key: str) -> dict[str, Any]:
     """The thing of an answer, with an id. Raises LibraryFailed that names the wrong field."""
-    found: dict[str, Any] = _checked(_one(key), json_of(response), key)
+    found: dict[str, Any] = json_of(response).get(key)  # type: ignore[assignment]  # what it is, is checked now
+    _check(found, key)
     return found
 
 
 def things_in(answer: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     """Things of a list. Raises LibraryFailed that names the wrong field."""
-    found: list[dict[str, Any]] = _checked(_many(key), answer, key)
+    found = answer.get(key)
+    if not isinstance(found, list):
+        raise _wrong(key)
+    for each in found:
+        _check(each, key)
     return found
 
 
-def _checked(shape: TypeAdapter[Any], answer: Mapping[str, Any], key: str) -> Any:
+def _check(found: object, key: str) -> None:
     try:
-        shape.validate_python(answer.get(key))
+        _one(key).validate_python(found)
     except ValidationError as error:
         fields = (step for step in error.errors(include_input=False)[0]["loc"] if step in _FIELDS)
-        raise LibraryFailed(f"no answer of OpenStack's (wrong {'.'.join(map(str, (key, *fields)))})") from None
-    return answer[key]
+        raise _wrong(".".join(map(str, (key, *fields)))) from None
+
+
+def _wrong(field: str) -> LibraryFailed:
+    return LibraryFailed(f"no answer of OpenStack's (wrong {field})")
 
 
 def project_of(connection: Connection) -> str:
     """The id of the project of the credentials; empty without one."""
     with answering():
         project: Any = connection.current_project_id
-    if not isinstance(project, str | None):
-        raise LibraryFailed("no answer of OpenStack's (wrong project.id)")
-    return project or ""
+    try:
+        return _PROJECT.validate_python(project) or ""
+    except ValidationError:
+        raise _wrong("project.id") from None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncIterator, Collection, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -130,6 +131,8 @@ def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
 def _explained(text: str) -> str:
     if "cannot be reached" in text:
         return f"{text}\nIs it running? `stackwright up` starts the local one, `stackwright doctor` examines it."
+    if re.search(r"the API does not serve \S+ of (?!infrastructure\.)(\w+\.)?cluster\.x-k8s\.io/", text):
+        return f"{text}\nCluster API, or this provider of it, is not installed here; `clusterctl init` installs it."
     if "the API does not serve" in text:
         return f"{text}\nStackwright is not installed on this cluster; `stackwright up` installs it."
     return text

@@ -42,6 +42,7 @@ def doctor(
       stackwright doctor --kubeconfig ~/.kube/config
 
     """
+    from stackwright.api.errors import printable
     from stackwright.cli.cluster import run
     from stackwright.local.config import LocalCluster
     from stackwright.local.doctor import examine
@@ -54,11 +55,12 @@ def doctor(
         typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
         for one in findings:
-            typer.echo(f" {MARKS[one.level]} {one.subject}: {one.text}")
+            text = "\n".join(map(printable, one.text.split("\n")))
+            typer.echo(f" {MARKS[one.level]} {printable(one.subject)}: {text}")
             if one.remedy:
                 typer.echo(f"      → {one.remedy}")
             for line in one.log.splitlines():
-                typer.echo(f"      | {line[:240]}")
+                typer.echo(printable(f"      | {line[:240]}"))
     if any(finding.level == "problem" for finding in findings):
         raise typer.Exit(1)
 

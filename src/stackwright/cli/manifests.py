@@ -92,22 +92,23 @@ def load_all(files: Sequence[Path], namespace: str | None) -> list[Manifest]:
 
 async def check_changes(reader: Reader, manifests: list[Manifest]) -> None:
     """Not every field may change of what is there. Raises BadManifest with each change that the API would refuse."""
-    kinds = {resource.KIND for resource in RESOURCES if hasattr(resource, "CHANGES")}
-    if not (concerned := [each for each in manifests if each.kind in kinds]):
-        return
-    from stackwright.api.immutability import update_errors
+    from stackwright.controllers.members import KINDS
+    from stackwright.controllers.validate import change_errors
     from stackwright.core.objects import key_of
     from stackwright.core.ports import Refused
     from stackwright.runtime.memory import MemoryCluster
     from stackwright.runtime.specs import replace_spec
 
+    kinds = {resource.KIND for resource in RESOURCES if hasattr(resource, "CHANGES")} | KINDS
+    if not (concerned := [each for each in manifests if each.kind in kinds]):
+        return
     merged = MemoryCluster(reader)  # with the fields that others wrote, and defaults
     errors: list[str] = []
     for each in concerned:
         before = await merged.get(each.kind, key_of(each.obj))
         try:
             after = await (partial(replace_spec, merged) if each.whole else merged.apply)(each.kind, each.obj, MANAGER)
-            wrong = update_errors(before, after) if before else []
+            wrong = change_errors(before, after) if before else []
         except Refused as error:
             wrong = [str(error)]
         errors += [f"{each.where}{error}" for error in wrong]

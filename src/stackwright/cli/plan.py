@@ -116,13 +116,27 @@ async def foresee(
     if not known.images:
         where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
         typer.echo(f"Note: there is no ConfigMap {where}, so references of images are not the real ones.", err=True)
+    written = await _with_secrets(cluster, manifests)
     for space in spaces:
         asked = replace(await _request(cluster, space, manifests, delete), resumed=resumed)
-        async with outside(cluster, space) as asking:
+        async with outside(written, space) as asking:
             with rendering() as render:
                 more, problems = await forecast(cluster, known, asked, time.time(), asking, render)
         found, stuck = found + more, stuck | problems
     return found, stuck
+
+
+async def _with_secrets(cluster: Reader, manifests: list[Manifest]) -> Reader:
+    """The cluster as it is, with the manifests' Secrets: credentials of a cloud may be in the same file."""
+    from stackwright.api.kinds import SECRET
+    from stackwright.cli.manifests import MANAGER
+    from stackwright.runtime.memory import MemoryCluster
+
+    written = MemoryCluster(cluster)
+    for each in manifests:
+        if each.kind == SECRET:
+            await written.apply(SECRET, each.obj, MANAGER)
+    return written
 
 
 async def _request(reader: Reader, namespace: str, manifests: list[Manifest], delete: str | None) -> Request:

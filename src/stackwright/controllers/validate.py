@@ -12,6 +12,7 @@ from stackwright.controllers.cloud.charts import Schemas, chart_errors, values_e
 from stackwright.controllers.cloud.validate import parse as parse_deployment
 from stackwright.controllers.controlplane.validate import parse as parse_control_plane
 from stackwright.controllers.helmbundle.validate import errors_of as helmbundle_errors
+from stackwright.controllers.members import member_errors
 from stackwright.core.plan import Object
 from stackwright.core.settings import Settings
 
@@ -29,8 +30,13 @@ def errors_of(
     settings  those of the operator, for what it permits and which charts it has; None outside of it
     """
     asks_only = dry_run and TOPOLOGY in (obj["metadata"].get("annotations") or {})
-    changes = [] if old is None or asks_only else update_errors(old, obj)
+    changes = [] if old is None or asks_only else change_errors(old, obj)
     return [printable(error) for error in [*_errors(obj, old, settings), *changes]]
+
+
+def change_errors(old: Object, new: Object) -> list[str]:
+    """What an update changes that must stay."""
+    return [*update_errors(old, new), *member_errors(old, new)]
 
 
 def _errors(obj: Object, old: Object | None, settings: Settings | None) -> list[str]:

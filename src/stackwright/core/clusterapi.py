@@ -15,11 +15,12 @@ ADDRESS = Kind(IPAM, "v1beta1", "IPAddress", "ipaddresses")
 INFRASTRUCTURE = f"infrastructure.{CORE}"
 NAME, CONTROL_PLANE = f"{CORE}/cluster-name", f"{CORE}/control-plane"  # labels
 PAUSED = f"{CORE}/paused"  # an annotation; what it says does not matter
+WITHOUT_NAMESPACE = ("ExtensionConfig", "GlobalInClusterIPPool")
 MANAGED_BY = f"{CORE}/managed-by"  # of an OpenStackCluster whose infrastructure another system makes and reports
 
 
 def kind_of(api_version: str, name: str) -> Kind | None:
-    """A namespaced kind of Cluster API or its bootstrap and control plane providers; None for one of others.
+    """A kind of Cluster API, or of its providers of all but infrastructure; None for one of others.
 
     Infrastructure is ours, so a kind of that group which we do not know is a mistake.
     """
@@ -31,8 +32,13 @@ def kind_of(api_version: str, name: str) -> Kind | None:
         or not version.isalnum()
     ):
         return None
-    plural = f"{name.lower()}es" if name.endswith("s") else f"{name.lower()}s"
-    return Kind(group, version, name, plural)
+    return Kind(group, version, name, _plural(name.lower()), namespaced=name not in WITHOUT_NAMESPACE)
+
+
+def _plural(word: str) -> str:
+    if word.endswith("y") and word[-2:-1] not in tuple("aeiou"):
+        return f"{word[:-1]}ies"
+    return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
 
 
 def is_paused(obj: Object) -> bool:

@@ -12,19 +12,22 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stackwright.api.errors import printable
+
 READY = "Ready"
 PROGRESSING = "Progressing"
+LONGEST = 4096  # characters of a message
 DONE = "Done"  # the reason of a stage that is true because its actions ran
 
 
 # Foreign systems put these into their messages: request ids, addresses in memory, times of day, fractions of seconds,
 # temporary files, source ports of connections, and the growing delay of a container's restart.
 _VARYING = re.compile(
-    r"\s*\(?\b(?:x-openstack-)?(?:request[- _]?id)\b\W{0,3}[0-9a-f][0-9a-f-]{7,}\)?"
-    r"|\s*\(?(?:\brequest[- _]?ids?\b\W{0,3})?\breq-[0-9a-f-]+\)?"
-    r"|\s*\bat 0x[0-9a-f]+"
+    r" ?\(?\b(?:x-openstack-)?(?:request[- _]?id)\b\W{0,3}[0-9a-f][0-9a-f-]{7,}\)?"
+    r"| ?\(?(?:\brequest[- _]?ids?\b\W{0,3})?\breq-[0-9a-f-]+\)?"
+    r"| ?\bat 0x[0-9a-f]+"
     r"|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]*(?:Z|[+-]\d\d:?\d\d)?"
-    r"|\s*\b\d+\.\d+ ?(?:ms|µs|s|seconds)\b"
+    r"| ?\b\d+\.\d+ ?(?:ms|µs|s|seconds)\b"
     r"|(?<=/tmp/)[\w.-]+"
     r"|(?<=\d):\d{4,5}(?=->)"
     r"|(?<=back-off )[\dhms]+ ",
@@ -33,8 +36,14 @@ _VARYING = re.compile(
 
 
 def steady(text: str) -> str:
-    """A message without what differs at each attempt: a new message is a write, and wakes all that watch the object."""
-    return _VARYING.sub("", text)
+    """A message without what differs at each attempt: a new message is a write, and wakes all that watch the object.
+
+    It is one line, of at most LONGEST characters, with nothing that a terminal obeys: it may repeat what a tenant's
+    OpenStack says.
+    """
+    line = printable(" ".join(text[: LONGEST + 1].split()))  # runs of spaces would take the pattern much time
+    line = " ".join(_VARYING.sub("", line).split())
+    return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
 
 
 @dataclass(frozen=True)

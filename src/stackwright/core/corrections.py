@@ -60,7 +60,7 @@ def _differs(wanted: Mapping[str, Any], thing: Thing) -> dict[str, Any]:
     """The wanted values of those fields that both sides have, and that are not equal."""
     have = {**thing.facts, **({"name": thing.name} if thing.name else {})}
     return {
-        field: sorted({*have[field], *wanted[field]}) if field == "tags" else wanted[field]
+        field: sorted({*(have[field] or ()), *wanted[field]}) if field == "tags" else wanted[field]
         for field in FIELDS[thing.what]
         if field in wanted and field in have and not _same(field, wanted[field], have[field])
     }
@@ -69,7 +69,7 @@ def _differs(wanted: Mapping[str, Any], thing: Thing) -> dict[str, Any]:
 def _same(field: str, wanted: Any, have: Any) -> bool:
     match field:
         case "tags":
-            return set(wanted) <= set(have)
+            return set(wanted) <= set(have or ())
         case "security_groups":
             return set(wanted) == set(have)
         case "metadata":

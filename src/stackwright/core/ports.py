@@ -230,8 +230,11 @@ class Ports:
     clouds: Clouds = NO_CLOUDS
 
 
+NO_TEXT = "surrogateescape"  # how bytes that are no text stand in a text
+
+
 def secret_data(secret: Any) -> dict[str, str]:
-    """The decoded data of a Secret from the API."""
+    """The decoded data of a Secret from the API. What is no UTF-8 can be had back by encoding with NO_TEXT."""
     import base64
 
-    return {k: base64.b64decode(v).decode() for k, v in ((secret or {}).get("data") or {}).items()}
+    return {k: base64.b64decode(v).decode(errors=NO_TEXT) for k, v in ((secret or {}).get("data") or {}).items()}

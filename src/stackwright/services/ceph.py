@@ -67,7 +67,7 @@ SERVICE = Service(
     name="ceph",
     group="infra",
     resource=Ceph,
-    charts=(Chart("ceph", _values, claims=("mon",), options=("ceph",)),),
+    charts=(Chart("ceph", _values, claims=("mon",), voters="mon", options=("ceph",)),),
     secrets=_secrets,
     settings=CephSettings,
     watched=(EXCHANGE, *CONDITIONS),

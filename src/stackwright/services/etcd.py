@@ -52,6 +52,6 @@ SERVICE = Service(
     name="etcd",
     group="infra",
     resource=Etcd,
-    charts=(Chart("etcd", _values, claims=("server",)),),
+    charts=(Chart("etcd", _values, claims=("server",), voters="server"),),
     certificates=_certificates,
 )

@@ -45,6 +45,6 @@ SERVICE = Service(
     name="mariadb",
     group="infra",
     resource=MariaDB,
-    charts=(Chart("mariadb", _values, claims=("server",), options=("mariadb",)),),
+    charts=(Chart("mariadb", _values, claims=("server",), voters="server", options=("mariadb",)),),
     secrets=lambda context: (Secret(ROOT_SECRET, fixed={"username": "root"}),),
 )

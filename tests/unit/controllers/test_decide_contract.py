@@ -175,6 +175,8 @@ def test_what_another_account_uses_too_outlives_this_one():
         assert getattr(decide(what).actions[0], field) is not value
         other = obj(CONTRACTS[name].kind, "x2", {**SPECS[name], "username": "other", "secretName": "t"})
         assert getattr(decide(replace(what, others=(other,))).actions[0], field) is value
+        other["spec"]["instance"] = "another"
+        assert getattr(decide(replace(what, others=(other,))).actions[0], field) is not value, "of another provider"
 
 
 def test_of_several_databases_only_those_that_others_use_outlive_the_account():
@@ -262,6 +264,16 @@ def test_a_loss_counts_whatever_else_is_to_be_changed_but_never_before_the_accou
     assert (lost.status["digest"], lost.status["losses"]) == ("", 1)
     first = decide(replace(seen(name), missing="user u"))
     assert len(first.actions) == 1 and first.status["losses"] == 0
+
+
+@each_contract
+def test_each_loss_counts_for_whoever_was_told_of_the_one_before_must_notice_the_next(name):
+    what = seen(name, digest=decide(seen(name)).status["digest"])
+    what.obj["status"] |= {"providerUid": "uid-p", "losses": 2}
+    assert decide(what).status["losses"] == 2
+    assert decide(replace(what, missing="user u")).status["losses"] == 3
+    what.instance["metadata"]["uid"] = "another"
+    assert decide(what).status["losses"] == 3, "this provider never had the account"
 
 
 @each_contract

@@ -132,6 +132,28 @@ def test_a_digest_is_written_down_as_failed_before_anything_is_rolled_back():
     assert then.status == first.status
 
 
+def test_a_first_revision_that_is_too_late_is_no_success_and_nowhere_to_roll_back_to():
+    plan = decide(seen(record(age=601), [PENDING]))
+    told = plan.status["releaseStatuses"]["mc"]
+    assert (told["success"], told["readyRevision"], told["failedDigest"]) == (False, 0, "")
+    assert told["message"].startswith("Release mc did not become ready in 600 s: ")
+    assert condition(plan).message == told["message"]
+    again = decide(seen(record(age=601, revision=4), [PENDING], told))
+    assert again.empty and condition(again).reason == "BlockedNotReady"
+
+
+def test_a_failure_is_told_by_helms_cause_else_by_what_was_told_before():
+    failed = record("failed", age=10)
+    for release, before, message in (
+        (replace(failed, cause="no space left"), {"message": "m"}, "Release mc failed: no space left"),
+        (failed, {"message": "Release mc failed: forbidden"}, "Release mc failed: forbidden"),
+        (failed, {}, "Release mc failed"),
+    ):
+        plan = decide(seen(release, (), before))
+        told = plan.status["releaseStatuses"]["mc"]
+        assert (condition(plan).message, told["message"], told["success"]) == (message, message, False)
+
+
 def test_what_a_rollback_brought_back_is_where_the_next_one_goes_to_once_it_is_ready():
     before = {"readyRevision": 1, "failedDigest": TARGET, "message": "m; rolling back to revision 1"}
     for workload, age, ready in ((PENDING, 50, 1), (UP, SETTLE / 2, 1), (UP, 50, 3)):

@@ -11,14 +11,14 @@ from service_stage import SETTINGS, Stage
 from stackwright.api.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import SECRET
-from stackwright.api.services import Keystone
+from stackwright.api.services import Etcd, Keystone
 from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH, ROTATED, decide
 from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe
 from stackwright.core.objects import DIGEST
 from stackwright.core.plan import Apply, Delete
 from stackwright.core.secretwrites import CopySecret, EnsureSecret, RotateKeys
-from stackwright.services import keystone, memcached
+from stackwright.services import etcd, keystone, memcached
 from stackwright.services.registry import SERVICES
 
 KEY = (NAMESPACE, "keystone")
@@ -249,3 +249,44 @@ async def test_whatever_is_seen_a_decision_is_made_and_a_service_that_goes_makes
     assert deleting or condition(plan) is not None
     if seen.errors:
         assert makes_nothing(plan)
+
+
+def voting(*counts, size="tiny"):
+    levels = [
+        {"source": f"level {n}", "values": {"etcd": {"pod": {"replicas": {"server": count}}}}}
+        for n, count in enumerate(counts)
+    ]
+    return {"size": size, "overrides": levels}
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "by"),
+    [
+        (voting(), voting(1), "level 0, "),
+        (voting(), voting(3, None), "level 1, "),
+        (voting(3, size="single"), voting(size="single"), ""),
+        (voting(size="tiny"), voting(size="single"), ""),
+    ],
+)
+async def test_whatever_leaves_fewer_servers_that_vote_changes_nothing(old, new, by):
+    """Also where nobody was there to refuse it."""
+    stage = Stage(etcd.SERVICE, old)
+    stage.ready(Etcd.KIND, "etcd")
+    for _ in range(4):
+        await stage.do()
+    before = stage.cluster.peek(HelmBundle.KIND, (NAMESPACE, "openstack-etcd"))["spec"]
+    assert before["releases"][0]["values"]["pod"]["replicas"] == {"server": 3}
+    live = stage.cluster.peek(Etcd.KIND, (NAMESPACE, "etcd"))
+    stage.cluster.put(Etcd.KIND, {**live, "spec": new})
+    plan = await stage.do()
+    assert plan.empty
+    told = condition(plan, "Settings")
+    assert (told.reason, told.message) == (
+        "BlockedWouldLoseMajority",
+        f"{by}chart etcd: pod.replicas.server: cannot become 1: 1 of 3 servers that vote may have no majority; "
+        "allowed: 3 or more",
+    )
+    assert condition(plan).message == told.message
+    assert stage.cluster.peek(HelmBundle.KIND, (NAMESPACE, "openstack-etcd"))["spec"] == before
+    stage.cluster.put(Etcd.KIND, {**live, "spec": old})
+    assert condition(await stage.plan(), "Settings").status is True

@@ -15,7 +15,7 @@ from stackwright.api.helmbundle import HelmBundle, HelmBundleSpec
 from stackwright.api.registry import ADMITTED
 from stackwright.api.services import Keystone, Nova
 from stackwright.controllers.helmbundle import controllers
-from stackwright.controllers.helmbundle.decide import decide
+from stackwright.controllers.helmbundle.decide import RETRY_FAILED, decide
 from stackwright.controllers.helmbundle.observe import Observed, observe
 from stackwright.controllers.validate import errors_of
 from stackwright.core.ages import Ages
@@ -197,7 +197,12 @@ def recorded(bundle):
 async def test_a_release_belongs_to_one_helm_bundle(mine, theirs, record):
     plan = await decided(mine, theirs, *record)
     assert texts(plan) == []
-    assert condition(plan).reason == "BlockedTaken" and f"HelmBundle {NAMESPACE}/a" in condition(plan).message
+    assert condition(plan).reason == "BlockedTaken"
+    said = f"Release mc belongs to HelmBundle {NAMESPACE}/a; choose another name, or delete that object"
+    assert condition(plan).message == said
+    told = plan.status["releaseStatuses"]["mc"]
+    assert (told["success"], told["digest"], told["revision"]) == (False, "", 0), "the other one's success is not ours"
+    assert plan.requeue == RETRY_FAILED, "the other may go without an event for this one"
     leaving = {**mine, "metadata": {**mine["metadata"], "deletionTimestamp": "2026-01-01T00:00:00Z"}}
     assert texts(await decided(leaving, theirs, *record)) == [f"finalizer off HelmBundle {NAMESPACE}/b"]
     elsewhere = {**mine, "spec": {"releases": [{"name": "other", "chart": "memcached"}]}}

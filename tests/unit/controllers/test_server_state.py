@@ -53,3 +53,11 @@ def test_nothing_is_missed_of_a_server_before_nova_told_what_it_has() -> None:
     assert detached(THINGS) == {}
     known = Thing("server", "s", "web", "ACTIVE", facts={"addresses": {}, "volumes": []})
     assert set(detached({**THINGS, SERVER: known})) == {PORT, OTHER, VOLUME}
+
+
+def test_a_floating_ip_of_which_no_address_is_told_is_none() -> None:
+    server = Thing("server", "s", "web", "ACTIVE", facts={})
+    things: dict[Slot, Thing] = {SERVER: server, ("port", "0"): port("p", "n", "10.0.0.9")}
+    for facts in ({}, {"floating_ip_address": None}):
+        look = Look((Thing("floating-ip", "f", facts={"port_id": "p", **facts}),))
+        assert [each["type"] for each in addresses(things, look)] == ["InternalIP", "InternalDNS"]

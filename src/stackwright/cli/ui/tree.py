@@ -6,6 +6,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
+from stackwright.api.errors import printable
+
 READY, BUSY, BLOCKED, UNKNOWN = "ready", "progressing", "blocked", "unknown"
 MARKS = {READY: "✓", BUSY: "…", BLOCKED: "✗", UNKNOWN: "?"}
 COLOURS = {READY: "green", BUSY: "yellow", BLOCKED: "red", UNKNOWN: "bright_black"}
@@ -69,7 +71,7 @@ def _lines(node: Node, first: str, below: str, colour: bool) -> Iterator[str]:
         mark = typer.style(mark, fg=COLOURS[node.state])
     facts = f"  ({', '.join(node.facts)})" if node.facts else ""
     message = f": {node.message}" if node.message else ""
-    yield f"{first}{mark} {node.title}{facts}{message}"
+    yield f"{first}{mark} {printable(f'{node.title}{facts}{message}')}"
     for i, child in enumerate(node.children):
         last = i == len(node.children) - 1
         yield from _lines(child, f"{below}{'└─ ' if last else '├─ '}", f"{below}{'   ' if last else '│  '}", colour)

@@ -67,14 +67,14 @@ def _level(declared: Service, schemas: Schemas, chart: str, values: Mapping[str,
 def _bodies(source: str, declared: Service, chart: str, values: Any) -> Iterator[tuple[str, Any]]:
     """(path in the manifest, values of the chart) of one level."""
     if not source.startswith("spec.nodes."):
-        yield _place(source, declared, chart), values
+        yield place(source, declared, chart), values
         return
     for daemonset, labels in values["overrides"].items():
         for body in labels["labels"].values():
             yield f"{source}.services.{declared.service}.{chart}.{daemonset}.values", body
 
 
-def _place(source: str, declared: Service, chart: str) -> str:
+def place(source: str, declared: Service, chart: str) -> str:
     """Where a level of a chart stands in the manifest."""
     if source == "spec.services":
         return f"{source}.{declared.service}.{chart}.values"
@@ -83,10 +83,11 @@ def _place(source: str, declared: Service, chart: str) -> str:
 
 def _contexts(spec: OpenStackDeploymentSpec) -> list[tuple[Service, Context]]:
     """Each service of the cloud, with what can be known of it before it is there."""
-    return [(wanted.declared, context) for wanted in wanted_services(spec) if (context := _context(spec, wanted))]
+    return [(wanted.declared, context) for wanted in wanted_services(spec) if (context := context_of(spec, wanted))]
 
 
-def _context(spec: OpenStackDeploymentSpec, wanted: Wanted) -> Context | None:
+def context_of(spec: OpenStackDeploymentSpec, wanted: Wanted) -> Context | None:
+    """What can be known of a service before it is there."""
     body = ServiceSpec.model_validate(service_object(_CLOUD, spec, wanted)["spec"])
     try:
         settings = wanted.declared.settings.model_validate(body.settings)
@@ -105,6 +106,6 @@ def _misfits(declared: Service, context: Context) -> Iterator[str]:
             merged_values(declared, context, chart)
         except Misfit as misfit:
             if misfit.source.startswith("spec.") and not misfit.source.startswith("spec.nodes."):
-                yield f"{_place(misfit.source, declared, chart.name)}.{misfit.path}: {misfit.problem}"
+                yield f"{place(misfit.source, declared, chart.name)}.{misfit.path}: {misfit.problem}"
         except ValueError:
             continue  # of something else than overrides: the service says it

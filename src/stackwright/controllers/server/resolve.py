@@ -102,7 +102,8 @@ _FALSE_COUNTS = ("adminStateUp", "enablePortSecurity", "propagateUplinkStatus")
 def _network_of(asks: Resolver, subnet: Thing, where: str) -> str | None:
     """Of a subnet that was named by its id alone."""
     found = asks.ask(question("subnet", id=subnet.id), f"{where}.fixedIPs[0].subnet")
-    return str(found.facts["network_id"]) if found else None
+    network = found.facts.get("network_id") if found else None
+    return str(network) if network else None
 
 
 def _groups(asks: Resolver, spec: Mapping[str, Any], port: Mapping[str, Any], where: str) -> list[str]:

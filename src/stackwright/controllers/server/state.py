@@ -77,7 +77,7 @@ def _floating(things: Mapping[Slot, Thing], look: Look) -> list[str]:
     """At its ports."""
     ports = {thing.id for thing in things.values() if thing.what == "port"}
     every = (t.facts for t in look.things if t.what == "floating-ip" and t.facts.get("port_id") in ports)
-    return sorted(str(facts["floating_ip_address"]) for facts in every)
+    return sorted(str(facts["floating_ip_address"]) for facts in every if facts.get("floating_ip_address"))
 
 
 def _of_ports(things: Mapping[Slot, Thing]) -> dict[str, list[dict[str, Any]]]:

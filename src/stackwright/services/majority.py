@@ -1,0 +1,50 @@
+"""Servers that vote, which never get fewer: those that are left may have no majority, and then serve nobody. Pure.
+
+They are counted in the merged values, for an override of any level may say how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from stackwright.api.rules import at
+from stackwright.api.services import ServiceSpec
+from stackwright.services.declaration import Chart
+
+REPLICAS = "pod.replicas"
+DEFAULT = 1  # of the charts, where values do not say it
+
+
+def field_of(chart: Chart) -> str:
+    """Where the values of a chart say how many servers vote."""
+    return f"{REPLICAS}.{chart.voters}"
+
+
+def fewer(chart: Chart, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+    """What is wrong with merged values after others; empty for nothing, and for a chart whose servers do not vote."""
+    old, new = _voters(chart, before), _voters(chart, after)
+    if not chart.voters or new >= old or old <= DEFAULT:
+        return ""
+    return f"cannot become {new}: {new} of {old} servers that vote may have no majority; allowed: {old} or more"
+
+
+def level(spec: ServiceSpec, chart: Chart) -> int | None:
+    """Index of the override that says how many servers vote, or takes away what is said below it; None for none."""
+    found = [index for index, each in enumerate(spec.overrides) if _says(each.values.get(chart.name), field_of(chart))]
+    return found[-1] if found else None
+
+
+def _voters(chart: Chart, values: Mapping[str, Any]) -> int:
+    count = at(values, field_of(chart))
+    # What is no number is refused by the chart's schema, and changes nothing.
+    return int(count) if isinstance(count, int) or (isinstance(count, float) and count.is_integer()) else DEFAULT
+
+
+def _says(values: Any, field: str) -> bool:
+    for part in field.split("."):
+        if not isinstance(values, Mapping) or part not in values:
+            return False
+        if (values := values[part]) is None:
+            return True
+    return True

@@ -1,0 +1,54 @@
+"""What a plan takes from the file that it is of, and what it says where Cluster API is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from stackwright.api.kinds import SECRET
+from stackwright.cli import plan
+from stackwright.cli.cluster import _explained
+from stackwright.cli.manifests import load
+from stackwright.core.ports import secret_data
+from stackwright.runtime.memory import MemoryCluster
+
+FILE = """\
+apiVersion: v1
+kind: Secret
+metadata: {name: clouds, namespace: demo}
+stringData: {clouds.yaml: new}
+"""
+
+
+async def test_credentials_may_be_in_the_same_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without them the plan only told that their Secret does not exist."""
+    file, cluster, asked = tmp_path / "m.yaml", MemoryCluster(), []
+    file.write_text(FILE)
+    cluster.put(SECRET, {"metadata": {"name": "other", "namespace": "demo"}, "data": {"clouds.yaml": "b2xk"}})
+    outside = plan.outside
+
+    def spied(reader: Any, namespace: str) -> Any:
+        asked.append(reader)
+        return outside(reader, namespace)
+
+    monkeypatch.setattr(plan, "outside", spied)
+    await plan.foresee(cluster, load(file, "demo"), "demo")
+    (reader,) = asked
+    told = [secret_data(await reader.get(SECRET, ("demo", name))) for name in ("clouds", "other")]
+    assert told == [{"clouds.yaml": "new"}, {"clouds.yaml": "old"}]
+    assert await cluster.get(SECRET, ("demo", "clouds")) is None
+
+
+@pytest.mark.parametrize(
+    ("what", "hint"),
+    [
+        ("clusters of cluster.x-k8s.io/v1beta2", "Cluster API"),
+        ("helmchartproxies of addons.cluster.x-k8s.io/v1alpha1", "Cluster API"),
+        ("openstackclusters of infrastructure.cluster.x-k8s.io/v1beta2", "Stackwright"),
+        ("helmbundles of lcm.stackwright.dev/v1alpha1", "Stackwright"),
+    ],
+)
+def test_what_is_missing_is_named(what: str, hint: str) -> None:
+    assert f"\n{hint}" in _explained(f"get x: the API does not serve {what}: 404")
