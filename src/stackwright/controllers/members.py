@@ -18,11 +18,10 @@ from stackwright.controllers.cloud.validate import parse
 from stackwright.core.plan import Object
 from stackwright.services.declaration import Context, Service
 from stackwright.services.majority import fewer, field_of, level
-from stackwright.services.registry import SERVICES
+from stackwright.services.registry import SERVICES, VOTING
 from stackwright.services.values import merged_values
 
-_VOTING = {each.kind.kind: each for each in SERVICES if any(chart.voters for chart in each.charts)}
-_CHARTS = {chart.name: chart for each in _VOTING.values() for chart in each.charts if chart.voters}
+_VOTING = {each.kind.kind: each for each in SERVICES if any(chart.name in VOTING for chart in each.charts)}
 KINDS = {OpenStackDeployment.KIND, HelmBundle.KIND, *(each.kind for each in _VOTING.values())}
 
 
@@ -43,7 +42,7 @@ def _of_cloud(old: Object, new: Object) -> Iterator[str]:
     for kind in sorted(before.keys() & after.keys()):
         for spec, index, chart, problem in _lowered(_VOTING[kind], before[kind], after[kind]):
             where = place(spec.overrides[index].source, _VOTING[kind], chart)
-            yield f"{where}.{field_of(_CHARTS[chart])}: {problem}"
+            yield f"{where}.{field_of(VOTING[chart])}: {problem}"
 
 
 def _contexts(cloud: Object) -> dict[str, Context]:
@@ -61,7 +60,7 @@ def _of_service(declared: Service, old: Object, new: Object) -> Iterator[str]:
     except ValidationError:
         return
     for _, index, chart, problem in _lowered(declared, before, after):
-        yield f"spec.overrides[{index}].values.{chart}.{field_of(_CHARTS[chart])}: {problem}"
+        yield f"spec.overrides[{index}].values.{chart}.{field_of(VOTING[chart])}: {problem}"
 
 
 def _context(declared: Service, obj: Object) -> Context:
@@ -89,6 +88,6 @@ def _of_bundle(old: Object, new: Object) -> Iterator[str]:
         return
     former = {(release.name, release.chart): release.values for release in before}
     for index, release in enumerate(after):
-        chart, values = _CHARTS.get(release.chart), former.get((release.name, release.chart))
+        chart, values = VOTING.get(release.chart), former.get((release.name, release.chart))
         if chart and values is not None and (problem := fewer(chart, values, release.values)):
             yield f"spec.releases[{index}].values.{field_of(chart)}: {problem}"

@@ -23,8 +23,12 @@ def field_of(chart: Chart) -> str:
 
 def fewer(chart: Chart, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """What is wrong with merged values after others; empty for nothing, and for a chart whose servers do not vote."""
-    old, new = _voters(chart, before), _voters(chart, after)
-    if not chart.voters or new >= old or old <= DEFAULT:
+    return lowered(voters(chart, before), voters(chart, after)) if chart.voters else ""
+
+
+def lowered(old: int, new: int) -> str:
+    """What is wrong with so many servers that vote after others; empty for nothing."""
+    if new >= old or old <= DEFAULT:
         return ""
     return f"cannot become {new}: {new} of {old} servers that vote may have no majority; allowed: {old} or more"
 
@@ -35,7 +39,8 @@ def level(spec: ServiceSpec, chart: Chart) -> int | None:
     return found[-1] if found else None
 
 
-def _voters(chart: Chart, values: Mapping[str, Any]) -> int:
+def voters(chart: Chart, values: Mapping[str, Any]) -> int:
+    """How many servers vote, by the merged values of a chart."""
     count = at(values, field_of(chart))
     # What is no number is refused by the chart's schema, and changes nothing.
     return int(count) if isinstance(count, int) or (isinstance(count, float) and count.is_integer()) else DEFAULT

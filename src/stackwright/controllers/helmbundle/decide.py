@@ -5,6 +5,9 @@ helm. It is then watched until its workloads are ready. One that does not get re
 last revision that was, and its digest is not tried again until the HelmBundle changes. That digest is in the status
 before Helm starts, so a rollback that fails is not followed by another upgrade to what was not ready.
 
+An upgrade to more servers that vote is not rolled back: those that were added may be members by now, and without them
+the others have no majority. It stays, is told as NotReady, and goes on by itself once its pods get ready.
+
 An age counts from when this process first saw the record as it is, and not by the time of day (core/ages.py). What was
 waited for a release is written into its status once a minute, so an operator that is started again goes on from there.
 One that dies within a minute each time never ends the wait: nothing is rolled back then, what is deployed stays and is
@@ -31,6 +34,8 @@ from stackwright.core.objects import CLOUD, controller_of, has_finalizer, is_del
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
+from stackwright.services.majority import DEFAULT, field_of, lowered, voters
+from stackwright.services.registry import VOTING
 
 # After helm ended, the watches may still show the workloads as they were before it.
 SETTLE = 1.0
@@ -59,7 +64,7 @@ class Step:
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return _remove(seen)
-    steps = [_remembering(seen, _release(seen, wanted), wanted["name"]) for wanted in seen.obj["spec"]["releases"]]
+    steps = [_remembering(seen, _release(seen, wanted), wanted) for wanted in seen.obj["spec"]["releases"]]
     actions: list[Action] = [] if has_finalizer(seen.obj) else [Finalizer(HelmBundle.KIND, seen.obj, True)]
     actions += [HelmUninstall(key) for key in _dropped(seen)]
     helm = [action for step in steps for action in step.actions]
@@ -98,10 +103,19 @@ def release_digest(settings: Settings, wanted: Object) -> str:
     return digest(chart, wanted.get("version", ""), wanted.get("values") or {})
 
 
-def _remembering(seen: Observed, step: Step, name: str) -> Step:
+def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
     """With the newest revision that got ready: it is never rolled back, and others are rolled back to it."""
-    ready = step.status["revision"] if step.status["success"] else int(seen.before(name).get("readyRevision") or 0)
-    return replace(step, status={"readyRevision": ready, **step.status})
+    before = seen.before(wanted["name"])
+    ready, votes = int(before.get("readyRevision") or 0), int(before.get("readyVoters") or 0)
+    if step.status["success"]:
+        ready, votes = step.status["revision"], _voters(wanted)
+    return replace(step, status={"readyRevision": ready, "readyVoters": votes, **step.status})
+
+
+def _voters(wanted: Object) -> int:
+    """How many servers of a release vote; 0 of a chart where none do."""
+    chart = VOTING.get(wanted["chart"])
+    return voters(chart, wanted.get("values") or {}) if chart else 0
 
 
 def _release(seen: Observed, wanted: Object) -> Step:
@@ -241,17 +255,23 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
         status = _status(record, success=False, message=message, waited=age - age % STEP)
         return Step((), condition, status, min(timeout - age, STEP - age % STEP))
     message = f"Release {name} did not become ready in {timeout:.0f} s: {message}"
-    return _too_late(seen, record, ready, target, message, timeout)
+    return _too_late(seen, wanted, record, message, timeout)
 
 
-def _too_late(seen: Observed, record: Release, ready: int, target: str, message: str, waited: float) -> Step:
-    name = record.name
-    if not ready:
+def _too_late(seen: Observed, wanted: Object, record: Release, message: str, waited: float) -> Step:
+    name, target = record.name, record.digest
+    before = seen.before(name)
+    ready = int(before.get("readyRevision") or 0)
+    # What an earlier version wrote does not say how many voted; it may have been one.
+    fewer = lowered(_voters(wanted), int(before.get("readyVoters") or DEFAULT)) if ready else ""
+    if fewer:
+        message = f"{message}; not rolled back to revision {ready}: {field_of(VOTING[wanted['chart']])}: {fewer}"
+    if fewer or not ready:
         status = _status(record, success=False, message=message, waited=waited)
         return Step((), blocked(condition_type(name), "NotReady", message), status)
     message = f"{message}{ROLLING}{ready}"
     status = _status(record, success=False, message=message, failed=target, waited=waited)
     condition = waiting(condition_type(name), message, "RollingBack")
-    if seen.before(name).get("failedDigest") != target:
+    if before.get("failedDigest") != target:
         return Step((), condition, status, SETTLE, first=True)
     return Step((HelmRollback((record.namespace, name), ready),), condition, status)

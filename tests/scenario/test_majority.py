@@ -1,0 +1,92 @@
+"""Servers that vote never get fewer, whatever becomes of the update that changed their number."""
+
+from typing import Any
+
+import pytest
+from world import NAMESPACE, UNREADY, UNSCHEDULABLE, World, ready_world
+
+from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.kinds import DEPLOYMENT, STATEFULSET
+
+pytestmark = pytest.mark.looptime
+# Chart → its service, the component that votes, and a workload of it.
+VOTING = {
+    "etcd": ("coordination", "server", "etcd-server"),
+    "mariadb": ("database", "server", "mariadb-server"),
+    "ceph": ("ceph", "mon", "ceph-watch"),
+}
+FEATURES = {"services": ["coordination", "ceph"]}
+NO_MAJORITY = "cannot become 1: 1 of 3 servers that vote may have no majority; allowed: 3 or more"
+
+
+def values(chart: str, count: int, **more: Any) -> dict[str, Any]:
+    service, component, _ = VOTING[chart]
+    return {service: {chart: {"values": {"pod": {"replicas": {component: count}}, **more}}}}
+
+
+def members(world: World, chart: str) -> Any:
+    (release,) = world.bundle(chart)["spec"]["releases"]
+    return release["values"]["pod"]["replicas"][VOTING[chart][1]]
+
+
+def healed(world: World, name: str) -> None:
+    world.kubelet.broken.clear()
+    world.kubelet.sync(DEPLOYMENT if name == "ceph-watch" else STATEFULSET, name)
+
+
+@pytest.mark.parametrize("chart", VOTING)
+async def test_a_growth_that_is_not_ready_in_time_is_not_rolled_back_and_goes_on(chart: str) -> None:
+    _, component, workload = VOTING[chart]
+    world = await ready_world(features=FEATURES)
+    calls, release = len(world.helm.calls), (NAMESPACE, f"openstack-{chart}")
+    world.kubelet.broken[workload] = UNSCHEDULABLE
+    world.cloud(features=FEATURES, services=values(chart, 3))
+    await world.run(1300)
+    assert ("rollback", release) not in world.helm.calls[calls:]
+    status, reason, message = world.condition("Ready", world.bundle(chart))
+    assert (status, reason) == ("False", "BlockedNotReady")
+    assert f"Release openstack-{chart} did not become ready in 600 s: " in message
+    assert "too few cpu" in message
+    assert message.endswith(f"; not rolled back to revision 1: pod.replicas.{component}: {NO_MAJORITY}")
+    assert (members(world, chart), world.condition()[1]) == (3, "BlockedNotReady")
+    healed(world, workload)
+    await world.settle()
+    assert world.ready()
+    assert world.helm.calls[calls:].count(("upgrade", release)) == 1
+
+
+@pytest.mark.parametrize("chart", VOTING)
+async def test_an_upgrade_of_as_many_servers_that_vote_is_rolled_back(chart: str) -> None:
+    _, _, workload = VOTING[chart]
+    world = await ready_world(features=FEATURES, services=values(chart, 3))
+    world.kubelet.broken[workload] = UNREADY
+    world.cloud(features=FEATURES, services=values(chart, 3, labels={"x": {}}))
+    await world.run(620)
+    assert world.helm.calls[-1] == ("rollback", (NAMESPACE, f"openstack-{chart}"))
+    healed(world, workload)
+    await world.settle()
+    assert world.condition()[1] == "BlockedRolledBack"
+
+
+async def test_whatever_follows_a_growth_that_is_not_ready_is_not_rolled_back_either() -> None:
+    """Also by an operator that was started again meanwhile, and one whose former version did not count."""
+    world = await ready_world(features=FEATURES)
+    world.kubelet.broken["etcd-server"] = UNREADY
+    world.cloud(features=FEATURES, services=values("etcd", 3))
+    await world.run(300)
+    await world.stop()
+    bundle = world.bundle("etcd")
+    bundle["status"]["releaseStatuses"]["openstack-etcd"].pop("readyVoters", None)
+    world.cluster.put(HelmBundle.KIND, bundle)
+    world.cloud(features=FEATURES, services=values("etcd", 3, labels={"x": {}}))
+    await world.run(700)
+    assert "not rolled back to revision 1" in world.condition("Ready", world.bundle("etcd"))[2]
+    assert "rollback" not in {verb for verb, _ in world.helm.calls}
+
+
+async def test_a_cloud_that_grows_in_size_rolls_back_what_has_no_votes_and_nothing_else() -> None:
+    world = await ready_world(features=FEATURES)
+    world.kubelet.broken |= dict.fromkeys(("etcd-server", "mariadb-server", "ceph-watch", "memcached"), UNREADY)
+    world.cloud(size="tiny", features=FEATURES)
+    await world.run(900)
+    assert [key for verb, key in world.helm.calls if verb == "rollback"] == [(NAMESPACE, "openstack-memcached")]
