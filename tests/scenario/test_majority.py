@@ -7,6 +7,7 @@ from world import NAMESPACE, UNREADY, UNSCHEDULABLE, World, ready_world
 
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DEPLOYMENT, STATEFULSET
+from stackwright.api.services import Keystone
 
 pytestmark = pytest.mark.looptime
 # Chart → its service, the component that votes, and a workload of it.
@@ -90,3 +91,59 @@ async def test_a_cloud_that_grows_in_size_rolls_back_what_has_no_votes_and_nothi
     world.cloud(size="tiny", features=FEATURES)
     await world.run(900)
     assert [key for verb, key in world.helm.calls if verb == "rollback"] == [(NAMESPACE, "openstack-memcached")]
+
+
+def cannot(change: dict[str, Any], path: str, problem: str) -> Any:
+    return pytest.param(change, f"{path}: {problem}", id=path)
+
+
+PATH = "spec.services.{}.{}.values.pod.replicas.{}"
+SIZE = "cannot become single: one server of three has no majority; allowed: tiny, small, medium"
+LOWERED = [
+    *(
+        cannot({"services": values(chart, 1)}, PATH.format(service, chart, component), NO_MAJORITY)
+        for chart, (service, component, _) in VOTING.items()
+    ),
+    cannot(
+        {"common": {"infra": {"releases": {"etcd": {"values": {"pod": {"replicas": {"server": 1}}}}}}}},
+        "spec.common.infra.releases.etcd.values.pod.replicas.server",
+        NO_MAJORITY,
+    ),
+    cannot({"size": "single"}, "spec.size", SIZE),
+]
+
+
+@pytest.mark.parametrize(("change", "told"), LOWERED)
+async def test_an_update_that_nobody_refused_and_that_lowers_them_is_not_applied_by_half(
+    change: dict[str, Any], told: str
+) -> None:
+    """Where the webhook is off or away: no service takes the rest of the update, and all go on as they are."""
+    world = await ready_world(size="tiny", features=FEATURES)
+    before, calls = world.state()["objects"], len(world.helm.calls)
+    audit = {"logging": {"cadf": {"enabled": True}}}
+    world.cloud(**({"size": "tiny", "features": {**FEATURES, **audit}, "region_name": "elsewhere"} | change))
+    await world.settle()
+    assert world.condition() == ("False", "BlockedWouldLoseMajority", told)
+    assert world.condition("Progressing")[0] == "False"
+    after = world.state()["objects"]
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    assert changed == {"OpenStackDeployment/cloud"}
+    assert len(world.helm.calls) == calls
+    writes = world.writes
+    await world.run(3600)
+    assert world.writes == writes
+    world.cloud(size="tiny", features=FEATURES, region_name="elsewhere")
+    await world.settle()
+    assert world.ready()
+    assert world.get(Keystone.KIND, "keystone")["spec"]["region"] == "elsewhere"
+
+
+async def test_every_service_that_would_lose_servers_that_vote_is_named() -> None:
+    world = await ready_world(size="tiny", features=FEATURES)
+    world.cloud(size="tiny", features=FEATURES, services={**values("etcd", 1), **values("mariadb", 2)})
+    await world.settle()
+    at = [PATH.format(service, chart, component) for chart, (service, component, _) in VOTING.items()]
+    assert world.condition()[2] == (
+        f"{at[1]}: cannot become 2: 2 of 3 servers that vote may have no majority; allowed: 3 or more; "
+        f"{at[0]}: {NO_MAJORITY}"
+    )

@@ -34,7 +34,7 @@ from stackwright.core.objects import CLOUD, controller_of, has_finalizer, is_del
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
-from stackwright.services.majority import DEFAULT, field_of, lowered, voters
+from stackwright.services.majority import DEFAULT, field_of, too_few, voters
 from stackwright.services.registry import VOTING
 
 # After helm ended, the watches may still show the workloads as they were before it.
@@ -263,7 +263,7 @@ def _too_late(seen: Observed, wanted: Object, record: Release, message: str, wai
     before = seen.before(name)
     ready = int(before.get("readyRevision") or 0)
     # What an earlier version wrote does not say how many voted; it may have been one.
-    fewer = lowered(_voters(wanted), int(before.get("readyVoters") or DEFAULT)) if ready else ""
+    fewer = too_few(_voters(wanted), int(before.get("readyVoters") or DEFAULT)) if ready else ""
     if fewer:
         message = f"{message}; not rolled back to revision {ready}: {field_of(VOTING[wanted['chart']])}: {fewer}"
     if fewer or not ready:
