@@ -147,3 +147,58 @@ async def test_every_service_that_would_lose_servers_that_vote_is_named() -> Non
         f"{at[1]}: cannot become 2: 2 of 3 servers that vote may have no majority; allowed: 3 or more; "
         f"{at[0]}: {NO_MAJORITY}"
     )
+
+
+def written(world: World, etcd: int, memory: int, *more: str) -> None:
+    """Write a HelmBundle of a user, as `kubectl apply` does."""
+    before = world.get(HelmBundle.KIND, "mine") or {"metadata": {"name": "mine", "namespace": NAMESPACE}}
+    wanted = [
+        {"name": "a", "chart": "memcached", "values": {"conf": {"memcached": {"memory": memory}}}},
+        {"name": "b", "chart": "etcd", "values": {"pod": {"replicas": {"server": etcd}}}},
+        *({"name": name, "chart": "placement", "values": {}} for name in more),
+    ]
+    world.cluster.put(HelmBundle.KIND, {**before, "spec": {"releases": wanted}})
+
+
+@pytest.mark.parametrize("ready", [True, False])
+async def test_an_update_of_a_helmbundle_that_nobody_refused_is_not_applied_by_half_either(ready: bool) -> None:
+    world = World()
+    written(world, 3 if ready else 1, 64, "c")
+    await world.settle()
+    assert world.ready(world.get(HelmBundle.KIND, "mine"))
+    if not ready:
+        world.kubelet.broken["etcd-server"] = UNREADY
+        written(world, 3, 64, "c")
+        await world.run(30)
+    calls = len(world.helm.calls)
+    written(world, 1, 99)
+    await world.run(30)
+    await world.stop()
+    await world.run(1300)
+    mine = world.get(HelmBundle.KIND, "mine")
+    told = ("False", "BlockedWouldLoseMajority", f"spec.releases[1].values.pod.replicas.server: {NO_MAJORITY}")
+    assert world.condition("Ready", mine) == world.condition("B", mine) == told
+    assert world.condition("A", mine) == ("False", "Waiting", "Waiting for what is asked of release b to be put right")
+    assert world.helm.calls[calls:] == []
+    healed(world, "etcd-server")
+    written(world, 3, 99)
+    await world.settle()
+    assert world.ready(world.get(HelmBundle.KIND, "mine"))
+    assert world.helm.calls[calls:] == [("uninstall", (NAMESPACE, "c")), ("upgrade", (NAMESPACE, "a"))]
+
+
+async def test_servers_that_somebody_added_by_hand_stop_nothing_but_an_update() -> None:
+    """They may be members as well."""
+    world = await ready_world(features=FEATURES)
+    server = world.get(STATEFULSET, "etcd-server")
+    assert server is not None
+    world.cluster.put(STATEFULSET, {**server, "spec": {**server["spec"], "replicas": 3}})
+    await world.settle()
+    assert world.ready()
+    world.cloud(features=FEATURES, services=values("etcd", 1, labels={"x": {}}))
+    await world.settle()
+    told = f"spec.releases[0].values.pod.replicas.server: {NO_MAJORITY}"
+    assert world.condition("Ready", world.bundle("etcd"))[1:] == ("BlockedWouldLoseMajority", told)
+    world.cloud(features=FEATURES, services=values("etcd", 3, labels={"x": {}}))
+    await world.settle()
+    assert world.ready()
