@@ -21,7 +21,8 @@ from stackwright.core.ports import NotYet, Refused
 
 PORT = 3306
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-_HELD = re.compile(r"GRANT ([A-Z, ]+) ON (`(?:[^`]|``)+`)\.\* TO ")
+_HELD = re.compile(r"GRANT ([A-Z, ]+) ON (\*|`(?:[^`]|``)+`)\.\* TO ")
+_ROLE = re.compile(r"GRANT (`(?:[^`]|``)+`) TO ")
 ALL = "ALL PRIVILEGES"
 OPTION = "GRANT OPTION"  # not part of ALL
 _SYNONYMS = {"ALL": ALL, "DELETE VERSIONING ROWS": "DELETE HISTORY"}
@@ -103,8 +104,12 @@ class MariaDbSql:
         """A cursor of the administrator's; errors in it are ours."""
         if not admin.get("password"):
             raise Refused(f"Secret {'/'.join(action.admin_secret)} has no key password")
+        user = admin.get("username") or "root"
+        if user == action.username:
+            secret = "/".join(action.admin_secret)
+            raise Refused(f"user {user} is the administrator by Secret {secret}; choose another name")
         try:
-            connection = self._connect(action, admin.get("username") or "root", admin["password"], patience)
+            connection = self._connect(action, user, admin["password"], patience)
             with connection, connection.cursor() as cursor:
                 yield cursor
         except (pymysql.MySQLError, OSError) as error:
@@ -154,10 +159,14 @@ def looks(action: SqlAccount) -> dict[str, Statement]:
 
 
 def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
-    """What takes away rights on databases that the spec does not name, by SHOW GRANTS.
+    """What takes away roles, and rights on databases that the spec does not name or on all, by SHOW GRANTS.
 
-    It named them before, or an earlier version gave rights on a pattern. Databases stay, and so do rights on tables.
+    It named them before, an earlier version gave rights on a pattern, or somebody gave more by hand. Databases
+    stay, and so do rights on tables.
     """
+    grants = list(grants)
+    for role in filter(None, map(_ROLE.match, grants)):
+        yield _revoke(action, role[1])
     names = {_exactly(_quoted(name)) for name in (action.database, *action.additional)}
     for pattern, held in _held(grants):
         if pattern not in names:
@@ -183,17 +192,20 @@ def narrowed(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
 
 
 def _held(grants: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
-    """Quoted pattern of databases → privileges, of each line of SHOW GRANTS that is about whole databases."""
+    """Quoted pattern of databases, or * → privileges, of each line of SHOW GRANTS that is about whole databases."""
     for line in grants:
         if found := _HELD.match(line):
             held = {_SYNONYMS.get(each.strip(), each.strip()) for each in found[1].split(",")} - {"USAGE"}
-            yield found[2], held | {OPTION} if line.endswith(f" WITH {OPTION}") else held
+            yield found[2], held | {OPTION} if f" WITH {OPTION}" in line[found.end() :] else held
 
 
 def _taken(action: SqlAccount, pattern: str, each: Iterable[str]) -> Iterator[Statement]:
+    return (_revoke(action, f"{taken} ON {pattern}.*") for taken in each)
+
+
+def _revoke(action: SqlAccount, what: str) -> Statement:
     """What was given by hand may have any name, with the driver's % in it."""
-    where = pattern.replace("%", "%%")
-    return ((f"REVOKE {taken} ON {where}.* FROM %s@'%%'", (_name(action.username),)) for taken in each)
+    return f"REVOKE {what.replace('%', '%%')} FROM %s@'%%'", (_name(action.username),)
 
 
 def error_of(action: SqlAccount, error: Any) -> Exception:

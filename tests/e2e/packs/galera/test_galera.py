@@ -154,7 +154,7 @@ print(asyncio.run(getattr(MariaDbSql(), sys.argv[1])(action, admin, "of-nova")) 
 
 
 def test_an_account_has_its_own_database_and_what_is_lost_of_it_is_found(galera: Galera) -> None:
-    """The adapter against a real server, which earlier had given rights on a pattern and on another database."""
+    """The adapter against a real server, where somebody gave rights on patterns, on other databases and by a role."""
     server = galera.servers[0]
 
     def adapter(call: str, *additional: str) -> str:
@@ -164,10 +164,14 @@ def test_an_account_has_its_own_database_and_what_is_lost_of_it_is_found(galera:
 
     server.sql("CREATE DATABASE novaXapi; CREATE DATABASE reports; CREATE USER nova@'%' IDENTIFIED BY 'older'")
     server.sql("GRANT ALL PRIVILEGES ON `nova_api`.* TO nova@'%'; GRANT SELECT ON reports.* TO nova@'%'")
+    server.sql("GRANT SELECT, PROCESS ON *.* TO nova@'%' WITH GRANT OPTION MAX_QUERIES_PER_HOUR 0")
+    server.sql("CREATE ROLE reader; GRANT SELECT ON *.* TO reader; GRANT reader TO nova@'%'")
     assert "`nova_api`.*" in server.sql("SHOW GRANTS FOR nova@'%'")
     assert adapter("missing") == "user nova"
     adapter("account")
     grants = server.sql("SHOW GRANTS FOR nova@'%'")
+    assert "GRANT USAGE ON *.* TO" in grants and "OPTION" not in grants and "reader" not in grants
+    assert "ALL PRIVILEGES ON *.* TO" in server.sql("SHOW GRANTS FOR root@'%'")
     assert r"ALL PRIVILEGES ON `nova\_api`.* TO" in grants
     assert "`nova_api`.*" not in grants and "`reports`" not in grants
     assert adapter("missing") == ""
