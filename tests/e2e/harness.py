@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -186,8 +188,36 @@ class Cloud:
         self.wait_gone(self.namespace, limit=300)
 
     def sql(self, query: str) -> str:
-        words = ("exec", "-n", self.namespace, "mariadb-server-0", "-c", "mariadb", "--", "mariadb", "-umysql")
-        return self.kubectl(*words, "-S", "/run/mysqld/mysqld.sock", "-Ne", query)
+        return self.kubectl("exec", *self._mariadb(), "-Ne", query)
+
+    @contextmanager
+    def sql_session(self) -> Iterator[Callable[[str], str]]:
+        """One connection: statements, the last of which finds one row, → that row. Any error in it fails the test."""
+        command = (tools.binary("kubectl"), "--kubeconfig", self.cluster.kubeconfig, "exec", "--stdin")
+        words = [str(word) for word in (*command, *self._mariadb(), "-Nn")]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdin and process.stdout
+            out, into = process.stdout, process.stdin
+            watchdog = threading.Timer(120, process.kill)
+            watchdog.start()
+
+            def ask(statements: str) -> str:
+                into.write(f"{statements};\n")
+                into.flush()
+                return out.readline().rstrip("\n")
+
+            try:
+                yield ask
+                into.close()
+                assert process.wait() == 0, "an SQL statement failed, or took longer than 120 s"
+            finally:
+                process.kill()
+                watchdog.cancel()
+
+    def _mariadb(self) -> tuple[str, ...]:
+        """Of kubectl exec."""
+        words = ("-n", self.namespace, "mariadb-server-0", "-c", "mariadb", "--", "mariadb", "-umysql")
+        return (*words, "-S", "/run/mysqld/mysqld.sock")
 
     def secret(self, name: str, key: str = "password") -> str:
         template = f'go-template={{{{index .data "{key}" | base64decode}}}}'
