@@ -27,9 +27,7 @@ _WORD = (
     r"|(?:api|private|access|auth|encryption|fernet|session|shared|signing|master|service)[_-]?key)"
 )
 # With any number of backslashes before its quotes, as in JSON in JSON. What has no end is hidden up to the line's.
-_QUOTED = (
-    r"(?:(?P<quote>\\{0,9}[\"'])(?:[^\\\"'\n]|\\++(?![\"'])|(?!(?P=quote))\\*+[\"'])*+(?P=quote)|\\{0,9}[\"'][^\n]*+)"
-)
+_QUOTED = r"(?:b(?=\\{0,9}[\"']))?(?:(?P<quote>\\{0,9}[\"'])(?:[^\\\"'\n]|\\++(?![\"'])|(?!(?P=quote))\\*+[\"'])*+(?P=quote)|\\{0,9}[\"'][^\n]*+)"
 _BARE = r"(?:(?:basic|bearer|digest|negotiate)[ \t]+)?(?:[^\s,;&\"'\\]|[,;&\"'\\](?=\w)(?![\w.-]{0,40}=))++"
 # What an error says of a field comes after its name, as a value does.
 _SENTENCE = (
@@ -39,7 +37,7 @@ _SENTENCE = (
 )
 # Between a name and its value: = or =>, or a : that no sentence follows, or either after a quote.
 _BETWEEN = (
-    rf"(?>[ \t]{{0,9}}=>?[ \t]{{0,9}}|:(?![:/])[ \t]{{0,9}}+(?!{_SENTENCE})"
+    rf"(?>[ \t]{{0,9}}(?:=>?|%3D)[ \t]{{0,9}}|:(?![:/])[ \t]{{0,9}}+(?!{_SENTENCE})"
     rf"|\\{{0,9}}[\"'][ \t]{{0,9}}(?::|=>?)[ \t]{{0,9}})"
 )
 _PAIR = re.compile(
@@ -48,7 +46,7 @@ _PAIR = re.compile(
     rf"(?P<name>{_WORD}\w{{0,40}}+)"
     rf"{_BETWEEN})"
     # and the value, if it is one, and is not hidden: the rest of the line where the name begins it.
-    r"(?!(?:true|false|yes|no|null|none)[ \t]{0,9}(?:$|[,;)}\]])|\*{3}(?![^\s\\]))"
+    r"(?!(?:true|false|yes|no|null|none)[ \t]{0,9}(?:$|[,;)}\]])|\*{3}[ \t\r]{0,9}(?:$|\\))"
     rf"(?:{_QUOTED}|(?(line)[^\n]++|{_BARE}))",
     re.IGNORECASE | re.MULTILINE,
 )
@@ -80,7 +78,7 @@ _LOOKS = re.compile(
 # The head of a value of several lines in YAML, and the ends of such lines, in JSON too.
 _BLOCK = re.compile(
     rf"(?P<name>(?:{_WORD}|cookie)\w{{0,40}}+)\\{{0,9}}[\"']?[ \t]{{0,9}}:[ \t]{{1,9}}"
-    r"(?P<style>[|>][-+\d]{0,2}[ \t]{0,9}(?:[ \t]#.*)?)\Z",
+    r"(?P<style>[|>][-+\d]{0,2}[ \t]{0,9}(?:[ \t]#.*)?|[\"'][^\"']*+)\Z",
     re.IGNORECASE,
 )
 _ENDS = re.compile(r"(\r?\n|(?<!\\)(?:\\{1,9}r)?\\{1,9}n)")
@@ -117,8 +115,8 @@ def hidden(text: str) -> str:
 
 
 def _without_blocks(text: str) -> str:
-    """Without the lines that stand deeper than `password: |` or `password: >` below it."""
-    if not re.search(r":[ \t]{1,9}[|>]", text):
+    """Without the lines that stand deeper than `password: |` `password: "` below it."""
+    if not re.search(r":[ \t]{1,9}[|>\"']", text):
         return text
     kept = list[str]()
     column = None  # where the line begins whose value is left out
