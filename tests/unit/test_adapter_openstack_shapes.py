@@ -200,6 +200,7 @@ MANY = 100_000
             [{"id": "1", "addresses": {key: [{"addr": "1"}] for key in map(str, range(MANY))}}],
             "servers.addresses",
         ),
+        ([{"id": "1", "addresses": {key: [{"addr": "1"}] * 101 for key in "abcdefghij"}}], "servers.addresses"),
     ],
 )
 def test_to_check_an_answer_takes_no_memory(found: Any, field: str) -> None:
