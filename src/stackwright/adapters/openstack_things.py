@@ -46,7 +46,7 @@ def port(raw: Raw) -> Thing:
 
 
 def volume(raw: Raw) -> Thing:
-    mark = (raw.get("metadata") or {}).get(METADATA, "")
+    mark = mark_in((raw.get("metadata") or {}).get(METADATA, ""))
     facts = {"size": raw.get("size"), "attachments": raw.get("attachments") or []}
     return Thing("volume", raw["id"], raw.get("name") or "", raw.get("status") or "", mark, facts)
 
