@@ -115,6 +115,32 @@ def merged(
     return result
 
 
+_OF_A_VERSION = ("resourceVersion", "managedFields")
+
+
+def is_reworded(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether two versions of an object from the API differ in nothing but messages of its status."""
+    return (
+        _without(before["metadata"], *_OF_A_VERSION) == _without(now["metadata"], *_OF_A_VERSION)
+        and _without(before, "status", "metadata") == _without(now, "status", "metadata")
+        and _says_as_much(before.get("status"), now.get("status"))
+    )
+
+
+def _without(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in names}
+
+
+def _says_as_much(one: Any, other: Any) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(
+            name == "message" or _says_as_much(value, other[name]) for name, value in one.items()
+        )
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_says_as_much, one, other))
+    return bool(one == other)
+
+
 def find(obj: Mapping[str, Any] | None, type_: str = READY) -> Mapping[str, Any] | None:
     """A condition of an object from the API, or None."""
     for entry in ((obj or {}).get("status") or {}).get("conditions") or ():
