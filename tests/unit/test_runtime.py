@@ -265,10 +265,14 @@ def ids():
         lambda: f"<Connection object at {hex(id(object()) + next(WORDS))}> timed out",
         lambda: f"2026-11-24T12:00:{next(WORDS) % 60:02d}.123Z no leader",
         lambda: f"2026-11-24 12:00:{next(WORDS) % 60:02d},123+00:00 no leader",
+        lambda: f"2026/11/24 12:00:{next(WORDS) % 60:02d} no leader",
+        lambda: f"read tcp [fd00::1]:{40000 + next(WORDS)}->[fd00::2]:443: reset",
         lambda: f"timed out after 10.{next(WORDS):04d}s",
         lambda: f"open /tmp/helm-{next(WORDS)}: no such file",
         lambda: f"read tcp 10.0.0.1:{40000 + next(WORDS)}->10.0.0.2:443: reset",
         lambda: f"back-off {next(WORDS) + 1}m20s restarting failed container",
+        lambda: f"timed out after {'1' * (next(WORDS) % 7 + 1)}.5 s: {'ab cd ef ' * 600}",
+        lambda: f"{'ab cd ef ' * 400} ({ids()}{'-0' * (next(WORDS) % 7)}) {'ab cd ef ' * 200}",
     ],
 )
 def test_what_differs_at_each_attempt_is_not_in_a_message(text):
