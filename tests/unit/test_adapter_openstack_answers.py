@@ -4,22 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
 from keystoneauth1 import exceptions
+from requests import Response
 
 from stackwright.adapters import openstack_answers, openstack_line
-from stackwright.adapters.openstack_answers import LARGEST, NotTaken, told
+from stackwright.adapters.openstack_answers import LARGEST, VALUES, NotTaken, told
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_login import Login, connection
-from stackwright.adapters.openstack_send import problem_of
+from stackwright.adapters.openstack_send import REQUEST_ID, problem_of
 from stackwright.core.clouds import Trouble
 
 # openstacksdk warns of what it tries to import.
@@ -114,13 +116,23 @@ def test_no_more_of_an_answer_is_read_than_a_cloud_needs(web: Web, encoding: str
     assert "16 MiB" in told(raised.value, "compute")
 
 
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+async def test_no_answer_has_more_values_than_there_is_memory_for(web: Web, status: int, encoding: str) -> None:
+    """Discovery decodes an answer, and so do the libraries of an error, before anything of ours sees it."""
+    body = f'{{"x":[{"{},".join([""] * (VALUES // 2 + 2))}0]}}'.encode(encoding)
+    web.otherwise = (status, {"Content-Encoding": "gzip", "Content-Type": "application/json"}, gzip.compress(body))
+    assert f"{VALUES} values, which is not read" in str(await asked(web))
+
+
 def test_an_answer_of_the_usual_size_is_read_as_it_is(web: Web) -> None:
-    body = b"[" + b"1," * (LARGEST // 2 - 2) + b"1]"
+    values = VALUES - 10
+    body = b"[" + b'"%s",' % (b"x" * (LARGEST // values - 4)) * values + b"1]"
     web.otherwise = (200, {"Content-Encoding": "gzip", "Content-Type": "application/json"}, gzip.compress(body))
     with ExitStack() as files:
         answer = connection(web.login, files).session.get(f"http://127.0.0.1:{web.port}/", authenticated=False)
     assert answer.content == body
-    assert len(answer.json()) == LARGEST // 2 - 1
+    assert len(answer.json()) == values + 1
 
 
 @pytest.mark.parametrize(
@@ -238,10 +250,35 @@ async def test_a_connection_that_is_made_while_the_line_is_closed_asks_nothing(
 
 def test_a_catalog_that_leads_to_something_else_reads_nothing_from_it() -> None:
     body = {"kind": "Status", "message": HIDDEN}
-    foreign = Mock(status_code=403, text=str(body), headers={}, json=lambda: body)
-    own = Mock(status_code=403, text=str(body), headers={"X-OpenStack-Request-ID": "req-1"}, json=lambda: body)
-    assert str(problem_of(foreign)) == "HTTP 403"
-    assert str(problem_of(own)) == f"HTTP 403: {HIDDEN}"
+    assert str(problem_of(refusal(json.dumps(body).encode()))) == "HTTP 403"
+    assert str(problem_of(refusal(json.dumps(body).encode(), own=True))) == f"HTTP 403: {HIDDEN}"
+
+
+def refusal(body: bytes, *, own: bool = False) -> Response:
+    made = Response()
+    made.status_code, made._content = 403, body
+    made.headers.update({REQUEST_ID: "req-1"} if own else {})
+    return made
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"a": [' + b'{"": 0}, ' * 100_000 + b"{}]}",
+        b'{"message": "' + b"\xc4\x81 " * 1_000_000 + b'"}',
+        b"\xff " * 1_000_000,
+    ],
+    ids=["values", "words", "no text"],
+)  # fmt: skip
+def test_nothing_is_read_of_an_error_that_is_longer_than_any(body: bytes) -> None:
+    """One of 24 KiB on the wire took 527 MiB, be it of values or of words."""
+    refused = refusal(body, own=True)
+    tracemalloc.start()
+    try:
+        assert str(problem_of(refused)) == "HTTP 403"
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(
