@@ -106,6 +106,19 @@ def test_the_mark_goes_with_the_very_request_that_makes_a_thing() -> None:
     assert list(services.asked[0][2]["volume"]["metadata"].values()) == [wanted["volume"]]
 
 
+@pytest.mark.parametrize(
+    ("status", "metadata", "ours"),
+    [("available", {}, True), ("available", {"src_backup_id": "b"}, False), ("restoring-backup", {}, False)],
+)
+def test_a_volume_to_which_a_user_restored_a_backup_is_not_ours(status: str, metadata: Any, ours: bool) -> None:
+    """Cinder writes the metadata of the volume that the backup was made of into it, our mark too."""
+    its = mark(UID, ("volume", "n"))
+    found = openstack_things.volume(
+        {"id": "v", "status": status, "metadata": {"stackwright.dev/mark": its, **metadata}}
+    )
+    assert found.mark == (its if ours else "")
+
+
 def test_a_scheduler_hint_stands_beside_the_server() -> None:
     services = made("server")
     run(services, call("create", "server", body={"name": "a", "hints": {"group": "g"}}), None)  # type: ignore[arg-type]

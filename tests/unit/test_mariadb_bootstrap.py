@@ -76,14 +76,23 @@ def test_only_a_server_that_is_known_to_be_the_newest_begins(servers, size, rand
 
 def position(volume: Path, log: str = "") -> str:
     """What start.sh finds on a volume; `log` is what mariadbd says when it is asked to recover its position."""
-    text = (BIN / "start.sh").read_text().replace("\nmain\n", "\nfind_position\n")
+    return ran(volume, f"mariadbd() {{ echo '{log}'; }}", "find_position", size=3)
+
+
+def ran(volume: Path, world: str, what: str, *arguments: str, size: int, script: str = "start.sh") -> str:
+    """What a script of the pod server-0 prints if `what` is called in the place of main.
+
+    world  functions in the place of programs
+    """
+    text = (BIN / script).read_text().replace("\nmain\n", f"\n{what}\n")
     for name in ("lib", "decide"):
         text = text.replace(f". /opt/stackwright/{name}.sh", (BIN / f"{name}.sh").read_text())
-    text = text.replace("/var/lib/mysql", str(volume))
-    mariadbd = f"mariadbd() {{ echo '{log}'; }}\n"
-    env = {"PATH": "/usr/bin:/bin", "POD_NAME": "server-0", "CLUSTER_SIZE": "3", "STATE_PORT": "1", "POD_IP": "::1"}
-    done = subprocess.run(["bash", "-c", mariadbd + text], env=env, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    (volume / "run").mkdir(exist_ok=True)
+    text = text.replace("/var/lib/mysql", str(volume)).replace("/run/mysqld", str(volume / "run"))
+    env = {"PATH": "/usr/bin:/bin", "POD_NAME": "server-0", "CLUSTER_SIZE": str(size), "CLUSTER_DOMAIN": "x"}
+    env |= {"STATE_PORT": "1", "POD_IP": "::1"}
+    bash = ["bash", "-c", f"{world}\n{text}", "script", *arguments]
+    return subprocess.run(bash, env=env, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def data(volume: Path, uuid: str, seqno: int, *files: str) -> Path:
@@ -119,3 +128,79 @@ def test_a_database_without_a_history_is_empty_only_if_it_was_made_here(tmp_path
     assert position(tmp_path) == f"{NONE} -1", "a transfer that was cut off"
     (tmp_path / "data/stackwright-fresh").touch()
     assert position(tmp_path) == f"{NONE} -2"
+
+
+def view(volume: Path, *ordinals: int) -> None:
+    """MariaDB tells server 0 which servers are members now."""
+    members = ",".join(f"{UUIDS[0]}/server-{ordinal}/10.0.0.{ordinal + 1}:3306" for ordinal in ordinals)
+    told = ("--status", "synced", "--uuid", UUIDS[0], "--primary", "yes", "--index", "0", "--members", members)
+    ran(volume, "", "", *told, size=1, script="view.sh")
+
+
+def decided(volume: Path, *peers: str, size: int = 1) -> str:
+    """How server 0 is to start whose data is at 100; peers are lines of servers 1, 2, …; "" is one that is away."""
+    known = "\n".join(f"server-{i}.x) echo 10.0.0.{i} $2 ;;" for i, line in enumerate(peers, 1) if line)
+    lines = "\n".join(f"TCP:10.0.0.{i}:*) echo '{i} {line}' ;;" for i, line in enumerate(peers, 1))
+    world = f"""
+getent() {{ echo "$2" >>{volume}/asked; case $2 in {known} esac; }}
+socat() {{ case $3 in {lines} esac; }}"""
+    (volume / "run").mkdir(exist_ok=True)
+    (volume / "run/position").write_text(f"{UUIDS[0]} 100\n")
+    return ran(volume, world, "decide", size=size)
+
+
+def asked(volume: Path) -> list[str]:
+    return (volume / "asked").read_text().split() if (volume / "asked").exists() else []
+
+
+def test_a_server_whose_pod_knows_of_no_others_joins_those_that_it_has_had(tmp_path: Path) -> None:
+    """MariaDB grows from one to three: server 0 is changed last, and ends before that."""
+    view(tmp_path, 0, 2)
+    view(tmp_path, 0, 1, 2)
+    view(tmp_path, 0)
+    newer = f"primary {UUIDS[0]} 205"
+    assert decided(tmp_path, newer, newer) == "join 10.0.0.1,10.0.0.2 server-2,server-1,"
+
+
+@pytest.mark.parametrize("there", [("", ""), ("", f"waiting {UUIDS[0]} 205"), (f"starting {UUIDS[0]} 205", "")])
+def test_a_server_waits_for_all_that_it_has_had(tmp_path: Path, there: tuple[str, str]) -> None:
+    view(tmp_path, 0, 2)
+    assert decided(tmp_path, *there) == ""
+
+
+def test_of_all_that_it_has_had_the_newest_begins(tmp_path: Path) -> None:
+    view(tmp_path, 0, 1, 2)
+    newer, older = f"waiting {UUIDS[0]} 205", f"waiting {UUIDS[0]} 99"
+    assert decided(tmp_path, newer, older) == ""
+    assert decided(tmp_path, older, older) == "begin"
+
+
+def test_a_server_that_never_had_another_begins_and_asks_nobody(tmp_path: Path) -> None:
+    assert decided(tmp_path) == "begin"
+    view(tmp_path, 0)
+    assert decided(tmp_path) == "begin"
+    assert asked(tmp_path) == []
+
+
+def test_what_a_pod_knows_of_counts_where_it_is_more(tmp_path: Path) -> None:
+    view(tmp_path, 0)
+    assert decided(tmp_path, size=3) == ""
+    assert set(asked(tmp_path)) == {"server-1.x", "server-2.x"}
+
+
+def test_a_server_without_a_majority_does_not_start_over_while_others_may_have_it(tmp_path: Path) -> None:
+    view(tmp_path, 0, 1, 2)
+    world = """
+turns=0
+sleep() { ((turns++ < 5)); }
+getent() { :; }
+kill() { echo gave up; }
+say() { :; }"""
+    what = "state_phase() { echo split; }; say() { :; }; watch_split 1"
+    assert ran(tmp_path, world, what, size=1) == ""
+
+
+def test_a_view_that_names_no_server_of_ours_changes_nothing(tmp_path: Path) -> None:
+    view(tmp_path, 0, 1, 2)
+    ran(tmp_path, "", "", "--status", "disconnected", "--members", "x/other-9/y,x/server-x/y", size=1, script="view.sh")
+    assert (tmp_path / "size").read_text() == "3\n"

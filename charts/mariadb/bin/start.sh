@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs mariadbd as a member of a Galera cluster of CLUSTER_SIZE servers, and again when it ends.
+# Runs mariadbd as a member of a Galera cluster of CLUSTER_SIZE servers, or more (lib.sh), and again when it ends.
 #
 # A loop and not `exec mariadbd`: after a crash kubelet would wait longer from time to time (CrashLoopBackOff), and the
 # peers, which must see this server before one of them may start, would wait with it.
@@ -90,8 +90,9 @@ listen() {
 
 # "<address> <ordinal> <phase> <uuid> <seqno>" of every other server that answers.
 ask_peers() {
-    local i address line
-    for ((i = 0; i < CLUSTER_SIZE; i++)); do
+    local i address line size
+    size=$(cluster_size)
+    for ((i = 0; i < size; i++)); do
         ((i == ORDINAL)) && continue
         address=$(getent hosts "$BASE-$i.$CLUSTER_DOMAIN" | cut -d' ' -f1)
         [[ -n $address ]] || continue
@@ -109,7 +110,7 @@ decide() {
     donors=$(awk -v base="$BASE" '$3 == "primary" {print base "-" $2}' <<<"$peers" | sort -r | paste -sd,),
     [[ -z $primaries ]] || { echo "join $primaries $donors"; return; }
 
-    verdict=$({ echo "$ORDINAL waiting $(<$POSITION_FILE)"; cut -d' ' -f2- <<<"$peers"; } | elect "$CLUSTER_SIZE")
+    verdict=$({ echo "$ORDINAL waiting $(<$POSITION_FILE)"; cut -d' ' -f2- <<<"$peers"; } | elect "$(cluster_size)")
     case $verdict in
         "begin $ORDINAL") echo begin ;;
         wait*) say_once "waiting: ${verdict#wait }" ;;
@@ -122,7 +123,7 @@ watch_split() {
     while sleep 2; do
         [[ $(state_phase) == split ]] || { strikes=0; continue; }
         peers=$(ask_peers)
-        if (($(grep -cE ' (waiting|split) ' <<<"$peers") == CLUSTER_SIZE - 1)); then strikes=$((strikes + 1)); else strikes=0; fi
+        if (($(grep -cE ' (waiting|split) ' <<<"$peers") == $(cluster_size) - 1)); then strikes=$((strikes + 1)); else strikes=0; fi
         ((strikes < 3)) || { say "no majority and no primary left: starting over"; kill -TERM "$1"; return; }
     done
 }
@@ -133,7 +134,8 @@ state_phase() { /opt/stackwright/state.sh | cut -d' ' -f2; }
 run() {
     local how=$1 addresses=${2:-} donors=${3:-} position
     position=$(tr ' ' : <$POSITION_FILE)
-    local -a start=("--wsrep-cluster-address=gcomm://$addresses" "--wsrep-sst-donor=$donors")
+    local -a start=("--wsrep-cluster-address=gcomm://$addresses" "--wsrep-sst-donor=$donors"
+        --wsrep-notify-cmd=/opt/stackwright/view.sh)
     [[ $position != *:-* ]] && start+=("--wsrep-start-position=$position")
     if [[ $how == begin ]]; then
         rmdir $DATA 2>/dev/null # an empty one

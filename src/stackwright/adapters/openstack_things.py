@@ -10,6 +10,7 @@ from stackwright.core.clouds import PREFIX, Thing
 
 MARK = re.compile(rf"{PREFIX}:[0-9a-f-]{{36}}:[0-9a-f]{{8}}")
 METADATA = "stackwright.dev/mark"  # of a volume
+RESTORED = "src_backup_id"  # which Cinder writes into a volume that it restored the backup of another one to
 _VOLUMES = "os-extended-volumes:volumes_attached"
 Raw = Mapping[str, Any]
 
@@ -46,9 +47,14 @@ def port(raw: Raw) -> Thing:
 
 
 def volume(raw: Raw) -> Thing:
-    mark = mark_in((raw.get("metadata") or {}).get(METADATA, ""))
+    mark = "" if _restored(raw) else mark_in((raw.get("metadata") or {}).get(METADATA, ""))
     facts = {"size": raw.get("size"), "attachments": raw.get("attachments") or []}
     return Thing("volume", raw["id"], raw.get("name") or "", raw.get("status") or "", mark, facts)
+
+
+def _restored(raw: Raw) -> bool:
+    """Whether its metadata is that of the volume that a backup was made of: Cinder restores it, too, with our mark."""
+    return raw.get("status") == "restoring-backup" or RESTORED in (raw.get("metadata") or {})
 
 
 def plain(what: str, *names: str) -> Callable[[Raw], Thing]:

@@ -138,6 +138,20 @@ def test_a_state_transfer_that_was_cut_off_begins_nothing(galera: Galera) -> Non
     whole(galera, 1, 2, 3, 4)
 
 
+def test_a_server_whose_pod_knows_of_no_others_waits_for_those_that_it_has_had(galera: Galera) -> None:
+    """As while one server becomes three: the pod of server 0 is changed last."""
+    first, *others = galera.servers
+    first.kill()
+    insert(others[0], 5)
+    galera.kill()
+    first.start(size=1)
+    eventually(lambda: first.waits().startswith("1 of 3 servers are here"), limit=60)
+    for server in others:
+        server.start()
+    whole(galera, 5)
+    assert first.ran() == ["join"], "it had less than the others"
+
+
 def kept(log: Path) -> Path:
     return log.parents[2] / log.name
 
