@@ -27,7 +27,10 @@ _WORD = (
     r"|(?:api|private|access|auth|encryption|fernet|session|shared|signing|master|service)[_-]?key)"
 )
 # With any number of backslashes before its quotes, as in JSON in JSON. What has no end is hidden up to the line's.
-_QUOTED = r"(?:b(?=\\{0,9}[\"']))?(?:(?P<quote>\\{0,9}[\"'])(?:[^\\\"'\n]|\\++(?![\"'])|(?!(?P=quote))\\*+[\"'])*+(?P=quote)|\\{0,9}[\"'][^\n]*+)"
+_QUOTED = (
+    r"(?:b(?=\\{0,9}[\"']))?"  # of bytes in Python
+    r"(?:(?P<quote>\\{0,9}[\"'])(?:[^\\\"'\n]|\\++(?![\"'])|(?!(?P=quote))\\*+[\"'])*+(?P=quote)|\\{0,9}[\"'][^\n]*+)"
+)
 _BARE = r"(?:(?:basic|bearer|digest|negotiate)[ \t]+)?(?:[^\s,;&\"'\\]|[,;&\"'\\](?=\w)(?![\w.-]{0,40}=))++"
 # What an error says of a field comes after its name, as a value does.
 _SENTENCE = (
@@ -115,7 +118,7 @@ def hidden(text: str) -> str:
 
 
 def _without_blocks(text: str) -> str:
-    """Without the lines that stand deeper than `password: |` `password: "` below it."""
+    """Without the lines that stand deeper below `password: |`, or below a quote that does not end in its line."""
     if not re.search(r":[ \t]{1,9}[|>\"']", text):
         return text
     kept = list[str]()
