@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -144,6 +145,29 @@ def test_a_node_is_on_when_something_lives_in_it(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(cgroups, "processes", lambda group: {1} if group == "stackwright/node1" else set())
     assert power.is_on(ONE)
     assert not power.is_on(TWO)
+
+
+@pytest.mark.parametrize("set_by", [-3600.0, 0.0, 3600.0])
+def test_a_node_was_not_started_after_its_containers_whatever_the_clock_is_set_to(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, set_by: float
+) -> None:
+    """A container tells when it started by the clock of then. `up` waited for it to start again."""
+    (node,) = LocalCluster(tmp_path, tmp_path, tmp_path).nodes(1)
+    clock = {"time": 10_000.0, "uptime": 500.0}
+    monkeypatch.setattr(namespaces.time, "time", lambda: clock["time"])
+    monkeypatch.setattr(namespaces.time, "clock_gettime", lambda which: clock["uptime"])
+    for step in ("_ensure_private_place", "run", "plan"):
+        monkeypatch.setattr(namespaces, step, lambda *_, **__: None)
+    monkeypatch.setattr(namespaces.mounts, "all_targets", lambda: {})
+    assert namespaces.started(node) == 0.0
+    node.mount_namespace.parent.mkdir(parents=True, exist_ok=True)
+    namespaces.make(LocalCluster(tmp_path, tmp_path, tmp_path), node)
+    os.utime(namespaces._mark(node), (10_000.0, 10_000.0))
+    clock["time"] += 60 + set_by
+    clock["uptime"] += 60
+    assert namespaces.started(node) == 10_000.0 + min(set_by, 0.0)
+    clock["uptime"] = 5.0  # another boot, and the mark of the last one
+    assert namespaces.started(node) <= 10_000.0
 
 
 def test_routes_of_ours_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -36,11 +37,15 @@ def ready(node: Node) -> bool:
 
 
 def started(node: Node) -> float:
-    """When the node was started last, as a time of the machine's clock; 0 when it is off."""
+    """When the node was started last, as a time of the machine's clock; 0 when it is off.
+
+    Where the clock was set meanwhile, by that of then or by that of now, whichever is earlier.
+    """
     try:
-        return _mark(node).stat().st_mtime
+        written, uptime = _mark(node).stat().st_mtime, _mark(node).read_text()
     except OSError:
         return 0.0
+    return min(written, time.time() - (_uptime() - float(uptime))) if uptime else written
 
 
 def make(cluster: LocalCluster, node: Node) -> None:
@@ -57,7 +62,7 @@ def make(cluster: LocalCluster, node: Node) -> None:
     hold = [f"--mount={node.mount_namespace}", f"--uts={node.uts_namespace}", "--propagation=slave"]
     program = [sys.executable, "-I", "-S", node_mounts.__file__]
     run(bound(["unshare", *hold, "--", *program]), stdin=json.dumps(plan(cluster, node)))
-    _mark(node).touch()
+    _mark(node).write_text(str(_uptime()))
 
 
 def remove(node: Node) -> None:
@@ -100,6 +105,11 @@ def _ensure_private_place(place: Path) -> None:
     if str(place) not in mounts.all_targets():
         run(["mount", "--bind", "--make-private", place, place])
     run(["mount", "--make-private", place])
+
+
+def _uptime() -> float:
+    """Seconds since the machine was started; nobody sets this clock."""
+    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def _mark(node: Node) -> Path:

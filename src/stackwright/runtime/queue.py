@@ -1,8 +1,9 @@
 """The keyed queue: what is to be looked at, each key once, however often it is named.
 
 A key that is added while it is being worked on is worked on again afterwards, never at the same time. A failed key
-comes back after a growing, jittered delay; an event brings it back sooner, unless the event is the echo of our own
-write. All waiting is done on the loop's own clock, so tests run it under simulated time.
+comes back after a growing, jittered delay; an event brings it back sooner, unless the event is the echo of its own
+write, or changes nothing but messages. All waiting is done on the loop's own clock, so tests run it under simulated
+time.
 
 Urgent items wait in a line of their own. Every worker takes them first, and some workers take nothing else: however
 long the others are held, an urgent item is worked on at once.
@@ -96,7 +97,7 @@ class KeyedQueue(Generic[T]):
         return self._ready if share is None else self._ready_shared.setdefault(share, deque())
 
     def echo(self, item: T) -> None:
-        """Its own report has come back as an event: as add, except that a retry is not brought forward."""
+        """An event says nothing new, such as its own report: as add, except that a retry is not brought forward."""
         if item in self._working:
             self._echoed.add(item)
         elif item not in self._failures:

@@ -17,7 +17,7 @@ import structlog
 
 from stackwright.api.meta import Kind
 from stackwright.core.clouds import CloudCall, Slot, fill
-from stackwright.core.conditions import steady
+from stackwright.core.conditions import is_reworded, steady
 from stackwright.core.controller import ByOwner, Controller
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object, Plan
@@ -87,19 +87,30 @@ class Runtime:
             if gone:
                 self.store.drop(kind, obj)
                 self._paused.discard((kind, key_of(obj)))
-            elif not self.store.put(kind, obj):
-                return
-            self.enqueue(kind, obj)
+                self.enqueue(kind, obj)
+            else:
+                self._put(kind, obj)
         except Exception as error:
             faults.note("event", error, kind=kind.kind)
 
-    def enqueue(self, kind: Kind, obj: Object) -> None:
+    def _put(self, kind: Kind, obj: Object) -> None:
+        """Keep an object and queue all keys that it concerns, if it is news."""
+        before = self.store.told(kind, key_of(obj))
+        if self.store.put(kind, obj):
+            now = self.store.told(kind, key_of(obj))
+            self.enqueue(kind, obj, reworded=before is not None and now is not None and is_reworded(before, now))
+
+    def enqueue(self, kind: Kind, obj: Object, reworded: bool = False) -> None:
+        """Queue all keys that an object concerns. One that says in other words what it said before helps no retry.
+
+        Two that fail and watch each other would wake each other without pause: messages may differ at each attempt.
+        """
         writer = self.store.writer(kind, obj)
         owners = dict.fromkeys(ref.get("kind") for ref in obj["metadata"].get("ownerReferences") or ())
         for name, keys in [each for owner in ("", *owners) for each in self._routes.get((kind, owner), ())]:
             try:
                 for key in (key_of(obj),) if keys is None else keys(obj, self.store.list):
-                    self._add((name, key), writer)
+                    self._add((name, key), writer, reworded)
             except Exception as error:  # whom it concerns cannot be told, so all are looked at
                 faults.note("event", error, controller=name, kind=kind.kind, object="/".join(key_of(obj)))
                 for key in self.store.keys(self.controllers[name].kind):
@@ -109,9 +120,9 @@ class Runtime:
             self._pause_changed(kind, obj)
         metrics.QUEUE_DEPTH.set(len(self.queue))
 
-    def _add(self, item: Item, writer: str) -> None:
+    def _add(self, item: Item, writer: str, reworded: bool) -> None:
         controller = self.controllers[item[0]]
-        if writer and writer in (controller.manager, controller.fault_manager):
+        if reworded or (writer and writer in (controller.manager, controller.fault_manager)):
             self.queue.echo(item)
         else:
             self.queue.add(item)
@@ -266,8 +277,8 @@ class Runtime:
         for kind in kinds or self.kinds:
             found = await self.ports.cluster.list(kind, "", MANAGED if kind in PARTIAL else None)
             absent = self.store.keys(kind) - {key_of(obj) for obj in found}
-            for obj in (each for each in found if self.store.put(kind, each)):
-                self.enqueue(kind, obj)
+            for obj in found:
+                self._put(kind, obj)
             self._doubt(kind, absent)
 
     async def on_listed(self, kind: Kind, present: set[Key]) -> None:
