@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from functools import partial
 from typing import Any
-from unittest.mock import Mock
+from unittest.mock import AsyncMock, Mock
 
 import pytest
 
@@ -14,16 +15,19 @@ from stackwright.api.meta import Kind
 from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.services import MariaDB
 from stackwright.controllers.catalog import controllers
-from stackwright.core.clouds import CloudCall, CloudRef
+from stackwright.core.belongings import Owner, removal
+from stackwright.core.clouds import CloudCall, CloudRef, Look, Thing, mark
 from stackwright.core.controller import Controller
-from stackwright.core.plan import Plan
+from stackwright.core.objects import key_of
+from stackwright.core.plan import Plan, SetLabel
 from stackwright.core.settings import Settings
 from stackwright.runtime.cache import Store
 from stackwright.runtime.queue import KeyedQueue
-from stackwright.runtime.reconcile import REMOTE, SHARE, Item, Runtime
+from stackwright.runtime.reconcile import REMOTE, SHARE, SOON, Item, Runtime
 
 SLOW = 60.0  # seconds for a request, as much as an answer may take
 WORKERS = 8
+UID = "5b6c1d0e-0000-4000-8000-000000000001"
 
 
 class Operator:
@@ -60,18 +64,16 @@ class Operator:
         return "id"
 
     async def _look(self, name: str, _: Any, key: tuple[str, str], __: float) -> Any:
+        calls: list[CloudCall] = []
         if name == "server":
             self.at_once[key[0]] = self.at_once.get(key[0], 0) + 1
             self.most[key[0]] = max(self.most.get(key[0], 0), self.at_once[key[0]])
             call = CloudCall(CloudRef((key[0], "clouds"), "mine"), "create", ("port", "0"), key[1])
             await self._ask(call)
             self.at_once[key[0]] -= 1
+            calls = [call] * self.calls
         self.seen.setdefault((name, key), []).append(asyncio.get_running_loop().time())
-        return (
-            Mock(obj={"metadata": {"namespace": key[0], "name": key[1]}}, calls=[call] * self.calls)
-            if name == "server"
-            else None
-        )
+        return Mock(obj={"metadata": {"namespace": key[0], "name": key[1]}}, calls=calls)
 
     def _decide(self, seen: Any) -> Plan:
         return Plan(tuple(seen.calls))
@@ -140,6 +142,36 @@ async def test_helm_that_holds_all_workers_holds_up_no_cloud_of_a_user() -> None
     others = operator.add("other", 100)
     await asyncio.sleep(0.01)
     assert max(map(operator.when, others)) < 1.01
+    await operator.close()
+
+
+@pytest.mark.looptime
+async def test_a_plan_takes_away_a_few_things_and_the_next_look_does_the_rest() -> None:
+    """It is the cloud that says how much has our mark: a worker was held for as long as 25,000 requests took."""
+    operator = Operator()
+    mine = mark(UID, ("volume", "root"))
+    there = {f"v{n}": Thing("volume", f"v{n}", state="available", mark=mine) for n in range(95)}
+    rounds: list[int] = []
+
+    def decide(seen: Any) -> Plan:
+        rounds.append(len(there))
+        found = removal(Owner(CloudRef(("other", "clouds"), "mine"), UID), {}, Look(tuple(there.values())))
+        label = SetLabel(OpenStackServer.KIND, key_of(seen.obj), "a", "b")
+        return Plan((*found.calls, label), requeue=15.0 if there else None)
+
+    async def ask(call: CloudCall) -> str:
+        there.pop(call.id)
+        return call.id
+
+    operator.runtime.ports.clouds.run = ask  # type: ignore[method-assign]
+    operator.runtime.ports.cluster.patch = AsyncMock()  # type: ignore[method-assign]
+    operator.runtime.controllers["server"] = replace(operator.runtime.controllers["server"], decide=decide)
+    operator.add("other")
+    await asyncio.sleep(9.5 * SOON)
+    assert rounds == [95, 85, 75, 65, 55, 45, 35, 25, 15, 5]
+    assert operator.runtime.ports.cluster.patch.await_count == 10, "whatever else the plan does is done"
+    await asyncio.sleep(15)
+    assert rounds[10:] == [0]
     await operator.close()
 
 
