@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cloud_observations import ClusterSeen, MachineSeen, PoolSeen, ServerSeen
-from cloud_strategies import CLOUD, UID
+from cloud_strategies import CLOUD, COPIED, UID
 
 from stackwright.api.openstackserver import OpenStackServer
 from stackwright.controllers.capicluster.decide import decide as decide_cluster
@@ -71,6 +71,11 @@ def lent(seen: Any) -> set[tuple[str, str]]:
     return given | users(seen) | ({("floating-ip", seen.pool.id)} if hasattr(seen, "pool") else set())
 
 
+def copies(seen: Any) -> set[tuple[str, str]]:
+    things = getattr(getattr(seen, "look", None), "things", ())
+    return {(thing.what, thing.id) for thing in things if thing.facts.get("created_at") == COPIED}
+
+
 def it_is_a_plan_that_can_be_told_and_done(seen: Any, plan: Plan) -> None:
     assert isinstance(plan, Plan)
     assert all(str(action) for action in plan.actions)
@@ -104,6 +109,10 @@ def it_touches_only_what_is_recorded_or_marked(seen: Any, plan: Plan) -> None:
             assert (call.slot[0], call.id) in ours(seen) - (set() if call.why == "made twice" else users(seen))
         if call.do == "update":
             assert (call.slot[0], call.id) in ours(seen) | lent(seen)
+
+
+def what_somebody_else_made_of_ours_stays(seen: Any, plan: Plan) -> None:
+    assert not [call for call in calls(plan) if (call.slot[0], call.id) in copies(seen)]
 
 
 def it_makes_nothing_while_it_goes(seen: Any, plan: Plan) -> None:
@@ -140,7 +149,8 @@ def it_goes_when_nothing_is_left(seen: Any, plan: Plan) -> None:
         return
     assert seen.look.settled
     assert not seen.look.unseen
-    left = [t for t in seen.look.things if (t.what, t.id) in ours(seen) - users(seen) and t.what in TAKEN_AWAY]
+    due = ours(seen) - users(seen) - copies(seen)
+    left = [t for t in seen.look.things if (t.what, t.id) in due and t.what in TAKEN_AWAY]
     assert {t.state for t in left} <= set(GONE)
 
 
@@ -224,6 +234,7 @@ LAWS = (
     it_is_the_same_next_time,
     it_makes_one_thing_at_most_and_only_what_is_surely_not_there,
     it_touches_only_what_is_recorded_or_marked,
+    what_somebody_else_made_of_ours_stays,
     it_makes_nothing_while_it_goes,
     it_goes_when_nothing_is_left,
     it_is_never_stuck,

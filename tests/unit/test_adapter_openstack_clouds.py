@@ -1235,3 +1235,13 @@ def test_an_answer_without_tags_is_no_word_about_tags() -> None:
     """Who sets them back, or adds a mark, would take away what he does not know of."""
     assert "tags" not in openstack_things.server({"id": "s"}).facts
     assert openstack_things.server({"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]
+
+
+@pytest.mark.parametrize("stamp", [None, "", "yesterday"])
+def test_when_a_volume_was_made_is_told_in_seconds(stamp: str | None) -> None:
+    raw = {"id": "v", "created_at": "2026-11-25T22:00:00.250000"}
+    assert openstack_things.volume(raw).facts["created_at"] == 1795644000.25
+    assert (
+        openstack_things.volume({**raw, "created_at": "2026-11-25T22:00:00+00:00"}).facts["created_at"] == 1795644000.0
+    )
+    assert openstack_things.volume({**raw, "created_at": stamp}).facts["created_at"] is None

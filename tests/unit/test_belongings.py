@@ -194,3 +194,56 @@ def test_a_step_makes_one_thing_at_most_and_only_what_is_not_there(
         assert call.slot not in record
         assert not [t for t in look.marked(UID, call.slot) if t.state not in ("DELETED", "SOFT_DELETED")]
         assert look.settled
+
+
+def disk(id_: str, made: float | None, **facts: Any) -> Thing:
+    return thing(DISK, id_, "available", created_at=made, **facts)
+
+
+@pytest.mark.parametrize("made", [700.0, 1300.0])
+def test_a_volume_that_was_made_twice_goes(made: float) -> None:
+    look = Look((disk("v1", 1000.0), disk("v2", made)))
+    for found in (step(OWNER, parts(DISK), {DISK: "v1"}, look), removal(OWNER, {DISK: "v1"}, look)):
+        assert [(call.do, call.id, call.why) for call in found.calls] == [("delete", "v2", "made twice")]
+    assert found.record == {DISK: "v1"}, "what it is known by lasts as long"
+
+
+COPIES = pytest.mark.parametrize(
+    ("ours", "copy"),
+    [
+        (disk("v1", 1000.0), disk("v2", 1301.0)),
+        (disk("v1", 1000.0), disk("v2", 1001.0, attachments=[{"server_id": "s2"}])),
+        (disk("v1", 1000.0), disk("v2", None)),
+        (disk("v1", None), disk("v2", 1000.0)),
+        (None, disk("v2", 1000.0)),
+    ],
+)
+
+
+@COPIES
+def test_a_volume_that_somebody_made_of_ours_is_not_taken_for_one_that_was_made_twice(
+    ours: Thing | None, copy: Thing
+) -> None:
+    """The mark comes along with its backup, say; when ours is lost it may be all that there is."""
+    found = step(OWNER, parts(DISK), {DISK: "v1"}, Look((*filter(None, [ours]), copy)))
+    assert (found.calls, found.record) == ((), {DISK: "v1"})
+    assert found.lost == (() if ours else (DISK,))
+
+
+@COPIES
+def test_a_volume_that_somebody_made_of_ours_outlives_it_and_is_told(ours: Thing | None, copy: Thing) -> None:
+    record, gone = {DISK: "v1"}, []
+    things = [*filter(None, [ours]), copy]
+    while not (found := removal(OWNER, record, Look(tuple(things)))).whole:
+        gone += [call.id for call in found.calls]
+        things = [each for each in things if each.id not in gone]
+        record = dict(found.record)
+    assert gone == (["v1"] if ours else [])
+    assert found.copies == (copy,)
+
+
+def test_of_volumes_with_one_mark_the_oldest_is_taken_over() -> None:
+    look = Look((disk("v1", None), disk("v2", 2000.0), disk("v3", 1000.0)))
+    found = step(OWNER, parts(DISK), {}, look)
+    assert found.record == {DISK: "v3"}
+    assert step(OWNER, parts(DISK), found.record, look).calls == ()

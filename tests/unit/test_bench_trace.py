@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from bench.memory import KUBERNETES, MACHINES, owner, place
 from bench.trace import Span, critical, job_span, pod_span, told
 
 from stackwright.cli.app import app
-from stackwright.local import teardown
+from stackwright.local import lock, teardown
 
 UID = "ef349111-9d63-49e5-abaa-eeaf2153f151"
 
@@ -94,6 +95,7 @@ def test_a_bench_throws_the_cluster_away_without_a_question(monkeypatch: pytest.
 
     monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path))
     (tmp_path / "kubeconfig").touch()
+    monkeypatch.setattr(lock, "exclusive", lambda _: nullcontext())  # there is one for the machine; others may hold it
     monkeypatch.setattr(teardown, "down", lambda *_, purge, **__: gone.append(purge))
     monkeypatch.setattr(bringup, "run", called)
     bringup.down()

@@ -119,6 +119,7 @@ class _Thing(_Id):
     volume_id: Text = None
     instance: Text = None
     size: int | None = None
+    created_at: Text = None
 
 
 class _Port(_Thing):

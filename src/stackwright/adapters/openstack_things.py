@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from stackwright.core.clouds import PREFIX, Thing
+from stackwright.core.clouds import CREATED, PREFIX, Thing
 
 MARK = re.compile(rf"{PREFIX}:[0-9a-f-]{{36}}:[0-9a-f]{{8}}")
 METADATA = "stackwright.dev/mark"  # of a volume
@@ -48,13 +49,21 @@ def port(raw: Raw) -> Thing:
 
 def volume(raw: Raw) -> Thing:
     mark = "" if _restored(raw) else mark_in((raw.get("metadata") or {}).get(METADATA, ""))
-    facts = {"size": raw.get("size"), "attachments": raw.get("attachments") or []}
+    facts = {"size": raw.get("size"), "attachments": raw.get("attachments") or [], CREATED: _seconds(raw.get(CREATED))}
     return Thing("volume", raw["id"], raw.get("name") or "", raw.get("status") or "", mark, facts)
 
 
 def _restored(raw: Raw) -> bool:
     """Whether its metadata is that of the volume that a backup was made of: Cinder restores it, too, with our mark."""
     return raw.get("status") == "restoring-backup" or RESTORED in (raw.get("metadata") or {})
+
+
+def _seconds(stamp: str | None) -> float | None:
+    """Cinder's word for a time, which is in UTC and does not say so, since 1970."""
+    try:
+        return datetime.fromisoformat(stamp or "").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
 
 
 def plain(what: str, *names: str) -> Callable[[Raw], Thing]:

@@ -7,11 +7,11 @@ goes by the record and the marks alone, and never makes anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.core.clouds import CloudCall, CloudRef, Look, Made, Slot, Thing, What, mark, marked_by
+from stackwright.core.clouds import CREATED, CloudCall, CloudRef, Look, Made, Slot, Thing, What, mark, marked_by
 from stackwright.core.plan import Key
 
 Record = Mapping[Slot, str]
@@ -19,6 +19,7 @@ Record = Mapping[Slot, str]
 TAKEN_AWAY: tuple[What, ...] = (
     "server", "floating-ip", "trunk", "port", "volume", "router", "subnet", "network", "security-group",
 )  # fmt: skip
+TWICE = 300.0  # seconds between two volumes at most of which the request for one seemed to have failed
 GONE = ("DELETED", "SOFT_DELETED")  # a server that can be had back by its cloud's administrator only
 
 
@@ -61,6 +62,7 @@ class Step:
     lost    slots whose recorded thing is not there any more; they are still in the record
     things  slot → thing, of all that is recorded and there
     wait    why nothing can be made yet though something is missing
+    copies  volumes with our mark that somebody else made, which stay
     """
 
     record: Mapping[Slot, Any]
@@ -68,6 +70,7 @@ class Step:
     lost: tuple[Slot, ...] = ()
     things: Mapping[Slot, Thing] = field(default_factory=dict)
     wait: str = ""
+    copies: tuple[Thing, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -122,31 +125,50 @@ def _surplus(
 
 def _twins(owner: Owner, record: Record, look: Look) -> tuple[CloudCall, ...]:
     """What was made twice, because a request succeeded that had seemed to fail."""
-    wanted = {mark(owner.uid, slot): (slot, id_) for slot, id_ in record.items()}
-    calls = []
-    for thing in look.things:
-        slot, id_ = wanted.get(thing.mark, (None, ""))
-        if slot and id_ != thing.id and thing.state not in GONE:
-            calls.append(remove(owner, slot, thing, "made twice"))
+    calls = (remove(owner, slot, t, "made twice") for slot, t, is_copy in _others(owner, record, look) if not is_copy)
     return tuple(call for call in calls if call is not None)
 
 
+def _others(owner: Owner, record: Record, look: Look) -> Iterator[tuple[Slot, Thing, bool]]:
+    """What has the mark of a slot for which another thing is recorded, and whether somebody else made it of that."""
+    wanted = {mark(owner.uid, slot): (slot, look.get(slot, id_)) for slot, id_ in record.items()}
+    for thing in look.things:
+        slot, ours = wanted.get(thing.mark, (None, None))
+        if slot and record[slot] != thing.id and thing.state not in GONE:
+            yield slot, thing, thing.what == "volume" and _is_copy(thing, ours)
+
+
+def _is_copy(volume: Thing, ours: Thing | None) -> bool:
+    """Whether somebody else made it: who copies a volume, by way of a backup, say, may copy its metadata and our mark.
+
+    What we made twice was made within minutes, and nobody uses it. Whoever cannot tell keeps it.
+    """
+    made, known = volume.facts.get(CREATED), ours.facts.get(CREATED) if ours else None
+    return made is None or known is None or abs(made - known) > TWICE or bool(volume.facts.get("attachments"))
+
+
 def removal(owner: Owner, record: Record, look: Look) -> Step:
-    """The next step towards having nothing: whatever is recorded or marked, by kinds, what holds others first."""
+    """The next step towards having nothing: whatever is recorded or marked, by kinds, what holds others first.
+
+    What was made twice goes before that by which it is known. Copies that others made stay, and are told from ours by
+    the record, which lasts as long.
+    """
+    if twins := _twins(owner, record, look):
+        return Step(record, twins, wait="Waiting for what was made twice to go")
+    copies = {(t.what, t.id): slot for slot, t, is_copy in _others(owner, record, look) if is_copy}
     names = {(slot[0], id_): slot for slot, id_ in record.items()}
-    left = {
-        (t.what, t.id): t
-        for t in look.things
-        if t.state not in GONE and ((t.what, t.id) in names or marked_by(t, owner.uid))
-    }
-    kept = {slot: id_ for slot, id_ in record.items() if (slot[0], id_) in left or not look.certain}
+    found = {(t.what, t.id): t for t in look.things if t.state not in GONE}
+    left = {key: t for key, t in found.items() if key in names or (marked_by(t, owner.uid) and key not in copies)}
+    copied = set(copies.values())
+    kept = {slot: id_ for slot, id_ in record.items() if (slot[0], id_) in left or slot in copied or not look.certain}
     for what in TAKEN_AWAY:
         if due := [thing for thing in left.values() if thing.what == what]:
             calls = (remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
             return Step(
                 kept, tuple(call for call in calls if call is not None), wait=f"Waiting for {_named(due)} to go"
             )
-    return Step(kept, wait="" if look.certain else "Looking whether anything is left")
+    told = tuple(found[key] for key in copies)
+    return Step(kept, wait="" if look.certain else "Looking whether anything is left", copies=told)
 
 
 def remove(owner: Owner, slot: Slot, thing: Thing, why: str = "") -> CloudCall | None:

@@ -8,6 +8,7 @@ Neutron's tags cannot, they are set by a second request.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
@@ -25,6 +26,7 @@ What = Literal[
 Slot = tuple[What, str]  # a thing of an object: what it is, and its name among those
 SERVER: Slot = ("server", "")
 PREFIX = "stackwright"
+CREATED = "created_at"  # of a volume, among its facts: seconds since 1970
 # In the place of a field of a router or a server: what it gets, by a request of its own. The value is an id.
 ADD_INTERFACE, ADD_PORT, ADD_VOLUME = "add_interface", "add_port", "add_volume"
 
@@ -88,9 +90,14 @@ class Look:
         return next((thing for thing in self.things if thing.what == slot[0] and thing.id == id_), None)
 
     def marked(self, uid: str, slot: Slot) -> tuple[Thing, ...]:
-        """Usually none or one; two where a request succeeded that had seemed to fail."""
+        """Usually none or one, oldest first: two where a request succeeded that had seemed to fail, or of a copy."""
         wanted = mark(uid, slot)
-        return tuple(sorted((t for t in self.things if t.mark == wanted), key=lambda thing: thing.id))
+        return tuple(sorted((t for t in self.things if t.mark == wanted), key=_age))
+
+
+def _age(thing: Thing) -> tuple[float, str]:
+    created = thing.facts.get(CREATED)
+    return (math.inf if created is None else created, thing.id)
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,7 @@ class Controller:
     ready    whether Ready of the object is this controller's; where not, an error of our own is told by an Event
     pausable whether `stackwright pause` holds its actions: those that change what a cloud is
     urgent   short work that must not wait behind long calls (Helm's take minutes): it has workers of its own
+    remote   it asks OpenStacks that users name, which may let it wait for minutes: each namespace has workers for it
     """
 
     name: str
@@ -46,6 +47,7 @@ class Controller:
     decide: Callable[[Any], Plan]
     reports: bool = True
     urgent: bool = False
+    remote: bool = False
     ready: bool = True
     pausable: bool = False
 

@@ -16,7 +16,7 @@ from typing import Any
 import structlog
 
 from stackwright.api.meta import Kind
-from stackwright.core.clouds import Slot, fill
+from stackwright.core.clouds import CloudCall, Slot, fill
 from stackwright.core.conditions import is_reworded, steady
 from stackwright.core.controller import ByOwner, Controller
 from stackwright.core.objects import MANAGED, key_of
@@ -31,9 +31,26 @@ from stackwright.runtime.report import after_failure, report
 
 Item = tuple[str, Key]  # controller's name, key
 RESERVED = 2  # workers for urgent work
+# Workers for what asks OpenStacks of users. They mostly wait, but the client of the API server has 100 connections.
+REMOTE = 64
+SHARE = 8  # of these for a namespace at most: whoever has slow clouds waits for them alone
+REMOVALS = 10  # things of an OpenStack that one plan takes away: each may take a minute
+SOON = 2.0  # seconds until the next look takes away more
 # Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin.
 LONGEST = 900.0
 log = structlog.get_logger()
+
+
+def bounded(plan: Plan) -> Plan:
+    """The plan, with REMOVALS at most: it is for an OpenStack to say how much has a mark of ours.
+
+    What is left over is there at the next look, and on record until then.
+    """
+    rest = [action for action in plan.actions if isinstance(action, CloudCall) and action.do == "delete"][REMOVALS:]
+    if not rest:
+        return plan
+    later = set(map(id, rest))
+    return replace(plan, actions=tuple(each for each in plan.actions if id(each) not in later), requeue=SOON)
 
 
 class Runtime:
@@ -56,6 +73,8 @@ class Runtime:
                 self._routes.setdefault((watch.kind, owner), []).append((controller.name, watch.keys, watch.words))
         urgent = {controller.name for controller in self.controllers.values() if controller.urgent}
         queue.urgent = lambda item: item[0] in urgent
+        remote = {controller.name for controller in self.controllers.values() if controller.remote}
+        queue.share = lambda item: item[1][0] if item[0] in remote else None
         for kind in self.kinds:
             store.watch(kind)
 
@@ -125,12 +144,22 @@ class Runtime:
     async def work(self, urgent: bool = False) -> None:
         """One worker, for all work or for what is urgent only; it ends only by cancellation or a crash."""
         while True:
-            item = await self.queue.get(urgent)
-            metrics.QUEUE_DEPTH.set(len(self.queue))
-            try:
-                await self.reconcile(item)
-            finally:
-                self.queue.done(item)
+            await self._work_on(await self.queue.get(urgent))
+
+    async def _work_on(self, item: Item) -> None:
+        metrics.QUEUE_DEPTH.set(len(self.queue))
+        try:
+            await self.reconcile(item)
+        finally:
+            self.queue.done(item)
+
+    async def _work_remotely(self, group: asyncio.TaskGroup) -> None:
+        """All workers of shares: a task for each item, as long as it is worked on."""
+        free = asyncio.Semaphore(REMOTE)
+        while True:
+            await free.acquire()
+            task = group.create_task(self._work_on(await self.queue.get_shared(SHARE)))
+            task.add_done_callback(lambda _: free.release())
 
     async def reconcile(self, item: Item) -> None:
         name, key = item
@@ -204,7 +233,7 @@ class Runtime:
         seen = await controller.observe(self.reader, key, now)
         if seen is None:
             return "gone", None
-        plan = await unless_paused(controller, controller.decide(seen), self.reader, seen.obj)
+        plan = await unless_paused(controller, bounded(controller.decide(seen)), self.reader, seen.obj)
         try:
             made = await self._execute(controller, key, plan)
         except (NotYet, Refused) as error:
@@ -288,12 +317,16 @@ class Runtime:
                 self._absent.done(item)
 
     async def run(self, workers: int = 8, resync: float = 600.0, reserved: int = RESERVED) -> None:
-        """Work until cancelled; a crash of one worker ends all. `reserved` workers do nothing but urgent work."""
+        """Work until cancelled; a crash of one worker ends all. `reserved` workers do nothing but urgent work.
+
+        Beside these, what is of a share has workers of its own.
+        """
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
                 group.create_task(self.work())
             for _ in range(reserved):
                 group.create_task(self.work(urgent=True))
+            group.create_task(self._work_remotely(group))
             group.create_task(self._ask_of_absent())
             group.create_task(self._resync(resync))
 
