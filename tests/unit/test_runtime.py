@@ -11,7 +11,7 @@ import pytest
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.api.services import Keystone, Memcached
-from stackwright.core.conditions import done, find, steady, summary
+from stackwright.core.conditions import done, find, steady, summary, waiting
 from stackwright.core.controller import ByOwner, Controller, Watch
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Apply, Plan
@@ -151,6 +151,16 @@ async def test_another_controller_hears_of_a_status_that_a_failing_one_writes():
     failing(operator, lambda: NotYet("not yet"))
     await operator.run(0.3)
     assert len(heard) >= 2
+
+
+async def test_a_success_is_not_looked_at_again_when_its_own_report_differs_in_words_only():
+    """What it looks at may say something else each time."""
+    operator = Operator(
+        controller(decide=lambda seen: Plan((), (*summary([waiting("Made", "x" * (next(WORDS) + 1))]),)))
+    )
+    put(operator)
+    await operator.run(5)
+    assert len(operator.runs) <= 3
 
 
 def told(reason="Waiting", message="one", **status):
