@@ -150,12 +150,12 @@ async def test_every_service_that_would_lose_servers_that_vote_is_named() -> Non
     )
 
 
-def written(world: World, etcd: int, memory: int, *more: str, at: str = NAMESPACE) -> None:
+def written(world: World, etcd: int, memory: int, *more: str, at: str = NAMESPACE, **values: Any) -> None:
     """Write a HelmBundle of a user, as `kubectl apply` does; its release `a` is in the namespace `at`."""
     before = world.get(HelmBundle.KIND, "mine") or {"metadata": {"name": "mine", "namespace": NAMESPACE}}
     wanted = [
         {"name": "a", "namespace": at, "chart": "memcached", "values": {"conf": {"memcached": {"memory": memory}}}},
-        {"name": "b", "chart": "etcd", "values": {"pod": {"replicas": {"server": etcd}}}},
+        {"name": "b", "chart": "etcd", "values": {"pod": {"replicas": {"server": etcd}}, **values}},
         *({"name": name, "chart": "placement", "values": {}} for name in more),
     ]
     world.cluster.put(HelmBundle.KIND, {**before, "spec": {"releases": wanted}})
@@ -186,6 +186,47 @@ async def test_an_update_of_a_helmbundle_that_nobody_refused_is_not_applied_by_h
     await world.settle()
     assert world.ready(world.get(HelmBundle.KIND, "mine"))
     assert world.helm.calls[calls:] == [("uninstall", (NAMESPACE, "c")), ("upgrade", (NAMESPACE, "a"))]
+
+
+def forget(world: World) -> None:
+    """Leave the HelmBundle as an earlier version did, which did not count who votes."""
+    mine = world.get(HelmBundle.KIND, "mine")
+    assert mine is not None
+    mine["status"]["releaseStatuses"]["b"].pop("readyVoters")
+    world.cluster.put(HelmBundle.KIND, mine)
+
+
+@pytest.mark.parametrize(("before", "after", "rolled_back"), [(3, 3, True), (1, 3, False), (1, 1, True)])
+async def test_the_first_upgrade_by_a_new_operator_is_rolled_back_unless_it_adds_servers_that_vote(
+    before: int, after: int, rolled_back: bool
+) -> None:
+    world = World()
+    written(world, before, 64)
+    await world.settle()
+    calls = len(world.helm.calls)
+    await world.stop()
+    forget(world)
+    world.kubelet.broken["etcd-server"] = UNREADY
+    written(world, after, 64, labels={"x": {}})
+    await world.run(1300)
+    assert (("rollback", (NAMESPACE, "b")) in world.helm.calls[calls:]) is rolled_back
+
+
+async def test_servers_that_somebody_added_by_hand_are_not_those_of_the_revision_that_was_ready() -> None:
+    world = World()
+    written(world, 1, 64)
+    await world.settle()
+    calls = len(world.helm.calls)
+    await world.stop()
+    forget(world)
+    world.kubelet.broken["etcd-server"] = UNREADY
+    server = world.get(STATEFULSET, "etcd-server")
+    assert server is not None
+    world.cluster.put(STATEFULSET, {**server, "spec": {**server["spec"], "replicas": 3}})
+    await world.run(30)
+    written(world, 3, 64)
+    await world.run(1300)
+    assert world.helm.calls[calls:] == [("upgrade", (NAMESPACE, "b"))]
 
 
 async def test_a_release_that_moves_while_nothing_is_applied_is_uninstalled_where_it_was() -> None:

@@ -111,10 +111,13 @@ def release_digest(settings: Settings, wanted: Object) -> str:
 
 def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
     """With its namespace, and the newest revision that got ready, which others are rolled back to."""
-    before = seen.before(wanted["name"])
+    before, record = seen.before(wanted["name"]), seen.records.get(wanted["name"])
     ready, votes = int(before.get("readyRevision") or 0), int(before.get("readyVoters") or 0)
     if step.status["success"]:
         ready, votes = step.status["revision"], _voters(wanted)
+    elif not votes and record and record.revision == ready:
+        # An earlier version did not count them. A rollback removes those that somebody added by hand.
+        votes = min(_voting(seen, wanted), _voters(wanted))
     more = {"readyRevision": ready, "readyVoters": votes, "namespace": str(wanted.get("namespace") or "")}
     return replace(step, status={**more, **step.status})
 
@@ -130,16 +133,21 @@ def _lowered(seen: Observed, wanted: Object) -> str:
     """What is wrong with values after which fewer servers vote than do now, ready or not; empty for nothing."""
     if (chart := VOTING.get(wanted["chart"])) is None:
         return ""
-    servers = [each for each in seen.workloads[wanted["name"]] if label(each, "component") == chart.voters]
-    now = max([int(each["spec"].get("replicas") or 0) for each in servers], default=0)
-    if not (problem := too_few(now, _voters(wanted))):
+    if not (problem := too_few(_voting(seen, wanted), _voters(wanted))):
         return ""
     index = seen.obj["spec"]["releases"].index(wanted)
     return f"spec.releases[{index}].values.{field_of(chart)}: {problem}"
 
 
+def _voting(seen: Observed, wanted: Object) -> int:
+    """How many servers of a release vote now, ready or not; 0 of a chart where none do."""
+    chart = VOTING.get(wanted["chart"])
+    servers = [each for each in seen.workloads[wanted["name"]] if chart and label(each, "component") == chart.voters]
+    return max([int(each["spec"].get("replicas") or 0) for each in servers], default=0)
+
+
 def _voters(wanted: Object) -> int:
-    """How many servers of a release vote; 0 of a chart where none do."""
+    """How many servers of a release vote by its values; 0 of a chart where none do."""
     chart = VOTING.get(wanted["chart"])
     return voters(chart, wanted.get("values") or {}) if chart else 0
 
@@ -291,7 +299,7 @@ def _too_late(seen: Observed, wanted: Object, record: Release, message: str, wai
     name, target = record.name, record.digest
     before = seen.before(name)
     ready = int(before.get("readyRevision") or 0)
-    # What an earlier version wrote does not say how many voted; it may have been one.
+    # Where nothing says how many voted, it may have been one.
     fewer = too_few(_voters(wanted), int(before.get("readyVoters") or DEFAULT)) if ready else ""
     if fewer:
         message = f"{message}; not rolled back to revision {ready}: {field_of(VOTING[wanted['chart']])}: {fewer}"
