@@ -23,7 +23,7 @@ from typing import Any
 
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import SECRET
-from stackwright.controllers.helmbundle.claims import past, release_key
+from stackwright.controllers.helmbundle.claims import past, release_key, statuses_of
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.validate import permitted, problems
 from stackwright.core import precache
@@ -79,7 +79,7 @@ def decide(seen: Observed) -> Plan:
     stages = [step.condition for step in steps.values()]
     statuses = {name: step.status for name, step in steps.items()}
     # What is not uninstalled yet stays known by its status, also one of the name of a release elsewhere.
-    statuses |= {name: seen.before(name) for _, name in dropped} if held else {}
+    statuses |= {name: statuses_of(seen.obj)[name] for _, name in dropped} if held else {}
     requeues = [step.requeue for step in steps.values() if step.requeue is not None]
     return Plan(tuple(actions), (*summary(stages), *stages), {"releaseStatuses": statuses}, min(requeues, default=None))
 
