@@ -33,7 +33,7 @@ Item = tuple[str, Key]  # controller's name, key
 RESERVED = 2  # workers for urgent work
 # Workers for what asks OpenStacks of users. They mostly wait, but the client of the API server has 100 connections.
 REMOTE = 64
-SHARE = 8  # of these for a namespace at most: whoever has slow clouds waits for them alone
+SHARE = 8  # of these for a namespace at most, fewer when few are free: whoever has slow clouds waits for them alone
 REMOVALS = 10  # things of an OpenStack that one plan takes away: each may take a minute
 SOON = 2.0  # seconds until the next look takes away more
 # Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin.
@@ -158,7 +158,7 @@ class Runtime:
         free = asyncio.Semaphore(REMOTE)
         while True:
             await free.acquire()
-            task = group.create_task(self._work_on(await self.queue.get_shared(SHARE)))
+            task = group.create_task(self._work_on(await self.queue.get_shared(SHARE, REMOTE)))
             task.add_done_callback(lambda _: free.release())
 
     async def reconcile(self, item: Item) -> None:
