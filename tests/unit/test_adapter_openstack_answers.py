@@ -11,9 +11,11 @@ import tracemalloc
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from keystoneauth1 import exceptions
 from requests import RequestException, Response
 
@@ -115,7 +117,7 @@ def test_no_more_of_an_answer_is_read_than_a_cloud_needs(web: Web, encoding: str
     web.otherwise = (200, {"Content-Encoding": encoding}, body)
     with ExitStack() as files, pytest.raises(exceptions.ConnectionError) as raised:
         connection(web.login, files).session.get(f"http://127.0.0.1:{web.port}/", authenticated=False)
-    assert "16 MiB" in told(raised.value, "compute")
+    assert "4 MiB" in told(raised.value, "compute")
 
 
 @pytest.mark.parametrize("status", [200, 500])
@@ -125,6 +127,29 @@ async def test_no_answer_has_more_values_than_there_is_memory_for(web: Web, stat
     body = f'{{"x":[{"{},".join([""] * (VALUES // 2 + 2))}0]}}'.encode(encoding)
     web.otherwise = (status, {"Content-Encoding": "gzip", "Content-Type": "application/json"}, gzip.compress(body))
     assert f"{VALUES} values, which is not read" in str(await asked(web))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"a": "\U0001f600' + "x" * (LARGEST - 100) + '"}',
+        f'{{"a": [{"{},".join([""] * (VALUES // 2 - 5))}0], "b": "\U0001f600{"x" * (LARGEST - 2 * VALUES)}"}}',
+    ],
+    ids=["text", "values"],
+)
+def test_many_answers_at_once_fit_in_the_memory_of_the_operator(web: Web, body: str) -> None:
+    """One character of four bytes has Python take four for each: eight answers took the operator's memory."""
+    chart = yaml.safe_load((Path(__file__).parents[2] / "charts/stackwright/values.yaml").read_text())
+    limit = int(chart["pod"]["resources"]["operator"]["limits"]["memory"].removesuffix("Mi")) << 20
+    web.otherwise = (200, {"Content-Encoding": "gzip"}, gzip.compress(body.encode()))
+    with ExitStack() as files:
+        session = connection(web.login, files).session
+        tracemalloc.start()
+        try:
+            assert json_of(session.get(f"http://127.0.0.1:{web.port}/", authenticated=False))
+            assert 16 * tracemalloc.get_traced_memory()[1] < limit
+        finally:
+            tracemalloc.stop()
 
 
 LIST = '{"a": ["ä", "b"]}'

@@ -339,7 +339,7 @@ def test_a_question_is_filtered_by_the_api_or_here_page_by_page() -> None:
     assert [t.id for t in find(services, question("flavor", name="a"))] == ["1"]  # type: ignore[arg-type]
     services = Services(lambda method, path, params: Response(200, {"networks": [{"id": "n", "name": "x"}]}))
     find(services, question("network", name="x", tags=["a", "b"]))  # type: ignore[arg-type]
-    assert services.asked[0][2] == {"limit": 1000, "name": "x", "tags": "a,b"}
+    assert services.asked[0][2] == {"limit": 500, "name": "x", "tags": "a,b"}
 
 
 class Endless:
@@ -358,7 +358,7 @@ class Endless:
 @pytest.mark.parametrize(
     ("cloud", "told", "asked"),
     [
-        (Endless(1000), "25000 items", 26),
+        (Endless(500), "25000 items", 51),
         (Endless(1), "1000 pages", 1000),
         (Endless(1, 1 << 20), "64 MiB", 22),
         (Endless(1, values=100_000), "1500000 values", 3),
@@ -385,7 +385,7 @@ def test_lists_are_of_what_the_credentials_own_also_for_an_administrator() -> No
         for what, (service, _, key, _) in LISTS.items():
             services = Services(lambda method, path, params, key=key: Response(200, {key: []}), project)
             fetch(services, what)  # type: ignore[arg-type]
-            assert services.asked[0][2] == {"limit": 1000, **(filters if service == "network" else {})}
+            assert services.asked[0][2] == {"limit": 500, **(filters if service == "network" else {})}
 
 
 def asks(what: str, *owners: str, project: str | None = "mine", **where: Any) -> tuple[list[str], Any]:
@@ -792,7 +792,7 @@ async def test_whoever_waits_for_a_server_waits_for_no_list_of_anything_else(
 def test_a_peek_asks_for_ids_of_what_is_active() -> None:
     services = Services(lambda method, path, params: Response(200, {"servers": [{"id": "1"}, {"id": "2"}]}))
     assert peek(services, "T") == ["1", "2"]  # type: ignore[arg-type]
-    assert services.asked == [("GET", "/servers", {"limit": 1000, "changes-since": "T", "status": "ACTIVE"})]
+    assert services.asked == [("GET", "/servers", {"limit": 500, "changes-since": "T", "status": "ACTIVE"})]
 
 
 async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(

@@ -242,19 +242,19 @@ async def test_items_of_a_share_are_not_for_other_workers_nor_the_other_way_roun
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(60):
             await queue.get()
-    assert await queue.get_shared(1) == "a1"
+    assert await queue.get_shared(1, 64) == "a1"
     queue.add("c")
     with pytest.raises(TimeoutError):
         async with asyncio.timeout(60):
-            await queue.get_shared(1)
+            await queue.get_shared(1, 64)
 
 
 async def test_shares_have_their_turn_one_after_the_other_and_none_has_more_workers_than_it_may(looptime):
     queue = with_shares()
     for item in ("a1", "a2", "a3", "a4", "b1", "b2", "c1"):
         queue.add(item)
-    assert [await queue.get_shared(2) for _ in range(5)] == ["a1", "b1", "c1", "a2", "b2"]
-    waiting = asyncio.create_task(queue.get_shared(2))
+    assert [await queue.get_shared(2, 64) for _ in range(5)] == ["a1", "b1", "c1", "a2", "b2"]
+    waiting = asyncio.create_task(queue.get_shared(2, 64))
     await asyncio.sleep(60)
     assert not waiting.done()
     assert len(queue) == 2
@@ -262,9 +262,9 @@ async def test_shares_have_their_turn_one_after_the_other_and_none_has_more_work
     assert (await waiting, looptime) == ("a3", 60)
     queue.add("a1")
     queue.done("a1")
-    assert [await queue.get_shared(2)] == ["a4"], "what comes again comes last"
+    assert [await queue.get_shared(2, 64)] == ["a4"], "what comes again comes last"
     queue.done("a3")
-    assert await queue.get_shared(2) == "a1"
+    assert await queue.get_shared(2, 64) == "a1"
 
 
 @given(
@@ -300,7 +300,7 @@ def test_however_long_the_items_of_a_share_take_nothing_else_is_late(steps):
         beside = []
         workers = [
             asyncio.create_task(work(queue.get, False)),
-            asyncio.create_task(work(lambda: queue.get_shared(2), True)),
+            asyncio.create_task(work(lambda: queue.get_shared(2, 64), True)),
         ]
         for item, delay in steps:
             queue.add(item, delay)

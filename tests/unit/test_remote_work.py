@@ -128,6 +128,24 @@ async def test_however_many_namespaces_have_slow_clouds_what_asks_none_is_worked
 
 
 @pytest.mark.looptime
+@pytest.mark.parametrize("count", [8, 16])
+async def test_many_namespaces_with_slow_clouds_leave_workers_for_others(count: int) -> None:
+    """Eight of them held all workers."""
+    slow = [f"slow-{n}" for n in range(count)]
+    operator = Operator(*slow)
+    for each in slow:
+        operator.add(each, 20)
+        await asyncio.sleep(1)
+    started = asyncio.get_running_loop().time()
+    other = operator.add("other")[0]
+    await asyncio.sleep(0.01)
+    assert operator.when(other) < started + 0.01
+    assert operator.most["slow-0"] == SHARE, "while most workers are free"
+    assert min(operator.most.values()) >= 1
+    await operator.close()
+
+
+@pytest.mark.looptime
 async def test_helm_that_holds_all_workers_holds_up_no_cloud_of_a_user() -> None:
     operator = Operator()
     held = asyncio.Event()

@@ -31,13 +31,14 @@ from stackwright.adapters.threads import LibraryFailed
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-# Bytes after decompression. Lists are read in pages of 1000: of 3 MiB from Nova, of 1.2 MiB from Neutron, which tells
-# security groups with all their rules.
-LARGEST = 16 << 20
-VALUES = 400_000  # of JSON in one answer, each of which takes Python up to 150 bytes; a server or port has 60
+# Bytes after decompression; Python may take ten times as many to decode them, and many answers are decoded at once.
+# Lists are read in pages of 500: of 1.5 MiB from Nova, of 0.6 MiB from Neutron, which tells security groups with all
+# their rules.
+LARGEST = 4 << 20
+VALUES = 100_000  # of JSON in one answer, each of which takes Python up to 150 bytes; a server or port has 60
 CHUNK = 64 << 10
 # Seconds from the request to the answer's last byte; the read timeout, TIMEOUT, begins anew with each byte. After a
-# first byte that comes as late as it may, the largest answer has time at 5 Mbit/s.
+# first byte that comes as late as it may, the largest answer has time at 1.2 Mbit/s.
 LONGEST = 2.0 * TIMEOUT
 NO_WAY = (
     "Connection refused", "Connection reset", "Network is unreachable", "No route to host",

@@ -36,7 +36,7 @@ FACTS = (
     "network_id", "cidr", "ip_version", "gateway_ip", "router:external", "mtu", "tags", "floating_ip_address",
     "external_gateway_info", "zoneState",
 )  # fmt: skip
-LIMIT = 1000
+LIMIT = 500  # items of a page
 # Bounds of a whole list. A port of Neutron has 1.2 KiB, a server of Nova 3 KiB, of 60 values.
 LARGEST = 64 << 20  # bytes after decompression
 VALUES = 1_500_000  # of JSON, each of which takes Python up to 150 bytes

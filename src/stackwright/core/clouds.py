@@ -8,10 +8,11 @@ Neutron's tags cannot, they are set by a second request.
 
 from __future__ import annotations
 
+import itertools
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from stackwright.core.conditions import steady
 from stackwright.core.digest import digest
@@ -26,6 +27,8 @@ What = Literal[
 Slot = tuple[What, str]  # a thing of an object: what it is, and its name among those
 SERVER: Slot = ("server", "")
 PREFIX = "stackwright"
+REMOVALS = 10  # things of an OpenStack that one plan takes away: each may take a minute
+A = TypeVar("A", bound=Action)
 CREATED = "created_at"  # of a volume, among its facts: seconds since 1970
 # In the place of a field of a router or a server: what it gets, by a request of its own. The value is an id.
 ADD_INTERFACE, ADD_PORT, ADD_VOLUME = "add_interface", "add_port", "add_volume"
@@ -169,6 +172,16 @@ class CloudCall(Action):
         what, name = self.slot
         shown = str(self.body.get("name") or name)
         return f"{self.do} {what}{f' {shown}' if shown else ''}{f' {self.id}' if self.id else ''}"
+
+
+def at_once(actions: Iterable[A]) -> tuple[A, ...]:
+    """Those of one plan: REMOVALS at most, for it is for an OpenStack to say how much has a mark of ours."""
+    removals = itertools.count()
+    return tuple(each for each in actions if not _removes(each) or next(removals) < REMOVALS)
+
+
+def _removes(action: Action) -> bool:
+    return isinstance(action, CloudCall) and action.do == "delete"
 
 
 class Trouble(NotYet):

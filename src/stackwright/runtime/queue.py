@@ -10,7 +10,8 @@ long the others are held, an urgent item is worked on at once.
 
 Shared items wait in a line for each share, such as a namespace, and no worker of the others takes them. Shares have
 their turn one after the other, and of none are more than so many items worked on at a time: however long these take,
-they hold up their own share only.
+they hold up their own share only. The fewer workers are free, the fewer items of one share are worked on, so that
+several shares leave workers for others (the dynamic threshold of buffers that queues share).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ DOUBLINGS = 16  # beyond that the longest delay is reached anyhow
 class Queue(Protocol[T]):
     def add(self, item: T, delay: float = 0.0) -> None: ...
     async def get(self, urgent: bool = False) -> T: ...
-    async def get_shared(self, most: int) -> T: ...
+    async def get_shared(self, most: int, workers: int) -> T: ...
     def done(self, item: T) -> None: ...
     def retry(self, item: T, after: float | None = None) -> float: ...
     def forget(self, item: T) -> None: ...
@@ -107,12 +108,16 @@ class KeyedQueue(Generic[T]):
         """The next item, urgent ones first, or only these; the caller must call done() when it is finished with it."""
         return await self._next(lambda: self._ready_urgent or (None if urgent else self._ready))
 
-    async def get_shared(self, most: int) -> T:
-        """The next item of a share of which fewer than `most` are being worked on; done() is called as for get()."""
+    async def get_shared(self, most: int, workers: int) -> T:
+        """The next item of a share, `workers` of which are worked on at a time; done() is called as for get().
+
+        Of its share fewer are being worked on than `most`, and than a quarter of the free workers; or none is.
+        """
 
         def ready() -> deque[T] | None:
-            held = Counter(map(self.share, self._working))
-            share = next((share for share in self._ready_shared if held[share] < most), None)
+            held = Counter(share for item in self._working if (share := self.share(item)) is not None)
+            limit = max(1, min(most, (workers - held.total()) // 4))
+            share = next((share for share in self._ready_shared if held[share] < limit), None)
             if share is None:
                 return None
             items = self._ready_shared.pop(share)

@@ -16,7 +16,7 @@ from typing import Any
 import structlog
 
 from stackwright.api.meta import Kind
-from stackwright.core.clouds import CloudCall, Slot, fill
+from stackwright.core.clouds import Slot, at_once, fill
 from stackwright.core.conditions import is_reworded, steady
 from stackwright.core.controller import ByOwner, Controller
 from stackwright.core.objects import MANAGED, key_of
@@ -33,8 +33,7 @@ Item = tuple[str, Key]  # controller's name, key
 RESERVED = 2  # workers for urgent work
 # Workers for what asks OpenStacks of users. They mostly wait, but the client of the API server has 100 connections.
 REMOTE = 64
-SHARE = 8  # of these for a namespace at most: whoever has slow clouds waits for them alone
-REMOVALS = 10  # things of an OpenStack that one plan takes away: each may take a minute
+SHARE = 8  # of these for a namespace at most, fewer when few are free: whoever has slow clouds waits for them alone
 SOON = 2.0  # seconds until the next look takes away more
 # Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin.
 LONGEST = 900.0
@@ -42,15 +41,9 @@ log = structlog.get_logger()
 
 
 def bounded(plan: Plan) -> Plan:
-    """The plan, with REMOVALS at most: it is for an OpenStack to say how much has a mark of ours.
-
-    What is left over is there at the next look, and on record until then.
-    """
-    rest = [action for action in plan.actions if isinstance(action, CloudCall) and action.do == "delete"][REMOVALS:]
-    if not rest:
-        return plan
-    later = set(map(id, rest))
-    return replace(plan, actions=tuple(each for each in plan.actions if id(each) not in later), requeue=SOON)
+    """The plan, with as many removals as it may have. What is left over is there at the next look, and on record."""
+    actions = at_once(plan.actions)
+    return plan if len(actions) == len(plan.actions) else replace(plan, actions=actions, requeue=SOON)
 
 
 class Runtime:
@@ -158,7 +151,7 @@ class Runtime:
         free = asyncio.Semaphore(REMOTE)
         while True:
             await free.acquire()
-            task = group.create_task(self._work_on(await self.queue.get_shared(SHARE)))
+            task = group.create_task(self._work_on(await self.queue.get_shared(SHARE, REMOTE)))
             task.add_done_callback(lambda _: free.release())
 
     async def reconcile(self, item: Item) -> None:
