@@ -19,7 +19,7 @@ from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.record import record_of as server_record
 from stackwright.core.belongings import GONE, TAKEN_AWAY
 from stackwright.core.clouds import SERVER as SERVER_SLOT
-from stackwright.core.clouds import CloudCall, fill, marked_by
+from stackwright.core.clouds import CloudCall, fill, mark, marked_by
 from stackwright.core.clusterapi import ADDRESS
 from stackwright.core.conditions import READY
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
@@ -72,8 +72,20 @@ def lent(seen: Any) -> set[tuple[str, str]]:
 
 
 def copies(seen: Any) -> set[tuple[str, str]]:
-    things = getattr(getattr(seen, "look", None), "things", ())
-    return {(thing.what, thing.id) for thing in things if thing.facts.get("created_at") == COPIED}
+    """Volumes that somebody made of ours, or may have made: of several with one mark some are not surely ours."""
+    things = [thing for thing in getattr(getattr(seen, "look", None), "things", ()) if marked_by(thing, UID)]
+    disks = [thing for thing in things if thing.what == "volume"]
+    known = {id_: slot for slot, id_ in record(seen).items()} if disks else {}
+    recorded = {mark(UID, slot) for slot in known.values()}
+    found = {thing.id for thing in things if thing.facts.get("created_at") == COPIED}
+    for thing in disks:
+        others = [each for each in disks if each.mark == thing.mark and each.id != thing.id]
+        if thing.mark not in recorded:  # what is surely ours is taken over, but not by an object that goes
+            found |= {thing.id} if others and is_deleting(seen.obj) else set()
+        elif thing.id not in known:
+            ours = [each for each in others if each.id in known]
+            found |= set() if ours and ours[0].facts["answered"] else {thing.id}
+    return {("volume", id_) for id_ in found}
 
 
 def it_is_a_plan_that_can_be_told_and_done(seen: Any, plan: Plan) -> None:

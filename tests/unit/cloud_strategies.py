@@ -51,7 +51,11 @@ FACTS: dict[str, list[dict[str, Any]]] = {
         {"cidr": "10.6.0.0/24", "dns_nameservers": [], "tags": []},
         {"network_id": "n", "tags": ["a", "b", "c"]},
     ],
-    "volume": [{"created_at": 0.0}, {"created_at": 299.0}],
+    "volume": [
+        {"created_at": 0.0, "answered": True},
+        {"created_at": 299.0, "answered": True},
+        {"created_at": 299.0, "answered": False},
+    ],
     "router": [{"external_gateway_info": {"external_fixed_ips": [{"ip_address": "192.0.2.254"}]}}],
     "floating-ip": [{"floating_ip_address": "192.0.2.1", "port_id": None}, {"port_id": ID, "tags": []}],
 }
@@ -112,7 +116,7 @@ def belongings(draw: Any, slots: list[Slot], former: list[Slot]) -> tuple[dict[S
         if how in ("twice", "twins"):
             things[slot].append(one(slot, uuid(200 + number), which=which))
         if how == "copied" and slot[0] == "volume":
-            things[slot].append(replace(one(slot, uuid(200 + number)), facts={"created_at": COPIED}))
+            things[slot].append(replace(one(slot, uuid(200 + number)), facts={"created_at": COPIED, "answered": False}))
     return record, [each for found in things.values() for each in found]
 
 

@@ -104,11 +104,18 @@ def test_the_mark_goes_with_the_very_request_that_makes_a_thing() -> None:
     services = made("volume")
     run(services, call("create", "volume", "n", body={"size": 1}), None)  # type: ignore[arg-type]
     assert list(services.asked[0][2]["volume"]["metadata"].values()) == [wanted["volume"]]
+    assert services.asked[1] == ("POST", "/volumes/1/metadata", {"metadata": {"stackwright.dev/volume": "1"}})
 
 
 @pytest.mark.parametrize(
     ("status", "metadata", "ours"),
-    [("available", {}, True), ("available", {"src_backup_id": "b"}, False), ("restoring-backup", {}, False)],
+    [
+        ("available", {}, True),
+        ("available", {"src_backup_id": "b"}, False),
+        ("restoring-backup", {}, False),
+        ("available", {"stackwright.dev/volume": "v"}, True),
+        ("available", {"stackwright.dev/volume": "another"}, False),
+    ],
 )
 def test_a_volume_to_which_a_user_restored_a_backup_is_not_ours(status: str, metadata: Any, ours: bool) -> None:
     """Cinder writes the metadata of the volume that the backup was made of into it, our mark too."""
@@ -117,6 +124,19 @@ def test_a_volume_to_which_a_user_restored_a_backup_is_not_ours(status: str, met
         {"id": "v", "status": status, "metadata": {"stackwright.dev/mark": its, **metadata}}
     )
     assert found.mark == (its if ours else "")
+    assert found.facts["answered"] == (metadata.get("stackwright.dev/volume") == "v")
+
+
+def test_a_volume_is_made_though_its_own_id_could_not_be_written() -> None:
+    """Or another one would be made."""
+
+    def refused(method: str, path: str, body: Any) -> Response:
+        return Response(409, {}) if "metadata" in path else Response(202, {"volume": {"id": "1", "status": "creating"}})
+
+    id_, told = run(Services(refused), call("create", "volume", "n", body={"size": 1}), None)  # type: ignore[arg-type]
+    assert id_ == "1"
+    assert openstack_things.volume(told or {}).facts["answered"] is False
+    assert openstack_things.volume(told or {}).mark
 
 
 def test_a_scheduler_hint_stands_beside_the_server() -> None:

@@ -30,6 +30,8 @@ PREFIX = "stackwright"
 REMOVALS = 10  # things of an OpenStack that one plan takes away: each may take a minute
 A = TypeVar("A", bound=Action)
 CREATED = "created_at"  # of a volume, among its facts: seconds since 1970
+# Of a volume, among its facts: its metadata has its own id, written when the request that made it was answered.
+ANSWERED = "answered"
 # In the place of a field of a router or a server: what it gets, by a request of its own. The value is an id.
 ADD_INTERFACE, ADD_PORT, ADD_VOLUME = "add_interface", "add_port", "add_volume"
 
@@ -93,14 +95,17 @@ class Look:
         return next((thing for thing in self.things if thing.what == slot[0] and thing.id == id_), None)
 
     def marked(self, uid: str, slot: Slot) -> tuple[Thing, ...]:
-        """Usually none or one, oldest first: two where a request succeeded that had seemed to fail, or of a copy."""
+        """Usually none or one: two where a request succeeded that had seemed to fail, or of a copy.
+
+        What was made by a request that was answered comes first, then the oldest.
+        """
         wanted = mark(uid, slot)
-        return tuple(sorted((t for t in self.things if t.mark == wanted), key=_age))
+        return tuple(sorted((t for t in self.things if t.mark == wanted), key=_rank))
 
 
-def _age(thing: Thing) -> tuple[float, str]:
+def _rank(thing: Thing) -> tuple[bool, float, str]:
     created = thing.facts.get(CREATED)
-    return (math.inf if created is None else created, thing.id)
+    return (not thing.facts.get(ANSWERED), math.inf if created is None else created, thing.id)
 
 
 @dataclass(frozen=True)

@@ -43,7 +43,7 @@ def leave(
         stage = waiting(DELETED, found.wait, "Deleting")
         return going(stage, _status(seen, written(found.record)), found.calls)
     left = ", ".join(f"{thing.what} {thing.id}" for thing in found.copies)
-    text = f"Left in the cloud: a copy with our mark that somebody else made, {left}"
+    text = f"Left in the cloud: with our mark, made by somebody else or not known to be ours, {left}"
     told = (Warn(seen.obj, "LeftBehind", text),) if left else ()
     return Plan((*told, Finalizer(kind, seen.obj, False)))
 

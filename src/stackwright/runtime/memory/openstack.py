@@ -16,6 +16,7 @@ from stackwright.core.clouds import (
     ADD_INTERFACE,
     ADD_PORT,
     ADD_VOLUME,
+    ANSWERED,
     CREATED,
     Asker,
     CloudCall,
@@ -99,7 +100,11 @@ class MemoryClouds:
             self._do(call)
             raise Trouble("Unreachable", f"{call}: the answer did not come in time")
         self._may(name)
-        return self._do(call)
+        id_ = self._do(call)
+        if name == "create volume":
+            made = self.things["volume", id_]
+            self.things["volume", id_] = replace(made, facts={**made.facts, ANSWERED: True})
+        return id_
 
     def _do(self, call: CloudCall) -> str:
         if call.do == "create":
