@@ -1,6 +1,7 @@
 """Objects that fail at the same time do not wake each other: each is tried again with backoff, whatever it says."""
 
 import asyncio
+import itertools
 from collections import Counter
 
 import pytest
@@ -9,6 +10,7 @@ from world import World, ready_world
 
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.services import Glance, Keystone
+from stackwright.core.clouds import Denied
 from stackwright.core.conditions import find
 from stackwright.core.ports import NotYet, Refused
 
@@ -75,6 +77,25 @@ async def test_a_cluster_and_its_machines_whose_messages_differ_at_each_attempt_
     assert len(tried) == 2, tried
     assert tried.total() <= MOST, tried
     assert "connection reset" in world.told()[1] and "connection reset" in world.told(kind=MACHINES, name="m")[1]
+
+
+async def test_a_machine_that_repeats_what_its_cluster_says_does_not_wake_it():
+    """The cluster looks at its cloud then, and the cloud says something else each time."""
+    world = Clusters()
+    looks = itertools.count(1)
+
+    async def answer(cloud):
+        number = next(looks)
+        assert number < 400, "there is no pause between looks"
+        raise Denied("Forbidden", f"evaluated in {number}us")
+
+    world.clouds._answer = answer
+    world.make()
+    for name in ("m0", "m1", "m2"):
+        world.machine(name)
+    await world.run(SECONDS)
+    assert 2 <= next(looks) <= MOST
+    assert "evaluated in" in world.told(kind=MACHINES, name="m0")[1]
 
 
 async def test_a_service_that_fails_is_tried_at_once_when_another_one_tells_a_new_reason():

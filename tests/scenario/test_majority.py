@@ -1,9 +1,10 @@
 """Servers that vote never get fewer, whatever becomes of the update that changed their number."""
 
+import dataclasses
 from typing import Any
 
 import pytest
-from world import NAMESPACE, UNREADY, UNSCHEDULABLE, World, ready_world
+from world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_world
 
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DEPLOYMENT, STATEFULSET
@@ -149,11 +150,11 @@ async def test_every_service_that_would_lose_servers_that_vote_is_named() -> Non
     )
 
 
-def written(world: World, etcd: int, memory: int, *more: str) -> None:
-    """Write a HelmBundle of a user, as `kubectl apply` does."""
+def written(world: World, etcd: int, memory: int, *more: str, at: str = NAMESPACE) -> None:
+    """Write a HelmBundle of a user, as `kubectl apply` does; its release `a` is in the namespace `at`."""
     before = world.get(HelmBundle.KIND, "mine") or {"metadata": {"name": "mine", "namespace": NAMESPACE}}
     wanted = [
-        {"name": "a", "chart": "memcached", "values": {"conf": {"memcached": {"memory": memory}}}},
+        {"name": "a", "namespace": at, "chart": "memcached", "values": {"conf": {"memcached": {"memory": memory}}}},
         {"name": "b", "chart": "etcd", "values": {"pod": {"replicas": {"server": etcd}}}},
         *({"name": name, "chart": "placement", "values": {}} for name in more),
     ]
@@ -185,6 +186,24 @@ async def test_an_update_of_a_helmbundle_that_nobody_refused_is_not_applied_by_h
     await world.settle()
     assert world.ready(world.get(HelmBundle.KIND, "mine"))
     assert world.helm.calls[calls:] == [("uninstall", (NAMESPACE, "c")), ("upgrade", (NAMESPACE, "a"))]
+
+
+async def test_a_release_that_moves_while_nothing_is_applied_is_uninstalled_where_it_was() -> None:
+    world = World()
+    world.settings = dataclasses.replace(SETTINGS, unrestricted=True)
+    written(world, 3, 64)
+    await world.settle()
+    assert world.ready(world.get(HelmBundle.KIND, "mine"))
+    calls = len(world.helm.calls)
+    written(world, 1, 64, at="elsewhere")
+    await world.run(60)
+    assert world.condition("B", world.get(HelmBundle.KIND, "mine"))[1] == "BlockedWouldLoseMajority"
+    assert world.helm.calls[calls:] == []
+    await world.stop()
+    written(world, 3, 64, at="elsewhere")
+    await world.settle()
+    assert world.ready(world.get(HelmBundle.KIND, "mine"))
+    assert world.helm.calls[calls:] == [("uninstall", (NAMESPACE, "a")), ("upgrade", ("elsewhere", "a"))]
 
 
 async def test_servers_that_somebody_added_by_hand_stop_nothing_but_an_update() -> None:

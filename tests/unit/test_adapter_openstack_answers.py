@@ -15,13 +15,15 @@ from typing import Any
 
 import pytest
 from keystoneauth1 import exceptions
-from requests import Response
+from requests import RequestException, Response
 
 from stackwright.adapters import openstack_answers, openstack_line
 from stackwright.adapters.openstack_answers import LARGEST, VALUES, NotTaken, told
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_login import Login, connection
 from stackwright.adapters.openstack_send import REQUEST_ID, problem_of
+from stackwright.adapters.openstack_shapes import json_of
+from stackwright.adapters.threads import LibraryFailed
 from stackwright.core.clouds import Trouble
 
 # openstacksdk warns of what it tries to import.
@@ -123,6 +125,26 @@ async def test_no_answer_has_more_values_than_there_is_memory_for(web: Web, stat
     body = f'{{"x":[{"{},".join([""] * (VALUES // 2 + 2))}0]}}'.encode(encoding)
     web.otherwise = (status, {"Content-Encoding": "gzip", "Content-Type": "application/json"}, gzip.compress(body))
     assert f"{VALUES} values, which is not read" in str(await asked(web))
+
+
+LIST = '{"a": ["ä", "b"]}'
+
+
+@pytest.mark.parametrize(
+    ("charset", "body"),
+    [("cp037", LIST.encode("cp037")), ("utf-7", b'{"a": +AFs-1+ACw-2+AF0-}'), ("utf-16", LIST.encode("utf-16"))],
+    ids=["cp037", "utf-7", "utf-16"],
+)
+def test_json_is_read_in_the_encoding_in_which_its_values_are_counted(web: Web, charset: str, body: bytes) -> None:
+    """In cp037 and UTF-7 brackets and commas are other bytes, so of 2.6 million values none was counted."""
+    headers = {"Content-Type": f"application/json; charset={charset}"}
+    web.answers = {"/own": (200, headers, body), "/utf-8": (200, headers, LIST.encode())}
+    with ExitStack() as files:
+        session = connection(web.login, files).session
+        own, utf8 = (session.get(f"http://127.0.0.1:{web.port}{path}", authenticated=False) for path in web.answers)
+    assert json_of(utf8) == json.loads(LIST)
+    with pytest.raises((LibraryFailed, RequestException)):
+        json_of(own)
 
 
 def test_an_answer_of_the_usual_size_is_read_as_it_is(web: Web) -> None:

@@ -104,3 +104,12 @@ def test_a_line_of_many_brackets_is_shown(begin: str, end: str, depth: int) -> N
 @pytest.mark.parametrize("line", ["plain\ttext", "[1]", '{"a": 1}', "{broken"])
 def test_a_line_that_is_not_structured_is_shown_as_it_is(line: str) -> None:
     assert readable(line) == line
+
+
+@pytest.mark.parametrize(
+    "line", ["a\x1b[2J\tb", '{"a": "\x1b[2J\tb"}', '{"event": \x1b[2J\tb', '["\x9b2J\tb"]', "a\rb\tb"]
+)
+def test_a_line_that_is_not_structured_has_nothing_that_a_terminal_obeys(line: str) -> None:
+    parts = readable(line).split("\t")
+    assert len(parts) == 2
+    assert all(each.isprintable() for each in parts)

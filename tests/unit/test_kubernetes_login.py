@@ -227,8 +227,37 @@ async def test_many_requests_at_once_are_logged_in(tmp_path: Path) -> None:
     server = Server(tmp_path)
     server.answer("ann")
     async with server.cluster() as cluster:
-        await asyncio.gather(*(cluster.get(NODE, ("", "n")) for _ in range(5)))
-    assert server.seen == ["ann"] * 5
+        await asyncio.gather(*(cluster.get(NODE, ("", "n")) for _ in range(20)))
+        assert server.seen == ["ann"] * 20
+        assert server.runs() == 1
+        server.unknown.add("ann")
+        server.answer("ben")
+        await asyncio.gather(*(cluster.get(NODE, ("", "n")) for _ in range(20)))
+    assert server.seen[-20:] == ["ben"] * 20
+    assert server.runs() == 2
+
+
+async def test_many_requests_at_once_share_a_login_that_fails(tmp_path: Path) -> None:
+    path = configured(tmp_path, command(f"echo >> {tmp_path}/runs; sleep 0.2; echo log in first >&2; exit 3"))
+    cluster = KubernetesCluster.from_file(str(path))
+    for runs in (1, 2):
+        asked = (cluster.get(NODE, ("", "n")) for _ in range(20))
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        assert [isinstance(each, NotYet) and "log in first" in str(each) for each in found] == [True] * 20
+        assert len((tmp_path / "runs").read_text()) == runs
+    await cluster.close()
+
+
+async def test_a_login_goes_on_where_the_request_that_began_it_is_given_up(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    server.answer("ann")
+    async with server.cluster() as cluster:
+        first, other = (asyncio.create_task(cluster.get(NODE, ("", "n"))) for _ in range(2))
+        while not (tmp_path / "runs").exists():
+            await asyncio.sleep(0)
+        first.cancel()
+        assert await other
+    assert first.cancelled() and server.seen == ["ann"]
 
 
 @pytest.mark.parametrize(

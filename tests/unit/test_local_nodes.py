@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 
@@ -147,27 +146,17 @@ def test_a_node_is_on_when_something_lives_in_it(monkeypatch: pytest.MonkeyPatch
     assert not power.is_on(TWO)
 
 
-@pytest.mark.parametrize("set_by", [-3600.0, 0.0, 3600.0])
-def test_a_node_was_not_started_after_its_containers_whatever_the_clock_is_set_to(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, set_by: float
+def test_a_container_is_known_by_a_process_in_its_group_or_below_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    """A container tells when it started by the clock of then. `up` waited for it to start again."""
-    (node,) = LocalCluster(tmp_path, tmp_path, tmp_path).nodes(1)
-    clock = {"time": 10_000.0, "uptime": 500.0}
-    monkeypatch.setattr(namespaces.time, "time", lambda: clock["time"])
-    monkeypatch.setattr(namespaces.time, "clock_gettime", lambda which: clock["uptime"])
-    for step in ("_ensure_private_place", "run", "plan"):
-        monkeypatch.setattr(namespaces, step, lambda *_, **__: None)
-    monkeypatch.setattr(namespaces.mounts, "all_targets", lambda: {})
-    assert namespaces.started(node) == 0.0
-    node.mount_namespace.parent.mkdir(parents=True, exist_ok=True)
-    namespaces.make(LocalCluster(tmp_path, tmp_path, tmp_path), node)
-    os.utime(namespaces._mark(node), (10_000.0, 10_000.0))
-    clock["time"] += 60 + set_by
-    clock["uptime"] += 60
-    assert namespaces.started(node) == 10_000.0 + min(set_by, 0.0)
-    clock["uptime"] = 5.0  # another boot, and the mark of the last one
-    assert namespaces.started(node) <= 10_000.0
+    monkeypatch.setattr(cgroups, "hierarchies", lambda: (tmp_path / "cpu", tmp_path / "pids"))
+    pods = tmp_path / "pids" / ONE.cgroup / "kubepods"
+    for path, members in (("p1/alive", "7\n"), ("p1/dead", ""), ("p2/nested/init", "8\n9\n"), ("p3/gone", None)):
+        (pods / path).mkdir(parents=True)
+        if members is not None:
+            (pods / path / "cgroup.procs").write_text(members)
+    assert cgroups.names(ONE.cgroup) == {"kubepods", "p1", "alive", "p2", "nested", "init"}
+    assert cgroups.names(TWO.cgroup) == set()
 
 
 def test_routes_of_ours_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:

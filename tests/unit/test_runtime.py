@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from stackwright.api.kinds import CONFIGMAP
+from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.api.services import Keystone, Memcached
-from stackwright.core.conditions import done, find, steady, summary
+from stackwright.core.conditions import done, find, steady, summary, waiting
 from stackwright.core.controller import ByOwner, Controller, Watch
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Apply, Plan
@@ -153,6 +153,16 @@ async def test_another_controller_hears_of_a_status_that_a_failing_one_writes():
     assert len(heard) >= 2
 
 
+async def test_a_success_is_not_looked_at_again_when_its_own_report_differs_in_words_only():
+    """What it looks at may say something else each time."""
+    operator = Operator(
+        controller(decide=lambda seen: Plan((), (*summary([waiting("Made", "x" * (next(WORDS) + 1))]),)))
+    )
+    put(operator)
+    await operator.run(5)
+    assert len(operator.runs) <= 3
+
+
 def told(reason="Waiting", message="one", **status):
     entry = {"type": "Ready", "status": "False", "reason": reason, "message": message, "observedGeneration": 1}
     return {"conditions": [entry], "observedGeneration": 1, **status}
@@ -237,6 +247,28 @@ async def test_a_message_that_a_watch_tells_together_with_a_label_brings_a_retry
         operator.deaf = False
         await operator.write(told(message="two"))
         assert await operator.tried() == 1
+
+
+async def test_another_value_in_a_secret_brings_a_retry_forward():
+    """No value is kept, so the former one and the new one look the same."""
+
+    def secret(password):
+        return {"metadata": {"namespace": "n", "name": "x"}, "data": {"password": password}}
+
+    def keys(obj, lookup):
+        return [key_of(obj)]
+
+    operator = Operator(controller(watches=[Watch(SECRET, keys)], decide=lambda seen: plan(SAME)))
+    put(operator)
+    operator.cluster.put(SECRET, secret("d3Jvbmc="))
+    failing(operator, lambda: NotYet("the password is wrong"))
+    running = asyncio.create_task(operator.run(60))
+    await asyncio.sleep(20)
+    before = len(operator.runs)
+    operator.cluster.put(SECRET, secret("cmlnaHQ="))
+    await asyncio.sleep(0.1)
+    assert len(operator.runs) == before + 1
+    await running
 
 
 async def test_a_success_is_looked_at_again_when_its_own_report_comes_back():

@@ -60,14 +60,28 @@ class _Command(ExecAuth):
         assert user.exec
         super().__init__(user.exec)
         self._client, self._config, self._user = client, config, user
-        self._given: _Given | None = None
+        self._outcome: _Given | ConfigError | None = None  # of the command's last run
+        self._lock = asyncio.Lock()
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        if (given := self._given) and not given.over() and (yield given.into(request)).status_code != 401:
+        last = self._outcome
+        if isinstance(last, _Given) and not last.over() and (yield last.into(request)).status_code != 401:
             return
         request.headers.pop("Authorization", None)
-        self._given = await self._login()
-        yield self._given.into(request)
+        yield (await self._login_after(last)).into(request)
+
+    async def _login_after(self, last: _Given | ConfigError | None) -> _Given:
+        """What a later run of the command gives; all requests that wait for one share it. Raises ConfigError."""
+        async with self._lock:
+            if self._outcome is last:
+                try:
+                    self._outcome = await self._login()
+                except ConfigError as error:
+                    self._outcome = error
+            outcome = self._outcome
+        if isinstance(outcome, _Given):
+            return outcome
+        raise ConfigError(str(outcome))
 
     async def _login(self) -> _Given:
         """Raises ConfigError."""

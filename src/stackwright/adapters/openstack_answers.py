@@ -122,6 +122,7 @@ class Bounded(TCPKeepAliveAdapter):
             self._check(request, response)
             response._content = b"".join(_bounded(response))
             response._content_consumed = True
+            response.encoding = "utf-8"  # as JSON is, and as values are counted, whatever the headers say
         except BaseException as error:
             response.close()
             if isinstance(error, NotConnected) and isinstance(error.args[0], ReadTimeoutError):

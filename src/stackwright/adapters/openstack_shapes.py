@@ -178,7 +178,7 @@ def answering() -> Iterator[None]:
 
 
 def values_in(text: bytes) -> int:
-    """An upper bound, but for one, of the values in a text of JSON, in whatever encoding: commas in texts count too."""
+    """An upper bound, but for one, of the values in a text of JSON in UTF-8: commas in texts count too."""
     return sum(map(text.count, (b",", b"[", b"{")))
 
 

@@ -38,10 +38,10 @@ _SENTENCE = (
     r"|or|remove|reserved|set|should|takes?|that|the|there|this|to|unknown|use|waits?|was|were|what|why|with"
     r"|without|write)\b[ ,;]"
 )
-# Between a name and its value: = or =>, or a : that no sentence follows, or either after a quote.
+# Between a name and its value: = or =>, or a : that no sentence follows, or either after a quote; in URLs, too.
 _BETWEEN = (
     rf"(?>[ \t]{{0,9}}(?:=>?|%3D)[ \t]{{0,9}}|:(?![:/])[ \t]{{0,9}}+(?!{_SENTENCE})"
-    rf"|\\{{0,9}}[\"'][ \t]{{0,9}}(?::|=>?)[ \t]{{0,9}})"
+    rf"|\\{{0,9}}[\"'][ \t]{{0,9}}(?::|=>?)[ \t]{{0,9}}|%3A(?!%3A|%2F)|%2[27](?:%20|\+){{0,9}}%3[AD](?:%20|\+){{0,9}})"
 )
 _PAIR = re.compile(
     # The name, at the beginning of a line or anywhere,
@@ -64,8 +64,8 @@ _SPOKEN = re.compile(
 )
 # Up to the end of the line, or of the text in quotes that it is in. Numbers are cookies of flows in Open vSwitch.
 _COOKIE = re.compile(
-    rf"(cookies?{_BETWEEN})(?!0x|\d++(?!\w)|(?:true|false|none|null)\b)"
-    rf"(?:{_QUOTED}|(?:[^\n\"'\\]|(?<==)\\{{0,9}}[\"'][^\"'\n]*+[\"'])++)",
+    rf"(<cookie[ \t]|cookies?{_BETWEEN})(?!0x|\d++(?!\w)|(?:true|false|none|null)\b)"
+    rf"(?:{_QUOTED}|[{{[(][^\n]*+|(?:[^\n\"'\\]|(?<==)\\{{0,9}}[\"'][^\"'\n]*+[\"'])++)",
     re.IGNORECASE,
 )
 # What nothing names, by what it looks like.

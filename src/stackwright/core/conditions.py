@@ -120,9 +120,13 @@ _OF_A_VERSION = ("resourceVersion", "managedFields")
 
 
 def is_reworded(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether two versions of an object from the API differ in nothing but messages of its status."""
+    """Whether two versions of an object differ in messages of its status, and in nothing else.
+
+    Two versions that look the same differ in what the cache does not keep, such as the values of a Secret.
+    """
     return (
-        _without(before["metadata"], *_OF_A_VERSION) == _without(now["metadata"], *_OF_A_VERSION)
+        before.get("status") != now.get("status")
+        and _without(before["metadata"], *_OF_A_VERSION) == _without(now["metadata"], *_OF_A_VERSION)
         and _without(before, "status", "metadata") == _without(now, "status", "metadata")
         and _says_as_much(before.get("status"), now.get("status"))
     )

@@ -16,10 +16,14 @@ Keys = Callable[[Object, Lookup], Iterable[Key]]
 
 @dataclass(frozen=True)
 class Watch:
-    """Another kind whose changes concern this controller: which of our objects a changed one belongs to."""
+    """Another kind whose changes concern this controller: which of our objects a changed one belongs to.
+
+    words  whether changes of nothing but messages concern it; not, where the other one repeats what this one says
+    """
 
     kind: Kind
     keys: Keys
+    words: bool = True
 
 
 @dataclass(frozen=True)

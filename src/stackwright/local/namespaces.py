@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 import uuid
 from pathlib import Path
 from typing import Any
@@ -36,18 +35,6 @@ def ready(node: Node) -> bool:
     return _mark(node).exists() and str(node.mount_namespace) in kept and str(node.uts_namespace) in kept
 
 
-def started(node: Node) -> float:
-    """When the node was started last, as a time of the machine's clock; 0 when it is off.
-
-    Where the clock was set meanwhile, by that of then or by that of now, whichever is earlier.
-    """
-    try:
-        written, uptime = _mark(node).stat().st_mtime, _mark(node).read_text()
-    except OSError:
-        return 0.0
-    return min(written, time.time() - (_uptime() - float(uptime))) if uptime else written
-
-
 def make(cluster: LocalCluster, node: Node) -> None:
     """Make them anew: whatever is half there is thrown away."""
     remove(node)
@@ -62,7 +49,7 @@ def make(cluster: LocalCluster, node: Node) -> None:
     hold = [f"--mount={node.mount_namespace}", f"--uts={node.uts_namespace}", "--propagation=slave"]
     program = [sys.executable, "-I", "-S", node_mounts.__file__]
     run(bound(["unshare", *hold, "--", *program]), stdin=json.dumps(plan(cluster, node)))
-    _mark(node).write_text(str(_uptime()))
+    _mark(node).touch()
 
 
 def remove(node: Node) -> None:
@@ -105,11 +92,6 @@ def _ensure_private_place(place: Path) -> None:
     if str(place) not in mounts.all_targets():
         run(["mount", "--bind", "--make-private", place, place])
     run(["mount", "--make-private", place])
-
-
-def _uptime() -> float:
-    """Seconds since the machine was started; nobody sets this clock."""
-    return time.clock_gettime(time.CLOCK_BOOTTIME)
 
 
 def _mark(node: Node) -> Path:

@@ -64,12 +64,13 @@ class Runtime:
         self._paused: set[tuple[Kind, Key]] = set()
         self._absent: KeyedQueue[tuple[Kind, Key]] = KeyedQueue()  # what a list lacked, until it is known to be gone
         self._busy: dict[Item, tuple[float, float]] = {}  # since when, and until when at the latest
-        self._routes: dict[tuple[Kind, str], list[tuple[str, Any]]] = {}  # by kind, and by the kind of an owner or ""
+        # By kind, and by the kind of an owner or "": controller, keys, and whether messages concern it.
+        self._routes: dict[tuple[Kind, str], list[tuple[str, Any, bool]]] = {}
         for controller in self.controllers.values():
-            self._routes.setdefault((controller.kind, ""), []).append((controller.name, None))
+            self._routes.setdefault((controller.kind, ""), []).append((controller.name, None, True))
             for watch in controller.watches:
                 owner = watch.keys.kind if isinstance(watch.keys, ByOwner) else ""
-                self._routes.setdefault((watch.kind, owner), []).append((controller.name, watch.keys))
+                self._routes.setdefault((watch.kind, owner), []).append((controller.name, watch.keys, watch.words))
         urgent = {controller.name for controller in self.controllers.values() if controller.urgent}
         queue.urgent = lambda item: item[0] in urgent
         remote = {controller.name for controller in self.controllers.values() if controller.remote}
@@ -107,7 +108,9 @@ class Runtime:
         """
         writer = self.store.writer(kind, obj)
         owners = dict.fromkeys(ref.get("kind") for ref in obj["metadata"].get("ownerReferences") or ())
-        for name, keys in [each for owner in ("", *owners) for each in self._routes.get((kind, owner), ())]:
+        for name, keys, words in [each for owner in ("", *owners) for each in self._routes.get((kind, owner), ())]:
+            if reworded and not words:
+                continue
             try:
                 for key in (key_of(obj),) if keys is None else keys(obj, self.store.list):
                     self._add((name, key), writer, reworded)
@@ -122,7 +125,10 @@ class Runtime:
 
     def _add(self, item: Item, writer: str, reworded: bool) -> None:
         controller = self.controllers[item[0]]
-        if reworded or (writer and writer in (controller.manager, controller.fault_manager)):
+        own = bool(writer) and writer in (controller.manager, controller.fault_manager)
+        if own and reworded:
+            return  # its own words are no news to it, and the next look may find others
+        if own or reworded:
             self.queue.echo(item)
         else:
             self.queue.add(item)

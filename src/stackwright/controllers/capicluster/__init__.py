@@ -17,7 +17,7 @@ from stackwright.core.plan import Key, Object
 
 
 def controller(clouds: Clouds) -> Controller:
-    watches = (Watch(SERVER, ByOwner(KIND.kind)), Watch(MACHINE, _cluster))
+    watches = (Watch(SERVER, ByOwner(KIND.kind)), Watch(MACHINE, _cluster, words=False))
     return Controller(NAME, "servers", KIND, watches, partial(observe, clouds), decide, remote=True)
 
 

@@ -77,9 +77,9 @@ def decide(seen: Observed) -> Plan:
     helm = [action for step in steps.values() for action in step.actions]
     actions += [] if any(step.first for step in steps.values()) else helm
     stages = [step.condition for step in steps.values()]
-    # What is not uninstalled yet stays known by its status.
-    statuses = {name: seen.before(name) for _, name in dropped} if held else {}
-    statuses |= {name: step.status for name, step in steps.items()}
+    statuses = {name: step.status for name, step in steps.items()}
+    # What is not uninstalled yet stays known by its status, also one of the name of a release elsewhere.
+    statuses |= {name: seen.before(name) for _, name in dropped} if held else {}
     requeues = [step.requeue for step in steps.values() if step.requeue is not None]
     return Plan(tuple(actions), (*summary(stages), *stages), {"releaseStatuses": statuses}, min(requeues, default=None))
 

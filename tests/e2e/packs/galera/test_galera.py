@@ -206,7 +206,7 @@ def test_an_account_has_its_own_database_and_what_is_lost_of_it_is_found(galera:
     server.sql("CREATE DATABASE novaXapi; CREATE DATABASE reports; CREATE USER nova@'%' IDENTIFIED BY 'older'")
     server.sql("GRANT ALL PRIVILEGES ON `nova_api`.* TO nova@'%'; GRANT SELECT ON reports.* TO nova@'%'")
     server.sql("GRANT SELECT, PROCESS ON *.* TO nova@'%' WITH GRANT OPTION MAX_QUERIES_PER_HOUR 0")
-    server.sql("CREATE ROLE reader; GRANT SELECT ON *.* TO reader; GRANT reader TO nova@'%'")
+    server.sql("CREATE ROLE reader WITH ADMIN root@'%'; GRANT SELECT ON *.* TO reader; GRANT reader TO nova@'%'")
     assert "`nova_api`.*" in server.sql("SHOW GRANTS FOR nova@'%'")
     assert adapter("missing") == "user nova"
     adapter("account")
