@@ -149,6 +149,13 @@ HASH = "IDENTIFIED BY PASSWORD '*0123 WITH GRANT'"
         ("GRANT `all``%d` TO `nova`@`%` WITH ADMIN OPTION", ["`all``%d`"]),
         ("SET DEFAULT ROLE `all``%d` FOR `nova`@`%`", []),
         ("GRANT PROXY ON ``@`%` TO `nova`@`%`", []),
+        # What all have, or a role has, cannot be taken from the account.
+        ("GRANT SELECT ON `reports`.* TO PUBLIC", []),
+        ("GRANT SELECT ON *.* TO `reader` WITH GRANT OPTION", []),
+        ("GRANT `reader` TO PUBLIC", []),
+        ("GRANT `writer` TO `reader`", []),
+        ("GRANT SELECT ON `reports`.* TO `nova`@`10.0.0.1`", []),
+        ("GRANT SELECT ON `reports`.* TO `novax`@`%`", []),
     ],
 )
 async def test_rights_on_all_databases_and_roles_are_taken_back(
@@ -171,6 +178,15 @@ async def test_the_administrator_is_nobodys_account(monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
     with pytest.raises(Refused, match="nova is the administrator by Secret openstack/mariadb-root"):
         await MariaDbSql().account(account(username="nova"), {"username": "nova", "password": "root-pw"}, "pw")
+    assert not connection.ran
+
+
+async def test_an_account_that_was_refused_as_the_administrator_can_be_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was made for it, so nothing goes: neither the administrator nor a database."""
+    connection = Connection()
+    monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
+    gone = account(username="nova", absent=True, dropped=("keystone",))
+    await MariaDbSql().account(gone, {"username": "nova", "password": "root-pw"}, "")
     assert not connection.ran
 
 
