@@ -167,8 +167,8 @@ async def test_helm_that_holds_all_workers_holds_up_no_cloud_of_a_user() -> None
 async def test_a_plan_takes_away_a_few_things_and_the_next_look_does_the_rest() -> None:
     """It is the cloud that says how much has our mark: a worker was held for as long as 25,000 requests took."""
     operator = Operator()
-    mine = mark(UID, ("volume", "root"))
-    there = {f"v{n}": Thing("volume", f"v{n}", state="available", mark=mine) for n in range(95)}
+    mine = mark(UID, ("port", "root"))
+    there = {f"v{n}": Thing("port", f"v{n}", state="DOWN", mark=mine) for n in range(95)}
     rounds: list[int] = []
 
     def decide(seen: Any) -> Plan:
