@@ -31,7 +31,7 @@ def allow(options: Options) -> None:
 
 
 def down(env: Mapping[str, str] | None = None) -> None:
-    run([program("stackwright"), "down", "--purge"], env)
+    run([program("stackwright"), "down", "--purge", "--yes"], env)
 
 
 def up(env: Mapping[str, str] | None = None, *, token: bool = True, vm: bool = False) -> Up:

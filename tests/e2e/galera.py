@@ -41,7 +41,7 @@ mount --bind "$COMMON/bin" "$ROOT/opt/stackwright"
 mount --bind "$COMMON/etc" "$ROOT/etc/mysql/stackwright"
 mount --bind "$COMMON/root" "$ROOT/run/secrets/mariadb-root"
 exec chroot --userspec="$USER" "$ROOT" /usr/bin/env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin \\
-    POD_NAME="$NAME" POD_IP="$ADDRESS" CLUSTER_SIZE=3 MALLOC_ARENA_MAX=2 \\
+    POD_NAME="$NAME" POD_IP="$ADDRESS" CLUSTER_SIZE="$SIZE" MALLOC_ARENA_MAX=2 \\
     CLUSTER_DOMAIN="$DOMAIN" STATE_PORT=4569 /opt/stackwright/start.sh
 """
 
@@ -149,13 +149,15 @@ class Server:
     def mend(self) -> None:
         _do("ip", "-n", self.cluster.net, "link", "set", self.port, "up")
 
-    def start(self) -> None:
+    def start(self, size: int = 3) -> None:
+        """`size` is how many servers its pod knows of."""
         env: dict[str, Path | str] = {
             "ROOT": self.cluster.root,
             "POD": self.folder,
             "COMMON": self.cluster.folder / "common",
         }
         env |= {"NAME": self.name, "ADDRESS": self.address, "PATH": os.environ["PATH"], "USER": USER, "DOMAIN": DOMAIN}
+        env["SIZE"] = str(size)
         apart = ("unshare", "--mount", "--pid", "--ipc", "--uts", "--fork")
         with (self.folder / "log").open("wb") as log:
             self.process = subprocess.Popen(

@@ -6,7 +6,9 @@ import json
 import os
 import subprocess
 import sys
-from collections.abc import Mapping
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +22,7 @@ from stackwright.local.config import LocalCluster
 ROOT = Path(__file__).parents[2]
 CLI = Path(sys.executable).with_name("stackwright")
 SMALL = "examples/identity.yaml"
+AUTHORITY = "secret/openstack-ca"  # clients trust it longer than a cloud lives
 KINDS = (
     "all,secrets,configmaps,pvc,serviceaccounts,pdb,networkpolicies,ingresses.networking.k8s.io"
     ",openstackdeployments,helmbundles,databaseaccounts,messagingaccounts,keystoneservices"
@@ -129,6 +132,15 @@ class Cloud:
         names = self.kubectl("get", KINDS, "-n", namespace, "--output", "name", "--ignore-not-found").split()
         return [name for name in names if name not in ("configmap/kube-root-ca.crt", "serviceaccount/default")]
 
+    def wait_gone(self, namespace: str, *but: str, limit: float = 180) -> None:
+        """Until nothing else is left; what is, the failure tells. The authority stays."""
+
+        def check() -> bool:
+            assert [name for name in self.left(namespace) if name not in (AUTHORITY, *but)] == []
+            return True
+
+        eventually(check, limit=limit, pause=1)
+
     def traces(self, namespace: str, *words: str) -> list[str]:
         """What is left whose name has one of these words in it."""
         return [name for name in self.left(namespace) if any(word in name.partition("/")[2] for word in words)]
@@ -173,11 +185,39 @@ class Cloud:
         """The default cloud, with all that it made."""
         self.kubectl("delete", "openstackdeployment", "cloud", "-n", self.namespace, limit=300)
         # The authority stays: clients trust it longer than a cloud lives.
-        eventually(lambda: set(self.left(self.namespace)) <= {"secret/openstack-ca"}, limit=300, pause=1)
+        self.wait_gone(self.namespace, limit=300)
 
     def sql(self, query: str) -> str:
-        words = ("exec", "-n", self.namespace, "mariadb-server-0", "-c", "mariadb", "--", "mariadb", "-umysql")
-        return self.kubectl(*words, "-S", "/run/mysqld/mysqld.sock", "-Ne", query)
+        return self.kubectl("exec", *self._mariadb(), "-Ne", query)
+
+    @contextmanager
+    def sql_session(self) -> Iterator[Callable[[str], str]]:
+        """One connection: statements, the last of which finds one row, → that row. Any error in it fails the test."""
+        command = (tools.binary("kubectl"), "--kubeconfig", self.cluster.kubeconfig, "exec", "--stdin")
+        words = [str(word) for word in (*command, *self._mariadb(), "-Nn")]
+        with subprocess.Popen(words, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdin and process.stdout
+            out, into = process.stdout, process.stdin
+            watchdog = threading.Timer(120, process.kill)
+            watchdog.start()
+
+            def ask(statements: str) -> str:
+                into.write(f"{statements};\n")
+                into.flush()
+                return out.readline().rstrip("\n")
+
+            try:
+                yield ask
+                into.close()
+                assert process.wait() == 0, "an SQL statement failed, or took longer than 120 s"
+            finally:
+                process.kill()
+                watchdog.cancel()
+
+    def _mariadb(self) -> tuple[str, ...]:
+        """Of kubectl exec."""
+        words = ("-n", self.namespace, "mariadb-server-0", "-c", "mariadb", "--", "mariadb", "-umysql")
+        return (*words, "-S", "/run/mysqld/mysqld.sock")
 
     def secret(self, name: str, key: str = "password") -> str:
         template = f'go-template={{{{index .data "{key}" | base64decode}}}}'

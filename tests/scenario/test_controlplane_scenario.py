@@ -148,6 +148,25 @@ async def test_a_section_that_goes_takes_its_service_along(world):
     assert services(world) == ALL - {"Horizon"}
 
 
+async def test_fewer_databases_are_told_by_their_field_and_nothing_of_the_update_is_applied(world):
+    """Where nobody was there to refuse it."""
+    written(world)
+    await world.settle()
+    before, calls = world.state()["objects"], len(world.helm.calls)
+    fewer = {"templates": {"openstack": {"replicas": 1, "storageRequest": "2Gi"}}}
+    written(world, galera=fewer, keystone={"template": {"replicas": 1}}, horizon={"enabled": False})
+    await world.settle()
+    assert world.condition("Ready", world.get(KIND, NAME)) == (
+        "False",
+        "BlockedWouldLoseMajority",
+        "spec.galera.templates.openstack.replicas: cannot become 1: 1 of 3 servers that vote may have no majority; "
+        "allowed: 3 or more",
+    )
+    after = world.state()["objects"]
+    changed = {name for name in before.keys() | after.keys() if before.get(name) != after.get(name)}
+    assert (changed, len(world.helm.calls)) == ({f"OpenStackControlPlane/{NAME}"}, calls)
+
+
 @pytest.mark.parametrize("first", ["OpenStackDeployment", "OpenStackControlPlane"])
 async def test_one_namespace_takes_one_entry_and_the_later_one_takes_over_when_the_first_is_gone(world, first):
     def deployment():

@@ -275,6 +275,18 @@ async def test_a_rule_that_somebody_added_to_a_security_group_of_the_cluster_goe
     assert world.told()[0] == "Ready"
 
 
+async def test_of_many_rules_that_somebody_added_each_event_tells_what_is_removed_now() -> None:
+    world = await cluster()
+    group = world.one("security-group", "worker").id
+    wanted = {thing.id for thing in world.clouds.all("security-group-rule")}
+    rules = {world.clouds.put("security-group-rule", "", security_group_id=group).id for _ in range(25)}
+    await world.run(300)
+    assert {thing.id for thing in world.clouds.all("security-group-rule")} == wanted
+    told = [rules & set(message.split()) for message in set_back(world)]
+    assert [len(ids) for ids in told] == [10, 10, 5]
+    assert set.union(*told) == rules
+
+
 async def test_the_interface_of_a_router_that_somebody_took_off_is_put_on_again() -> None:
     world = await cluster()
     await put_right(world, world.one("port", "router"), {"device_id": ""}, told=False, by=world.one("router").id)

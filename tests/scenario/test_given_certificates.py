@@ -110,6 +110,27 @@ async def test_another_certificate_is_served_at_once_and_the_old_one_is_gone() -
     assert not leaks(everything(world), first, second)
 
 
+async def test_a_certificate_of_an_update_that_is_not_applied_is_not_taken_either() -> None:
+    """No service takes anything of it: servers of the database would lose their majority."""
+
+    def with_servers(count: int, certificate: dict[str, str]) -> dict[str, Any]:
+        servers = {"database": {"mariadb": {"values": {"pod": {"replicas": {"server": count}}}}}}
+        return {**spec(certificate), "services": servers}
+
+    world, first, second = World(), given(), given("another")
+    world.cloud(**with_servers(3, first))
+    await world.settle()
+    before = world.get(SECRET, GIVEN)
+    for update in (with_servers(1, second), {**with_servers(1, first), "features": {}}):
+        world.cloud(**update)
+        await world.settle()
+        assert world.condition()[1] == "BlockedWouldLoseMajority"
+        assert world.get(SECRET, GIVEN) == before and served(world) == first
+    world.cloud(**with_servers(3, second))
+    await world.settle()
+    assert world.ready() and served(world) == second
+
+
 async def test_a_certificate_that_leaves_the_spec_leaves_the_cluster() -> None:
     world = await ready_world(whole=True)
     first = given()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from capi_world import killed_everywhere
 from faulty_clouds import TROUBLES
@@ -32,6 +34,47 @@ async def test_volumes_and_trunks_come_before_the_server_and_go_with_it() -> Non
     await world.settle()
     assert world.there() == []
     assert not world.get()
+
+
+async def test_a_volume_that_a_user_made_of_a_servers_volume_outlives_the_server() -> None:
+    """Its metadata may be copied, too, and our mark in it."""
+    world = await made(**WHOLE)
+    await world.run(600)
+    root = next(thing for thing in world.clouds.all("volume") if thing.name == "web-root")
+    copy = replace(root, id="copied", name="mine", facts={**root.facts, "created_at": root.facts["created_at"] + 600})
+    world.clouds.things["volume", "copied"] = copy
+    await world.run(600)
+    assert world.there() == sorted([*ALL, "volume mine"])
+    assert world.status["ready"]
+    world.delete(KIND, "web")
+    await world.settle()
+    assert world.there() == ["volume mine"]
+    assert not world.get()
+    told = [message for _, reason, message, _ in world.cluster.events if reason == "LeftBehind"]
+    assert told == ["Left in the cloud: with our mark, made by somebody else or not known to be ours, volume copied"]
+
+
+async def test_volumes_of_which_nobody_knows_whether_they_are_ours_are_told_and_stay() -> None:
+    """As of a release that wrote no ids into them, without its status, and with a restored backup."""
+    world = await made(**WHOLE)
+    await world.stop()
+    world.cluster.put(KIND, {name: value for name, value in world.get().items() if name != "status"})
+    root = next(thing for thing in world.clouds.all("volume") if thing.name == "web-root")
+    world.clouds.edit(root, answered=False)
+    copy = replace(root, id="older", name="mine", facts={**root.facts, "answered": False, "created_at": 0.0})
+    world.clouds.things["volume", "older"] = copy
+    before = world.there()
+    await world.run(120)
+    reason, message = world.told()
+    assert reason == "BlockedResourceAmbiguous"
+    assert "volume older" in message
+    assert f"volume {root.id}" in message
+    assert world.there() == before
+    world.clouds.edit(copy, mark="")
+    await world.run(120)
+    assert world.status["ready"], world.told()
+    assert root.id in str(world.status["resources"])
+    assert world.there() == before
 
 
 async def test_at_rest_nothing_is_written() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from typing import Any
 
 from cloud_observations import ClusterSeen, MachineSeen, PoolSeen, ServerSeen
-from cloud_strategies import CLOUD, UID
+from cloud_strategies import CLOUD, COPIED, UID
 
 from stackwright.api.openstackserver import OpenStackServer
 from stackwright.controllers.capicluster.decide import decide as decide_cluster
@@ -19,7 +19,7 @@ from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.record import record_of as server_record
 from stackwright.core.belongings import GONE, TAKEN_AWAY
 from stackwright.core.clouds import SERVER as SERVER_SLOT
-from stackwright.core.clouds import CloudCall, fill, marked_by
+from stackwright.core.clouds import CloudCall, fill, mark, marked_by
 from stackwright.core.clusterapi import ADDRESS
 from stackwright.core.conditions import READY
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
@@ -71,6 +71,23 @@ def lent(seen: Any) -> set[tuple[str, str]]:
     return given | users(seen) | ({("floating-ip", seen.pool.id)} if hasattr(seen, "pool") else set())
 
 
+def copies(seen: Any) -> set[tuple[str, str]]:
+    """Volumes that somebody made of ours, or may have made: of several with one mark some are not surely ours."""
+    things = [thing for thing in getattr(getattr(seen, "look", None), "things", ()) if marked_by(thing, UID)]
+    disks = [thing for thing in things if thing.what == "volume"]
+    known = {id_: slot for slot, id_ in record(seen).items()} if disks else {}
+    recorded = {mark(UID, slot) for slot in known.values()}
+    found = {thing.id for thing in things if thing.facts.get("created_at") == COPIED}
+    for thing in disks:
+        others = [each for each in disks if each.mark == thing.mark and each.id != thing.id]
+        if thing.mark not in recorded:  # what is surely ours is taken over, but not by an object that goes
+            found |= {thing.id} if others and is_deleting(seen.obj) else set()
+        elif thing.id not in known:
+            ours = [each for each in others if each.id in known]
+            found |= set() if ours and ours[0].facts["answered"] else {thing.id}
+    return {("volume", id_) for id_ in found}
+
+
 def it_is_a_plan_that_can_be_told_and_done(seen: Any, plan: Plan) -> None:
     assert isinstance(plan, Plan)
     assert all(str(action) for action in plan.actions)
@@ -104,6 +121,10 @@ def it_touches_only_what_is_recorded_or_marked(seen: Any, plan: Plan) -> None:
             assert (call.slot[0], call.id) in ours(seen) - (set() if call.why == "made twice" else users(seen))
         if call.do == "update":
             assert (call.slot[0], call.id) in ours(seen) | lent(seen)
+
+
+def what_somebody_else_made_of_ours_stays(seen: Any, plan: Plan) -> None:
+    assert not [call for call in calls(plan) if (call.slot[0], call.id) in copies(seen)]
 
 
 def it_makes_nothing_while_it_goes(seen: Any, plan: Plan) -> None:
@@ -140,7 +161,8 @@ def it_goes_when_nothing_is_left(seen: Any, plan: Plan) -> None:
         return
     assert seen.look.settled
     assert not seen.look.unseen
-    left = [t for t in seen.look.things if (t.what, t.id) in ours(seen) - users(seen) and t.what in TAKEN_AWAY]
+    due = ours(seen) - users(seen) - copies(seen)
+    left = [t for t in seen.look.things if (t.what, t.id) in due and t.what in TAKEN_AWAY]
     assert {t.state for t in left} <= set(GONE)
 
 
@@ -224,6 +246,7 @@ LAWS = (
     it_is_the_same_next_time,
     it_makes_one_thing_at_most_and_only_what_is_surely_not_there,
     it_touches_only_what_is_recorded_or_marked,
+    what_somebody_else_made_of_ours_stays,
     it_makes_nothing_while_it_goes,
     it_goes_when_nothing_is_left,
     it_is_never_stuck,

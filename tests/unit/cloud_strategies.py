@@ -36,6 +36,7 @@ TROUBLE = st.sampled_from(
         Denied("Forbidden", "HTTP 403"),
     ]
 )
+COPIED = 1e6  # when somebody made volumes of ours into further ones
 FACTS: dict[str, list[dict[str, Any]]] = {
     "server": [
         {"task_state": None, "addresses": {"net": [{"addr": "10.0.0.5"}]}, "metadata": {"a": "1", "b": "2"}},
@@ -49,6 +50,11 @@ FACTS: dict[str, list[dict[str, Any]]] = {
     "subnet": [
         {"cidr": "10.6.0.0/24", "dns_nameservers": [], "tags": []},
         {"network_id": "n", "tags": ["a", "b", "c"]},
+    ],
+    "volume": [
+        {"created_at": 0.0, "answered": True},
+        {"created_at": 299.0, "answered": True},
+        {"created_at": 299.0, "answered": False},
     ],
     "router": [{"external_gateway_info": {"external_fixed_ips": [{"ip_address": "192.0.2.254"}]}}],
     "floating-ip": [{"floating_ip_address": "192.0.2.1", "port_id": None}, {"port_id": ID, "tags": []}],
@@ -68,7 +74,8 @@ class Everything(dict[Question, tuple[Thing, ...]]):
 
 FOUND = st.sampled_from([1] * 14 + [0, 2]).map(Everything)
 # absent: nowhere, lost: recorded and not there, its: there and not recorded, twice: also recorded, twins: not recorded.
-HOW = st.sampled_from(["absent", "lost", "its", "twice", "twins", "unmarked", "foreign", "ill"])
+# copied: recorded, and somebody restored a backup of it.
+HOW = st.sampled_from(["absent", "lost", "its", "twice", "twins", "copied", "unmarked", "foreign", "ill"])
 
 
 def uuid(number: int) -> str:
@@ -99,15 +106,17 @@ def belongings(draw: Any, slots: list[Slot], former: list[Slot]) -> tuple[dict[S
         id_, which = uuid(100 + number), draw(st.integers(0, 2))
         record.pop(slot, None)
         things[slot] = []
-        if how in ("lost", "unmarked", "twice", "ill"):
+        if how in ("lost", "unmarked", "twice", "copied", "ill"):
             record[slot] = id_
         if how in ("unmarked", "foreign"):
             things[slot] = [one(slot, id_, OTHER if how == "foreign" else "", which)]
-        elif how in ("its", "twice", "twins", "ill"):
+        elif how in ("its", "twice", "twins", "copied", "ill"):
             state = draw(st.sampled_from(STATES.get(slot[0], ["ERROR", "deleting"]))) if how == "ill" else None
             things[slot] = [one(slot, id_, which=which, state=state)]
         if how in ("twice", "twins"):
             things[slot].append(one(slot, uuid(200 + number), which=which))
+        if how == "copied" and slot[0] == "volume":
+            things[slot].append(replace(one(slot, uuid(200 + number)), facts={"created_at": COPIED, "answered": False}))
     return record, [each for found in things.values() for each in found]
 
 

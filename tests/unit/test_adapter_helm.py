@@ -206,3 +206,14 @@ def test_a_charts_linked_library_is_no_news_to_who_reads_an_error() -> None:
     )
     assert "symbolic" not in str(failure("upgrade", text))
     assert "replicas: Invalid type" in str(failure("upgrade", text))
+
+
+def test_what_differs_in_the_warnings_of_a_client_at_each_attempt_is_not_in_an_error():
+    """klog writes time, process and line of code before each, and how often it warns depends on time, too."""
+    warning = 'memcache.go:287] "Unhandled Error" err="couldn\'t get resource list for metrics.k8s.io/v1beta1"\n'
+    end = "Error: UPGRADE FAILED: unable to build objects: the server is currently unable to handle the request"
+    first = failure("upgrade", f"E1125 21:23:32.123456   12345 {warning}{end}")
+    second = failure("upgrade", f"E1126 08:03:33.223456     987 {warning}E1126 08:03:34.3     987 {warning}{end}")
+    assert str(first) == str(second)
+    assert str(first).startswith('helm upgrade: "Unhandled Error" err="couldn\'t get resource list')
+    assert str(first).endswith("unable to handle the request")

@@ -132,6 +132,64 @@ async def test_rights_on_any_pattern_are_taken_back_by_the_driver(
     assert escaped == f"REVOKE ALL PRIVILEGES ON `{pattern}`.* FROM 'nova'@'%'"
 
 
+HASH = "IDENTIFIED BY PASSWORD '*0123 WITH GRANT'"
+
+
+@pytest.mark.parametrize(
+    ("held", "taken"),
+    [
+        (f"GRANT SELECT ON *.* TO `nova`@`%` {HASH}", ["ALL PRIVILEGES ON *.*"]),
+        ("GRANT SELECT, SHOW DATABASES, BINLOG MONITOR ON *.* TO `nova`@`%`", ["ALL PRIVILEGES ON *.*"]),
+        (
+            f"GRANT ALL PRIVILEGES ON *.* TO `nova`@`%` {HASH} WITH GRANT OPTION MAX_QUERIES_PER_HOUR 5",
+            ["GRANT OPTION ON *.*", "ALL PRIVILEGES ON *.*"],
+        ),
+        (f"GRANT USAGE ON *.* TO `nova`@`%` {HASH} WITH GRANT OPTION", ["GRANT OPTION ON *.*"]),
+        (f"GRANT USAGE ON *.* TO `nova`@`%` {HASH} WITH MAX_QUERIES_PER_HOUR 5", []),
+        ("GRANT `all``%d` TO `nova`@`%` WITH ADMIN OPTION", ["`all``%d`"]),
+        ("SET DEFAULT ROLE `all``%d` FOR `nova`@`%`", []),
+        ("GRANT PROXY ON ``@`%` TO `nova`@`%`", []),
+        # What all have, or a role has, cannot be taken from the account.
+        ("GRANT SELECT ON `reports`.* TO PUBLIC", []),
+        ("GRANT SELECT ON *.* TO `reader` WITH GRANT OPTION", []),
+        ("GRANT `reader` TO PUBLIC", []),
+        ("GRANT `writer` TO `reader`", []),
+        ("GRANT SELECT ON `reports`.* TO `nova`@`10.0.0.1`", []),
+        ("GRANT SELECT ON `reports`.* TO `novax`@`%`", []),
+    ],
+)
+async def test_rights_on_all_databases_and_roles_are_taken_back(
+    monkeypatch: pytest.MonkeyPatch, held: str, taken: list[str]
+) -> None:
+    """What was given by hand, and what it is to have stays."""
+    connection = Connection(held, r"GRANT ALL PRIVILEGES ON `nova\_api`.* TO `nova`@`%`", *GRANTS[5:])
+    monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
+    await MariaDbSql().account(account(username="nova", database="nova_api"), {"password": "root-pw"}, "pw")
+    revoked = [
+        text % tuple(pymysql.converters.escape_item(value, "utf8mb4") for value in bound)
+        for text, bound in connection.revoked()
+    ]
+    assert revoked == [f"REVOKE {each} FROM 'nova'@'%'" for each in taken]
+
+
+async def test_the_administrator_is_nobodys_account(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rights on all databases would be taken back."""
+    connection = Connection("GRANT ALL PRIVILEGES ON *.* TO `nova`@`%` WITH GRANT OPTION")
+    monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
+    with pytest.raises(Refused, match="nova is the administrator by Secret openstack/mariadb-root"):
+        await MariaDbSql().account(account(username="nova"), {"username": "nova", "password": "root-pw"}, "pw")
+    assert not connection.ran
+
+
+async def test_an_account_that_was_refused_as_the_administrator_can_be_deleted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing was made for it, so nothing goes: neither the administrator nor a database."""
+    connection = Connection()
+    monkeypatch.setattr(pymysql, "connect", lambda **_: connection)
+    gone = account(username="nova", absent=True, dropped=("keystone",))
+    await MariaDbSql().account(gone, {"username": "nova", "password": "root-pw"}, "")
+    assert not connection.ran
+
+
 @pytest.mark.parametrize(
     ("held", "wanted", "ran"),
     [

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import gzip
+import json
 import threading
 import time
+import tracemalloc
 from collections.abc import Iterator
 from contextlib import ExitStack, suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import Any
-from unittest.mock import Mock
 
 import pytest
+import yaml
 from keystoneauth1 import exceptions
+from requests import RequestException, Response
 
 from stackwright.adapters import openstack_answers, openstack_line
-from stackwright.adapters.openstack_answers import LARGEST, NotTaken, told
+from stackwright.adapters.openstack_answers import LARGEST, VALUES, NotTaken, told
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_login import Login, connection
-from stackwright.adapters.openstack_send import problem_of
+from stackwright.adapters.openstack_send import REQUEST_ID, problem_of
+from stackwright.adapters.openstack_shapes import json_of
+from stackwright.adapters.threads import LibraryFailed
 from stackwright.core.clouds import Trouble
 
 # openstacksdk warns of what it tries to import.
@@ -72,7 +78,7 @@ class Web:
 
         self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
         self.port = self._server.server_port
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
 
     def close(self) -> None:
         self._server.shutdown()
@@ -111,16 +117,69 @@ def test_no_more_of_an_answer_is_read_than_a_cloud_needs(web: Web, encoding: str
     web.otherwise = (200, {"Content-Encoding": encoding}, body)
     with ExitStack() as files, pytest.raises(exceptions.ConnectionError) as raised:
         connection(web.login, files).session.get(f"http://127.0.0.1:{web.port}/", authenticated=False)
-    assert "16 MiB" in told(raised.value, "compute")
+    assert "4 MiB" in told(raised.value, "compute")
+
+
+@pytest.mark.parametrize("status", [200, 500])
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+async def test_no_answer_has_more_values_than_there_is_memory_for(web: Web, status: int, encoding: str) -> None:
+    """Discovery decodes an answer, and so do the libraries of an error, before anything of ours sees it."""
+    body = f'{{"x":[{"{},".join([""] * (VALUES // 2 + 2))}0]}}'.encode(encoding)
+    web.otherwise = (status, {"Content-Encoding": "gzip", "Content-Type": "application/json"}, gzip.compress(body))
+    assert f"{VALUES} values, which is not read" in str(await asked(web))
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        '{"a": "\U0001f600' + "x" * (LARGEST - 100) + '"}',
+        f'{{"a": [{"{},".join([""] * (VALUES // 2 - 5))}0], "b": "\U0001f600{"x" * (LARGEST - 2 * VALUES)}"}}',
+    ],
+    ids=["text", "values"],
+)
+def test_many_answers_at_once_fit_in_the_memory_of_the_operator(web: Web, body: str) -> None:
+    """One character of four bytes has Python take four for each: eight answers took the operator's memory."""
+    chart = yaml.safe_load((Path(__file__).parents[2] / "charts/stackwright/values.yaml").read_text())
+    limit = int(chart["pod"]["resources"]["operator"]["limits"]["memory"].removesuffix("Mi")) << 20
+    web.otherwise = (200, {"Content-Encoding": "gzip"}, gzip.compress(body.encode()))
+    with ExitStack() as files:
+        session = connection(web.login, files).session
+        tracemalloc.start()
+        try:
+            assert json_of(session.get(f"http://127.0.0.1:{web.port}/", authenticated=False))
+            assert 16 * tracemalloc.get_traced_memory()[1] < limit
+        finally:
+            tracemalloc.stop()
+
+
+LIST = '{"a": ["ä", "b"]}'
+
+
+@pytest.mark.parametrize(
+    ("charset", "body"),
+    [("cp037", LIST.encode("cp037")), ("utf-7", b'{"a": +AFs-1+ACw-2+AF0-}'), ("utf-16", LIST.encode("utf-16"))],
+    ids=["cp037", "utf-7", "utf-16"],
+)
+def test_json_is_read_in_the_encoding_in_which_its_values_are_counted(web: Web, charset: str, body: bytes) -> None:
+    """In cp037 and UTF-7 brackets and commas are other bytes, so of 2.6 million values none was counted."""
+    headers = {"Content-Type": f"application/json; charset={charset}"}
+    web.answers = {"/own": (200, headers, body), "/utf-8": (200, headers, LIST.encode())}
+    with ExitStack() as files:
+        session = connection(web.login, files).session
+        own, utf8 = (session.get(f"http://127.0.0.1:{web.port}{path}", authenticated=False) for path in web.answers)
+    assert json_of(utf8) == json.loads(LIST)
+    with pytest.raises((LibraryFailed, RequestException)):
+        json_of(own)
 
 
 def test_an_answer_of_the_usual_size_is_read_as_it_is(web: Web) -> None:
-    body = b"[" + b"1," * (LARGEST // 2 - 2) + b"1]"
+    values = VALUES - 10
+    body = b"[" + b'"%s",' % (b"x" * (LARGEST // values - 4)) * values + b"1]"
     web.otherwise = (200, {"Content-Encoding": "gzip", "Content-Type": "application/json"}, gzip.compress(body))
     with ExitStack() as files:
         answer = connection(web.login, files).session.get(f"http://127.0.0.1:{web.port}/", authenticated=False)
     assert answer.content == body
-    assert len(answer.json()) == LARGEST // 2 - 1
+    assert len(answer.json()) == values + 1
 
 
 @pytest.mark.parametrize(
@@ -238,10 +297,35 @@ async def test_a_connection_that_is_made_while_the_line_is_closed_asks_nothing(
 
 def test_a_catalog_that_leads_to_something_else_reads_nothing_from_it() -> None:
     body = {"kind": "Status", "message": HIDDEN}
-    foreign = Mock(status_code=403, text=str(body), headers={}, json=lambda: body)
-    own = Mock(status_code=403, text=str(body), headers={"X-OpenStack-Request-ID": "req-1"}, json=lambda: body)
-    assert str(problem_of(foreign)) == "HTTP 403"
-    assert str(problem_of(own)) == f"HTTP 403: {HIDDEN}"
+    assert str(problem_of(refusal(json.dumps(body).encode()))) == "HTTP 403"
+    assert str(problem_of(refusal(json.dumps(body).encode(), own=True))) == f"HTTP 403: {HIDDEN}"
+
+
+def refusal(body: bytes, *, own: bool = False) -> Response:
+    made = Response()
+    made.status_code, made._content = 403, body
+    made.headers.update({REQUEST_ID: "req-1"} if own else {})
+    return made
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b'{"a": [' + b'{"": 0}, ' * 100_000 + b"{}]}",
+        b'{"message": "' + b"\xc4\x81 " * 1_000_000 + b'"}',
+        b"\xff " * 1_000_000,
+    ],
+    ids=["values", "words", "no text"],
+)  # fmt: skip
+def test_nothing_is_read_of_an_error_that_is_longer_than_any(body: bytes) -> None:
+    """One of 24 KiB on the wire took 527 MiB, be it of values or of words."""
+    refused = refusal(body, own=True)
+    tracemalloc.start()
+    try:
+        assert str(problem_of(refused)) == "HTTP 403"
+        assert tracemalloc.get_traced_memory()[1] < 1 << 20
+    finally:
+        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

@@ -104,6 +104,39 @@ def test_the_mark_goes_with_the_very_request_that_makes_a_thing() -> None:
     services = made("volume")
     run(services, call("create", "volume", "n", body={"size": 1}), None)  # type: ignore[arg-type]
     assert list(services.asked[0][2]["volume"]["metadata"].values()) == [wanted["volume"]]
+    assert services.asked[1] == ("POST", "/volumes/1/metadata", {"metadata": {"stackwright.dev/volume": "1"}})
+
+
+@pytest.mark.parametrize(
+    ("status", "metadata", "ours"),
+    [
+        ("available", {}, True),
+        ("available", {"src_backup_id": "b"}, False),
+        ("restoring-backup", {}, False),
+        ("available", {"stackwright.dev/volume": "v"}, True),
+        ("available", {"stackwright.dev/volume": "another"}, False),
+    ],
+)
+def test_a_volume_to_which_a_user_restored_a_backup_is_not_ours(status: str, metadata: Any, ours: bool) -> None:
+    """Cinder writes the metadata of the volume that the backup was made of into it, our mark too."""
+    its = mark(UID, ("volume", "n"))
+    found = openstack_things.volume(
+        {"id": "v", "status": status, "metadata": {"stackwright.dev/mark": its, **metadata}}
+    )
+    assert found.mark == (its if ours else "")
+    assert found.facts["answered"] == (metadata.get("stackwright.dev/volume") == "v")
+
+
+def test_a_volume_is_made_though_its_own_id_could_not_be_written() -> None:
+    """Or another one would be made."""
+
+    def refused(method: str, path: str, body: Any) -> Response:
+        return Response(409, {}) if "metadata" in path else Response(202, {"volume": {"id": "1", "status": "creating"}})
+
+    id_, told = run(Services(refused), call("create", "volume", "n", body={"size": 1}), None)  # type: ignore[arg-type]
+    assert id_ == "1"
+    assert openstack_things.volume(told or {}).facts["answered"] is False
+    assert openstack_things.volume(told or {}).mark
 
 
 def test_a_scheduler_hint_stands_beside_the_server() -> None:
@@ -326,7 +359,7 @@ def test_a_question_is_filtered_by_the_api_or_here_page_by_page() -> None:
     assert [t.id for t in find(services, question("flavor", name="a"))] == ["1"]  # type: ignore[arg-type]
     services = Services(lambda method, path, params: Response(200, {"networks": [{"id": "n", "name": "x"}]}))
     find(services, question("network", name="x", tags=["a", "b"]))  # type: ignore[arg-type]
-    assert services.asked[0][2] == {"limit": 1000, "name": "x", "tags": "a,b"}
+    assert services.asked[0][2] == {"limit": 500, "name": "x", "tags": "a,b"}
 
 
 class Endless:
@@ -345,7 +378,7 @@ class Endless:
 @pytest.mark.parametrize(
     ("cloud", "told", "asked"),
     [
-        (Endless(1000), "25000 items", 26),
+        (Endless(500), "25000 items", 51),
         (Endless(1), "1000 pages", 1000),
         (Endless(1, 1 << 20), "64 MiB", 22),
         (Endless(1, values=100_000), "1500000 values", 3),
@@ -372,7 +405,7 @@ def test_lists_are_of_what_the_credentials_own_also_for_an_administrator() -> No
         for what, (service, _, key, _) in LISTS.items():
             services = Services(lambda method, path, params, key=key: Response(200, {key: []}), project)
             fetch(services, what)  # type: ignore[arg-type]
-            assert services.asked[0][2] == {"limit": 1000, **(filters if service == "network" else {})}
+            assert services.asked[0][2] == {"limit": 500, **(filters if service == "network" else {})}
 
 
 def asks(what: str, *owners: str, project: str | None = "mine", **where: Any) -> tuple[list[str], Any]:
@@ -779,7 +812,7 @@ async def test_whoever_waits_for_a_server_waits_for_no_list_of_anything_else(
 def test_a_peek_asks_for_ids_of_what_is_active() -> None:
     services = Services(lambda method, path, params: Response(200, {"servers": [{"id": "1"}, {"id": "2"}]}))
     assert peek(services, "T") == ["1", "2"]  # type: ignore[arg-type]
-    assert services.asked == [("GET", "/servers", {"limit": 1000, "changes-since": "T", "status": "ACTIVE"})]
+    assert services.asked == [("GET", "/servers", {"limit": 500, "changes-since": "T", "status": "ACTIVE"})]
 
 
 async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(
@@ -1222,3 +1255,13 @@ def test_an_answer_without_tags_is_no_word_about_tags() -> None:
     """Who sets them back, or adds a mark, would take away what he does not know of."""
     assert "tags" not in openstack_things.server({"id": "s"}).facts
     assert openstack_things.server({"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]
+
+
+@pytest.mark.parametrize("stamp", [None, "", "yesterday"])
+def test_when_a_volume_was_made_is_told_in_seconds(stamp: str | None) -> None:
+    raw = {"id": "v", "created_at": "2026-11-25T22:00:00.250000"}
+    assert openstack_things.volume(raw).facts["created_at"] == 1795644000.25
+    assert (
+        openstack_things.volume({**raw, "created_at": "2026-11-25T22:00:00+00:00"}).facts["created_at"] == 1795644000.0
+    )
+    assert openstack_things.volume({**raw, "created_at": stamp}).facts["created_at"] is None

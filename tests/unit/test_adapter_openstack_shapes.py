@@ -15,10 +15,11 @@ from stackwright.adapters.openstack_attach import let_go
 from stackwright.adapters.openstack_find import find
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_login import Login
-from stackwright.adapters.openstack_project import LISTS, fetch, single
+from stackwright.adapters.openstack_project import LISTS, Snapshot, fetch, single
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import key_in, problem_of
 from stackwright.adapters.openstack_shapes import things_in
+from stackwright.adapters.openstack_things import METADATA
 from stackwright.adapters.threads import LibraryFailed
 from stackwright.core.belongings import Owner, Part, Step
 from stackwright.core.clouds import CloudCall, CloudRef, Trouble, question
@@ -182,6 +183,15 @@ def test_whatever_is_taken_can_be_compared_with_what_was_made(what: str, value: 
             list(corrections(owner, [part], Step({}, things={slot: LISTS[what][3](raw)})))  # type: ignore[dict-item]
 
 
+@pytest.mark.parametrize("text", ["", "x", "stackwright", f"stackwright:{UID}", "stackwright:::"])
+@pytest.mark.parametrize("what", ["server", "port", "volume", "network"])
+def test_what_somebody_else_marked_in_a_way_of_his_own_is_nobodys(what: str, text: str) -> None:
+    raw = {"id": "1", "tags": [text], "description": text, "metadata": {METADATA: text}}
+    snapshot = Snapshot()
+    snapshot.replace(what, fetch(cloud(json.dumps({LISTS[what][2]: [raw]}).encode()), what), 1.0)
+    assert snapshot.things[what, "1"].mark == ""
+
+
 MANY = 100_000
 
 
@@ -200,6 +210,7 @@ MANY = 100_000
             [{"id": "1", "addresses": {key: [{"addr": "1"}] for key in map(str, range(MANY))}}],
             "servers.addresses",
         ),
+        ([{"id": "1", "addresses": {key: [{"addr": "1"}] * 101 for key in "abcdefghij"}}], "servers.addresses"),
     ],
 )
 def test_to_check_an_answer_takes_no_memory(found: Any, field: str) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackwright.core.belongings import GONE, TAKEN_AWAY, Owner, Part, listed, removal, remove, step, unlisted
-from stackwright.core.clouds import CloudRef, Look, Made, Slot, Thing, fill, mark
+from stackwright.core.clouds import ANSWERED, CREATED, CloudRef, Look, Made, Slot, Thing, fill, mark
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 OTHER = "5b6c1d0e-0000-4000-8000-000000000002"
@@ -194,3 +194,87 @@ def test_a_step_makes_one_thing_at_most_and_only_what_is_not_there(
         assert call.slot not in record
         assert not [t for t in look.marked(UID, call.slot) if t.state not in ("DELETED", "SOFT_DELETED")]
         assert look.settled
+
+
+def disk(id_: str, made: float | None, answered: bool = True, **facts: Any) -> Thing:
+    return thing(DISK, id_, "available", **{CREATED: made, ANSWERED: answered, **facts})
+
+
+@pytest.mark.parametrize("made", [700.0, 1300.0])
+def test_a_volume_that_was_made_twice_goes(made: float) -> None:
+    look = Look((disk("v1", 1000.0), disk("v2", made, answered=False)))
+    for found in (step(OWNER, parts(DISK), {DISK: "v1"}, look), removal(OWNER, {DISK: "v1"}, look)):
+        assert [(call.do, call.id, call.why) for call in found.calls] == [("delete", "v2", "made twice")]
+    assert found.record == {DISK: "v1"}, "what it is known by lasts as long"
+
+
+COPIES = pytest.mark.parametrize(
+    ("ours", "copy"),
+    [
+        (disk("v1", 1000.0), disk("v2", 1301.0)),
+        (disk("v1", 1000.0), disk("v2", 1001.0, attachments=[{"server_id": "s2"}])),
+        (disk("v1", 1000.0), disk("v2", None)),
+        (disk("v1", None), disk("v2", 1000.0)),
+        (None, disk("v2", 1000.0)),
+        (disk("v1", 1000.0, answered=False), disk("v2", 1100.0, answered=False)),
+    ],
+)
+
+
+@COPIES
+def test_a_volume_that_somebody_made_of_ours_is_not_taken_for_one_that_was_made_twice(
+    ours: Thing | None, copy: Thing
+) -> None:
+    """The mark comes along with its backup, say; when ours is lost it may be all that there is."""
+    found = step(OWNER, parts(DISK), {DISK: "v1"}, Look((*filter(None, [ours]), copy)))
+    assert (found.calls, found.record) == ((), {DISK: "v1"})
+    assert found.lost == (() if ours else (DISK,))
+
+
+@COPIES
+def test_a_volume_that_somebody_made_of_ours_outlives_it_and_is_told(ours: Thing | None, copy: Thing) -> None:
+    record, gone = {DISK: "v1"}, []
+    things = [*filter(None, [ours]), copy]
+    while not (found := removal(OWNER, record, Look(tuple(things)))).whole:
+        gone += [call.id for call in found.calls]
+        things = [each for each in things if each.id not in gone]
+        record = dict(found.record)
+    assert gone == (["v1"] if ours else [])
+    assert found.copies == (copy,)
+
+
+def test_of_volumes_with_one_mark_the_oldest_is_taken_over() -> None:
+    """Of those whose request was answered: they are no copies."""
+    look = Look((disk("v1", None), disk("v2", 2000.0), disk("v3", 1000.0), disk("v4", 10.0, answered=False)))
+    found = step(OWNER, parts(DISK), {}, look)
+    assert found.record == {DISK: "v3"}
+    assert step(OWNER, parts(DISK), found.record, look).calls == ()
+
+
+def test_of_volumes_with_one_mark_none_is_taken_over_or_deleted_if_none_is_surely_ours() -> None:
+    """One of them may be older than ours, and somebody's."""
+    both = disk("ours", 9000.0, answered=False), disk("users", 1000.0, answered=False)
+    found = step(OWNER, parts(DISK, SERVER), {}, Look(both))
+    assert (found.calls, found.record, found.copies) == ((), {}, both[::-1])
+    assert "volume ours" in found.wait
+    assert "volume users" in found.wait
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_without_a_record_no_volume_goes_that_is_not_the_only_one_of_its_mark(answered: bool) -> None:
+    both = disk("v1", 1000.0, answered=answered), disk("v2", 9000.0, answered=False)
+    found = removal(OWNER, {}, Look((*both, thing(PORT, "p1"))))
+    assert [call.id for call in found.calls] == ["p1"]
+    found = removal(OWNER, {}, Look(both))
+    assert (found.calls, found.whole, found.copies) == ((), True, both)
+    assert [call.id for call in removal(OWNER, {}, Look(both[:1])).calls] == ["v1"], "made when a process died"
+
+
+def test_a_copy_of_a_volume_that_is_no_part_any_more_is_kept_when_that_is_gone() -> None:
+    copy = disk("copy", 9000.0, answered=False)
+    found = step(OWNER, [], {DISK: "v1"}, Look((disk("v1", 1000.0), copy)))
+    assert [call.id for call in found.calls] == ["v1"]
+    found = step(OWNER, [], found.record, Look((copy,)))
+    assert (found.whole, found.calls) == (True, ())
+    found = removal(OWNER, dict(found.record), Look((copy,)))
+    assert (found.whole, found.calls, found.copies) == (True, (), (copy,))

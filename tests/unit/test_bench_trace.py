@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import sys
+from contextlib import nullcontext
 from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
 
 sys.path.insert(0, str(Path(__file__).parents[2]))
 
+from bench import bringup
 from bench.memory import KUBERNETES, MACHINES, owner, place
 from bench.trace import Span, critical, job_span, pod_span, told
+
+from stackwright.cli.app import app
+from stackwright.local import lock, teardown
 
 UID = "ef349111-9d63-49e5-abaa-eeaf2153f151"
 
@@ -75,3 +84,19 @@ def test_pods_of_the_system_are_kubernetes() -> None:
     meta = {"name": "p", "namespace": "kube-system", "labels": labels}
     assert place({"metadata": meta}) == (KUBERNETES, "provisioner")
     assert place({"metadata": {**meta, "namespace": "openstack"}}) == ("local-volume-provisioner", "provisioner")
+
+
+def test_a_bench_throws_the_cluster_away_without_a_question(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    gone: list[bool] = []
+
+    def called(words: list[Any], *_: Any) -> None:
+        result = CliRunner().invoke(app, [str(word) for word in words[1:]])
+        assert result.exit_code == 0, result.output
+
+    monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path))
+    (tmp_path / "kubeconfig").touch()
+    monkeypatch.setattr(lock, "exclusive", lambda _: nullcontext())  # there is one for the machine; others may hold it
+    monkeypatch.setattr(teardown, "down", lambda *_, purge, **__: gone.append(purge))
+    monkeypatch.setattr(bringup, "run", called)
+    bringup.down()
+    assert gone == [True]

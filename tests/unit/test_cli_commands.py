@@ -179,7 +179,8 @@ def test_wait_prints_the_object_for_programs(cluster: MemoryCluster) -> None:
     assert told.keys() == {"kind", "namespace", "name", "ready", "state", "reason", "message", "since"}
     assert (told["kind"], told["name"], told["ready"]) == ("OpenStackDeployment", "cloud", False)
     assert "was not ready" in result.stderr
-    assert called("wait", "gone", "--for", "deleted", "-o", "json").stderr  # another cloud is there
+    gone = called("wait", "gone", "--for", "deleted", "-o", "json")  # another cloud is there
+    assert (gone.exit_code, json.loads(gone.stdout)) == (0, None)
 
 
 def test_apply_prints_the_objects_for_programs(cluster: MemoryCluster) -> None:

@@ -1,14 +1,15 @@
-"""Which pods `logs` and `shell` choose."""
+"""Which pods `logs` and `shell` choose, and how lines are shown."""
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from stackwright.api.kinds import POD
 from stackwright.cli.cluster import CliError
-from stackwright.cli.logs import find_pods, streams_of
+from stackwright.cli.logs import find_pods, readable, streams_of
 from stackwright.cli.shell import client_pod
 from stackwright.runtime.memory import MemoryCluster
 
@@ -75,3 +76,40 @@ async def test_pods_of_one_part_of_a_service_and_of_a_broker() -> None:
     assert await names("nova-compute") == ["nova-compute-x"]
     assert await names("nova-rabbitmq") == ["nova-rabbitmq-0"]
     assert await names("nova") == ["libvirt-x", "nova-api-x", "nova-compute-x"], "all charts of the service"
+
+
+def test_a_line_as_text_has_nothing_that_a_terminal_obeys() -> None:
+    """JSON hides it; a tenant's OpenStack may have said it."""
+    line = {
+        "event": "not yet\x1b[2J",
+        "level": "info",
+        "timestamp": "2026-01-01T00:00:00Z",
+        "cause": "https://t.example: \x1b]0;owned\x07",
+        "other": {"a": "\u202e"},
+        "exception": "Traceback\n  line \x1b[2J",
+    }
+    shown = readable(json.dumps(line))
+    assert all(each.isprintable() for each in shown.split("\n"))
+    assert shown.split("\n")[0].startswith("2026-01-01 00:00:00  info     not yet\\x1b[2J  cause=https://t.example:")
+    assert shown.split("\n")[1:] == ["    Traceback", "      line \\x1b[2J"]
+
+
+@pytest.mark.parametrize("depth", [300, 2_000, 100_000])
+@pytest.mark.parametrize(("begin", "end"), [("[", "]"), ('{"a":', "}"), ("[", "")])
+def test_a_line_of_many_brackets_is_shown(begin: str, end: str, depth: int) -> None:
+    line = '{"event": ' + begin * depth + "1" + end * depth + "}"
+    assert readable(line).strip()
+
+
+@pytest.mark.parametrize("line", ["plain\ttext", "[1]", '{"a": 1}', "{broken"])
+def test_a_line_that_is_not_structured_is_shown_as_it_is(line: str) -> None:
+    assert readable(line) == line
+
+
+@pytest.mark.parametrize(
+    "line", ["a\x1b[2J\tb", '{"a": "\x1b[2J\tb"}', '{"event": \x1b[2J\tb', '["\x9b2J\tb"]', "a\rb\tb"]
+)
+def test_a_line_that_is_not_structured_has_nothing_that_a_terminal_obeys(line: str) -> None:
+    parts = readable(line).split("\t")
+    assert len(parts) == 2
+    assert all(each.isprintable() for each in parts)

@@ -115,6 +115,34 @@ async def test_until_it_is_gone() -> None:
     await follow(cluster, "openstack", None, Patience(Goal.DELETED), Told(cluster))
 
 
+@pytest.mark.parametrize("others", [(), ("other",)])
+@pytest.mark.parametrize("kinds", [(), CLOUD_KINDS, (OpenStackDeployment,)])
+async def test_a_cloud_that_is_gone_is_gone_whatever_else_is_there(
+    others: tuple[str, ...], kinds: tuple[type[Resource], ...]
+) -> None:
+    cluster = MemoryCluster()
+    for name in others:
+        cluster.put(KIND, {**cloud(), "metadata": {"namespace": "openstack", "name": name}})
+    told = Told(cluster)
+    await follow(cluster, "openstack", "cloud", Patience(Goal.DELETED, timeout=0), told, kinds)
+    assert len(told) == 1 and told[0].endswith("is gone")
+
+
+async def test_a_cloud_of_either_kind_is_waited_for_until_it_is_gone() -> None:
+    cluster = MemoryCluster()
+    spec = {"secret": "osp-secret", "storageClass": ""}
+    cluster.put(OpenStackControlPlane.KIND, {**cloud(), "spec": spec})
+    with pytest.raises(CliError, match="OpenStackControlPlane openstack/cloud was not gone"):
+        await follow(cluster, "openstack", "cloud", Patience(Goal.DELETED, timeout=0), Told(cluster))
+
+
+async def test_a_cloud_of_a_name_that_is_not_there_is_told_with_those_that_are() -> None:
+    cluster = MemoryCluster()
+    cluster.put(KIND, cloud())
+    with pytest.raises(CliError, match="openstack/other; there is cloud"):
+        await follow(cluster, "openstack", "other", QUICK)
+
+
 async def test_nothing_to_wait_for() -> None:
     with pytest.raises(CliError, match="There is no cloud in namespace openstack"):
         await follow(MemoryCluster(), "openstack", None, QUICK)

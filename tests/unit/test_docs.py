@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import re
 import tomllib
+from collections import Counter
 from pathlib import Path
 from types import ModuleType
 
@@ -87,6 +88,13 @@ def reasons() -> set[str]:
 def test_every_reason_is_explained() -> None:
     told = set(re.findall(r"^\| `(\w+)` \|", (ROOT / "docs/reference/conditions.md").read_text(), re.MULTILINE))
     assert reasons() <= told, f"docs/reference/conditions.md does not explain {sorted(reasons() - told)}"
+
+
+def test_no_threat_stands_twice() -> None:
+    lines = (ROOT / "docs/explanation/security.md").read_text().splitlines()
+    threats = [line.split(" | ")[0] for line in lines if line.startswith("| ")]
+    assert len(threats) > 50
+    assert [threat for threat, count in Counter(threats).items() if count > 1] == []
 
 
 def test_every_direct_dependency_has_its_reason() -> None:

@@ -4,16 +4,25 @@ from __future__ import annotations
 
 import asyncio
 import json
+import ssl
+import stat
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 
-from stackwright.adapters import kubernetes
+from stackwright.adapters import kubernetes_login
 from stackwright.adapters.kubernetes import KubernetesCluster
 from stackwright.adapters.kubernetes_logs import Container, LogReader, Part
 from stackwright.api.kinds import NODE
 from stackwright.core.ports import NotYet, Refused
+from stackwright.runtime import x509
 
 API = "client.authentication.k8s.io"
 
@@ -80,7 +89,7 @@ async def test_a_command_that_cannot_be_run_is_told_and_not_that_the_api_is_away
 
 
 async def test_a_command_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kubernetes, "LOGIN", 0.5)
+    monkeypatch.setattr(kubernetes_login, "LOGIN", 0.5)
     found = await told(tmp_path, command(f"echo $$ > {tmp_path}/pid; exec sleep 100"))
     assert "no login by the kubeconfig: its command /bin/sh has not ended after " in found
     await asyncio.sleep(0.2)
@@ -93,10 +102,213 @@ async def test_what_a_command_says_is_told_without_secrets(tmp_path: Path) -> No
 
 
 async def test_logs_are_read_with_the_same_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kubernetes, "LOGIN", 0.5)
+    monkeypatch.setattr(kubernetes_login, "LOGIN", 0.5)
     reader = LogReader(configured(tmp_path, command("sleep 100")))
     with pytest.raises(NotYet, match="/bin/sh has not ended after"):
         [line async for line in reader.lines(Container("n", "p", "c"), Part(), follow=False)]
+
+
+async def _request(reader: asyncio.StreamReader) -> bytes:
+    """Its first line and headers; nothing when the client is gone."""
+    try:
+        return await reader.readuntil(b"\r\n\r\n")
+    except (asyncio.IncompleteReadError, OSError):
+        return b""
+
+
+class Server:
+    """An API server with TLS. It notes who asks, and with which token; 401 to nobody, and to whom it does not know."""
+
+    def __init__(self, folder: Path) -> None:
+        self.issuer = x509.authority("authority", time.time())
+        self.folder, self.seen, self.unknown, self.open = folder, list[str](), set[str](), 0
+        for name, pem in self.certificate("localhost").items():
+            (folder / name).write_text(pem)
+
+    def certificate(self, name: str) -> dict[str, str]:
+        return x509.issue(self.issuer, [name], [], time.time())[0]
+
+    def answer(self, name: str, seconds: float | None = None, **more: str) -> None:
+        """What the command says from now on: a certificate of this name that ends in so many seconds."""
+        pair = self.certificate(name)
+        status = {"clientCertificateData": pair["tls.crt"], "clientKeyData": pair["tls.key"], **more}
+        if seconds is not None:
+            status["expirationTimestamp"] = (datetime.now(UTC) + timedelta(seconds=seconds)).isoformat()
+        answer = {"apiVersion": f"{API}/v1", "kind": "ExecCredential", "status": status}
+        (self.folder / "answer").write_text(json.dumps(answer))
+
+    async def reply(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        subject = (writer.get_extra_info("peercert") or {}).get("subject", ())
+        name = "".join(value for part in subject for key, value in part if key == "commonName")
+        self.open += 1
+        while request := await _request(reader):
+            token = "+token" * (b"Bearer t\r" in request)
+            self.seen.append(name + token)
+            status = "401 Unauthorized" if not name or name in self.unknown else "200 OK"
+            body = json.dumps({"kind": "Node", "metadata": {"name": name}})
+            writer.write(f"HTTP/1.1 {status}\r\ncontent-length: {len(body)}\r\n\r\n{body}".encode())
+            await writer.drain()
+        writer.close()
+        self.open -= 1
+
+    @asynccontextmanager
+    async def cluster(self) -> AsyncIterator[KubernetesCluster]:
+        context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH, cafile=str(self.folder / "ca.crt"))
+        context.load_cert_chain(self.folder / "tls.crt", self.folder / "tls.key")
+        context.verify_mode = ssl.CERT_OPTIONAL
+        server = await asyncio.start_server(self.reply, "127.0.0.1", 0, ssl=context)
+        path = configured(self.folder, command(f"echo >> {self.folder}/runs; cat {self.folder}/answer"))
+        config = json.loads(path.read_text())
+        port = server.sockets[0].getsockname()[1]
+        authority = str(self.folder / "ca.crt")
+        config["clusters"][0]["cluster"] = {"server": f"https://localhost:{port}", "certificate-authority": authority}
+        path.write_text(json.dumps(config))
+        cluster = KubernetesCluster.from_file(str(path))
+        try:
+            yield cluster
+        finally:
+            await cluster.close()
+            server.close()
+
+    def runs(self) -> int:
+        return len((self.folder / "runs").read_text())
+
+
+async def test_a_command_gives_a_client_certificate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    temporary = tmp_path / "temporary"
+    temporary.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(temporary))
+    modes = list[int]()
+    load = ssl.SSLContext.load_cert_chain
+
+    def loaded(context: ssl.SSLContext, file: Any, *args: Any, **more: Any) -> None:
+        modes.append(stat.S_IMODE(Path(file).stat().st_mode))
+        load(context, file, *args, **more)
+
+    server = Server(tmp_path)
+    server.answer("ann")
+    async with server.cluster() as cluster:
+        monkeypatch.setattr(ssl.SSLContext, "load_cert_chain", loaded)
+        for _ in range(3):
+            found = await cluster.get(NODE, ("", "n"))
+            assert found and found["metadata"]["name"] == "ann"
+    assert server.seen == ["ann"] * 3
+    assert server.runs() == 1
+    assert modes == [0o600]
+    assert not list(temporary.iterdir())
+
+
+async def test_a_certificate_that_ended_or_is_refused_is_replaced(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    async with server.cluster() as cluster:
+
+        async def asked() -> list[str]:
+            server.seen.clear()
+            await cluster.get(NODE, ("", "n"))
+            return server.seen
+
+        server.answer("ann", seconds=-1)
+        assert await asked() == ["ann"]  # as client-go: what was just given is tried
+        server.answer("ben", seconds=3600)
+        assert await asked() == ["ben"]
+        server.answer("cid", token="t")
+        assert await asked() == ["ben"]
+        server.unknown.add("ben")
+        assert await asked() == ["ben", "cid+token"]
+        server.unknown.add("cid")
+        server.answer("dot")
+        assert await asked() == ["cid+token", "dot"], "the former token is not sent any more"
+        await asyncio.sleep(0.2)
+        assert server.open == 0, "no connection with a former certificate stays"
+    assert server.runs() == 4
+
+
+async def test_many_requests_at_once_are_logged_in(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    server.answer("ann")
+    async with server.cluster() as cluster:
+        await asyncio.gather(*(cluster.get(NODE, ("", "n")) for _ in range(20)))
+        assert server.seen == ["ann"] * 20
+        assert server.runs() == 1
+        server.unknown.add("ann")
+        server.answer("ben")
+        await asyncio.gather(*(cluster.get(NODE, ("", "n")) for _ in range(20)))
+    assert server.seen[-20:] == ["ben"] * 20
+    assert server.runs() == 2
+
+
+async def test_many_requests_at_once_share_a_login_that_fails(tmp_path: Path) -> None:
+    path = configured(tmp_path, command(f"echo >> {tmp_path}/runs; sleep 0.2; echo log in first >&2; exit 3"))
+    cluster = KubernetesCluster.from_file(str(path))
+    for runs in (1, 2):
+        asked = (cluster.get(NODE, ("", "n")) for _ in range(20))
+        found = await asyncio.gather(*asked, return_exceptions=True)
+        assert [isinstance(each, NotYet) and "log in first" in str(each) for each in found] == [True] * 20
+        assert len((tmp_path / "runs").read_text()) == runs
+    await cluster.close()
+
+
+async def test_a_login_goes_on_where_the_request_that_began_it_is_given_up(tmp_path: Path) -> None:
+    server = Server(tmp_path)
+    server.answer("ann")
+    async with server.cluster() as cluster:
+        first, other = (asyncio.create_task(cluster.get(NODE, ("", "n"))) for _ in range(2))
+        while not (tmp_path / "runs").exists():
+            await asyncio.sleep(0)
+        first.cancel()
+        assert await other
+    assert first.cancelled() and server.seen == ["ann"]
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        {"clientCertificateData": "hush"},
+        {"clientKeyData": "hush"},
+        {"clientCertificateData": "hush", "token": "hush"},
+        {"token": ""},
+        {"token": ["hush"]},
+        {"token": "hush", "expirationTimestamp": "hush"},
+        {"token": "hush", "expirationTimestamp": "2026-01-01T00:00:00"},
+    ],
+)
+async def test_half_a_credential_is_told(tmp_path: Path, status: dict[str, Any]) -> None:
+    found = await told(tmp_path, command(f"echo '{json.dumps({'status': status})}'"))
+    wanted = "status.token, or status.clientCertificateData and status.clientKeyData"
+    assert f"its command /bin/sh gives no ExecCredential with {wanted}" in found
+    assert "hush" not in found
+
+
+async def test_a_certificate_that_cannot_be_used_is_told_without_it(tmp_path: Path) -> None:
+    """A key with a passphrase is one of them; nobody is asked for it."""
+    made = Server(tmp_path).certificate
+    key = serialization.load_pem_private_key(made("ann")["tls.key"].encode(), None)
+    sealed = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.BestAvailableEncryption(b"hush")
+    )
+    for certificate, private in (
+        ("hush", "hush"),
+        (made("ann")["tls.crt"], made("ann")["tls.key"]),
+        (made("ann")["tls.crt"], sealed.decode()),
+    ):
+        answer = json.dumps({"status": {"clientCertificateData": certificate, "clientKeyData": private}})
+        (tmp_path / "answer").write_text(answer)
+        found = await told(tmp_path, command(f"cat {tmp_path}/answer"))
+        assert "its command /bin/sh gives a certificate and a key that do not belong together" in found
+        assert "hush" not in found and "BEGIN" not in found
+
+
+async def test_logs_say_what_is_wrong_with_a_login_too(tmp_path: Path) -> None:
+    reader = LogReader(configured(tmp_path, command("echo hush")))
+    with pytest.raises(NotYet, match="/bin/sh gives no ExecCredential"):
+        [line async for line in reader.lines(Container("n", "p", "c"), Part(), follow=False)]
+
+
+async def test_a_file_of_a_token_that_is_no_text_is_told(tmp_path: Path) -> None:
+    (tmp_path / "token").write_bytes(b"hush\xff")
+    found = await told(tmp_path, {"tokenFile": str(tmp_path / "token")})
+    assert "the file of its token is no text" in found
+    assert "hush" not in found
 
 
 async def test_a_file_of_a_token_that_is_not_there_is_told(tmp_path: Path) -> None:

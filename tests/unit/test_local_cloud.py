@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.local import bringup, namespaces, waiting
+from stackwright.local import bringup, cgroups, waiting
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
 from stackwright.local.steps import charts, cloud, token
@@ -22,7 +22,7 @@ READY = {
     "metadata": {"generation": 1, "namespace": "openstack"},
     "status": {"conditions": [CONDITION]},
 }
-NODE_START = 1795521600.0  # 12:00:00
+ALIVE, DEAD = "a" * 64, "d" * 64
 METRICS = """# HELP stackwright_queue_depth Keys that wait for a worker
 stackwright_queue_depth 0.0
 stackwright_reconciles_total{kind="cloud",outcome="unchanged"} 2.0
@@ -31,13 +31,13 @@ stackwright_reconciles_total{kind="helmbundle",outcome="changed"} 1.0
 """
 
 
-def pod(name: str, *, started: str = "2026-11-24T12:00:00Z", ready: str = "True", owner: str = "ReplicaSet") -> Any:
+def pod(name: str, *, container_id: str = ALIVE, ready: str = "True", owner: str = "ReplicaSet") -> Any:
     meta = {"name": name, "namespace": "openstack", "ownerReferences": [{"kind": owner}]}
     container = {"name": name, "ports": [{"name": "metrics-0", "containerPort": 9090}]}
     status = {
         "phase": "Running",
         "conditions": [{"type": "Ready", "status": ready}],
-        "containerStatuses": [{"state": {"running": {"startedAt": started}}}],
+        "containerStatuses": [{"containerID": f"containerd://{container_id}", "state": {"running": {}}}],
     }
     return {"metadata": meta, "spec": {"nodeName": "node1", "containers": [container]}, "status": status}
 
@@ -81,7 +81,8 @@ class Clock:
 @pytest.fixture(autouse=True)
 def clock(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "time", Clock())
-    monkeypatch.setattr(namespaces, "started", lambda node: NODE_START)
+    groups = {"kubepods", ALIVE}
+    monkeypatch.setattr(cgroups, "names", lambda group: groups if group == "stackwright/node1" else set[str]())
 
 
 def applied(monkeypatch: pytest.MonkeyPatch, kubectl: Kubectl) -> list[str]:
@@ -127,11 +128,28 @@ def test_a_cloud_that_serves_since_the_last_start_is_ready(monkeypatch: pytest.M
 
 def test_a_status_older_than_the_start_of_the_node_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     kubectl = Kubectl()
-    kubectl.pods.append(pod("keystone-api", started="2026-11-24T11:59:59Z"))
+    kubectl.pods.append(pod("keystone-api", container_id=DEAD))
     assert doubts(monkeypatch, kubectl) == ["Pod openstack/keystone-api has not started since its node did"]
     kubectl = Kubectl()
     kubectl.pods.append(pod("keystone-api", ready="False"))
     assert doubts(monkeypatch, kubectl) == ["Pod openstack/keystone-api is not ready"]
+
+
+def test_whether_a_container_lives_is_not_told_by_clocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One of before the node's start may tell a later time than one of after it, where the clock was set back."""
+    before, after = pod("before", container_id=DEAD), pod("after")
+    for each, start in ((before, "2026-11-24T13:00:00Z"), (after, "2026-11-24T12:00:00Z")):
+        each["status"]["containerStatuses"][0]["state"]["running"]["startedAt"] = start
+    kubectl = Kubectl()
+    kubectl.pods += [after, before]
+    assert doubts(monkeypatch, kubectl) == ["Pod openstack/before has not started since its node did"]
+
+
+def test_a_pod_of_a_node_of_another_machine_is_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    kubectl, elsewhere = Kubectl(), pod("elsewhere", container_id=DEAD)
+    elsewhere["spec"]["nodeName"] = "other"
+    kubectl.pods.append(elsewhere)
+    assert doubts(monkeypatch, kubectl) == []
 
 
 def test_a_pod_that_goes_or_has_ended_need_not_be_ready(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +162,7 @@ def test_a_pod_that_goes_or_has_ended_need_not_be_ready(monkeypatch: pytest.Monk
 
 def test_a_status_older_than_the_start_of_the_operator_does_not_count(monkeypatch: pytest.MonkeyPatch) -> None:
     kubectl = Kubectl()
-    kubectl.operator = [pod("stackwright", started="2026-11-24T11:00:00Z")]
+    kubectl.operator = [pod("stackwright", container_id=DEAD)]
     assert doubts(monkeypatch, kubectl) == ["Pod openstack/stackwright has not started since its node did"]
     kubectl.operator = []
     assert doubts(monkeypatch, kubectl) == ["the operator does not run"]

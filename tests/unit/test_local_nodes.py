@@ -146,6 +146,19 @@ def test_a_node_is_on_when_something_lives_in_it(monkeypatch: pytest.MonkeyPatch
     assert not power.is_on(TWO)
 
 
+def test_a_container_is_known_by_a_process_in_its_group_or_below_it(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(cgroups, "hierarchies", lambda: (tmp_path / "cpu", tmp_path / "pids"))
+    pods = tmp_path / "pids" / ONE.cgroup / "kubepods"
+    for path, members in (("p1/alive", "7\n"), ("p1/dead", ""), ("p2/nested/init", "8\n9\n"), ("p3/gone", None)):
+        (pods / path).mkdir(parents=True)
+        if members is not None:
+            (pods / path / "cgroup.procs").write_text(members)
+    assert cgroups.names(ONE.cgroup) == {"kubepods", "p1", "alive", "p2", "nested", "init"}
+    assert cgroups.names(TWO.cgroup) == set()
+
+
 def test_routes_of_ours_are_recognised(monkeypatch: pytest.MonkeyPatch) -> None:
     table = "Iface\tDestination\nsw-machine\t000418AC\t0\nsw-machine\t0000590A\t0\neth0\t00000000\t0\n"
     monkeypatch.setattr(Path, "read_text", lambda self: table)

@@ -13,19 +13,19 @@ BIN = Path(__file__).parents[2] / "charts/mariadb/bin"
 UUIDS = ("5f0c2a9e-0000-11ef-8000-000000000001", "5f0c2a9e-0000-11ef-8000-000000000002")
 NONE = "00000000-0000-0000-0000-000000000000"
 Server = tuple[int, str, str, str]
-"""Ordinal, phase, uuid, seqno; -2 is no data, -1 not known."""
+"""Ordinal, phase, uuid, seqno; -2 is no data, -1 not known, -3 half of the first data."""
 
 
-def elect(size: int, *servers: Server) -> str:
+def elect(size: int | str, *servers: Server) -> str:
     lines = "".join(" ".join(map(str, server)) + "\n" for server in servers)
-    script = f". {BIN}/decide.sh; elect {size}"
+    script = f". {BIN}/decide.sh; elect '{size}'"
     return subprocess.run(
         ["bash", "-c", script], input=lines, capture_output=True, text=True, check=True
     ).stdout.strip()
 
 
 def waiting(ordinal: int, seqno: int | str, uuid: str = UUIDS[0]) -> Server:
-    return ordinal, "waiting", uuid if seqno not in (-1, -2) else NONE, str(seqno)
+    return ordinal, "waiting", uuid if seqno not in (-1, -2, -3) else NONE, str(seqno)
 
 
 def test_the_newest_begins_and_the_lowest_ordinal_among_equals() -> None:
@@ -47,7 +47,28 @@ def test_an_unknown_position_of_the_only_server_blocks_too() -> None:
     assert elect(1, (0, "waiting", NONE, "5")).startswith("wait the position of server 0")
 
 
-SEQNO = st.one_of(st.sampled_from([-2, -1, 0, 1]), st.integers(0, 2**40))
+@pytest.mark.parametrize("others", [(5, -2), (0, -3), (-2, 5)])
+def test_a_first_transfer_that_was_cut_off_does_not_keep_whoever_has_data_from_beginning(
+    others: tuple[int, int],
+) -> None:
+    wanted = "begin 2" if others[0] == -2 else "begin 0"
+    assert elect(3, waiting(0, others[0]), waiting(1, -3), waiting(2, others[1])) == wanted
+
+
+@pytest.mark.parametrize("other", [-2, -3])
+def test_a_first_transfer_that_was_cut_off_tells_that_there_was_data(other: int) -> None:
+    """The servers that had it have lost their volumes: an empty database would look as if all was well."""
+    said = elect(2, waiting(0, other), waiting(1, -3))
+    assert said.startswith("wait no server has data, but the first state transfer to server")
+    assert "restore a backup" in said
+
+
+@pytest.mark.parametrize("size", ["", "?", "abc", "3x", "-1", "0", "08"])
+def test_without_the_number_of_servers_nobody_begins(size: str) -> None:
+    assert elect(size, waiting(0, 5), waiting(1, 5), waiting(2, 5)) == "wait nobody knows how many servers there are"
+
+
+SEQNO = st.one_of(st.sampled_from([-3, -2, -1, 0, 1]), st.integers(0, 2**40))
 SERVERS = st.lists(
     st.tuples(st.sampled_from(["waiting", "waiting", "waiting", "starting", "split"]), st.sampled_from(UUIDS), SEQNO),
     min_size=1,
@@ -56,7 +77,7 @@ SERVERS = st.lists(
 
 
 @settings(max_examples=settings.default.max_examples * 4, deadline=None)
-@given(SERVERS, st.integers(1, 5), st.randoms(use_true_random=False))
+@given(SERVERS, st.one_of(st.integers(1, 5), st.sampled_from(["", "?", "3x"])), st.randoms(use_true_random=False))
 def test_only_a_server_that_is_known_to_be_the_newest_begins(servers, size, random) -> None:  # type: ignore[no-untyped-def]
     listed: list[Server] = [
         (ordinal, phase, uuid if seqno >= 0 else NONE, str(seqno))
@@ -67,27 +88,38 @@ def test_only_a_server_that_is_known_to_be_the_newest_begins(servers, size, rand
     here = [server for server in listed if server[1] == "waiting"]
     positions = [int(server[3]) for server in here]
     histories = {server[2] for server in here if int(server[3]) >= 0}
-    if len(here) < size or -1 in positions or len(histories) > 1:
+    lost = -3 in positions and max(positions) < 0
+    if isinstance(size, str) or len(here) < size or -1 in positions or len(histories) > 1 or lost:
         assert verdict.startswith("wait ")
         return
     chosen = int(verdict.removeprefix("begin "))
     assert (-max(positions), chosen) == min((-int(seqno), ordinal) for ordinal, _, _, seqno in here)
+    assert positions[[server[0] for server in here].index(chosen)] != -3
 
 
 def position(volume: Path, log: str = "") -> str:
     """What start.sh finds on a volume; `log` is what mariadbd says when it is asked to recover its position."""
-    text = (BIN / "start.sh").read_text().replace("\nmain\n", "\nfind_position\n")
+    return ran(volume, f"mariadbd() {{ echo '{log}'; }}", "find_position", size=3)
+
+
+def ran(volume: Path, world: str, what: str, *arguments: str, size: int, script: str = "start.sh") -> str:
+    """What a script of the pod server-0 prints if `what` is called in the place of main.
+
+    world  functions in the place of programs
+    """
+    text = (BIN / script).read_text().replace("\nmain\n", f"\n{what}\n")
     for name in ("lib", "decide"):
         text = text.replace(f". /opt/stackwright/{name}.sh", (BIN / f"{name}.sh").read_text())
-    text = text.replace("/var/lib/mysql", str(volume))
-    mariadbd = f"mariadbd() {{ echo '{log}'; }}\n"
-    env = {"PATH": "/usr/bin:/bin", "POD_NAME": "server-0", "CLUSTER_SIZE": "3", "STATE_PORT": "1", "POD_IP": "::1"}
-    done = subprocess.run(["bash", "-c", mariadbd + text], env=env, capture_output=True, text=True, check=True)
-    return done.stdout.strip()
+    (volume / "run").mkdir(exist_ok=True)
+    text = text.replace("/var/lib/mysql", str(volume)).replace("/run/mysqld", str(volume / "run"))
+    env = {"PATH": "/usr/bin:/bin", "POD_NAME": "server-0", "CLUSTER_SIZE": str(size), "CLUSTER_DOMAIN": "x"}
+    env |= {"STATE_PORT": "1", "POD_IP": "::1"}
+    bash = ["bash", "-c", f"{world}\n{text}", "script", *arguments]
+    return subprocess.run(bash, env=env, capture_output=True, text=True, check=True).stdout.strip()
 
 
 def data(volume: Path, uuid: str, seqno: int, *files: str) -> Path:
-    (volume / "data").mkdir()
+    (volume / "data").mkdir(exist_ok=True)
     (volume / "data/grastate.dat").write_text(f"version: 2.1\nuuid:    {uuid}\nseqno:   {seqno}\n")
     for name in files:
         (volume / "data" / name).touch()
@@ -114,8 +146,183 @@ def test_a_state_transfer_that_was_cut_off_has_no_position(tmp_path: Path) -> No
     assert position(tmp_path, f"WSREP: Recovered position: {UUIDS[0]}:77") == f"{NONE} -1"
 
 
+def test_half_of_the_first_data_of_a_volume_is_known_as_such(tmp_path: Path) -> None:
+    started(tmp_path, "join", f"{NONE} -2")
+    data(tmp_path, UUIDS[0], 41, "sst_in_progress")
+    assert position(tmp_path) == f"{NONE} -3"
+    (tmp_path / "data/sst_in_progress").unlink()
+    assert position(tmp_path) == f"{UUIDS[0]} 41", "it is whole"
+    (tmp_path / "data/grastate.dat").write_text(f"uuid:    {NONE}\nseqno:   -1\n")
+    assert position(tmp_path) == f"{NONE} -3"
+    started(tmp_path, "join", f"{NONE} -3")
+    assert position(tmp_path) == f"{NONE} -3", "cut off once more"
+
+
+@pytest.mark.parametrize("status", ["joined", "synced", "donor"])
+def test_half_of_later_data_may_be_of_the_newest(tmp_path: Path, status: str) -> None:
+    """The server has been whole, and so may have had what no other has."""
+    started(tmp_path, "join", f"{NONE} -2")
+    data(tmp_path, UUIDS[0], 41, "sst_in_progress")
+    for other in ("connected", "joiner", "initializing", "initialized", "disconnecting"):
+        ran(tmp_path, "", "", "--status", other, size=1, script="view.sh")
+        assert position(tmp_path) == f"{NONE} -3"
+    ran(tmp_path, "", "", "--status", status, size=1, script="view.sh")
+    assert position(tmp_path) == f"{NONE} -1"
+
+
+@pytest.mark.parametrize(
+    ("how", "known"), [("join", f"{UUIDS[0]} 41"), ("join", f"{NONE} -1"), ("begin", f"{NONE} -2")]
+)
+def test_a_volume_with_data_is_known_as_such_before_a_transfer_overwrites_it(
+    tmp_path: Path, how: str, known: str
+) -> None:
+    started(tmp_path, "join", f"{NONE} -2")
+    data(tmp_path, UUIDS[0], 41, "sst_in_progress")
+    started(tmp_path, how, known)
+    assert position(tmp_path) == f"{NONE} -1"
+
+
+def test_a_server_that_is_ready_has_been_whole(tmp_path: Path) -> None:
+    started(tmp_path, "join", f"{NONE} -2")
+    data(tmp_path, UUIDS[0], 41, "sst_in_progress")
+    ran(tmp_path, "timeout() { echo 'wsrep_ready	ON'; }", "", size=1, script="ready.sh")
+    assert position(tmp_path) == f"{NONE} -1"
+
+
+def started(volume: Path, how: str, known: str) -> None:
+    """mariadbd has been started this way on a volume at this position, and has ended."""
+    (volume / "run").mkdir(exist_ok=True)
+    (volume / "run/position").write_text(f"{known}\n")
+    world = "mariadbd() { :; }; watch_split() { :; }"
+    ran(volume, world, f"{world}; run {how} 10.0.0.2 server-1,", size=1)
+
+
 def test_a_database_without_a_history_is_empty_only_if_it_was_made_here(tmp_path: Path) -> None:
     data(tmp_path, NONE, -1)
     assert position(tmp_path) == f"{NONE} -1", "a transfer that was cut off"
     (tmp_path / "data/stackwright-fresh").touch()
     assert position(tmp_path) == f"{NONE} -2"
+
+
+def view(volume: Path, *ordinals: int) -> None:
+    """MariaDB tells server 0 which servers are members now."""
+    members = ",".join(f"{UUIDS[0]}/server-{ordinal}/10.0.0.{ordinal + 1}:3306" for ordinal in ordinals)
+    told = ("--status", "synced", "--uuid", UUIDS[0], "--primary", "yes", "--index", "0", "--members", members)
+    ran(volume, "", "", *told, size=1, script="view.sh")
+
+
+def decided(volume: Path, *peers: str, size: int = 1) -> str:
+    """How server 0 is to start whose data is at 100; peers are lines of servers 1, 2, …; "" is one that is away."""
+    known = "\n".join(f"server-{i}.x) echo 10.0.0.{i} $2 ;;" for i, line in enumerate(peers, 1) if line)
+    lines = "\n".join(f"TCP:10.0.0.{i}:*) echo '{i} {line}' ;;" for i, line in enumerate(peers, 1))
+    world = f"""
+getent() {{ echo "$2" >>{volume}/asked; case $2 in {known} esac; }}
+socat() {{ case $3 in {lines} esac; }}"""
+    (volume / "run").mkdir(exist_ok=True)
+    (volume / "run/position").write_text(f"{UUIDS[0]} 100\n")
+    return ran(volume, world, "decide", size=size)
+
+
+def asked(volume: Path) -> list[str]:
+    return (volume / "asked").read_text().split() if (volume / "asked").exists() else []
+
+
+def test_a_server_whose_pod_knows_of_no_others_joins_those_that_it_has_had(tmp_path: Path) -> None:
+    """MariaDB grows from one to three: server 0 is changed last, and ends before that."""
+    view(tmp_path, 0, 2)
+    view(tmp_path, 0, 1, 2)
+    view(tmp_path, 0)
+    newer = f"primary {UUIDS[0]} 205"
+    assert decided(tmp_path, newer, newer) == "join 10.0.0.1,10.0.0.2 server-2,server-1,"
+
+
+@pytest.mark.parametrize("there", [("", ""), ("", f"waiting {UUIDS[0]} 205"), (f"starting {UUIDS[0]} 205", "")])
+def test_a_server_waits_for_all_that_it_has_had(tmp_path: Path, there: tuple[str, str]) -> None:
+    view(tmp_path, 0, 2)
+    assert decided(tmp_path, *there) == ""
+
+
+def test_of_all_that_it_has_had_the_newest_begins(tmp_path: Path) -> None:
+    view(tmp_path, 0, 1, 2)
+    newer, older = f"waiting {UUIDS[0]} 205", f"waiting {UUIDS[0]} 99"
+    assert decided(tmp_path, newer, older) == ""
+    assert decided(tmp_path, older, older) == "begin"
+
+
+def test_the_only_one_with_data_begins_when_the_first_transfer_of_it_was_cut_off(tmp_path: Path) -> None:
+    """MariaDB grows from one to three: server 1 is a member already when server 0, which sends it its data, ends."""
+    view(tmp_path, 0, 1)
+    half, empty = f"waiting {NONE} -3", f"waiting {NONE} -2"
+    assert decided(tmp_path, "") == "", "it may be whole"
+    assert decided(tmp_path, half) == "begin"
+    assert decided(tmp_path, half, "", size=3) == ""
+    assert decided(tmp_path, half, empty, size=3) == "begin"
+
+
+DAMAGED = ["", "abc", "3x", "08", "3 4", "3\r", "-5", "0", "100", "9" * 20, "x[$(touch pwned)]"]
+
+
+@pytest.mark.parametrize("size", [1, 3])
+@pytest.mark.parametrize("text", DAMAGED)
+def test_with_a_damaged_file_a_server_joins_and_does_not_begin(tmp_path: Path, text: str, size: int) -> None:
+    """One that never had another has no such file, so this one had."""
+    (tmp_path / "size").write_text(text, newline="")
+    assert decided(tmp_path, size=size) == ""
+    assert (tmp_path / "run/said").read_text() == (
+        f"waiting: nobody knows how many servers there are; {tmp_path}/size is damaged: write into it how many servers"
+        " there are\n"
+    )
+    assert {"server-1.x", "server-2.x"} <= set(asked(tmp_path))
+    newer = f"primary {UUIDS[0]} 205"
+    assert decided(tmp_path, "", newer, size=size) == "join 10.0.0.2 server-2,"
+    view(tmp_path, 0, 2)
+    assert (tmp_path / "size").read_bytes() == text.encode(), "of three, one may be away"
+    (tmp_path / "size").write_text("1\n")
+    assert decided(tmp_path) == "begin"
+
+
+def test_a_file_that_cannot_be_read_is_damaged(tmp_path: Path) -> None:
+    (tmp_path / "size").mkdir()
+    assert decided(tmp_path, size=3) == ""
+
+
+def test_a_server_of_a_copied_volume_tells_what_it_waits_for(tmp_path: Path) -> None:
+    """A snapshot of a cluster of three is restored as one of a single server."""
+    view(tmp_path, 0, 1, 2)
+    assert decided(tmp_path) == ""
+    said = (tmp_path / "run/said").read_text()
+    assert said.startswith("waiting: 1 of 3 servers are here; ")
+    assert f"this pod knows of 1, and {tmp_path}/size of 3: delete that file only if this volume is a copy" in said
+    assert decided(tmp_path, size=3) == ""
+    assert "size" not in (tmp_path / "run/said").read_text(), "the pods of the others are yet to come"
+
+
+def test_a_server_that_never_had_another_begins_and_asks_nobody(tmp_path: Path) -> None:
+    assert decided(tmp_path) == "begin"
+    view(tmp_path, 0)
+    assert decided(tmp_path) == "begin"
+    assert asked(tmp_path) == []
+
+
+def test_what_a_pod_knows_of_counts_where_it_is_more(tmp_path: Path) -> None:
+    view(tmp_path, 0)
+    assert decided(tmp_path, size=3) == ""
+    assert set(asked(tmp_path)) == {"server-1.x", "server-2.x"}
+
+
+def test_a_server_without_a_majority_does_not_start_over_while_others_may_have_it(tmp_path: Path) -> None:
+    view(tmp_path, 0, 1, 2)
+    world = """
+turns=0
+sleep() { ((turns++ < 5)); }
+getent() { :; }
+kill() { echo gave up; }
+say() { :; }"""
+    what = "state_phase() { echo split; }; say() { :; }; watch_split 1"
+    assert ran(tmp_path, world, what, size=1) == ""
+
+
+def test_a_view_that_names_no_server_of_ours_changes_nothing(tmp_path: Path) -> None:
+    view(tmp_path, 0, 1, 2)
+    ran(tmp_path, "", "", "--status", "disconnected", "--members", "x/other-9/y,x/server-x/y", size=1, script="view.sh")
+    assert (tmp_path / "size").read_text() == "3\n"

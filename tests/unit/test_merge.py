@@ -97,3 +97,16 @@ def test_a_value_that_changes_its_shape_is_refused_with_its_path(below, above, t
         merge(below, above)
     assert str(caught.value) == text
     assert caught.value.path == text.split(":")[0]
+
+
+def test_long_lists_unite_in_no_time():
+    """Each item was compared with all before it."""
+    texts, numbers, mappings = [f"x{n}" for n in range(50_000)], list(range(50_000)), [{"a": n} for n in range(50_000)]
+    every = [*texts, *numbers, *mappings]
+    assert merge({"list": every}, {"list": every[::-1]}) == {"list": every}
+    assert merge({"list": every}, {"list": [f"~{text}" for text in texts]}) == {"list": [*numbers, *mappings]}
+
+
+def test_an_item_that_is_there_already_but_for_what_is_removed_from_it_is_not_there_twice():
+    layer = {"list": [{"a": 1, "b": None, "c": ["x", "x"]}]}
+    assert merge(layer, layer) == {"list": [{"a": 1, "c": ["x"]}]}

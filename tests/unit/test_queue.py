@@ -225,6 +225,105 @@ async def test_a_reserved_worker_that_sees_an_ordinary_item_become_due_leaves_it
     assert (await reserved, looptime) == ("u", 6)
 
 
+def with_shares(*urgent):
+    """The share of an item is its first letter where it has two."""
+    queue = with_urgent(*urgent)
+    queue.share = lambda item: item[0] if len(item) == 2 else None
+    return queue
+
+
+async def test_items_of_a_share_are_not_for_other_workers_nor_the_other_way_round():
+    queue = with_shares("u", "xx")
+    for item in ("a1", "b", "u", "xx"):
+        queue.add(item)
+    assert [await queue.get(), await queue.get(), await queue.get()] == ["u", "xx", "b"], (
+        "what is urgent is of no share"
+    )
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(60):
+            await queue.get()
+    assert await queue.get_shared(1, 64) == "a1"
+    queue.add("c")
+    with pytest.raises(TimeoutError):
+        async with asyncio.timeout(60):
+            await queue.get_shared(1, 64)
+
+
+async def test_shares_have_their_turn_one_after_the_other_and_none_has_more_workers_than_it_may(looptime):
+    queue = with_shares()
+    for item in ("a1", "a2", "a3", "a4", "b1", "b2", "c1"):
+        queue.add(item)
+    assert [await queue.get_shared(2, 64) for _ in range(5)] == ["a1", "b1", "c1", "a2", "b2"]
+    waiting = asyncio.create_task(queue.get_shared(2, 64))
+    await asyncio.sleep(60)
+    assert not waiting.done()
+    assert len(queue) == 2
+    queue.done("a2")
+    assert (await waiting, looptime) == ("a3", 60)
+    queue.add("a1")
+    queue.done("a1")
+    assert [await queue.get_shared(2, 64)] == ["a4"], "what comes again comes last"
+    queue.done("a3")
+    assert await queue.get_shared(2, 64) == "a1"
+
+
+@given(
+    steps=st.lists(
+        st.tuples(st.sampled_from(["a1", "a2", "a3", "b1", "o", "p", "u"]), st.sampled_from([0.0, 0.0, 0.4, 2.0])),
+        max_size=25,
+    )
+)
+def test_however_long_the_items_of_a_share_take_nothing_else_is_late(steps):
+    """Work of share `a` takes an hour here, all other work a millisecond."""
+
+    async def scenario():
+        queue, loop = with_shares("u"), asyncio.get_running_loop()
+        due, late, held = {}, [], set()
+
+        async def work(get, free):
+            while True:
+                item = await get()
+                assert (len(item) == 2) == free
+                if item[0] != "a":
+                    late.append(loop.time() - due.pop(item, loop.time()))
+                    beside.append(asyncio.create_task(end(item, 0.001)))
+                else:
+                    held.add(item)
+                    assert len(held) <= 2
+                    beside.append(asyncio.create_task(end(item, 3600)))
+
+        async def end(item, after):
+            await asyncio.sleep(after)
+            held.discard(item)
+            queue.done(item)
+
+        beside = []
+        workers = [
+            asyncio.create_task(work(queue.get, False)),
+            asyncio.create_task(work(lambda: queue.get_shared(2, 64), True)),
+        ]
+        for item, delay in steps:
+            queue.add(item, delay)
+            if item[0] != "a":
+                due[item] = min(due.get(item, 1e9), loop.time() + delay)
+            await asyncio.sleep(0.1)
+        await asyncio.sleep(60)
+        assert not due, "all others were worked on"
+        assert max(late, default=0) < 0.01
+        await asyncio.sleep(5 * 3600)
+        assert queue.idle, "and those of the share after each other"
+        assert not any(worker.done() for worker in workers)
+        for task in (*workers, *beside):
+            task.cancel()
+        await asyncio.gather(*workers, *beside, return_exceptions=True)
+
+    loop = new_event_loop()
+    try:
+        loop.run_until_complete(scenario())
+    finally:
+        loop.close()
+
+
 @given(
     held=st.integers(1, 4),
     steps=st.lists(st.tuples(st.sampled_from("abcdefuv"), st.sampled_from([0.0, 0.0, 0.4, 2.0])), max_size=25),

@@ -1,6 +1,7 @@
 """The loop itself: what wakes it, and what a failure leads to. In memory and in simulated time."""
 
 import asyncio
+import contextlib
 import itertools
 import time
 import uuid
@@ -8,9 +9,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from stackwright.api.kinds import CONFIGMAP
+from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.api.services import Keystone, Memcached
-from stackwright.core.conditions import done, find, steady, summary
+from stackwright.core.conditions import done, find, steady, summary, waiting
 from stackwright.core.controller import ByOwner, Controller, Watch
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Apply, Plan
@@ -152,6 +153,124 @@ async def test_another_controller_hears_of_a_status_that_a_failing_one_writes():
     assert len(heard) >= 2
 
 
+async def test_a_success_is_not_looked_at_again_when_its_own_report_differs_in_words_only():
+    """What it looks at may say something else each time."""
+    operator = Operator(
+        controller(decide=lambda seen: Plan((), (*summary([waiting("Made", "x" * (next(WORDS) + 1))]),)))
+    )
+    put(operator)
+    await operator.run(5)
+    assert len(operator.runs) <= 3
+
+
+def told(reason="Waiting", message="one", **status):
+    entry = {"type": "Ready", "status": "False", "reason": reason, "message": message, "observedGeneration": 1}
+    return {"conditions": [entry], "observedGeneration": 1, **status}
+
+
+class Neighbour(Operator):
+    """A controller that has failed for a while, and next to it an object whose status another one of ours writes."""
+
+    def __init__(self):
+        watches = [Watch(Memcached.KIND, lambda obj, lookup: [key_of(obj)])]
+        super().__init__(
+            controller(), controller("other", Keystone.KIND, watches, lambda seen: plan(SAME)), latency=0.01
+        )
+        put(self)
+        put(self, Keystone.KIND)
+        failing(self, lambda: NotYet("not yet"))
+
+    async def write(self, status):
+        identity = {"kind": "Memcached", "metadata": {"namespace": "n", "name": "x"}}
+        await self.runtime.ports.cluster.apply_status(
+            Memcached.KIND, {**identity, "status": status}, "stackwright-test"
+        )
+
+    async def tried(self):
+        """How often the failing one was tried within the next moment."""
+        before = self.runs.count(("other", KEY))
+        await asyncio.sleep(0.1)
+        return self.runs.count(("other", KEY)) - before
+
+
+@contextlib.asynccontextmanager
+async def neighbour(status):
+    operator = Neighbour()
+    running = asyncio.create_task(operator.run(60))
+    await asyncio.sleep(1)
+    await operator.write(status)
+    await asyncio.sleep(19)
+    yield operator
+    await running
+
+
+async def test_a_status_with_another_message_only_brings_no_retry_forward():
+    parts = [{"name": "a", "message": "b", "ready": False}]
+    async with neighbour(told(parts=parts)) as operator:
+        await operator.write(told(message="two", parts=[{**parts[0], "message": "c"}]))
+        assert await operator.tried() == 0
+
+
+@pytest.mark.parametrize(
+    "status",
+    [
+        told(reason="Installing"),
+        told(message="two", phase="Provisioned"),
+        {**told(), "conditions": [{**told()["conditions"][0], "status": "True"}]},
+        {**told(), "conditions": [{**told()["conditions"][0], "observedGeneration": 2}]},
+        {**told(), "observedGeneration": 2},
+        {**told(), "conditions": [*told()["conditions"], {**told()["conditions"][0], "type": "Made"}]},
+        told(endpoints=["a"]),
+    ],
+)
+async def test_a_status_that_says_something_else_brings_a_retry_forward(status):
+    async with neighbour(told()) as operator:
+        await operator.write(status)
+        assert await operator.tried() == 1
+
+
+async def test_a_message_that_a_watch_tells_together_with_something_else_brings_a_retry_forward():
+    """A watch may tell the last of several versions only."""
+    async with neighbour(told()) as operator:
+        operator.deaf = True
+        await operator.write(told(reason="Installing"))
+        operator.deaf = False
+        await operator.write(told(reason="Installing", message="two"))
+        assert await operator.tried() == 1
+
+
+async def test_a_message_that_a_watch_tells_together_with_a_label_brings_a_retry_forward():
+    async with neighbour(told()) as operator:
+        operator.deaf = True
+        live = operator.cluster.peek(Memcached.KIND, KEY)
+        operator.cluster.put(Memcached.KIND, {**live, "metadata": {**live["metadata"], "labels": {"a": "b"}}})
+        operator.deaf = False
+        await operator.write(told(message="two"))
+        assert await operator.tried() == 1
+
+
+async def test_another_value_in_a_secret_brings_a_retry_forward():
+    """No value is kept, so the former one and the new one look the same."""
+
+    def secret(password):
+        return {"metadata": {"namespace": "n", "name": "x"}, "data": {"password": password}}
+
+    def keys(obj, lookup):
+        return [key_of(obj)]
+
+    operator = Operator(controller(watches=[Watch(SECRET, keys)], decide=lambda seen: plan(SAME)))
+    put(operator)
+    operator.cluster.put(SECRET, secret("d3Jvbmc="))
+    failing(operator, lambda: NotYet("the password is wrong"))
+    running = asyncio.create_task(operator.run(60))
+    await asyncio.sleep(20)
+    before = len(operator.runs)
+    operator.cluster.put(SECRET, secret("cmlnaHQ="))
+    await asyncio.sleep(0.1)
+    assert len(operator.runs) == before + 1
+    await running
+
+
 async def test_a_success_is_looked_at_again_when_its_own_report_comes_back():
     """Some decide one step at a time, and read the last one from their own status."""
 
@@ -178,10 +297,14 @@ def ids():
         lambda: f"<Connection object at {hex(id(object()) + next(WORDS))}> timed out",
         lambda: f"2026-11-24T12:00:{next(WORDS) % 60:02d}.123Z no leader",
         lambda: f"2026-11-24 12:00:{next(WORDS) % 60:02d},123+00:00 no leader",
+        lambda: f"2026/11/24 12:00:{next(WORDS) % 60:02d} no leader",
+        lambda: f"read tcp [fd00::1]:{40000 + next(WORDS)}->[fd00::2]:443: reset",
         lambda: f"timed out after 10.{next(WORDS):04d}s",
         lambda: f"open /tmp/helm-{next(WORDS)}: no such file",
         lambda: f"read tcp 10.0.0.1:{40000 + next(WORDS)}->10.0.0.2:443: reset",
         lambda: f"back-off {next(WORDS) + 1}m20s restarting failed container",
+        lambda: f"timed out after {'1' * (next(WORDS) % 7 + 1)}.5 s: {'ab cd ef ' * 600}",
+        lambda: f"{'ab cd ef ' * 400} ({ids()}{'-0' * (next(WORDS) % 7)}) {'ab cd ef ' * 200}",
     ],
 )
 def test_what_differs_at_each_attempt_is_not_in_a_message(text):

@@ -122,7 +122,8 @@ class Walk:
                 for server in self.clouds.all("server"):
                     self.clouds.become(server, server.state, block_device_mapping_v2=[])
                     self.clouds.remove("server", server.id)
-            case "double" if thing and thing.what in ("port", "volume"):  # by a request that seemed to fail
+            # By a request that seemed to fail. Without an answer to the other one nobody could tell it from a copy.
+            case "double" if thing and (thing.what == "port" or thing.facts.get("answered")):
                 twin = replace(thing, id=f"{thing.id}-{number}", facts={**thing.facts, "device_id": ""})
                 self.clouds.things[twin.what, twin.id] = twin
             case "change":

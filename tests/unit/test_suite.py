@@ -86,6 +86,41 @@ def test_what_changed_since_a_pack_passed_is_known_also_if_it_is_not_committed(h
     assert suite.ages([one()], suite.read_record()) == {"one": 1}
 
 
+def test_a_run_of_everything_goes_on_with_packs_that_did_not_pass_on_this_code(history: Path) -> None:
+    one = packs.load()
+    first = git(history, "rev-parse", "HEAD")
+    record = {"one": Run("passed", first, "2026-11-20T10:00:00Z", 1.0, first)}
+    assert suite.unproven(one, {}) == one
+    unknown = "0" * 40
+    assert suite.unproven(one, {"one": Run("passed", unknown, "2026-11-20T10:00:00Z", 1.0, unknown)}) == one
+    packs.RECORD.write_text(packs.write(record))
+    git(history, "commit", "--quiet", "--all", "--message", "record")
+    assert suite.unproven(one, record) == []
+    commit(history, "src/a.py")
+    assert suite.unproven(one, record) == one
+
+
+def test_a_pack_that_failed_after_it_passed_on_this_code_runs_again(
+    history: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    passed(git(history, "rev-parse", "HEAD"))
+    monkeypatch.setattr(suite, "run", lambda *words, env=None: 1)
+    suite.Suite().pack(one())
+    assert suite.read_record()["one"].passed
+    assert suite.unproven([one()], suite.read_record()) == [one()]
+
+
+def test_a_file_that_is_not_committed_is_a_change_and_an_ignored_one_is_none(history: Path) -> None:
+    (history / ".gitignore").write_text("out/\n")
+    passed(commit(history, "src/old.py"))
+    for path in ("out/log", "src/new.py"):
+        assert suite.unproven([one()], suite.read_record()) == []
+        (history / path).parent.mkdir(exist_ok=True)
+        (history / path).write_text("x")
+    assert suite.unproven([one()], suite.read_record()) == [one()]
+    assert "src/new.py" in suite.changes([one()], suite.read_record())["one"]
+
+
 def test_a_merge_counts_once(history: Path) -> None:
     passed(git(history, "rev-parse", "HEAD"))
     git(history, "switch", "--quiet", "--create", "topic")

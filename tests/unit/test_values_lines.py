@@ -19,7 +19,7 @@ from stackwright.services.values import merged_values
 CHARTS = Path(__file__).parents[2] / "charts"
 CASES = [(declared, chart) for declared in SERVICES for chart in declared.charts]
 # What makes a file of options of values: each line is one of them.
-MAKERS = r'include "(?:lib\.oslo_conf|lib\.dotted|libvirt\.conf|nova\.ssh_conf)" [^}]*?\.Values\.conf\.(\w+)'
+MAKERS = r'include "(?:lib\.(?:oslo_conf|uwsgi_conf|dotted)|libvirt\.conf|nova\.ssh_conf)" [^}]*?\.Values\.conf\.(\w+)'
 
 
 def built(service: str, values: dict[str, Any]) -> dict[str, Any]:

@@ -7,7 +7,7 @@
 {{- end }}
 cinder.conf: {{ $conf | toJson }}
 logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
-cinder-api-uwsgi.ini: {{ include "lib.oslo_conf" .Values.conf.cinder_api_uwsgi | toJson }}
+cinder-api-uwsgi.ini: {{ include "lib.uwsgi_conf" (list .Values.conf.cinder_api_uwsgi "api_modules") | toJson }}
 {{- end }}
 
 {{/* What follows from other values: the back ends, each a section of its name. conf.cinder has the last word. */}}

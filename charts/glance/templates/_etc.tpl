@@ -6,7 +6,7 @@
 {{- $conf = printf "# sensitive options: Secret %s, version %s\n%s" .name .digest $conf }}
 {{- end }}
 glance-api.conf: {{ $conf | toJson }}
-glance-api-uwsgi.ini: {{ include "lib.oslo_conf" .Values.conf.glance_api_uwsgi | toJson }}
+glance-api-uwsgi.ini: {{ include "lib.uwsgi_conf" (list .Values.conf.glance_api_uwsgi "glance.common.wsgi_app" "glance.api.v2.router") | toJson }}
 logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
 {{- end }}
 

@@ -5,7 +5,7 @@
 {{- $conf = printf "# sensitive options: Secret %s, version %s\n%s" .name .digest $conf }}
 {{- end }}
 keystone.conf: {{ $conf | toJson }}
-keystone-api-uwsgi.ini: {{ include "lib.oslo_conf" .Values.conf.keystone_api_uwsgi | toJson }}
+keystone-api-uwsgi.ini: {{ include "lib.uwsgi_conf" (list .Values.conf.keystone_api_uwsgi "keystone.server.wsgi" "keystone.common.rbac_enforcer.enforcer") | toJson }}
 logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
 {{- end }}
 

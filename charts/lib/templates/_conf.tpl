@@ -9,6 +9,19 @@ lib.oslo_conf: {SECTION: {option: value}} to INI as oslo.config reads it. A list
 {{- range $name, $options := omit . "DEFAULT" }}{{ include "lib.oslo_conf.section" (list $name $options) }}{{ end }}
 {{- end }}
 
+{{/*
+lib.uwsgi_conf (conf, module, ...): uWSGI's INI of {uwsgi: {option: value}}. Where there are several workers, the master
+imports the modules before it makes them (lib/bin/preload.py). One worker has nobody to share them with: the master's copy
+would only cost memory. `shared-import` of the values has the last word.
+*/}}
+{{- define "lib.uwsgi_conf" -}}
+{{- $uwsgi := (index . 0).uwsgi -}}
+{{- if gt (int $uwsgi.processes) 1 }}
+{{- $uwsgi = merge (deepCopy $uwsgi) (dict "preload" (rest . | join " ") "shared-import" "/opt/stackwright/preload.py") }}
+{{- end }}
+{{- include "lib.oslo_conf" (merge (dict "uwsgi" $uwsgi) (index . 0)) }}
+{{- end }}
+
 {{- define "lib.oslo_conf.section" -}}
 [{{ include "lib.oslo_conf.name" (list "section" (index . 0)) }}]
 {{ range $option, $value := index . 1 }}

@@ -2,17 +2,21 @@
 
 # elect SIZE, on standard input a line "<ordinal> <phase> <uuid> <seqno>" for each server that answers. Prints
 # "begin <ordinal>", or "wait <reason>". A seqno of -2 is a server without data; it votes for nothing. A seqno that is
-# not known (-1) may be the highest of all, so it blocks the election until somebody decides.
+# not known (-1) may be the highest of all, so it blocks the election until somebody decides. -3 is half of the first data
+# that a server was sent: whoever sent it has all of it. It never begins, and blocks only if no server has any data.
 elect() {
     awk -v size="$1" '
         $2 == "waiting" && !($1 in here) {
             here[$1] = 1; count++
+            if ($4 == "-3") { half = half " " $1; next }
             if ($4 !~ /^(-2|[0-9]+)$/ || ($4 + 0 >= 0 && $3 ~ /^[0-]*$/)) { unknown = unknown " " $1; next }
             if ($4 + 0 >= 0 && !($3 in seen)) { seen[$3] = 1; histories++; all = all " " $3 }
             if (best == "" || $4 + 0 > top || ($4 + 0 == top && $1 + 0 < best + 0)) { best = $1; top = $4 + 0 }
         }
         END {
-            if (count < size)
+            if (size !~ /^[1-9][0-9]*$/)
+                print "wait nobody knows how many servers there are"
+            else if (count < size + 0)
                 print "wait " count + 0 " of " size " servers are here; any other may hold newer data"
             else if (unknown != "")
                 print "wait the position of server" unknown " is unknown: a state transfer was cut off, or its log cannot be" \
@@ -20,6 +24,9 @@ elect() {
                     " pod of server" unknown "; else restore a backup"
             else if (histories > 1)
                 print "wait the servers hold data of different clusters; delete the volumes of the wrong ones:" all
+            else if (half != "" && !histories)
+                print "wait no server has data, but the first state transfer to server" half " was cut off, so there was" \
+                    " some: restore a backup, or delete the volume and the pod of server" half " to begin without any data"
             else
                 print "begin " best
         }'

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Runs mariadbd as a member of a Galera cluster of CLUSTER_SIZE servers, and again when it ends.
+# Runs mariadbd as a member of a Galera cluster of CLUSTER_SIZE servers, or more (lib.sh), and again when it ends.
 #
 # A loop and not `exec mariadbd`: after a crash kubelet would wait longer from time to time (CrashLoopBackOff), and the
 # peers, which must see this server before one of them may start, would wait with it.
@@ -15,6 +15,7 @@ set -u
 . /opt/stackwright/decide.sh
 
 STARTING=30 # seconds that one is waited for that is to end while it starts
+ASKED=5     # servers that are asked for a primary while nobody knows how many there are: the chart allows no more
 mariadbd_pid=
 stopping=
 
@@ -59,17 +60,20 @@ make_database() {
     sync -f $HOME_DIR/new && mv -T $HOME_DIR/new $DATA && sync -f $HOME_DIR
 }
 
-# "<uuid> <seqno>" of the data: -2 without any, -1 if the position is unknown. During a state transfer grastate.dat may
-# name a position that the files no longer have; sst_in_progress is the file of MariaDB's scripts for that time.
+# "<uuid> <seqno>" of the data: -2 without any, -1 if the position is unknown, -3 if the first state transfer to this
+# volume was cut off: then the server has never had whole data, and nothing that no other has. During a transfer
+# grastate.dat may name a position that the files no longer have; sst_in_progress is the file of MariaDB's scripts for
+# that time.
 find_position() {
-    local uuid= seqno=
+    local uuid= seqno= half=-1
+    [[ ! -e $FIRST_FILE ]] || half=-3
     [[ -n $(ls -A $DATA 2>/dev/null) ]] || { echo "$NO_HISTORY -2"; return; }
-    [[ ! -e $DATA/sst_in_progress ]] || { echo "$NO_HISTORY -1"; return; }
+    [[ ! -e $DATA/sst_in_progress ]] || { echo "$NO_HISTORY $half"; return; }
     uuid=$(sed -n 's/^uuid: *//p' $DATA/grastate.dat 2>/dev/null)
     seqno=$(sed -n 's/^seqno: *//p' $DATA/grastate.dat 2>/dev/null)
     if [[ ${uuid:-$NO_HISTORY} == "$NO_HISTORY" ]]; then
         # A database that was just made and has never served is empty; any other without a history is a cut-off transfer.
-        if [[ -e $FRESH_FILE ]]; then echo "$NO_HISTORY -2"; else echo "$NO_HISTORY -1"; fi
+        if [[ -e $FRESH_FILE ]]; then echo "$NO_HISTORY -2"; else echo "$NO_HISTORY $half"; fi
         return
     fi
     # After a crash only the InnoDB log knows.
@@ -90,8 +94,10 @@ listen() {
 
 # "<address> <ordinal> <phase> <uuid> <seqno>" of every other server that answers.
 ask_peers() {
-    local i address line
-    for ((i = 0; i < CLUSTER_SIZE; i++)); do
+    local i address line size
+    size=$(cluster_size)
+    [[ $size != "?" ]] || size=$ASKED
+    for ((i = 0; i < size; i++)); do
         ((i == ORDINAL)) && continue
         address=$(getent hosts "$BASE-$i.$CLUSTER_DOMAIN" | cut -d' ' -f1)
         [[ -n $address ]] || continue
@@ -109,20 +115,33 @@ decide() {
     donors=$(awk -v base="$BASE" '$3 == "primary" {print base "-" $2}' <<<"$peers" | sort -r | paste -sd,),
     [[ -z $primaries ]] || { echo "join $primaries $donors"; return; }
 
-    verdict=$({ echo "$ORDINAL waiting $(<$POSITION_FILE)"; cut -d' ' -f2- <<<"$peers"; } | elect "$CLUSTER_SIZE")
+    verdict=$({ echo "$ORDINAL waiting $(<$POSITION_FILE)"; cut -d' ' -f2- <<<"$peers"; } | elect "$(cluster_size)")
     case $verdict in
         "begin $ORDINAL") echo begin ;;
-        wait*) say_once "waiting: ${verdict#wait }" ;;
+        wait*) say_once "waiting: ${verdict#wait }$(about_size "$verdict")" ;;
     esac
+}
+
+# What to do where the file on the volume keeps this server waiting.
+about_size() {
+    local seen
+    seen=$(seen_size)
+    if [[ $seen == "?" ]]; then
+        echo "; $SIZE_FILE is damaged: write into it how many servers there are"
+    elif [[ $1 == *" servers are here"* ]] && ((seen > CLUSTER_SIZE)); then
+        echo "; this pod knows of $CLUSTER_SIZE, and $SIZE_FILE of $seen: delete that file only if this volume is a copy," \
+            "or the other servers and their volumes are gone for good"
+    fi
 }
 
 # A server without a majority whose peers have all gone down gives up too, so that the newest of them may begin.
 watch_split() {
-    local strikes=0 peers
+    local strikes=0 peers here
     while sleep 2; do
         [[ $(state_phase) == split ]] || { strikes=0; continue; }
         peers=$(ask_peers)
-        if (($(grep -cE ' (waiting|split) ' <<<"$peers") == CLUSTER_SIZE - 1)); then strikes=$((strikes + 1)); else strikes=0; fi
+        here=$(($(grep -cE ' (waiting|split) ' <<<"$peers") + 1))
+        if [[ $here == "$(cluster_size)" ]]; then strikes=$((strikes + 1)); else strikes=0; fi
         ((strikes < 3)) || { say "no majority and no primary left: starting over"; kill -TERM "$1"; return; }
     done
 }
@@ -133,7 +152,10 @@ state_phase() { /opt/stackwright/state.sh | cut -d' ' -f2; }
 run() {
     local how=$1 addresses=${2:-} donors=${3:-} position
     position=$(tr ' ' : <$POSITION_FILE)
-    local -a start=("--wsrep-cluster-address=gcomm://$addresses" "--wsrep-sst-donor=$donors")
+    local -a start=("--wsrep-cluster-address=gcomm://$addresses" "--wsrep-sst-donor=$donors"
+        --wsrep-notify-cmd=/opt/stackwright/view.sh)
+    # Before a transfer overwrites the volume: did it have any data of its own?
+    if [[ $how == join && $position == *:-[23] ]]; then touch $FIRST_FILE; else first_transfer_done || return 1; fi
     [[ $position != *:-* ]] && start+=("--wsrep-start-position=$position")
     if [[ $how == begin ]]; then
         rmdir $DATA 2>/dev/null # an empty one

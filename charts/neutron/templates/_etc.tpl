@@ -7,7 +7,7 @@
 {{- $metadata := dict "nova_metadata_host" (include "lib.endpoint_host" (list . "compute_metadata" "internal")) "nova_metadata_port" (include "lib.endpoint_value" (list .Values.endpoints.compute_metadata.port.metadata "internal")) -}}
 neutron.conf: {{ $conf | toJson }}
 logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
-neutron-api-uwsgi.ini: {{ include "lib.oslo_conf" .Values.conf.neutron_api_uwsgi | toJson }}
+neutron-api-uwsgi.ini: {{ include "lib.uwsgi_conf" (list .Values.conf.neutron_api_uwsgi "neutron.cmd.server" "neutron.plugins.ml2.plugin") | toJson }}
 ml2_conf.ini: {{ include "lib.oslo_conf" .Values.conf.plugins.ml2_conf | toJson }}
 openvswitch_agent.ini: {{ include "lib.oslo_conf" .Values.conf.plugins.openvswitch_agent | toJson }}
 dhcp_agent.ini: {{ include "lib.oslo_conf" .Values.conf.dhcp_agent | toJson }}

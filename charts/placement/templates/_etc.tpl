@@ -5,7 +5,7 @@
 {{- $conf = printf "# sensitive options: Secret %s, version %s\n%s" .name .digest $conf }}
 {{- end }}
 placement.conf: {{ $conf | toJson }}
-placement-api-uwsgi.ini: {{ include "lib.oslo_conf" .Values.conf.placement_api_uwsgi | toJson }}
+placement-api-uwsgi.ini: {{ include "lib.uwsgi_conf" (list .Values.conf.placement_api_uwsgi "placement.wsgi") | toJson }}
 logging.conf: {{ include "lib.oslo_conf" .Values.conf.logging | toJson }}
 {{- end }}
 

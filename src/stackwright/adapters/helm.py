@@ -28,7 +28,8 @@ from stackwright.core.plan import HelmUpgrade, Key
 from stackwright.core.ports import NotYet, Reader, Refused
 
 HISTORY = "10"
-_NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:|W\d{4} )")
+_NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:)")
+_KLOG = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] ")  # level and date, time, process, line of code
 Check = Callable[[], Awaitable[None]]
 
 PRIVILEGED = "stackwright.dev/privileged"  # annotation in Chart.yaml
@@ -140,8 +141,8 @@ class HelmCli:
 
 
 def failure(command: str, text: str) -> Exception:
-    """Helm's error: NotYet when trying again may help, else Refused, with the lines that say why."""
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    """Helm's error: NotYet when trying again may help, else Refused, with the lines that say why, each once."""
+    lines = dict.fromkeys(_KLOG.sub("", line.strip()) for line in text.splitlines() if line.strip())
     useful = [
         line for line in lines if not line.startswith(("walk.go", "coalesce.go", "WARNING:", "warning:", "Use --debug"))
     ]

@@ -7,28 +7,25 @@ are made here because apply needs `fieldValidation`, which lightkube's own metho
 
 from __future__ import annotations
 
-import asyncio
-import json
-from asyncio.subprocess import PIPE
-from collections.abc import AsyncGenerator, Callable, Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
 import httpx2
 import structlog
-from lightkube.config.client_adapter import ConnectionParams, ExecAuth
-from lightkube.config.kubeconfig import KubeConfig, SingleConfig
+from lightkube.config.client_adapter import ConnectionParams
+from lightkube.config.kubeconfig import KubeConfig
 from lightkube.core import decoders
 from lightkube.core.exceptions import ConfigError
 from lightkube.core.generic_client import BasicRequest, GenericAsyncClient
 from lightkube.types import PatchType
 
 from stackwright.adapters.kubernetes_errors import Call, error_of
+from stackwright.adapters.kubernetes_login import logged_in, of_context
 from stackwright.api.errors import printable
 from stackwright.api.kinds import EVENT
 from stackwright.api.meta import Kind
 from stackwright.api.naming import NAMESPACE, OBJECT
-from stackwright.api.secrecy import hidden
 from stackwright.core.digest import digest
 from stackwright.core.empties import without_empties
 from stackwright.core.plan import Key, Object
@@ -41,10 +38,6 @@ MANAGER = "stackwright"
 SHOWN = 63  # characters of an invalid name in an error
 OnCall = Callable[[str, Kind], None]
 
-# Seconds that a command of a kubeconfig may take; people may have to log in with a browser.
-LOGIN = 120.0
-EXEC_V1, EXEC_V1BETA1 = (f"client.authentication.k8s.io/{version}" for version in ("v1", "v1beta1"))
-
 
 class _Plain:
     """Stands for "no model" where lightkube wants a class: gives the decoded dict back as it is."""
@@ -53,62 +46,13 @@ class _Plain:
         return decoded
 
 
-class _Command(ExecAuth):
-    """lightkube's log-in by a command, with a limit of its time, and its name in what is wrong with it."""
-
-    async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
-        if self._last_bearer:
-            request.headers["Authorization"] = self._last_bearer
-            if (yield request).status_code != 401:
-                return
-        token = json.loads(await self._output())["status"]["token"]
-        request.headers["Authorization"] = self._last_bearer = f"Bearer {token}"
-        yield request
-
-    async def _output(self) -> bytes:
-        """Raises ConfigError."""
-        words, environment = self._prepare()
-        try:
-            process = await asyncio.create_subprocess_exec(*words, env=environment, stdout=PIPE, stderr=PIPE)
-        except OSError as error:
-            raise ConfigError(f"its command {words[0]} cannot be run: {error.strerror or error}") from error
-        try:
-            output, errors = await asyncio.wait_for(process.communicate(), LOGIN)
-        except TimeoutError:
-            raise ConfigError(f"its command {words[0]} has not ended after {LOGIN:.0f} s") from None
-        finally:
-            process._transport.close()  # type: ignore[attr-defined]  # kills it, and waits for none of its children
-            await process.wait()
-        if process.returncode:
-            said = hidden(errors.decode(errors="replace").strip())
-            raise ConfigError(f"its command {words[0]} ended with {process.returncode}: {said}")
-        return output
-
-
-def limited(client: GenericAsyncClient) -> GenericAsyncClient:
-    """The same client; a command that logs it in has limited time."""
-    if isinstance(auth := client._client.auth, ExecAuth):
-        client._client.auth = _Command(auth._exec)
-    return client
-
-
-def of_context(config: KubeConfig, context: str | None) -> SingleConfig:
-    """A cluster and a user; the current context if None. Raises Refused if there is none."""
-    single = config.get(context_name=context)
-    if single is None:  # lightkube answers None only for a default that nobody gives
-        raise Refused("the kubeconfig has no current context")
-    if single.user and single.user.exec and single.user.exec.apiVersion == EXEC_V1:
-        single.user.exec.apiVersion = EXEC_V1BETA1  # of the answer both have what is read; lightkube knows this one
-    return single
-
-
 class KubernetesCluster:
     """core.ports.Cluster over one API server. `on_call` is told every request, for metrics."""
 
     def __init__(self, config: KubeConfig, context: str | None = None, on_call: OnCall | None = None) -> None:
         single = of_context(config, context)
         params = ConnectionParams(timeout=httpx2.Timeout(10, read=60), trust_env=False)
-        self._client = limited(GenericAsyncClient(params, single))
+        self._client = logged_in(GenericAsyncClient(params, single))
         self._on_call = on_call or (lambda verb, kind: None)
 
     @classmethod
@@ -217,12 +161,12 @@ class KubernetesCluster:
         except (httpx2.TransportError, OSError) as error:
             cause = str(error) or type(error).__name__
             raise NotYet(f"{call}: the Kubernetes API cannot be reached: {cause}") from error
+        except UnicodeDecodeError:  # its text repeats what it read
+            raise NotYet(f"{call}: no login by the kubeconfig: the file of its token is no text") from None
         except ConfigError as error:  # a command or a file that should give a token
             raise NotYet(
                 f"{call}: no login by the kubeconfig: {printable(' '.join(str(error).split())[:300])}"
             ) from error
-        except (ValueError, LookupError, TypeError) as error:  # it may hold a token
-            raise NotYet(f"{call}: no login by the kubeconfig: its command gives no ExecCredential") from error
         if response.status_code >= 400:
             raise error_of(call, response.status_code, response.content)
         return bytes(response.content)

@@ -15,7 +15,7 @@ from lightkube import ApiError, AsyncClient, KubeConfig
 from lightkube.core.exceptions import ConfigError
 from lightkube.resources.core_v1 import PodLog
 
-from stackwright.adapters.kubernetes import limited, of_context
+from stackwright.adapters.kubernetes_login import logged_in, of_context
 from stackwright.core.ports import NotYet
 
 
@@ -41,7 +41,7 @@ class LogReader:
     def __init__(self, kubeconfig: Path | None, context: str | None = None) -> None:
         whole = KubeConfig.from_file(str(kubeconfig)) if kubeconfig else KubeConfig.from_env()
         config = of_context(whole, context)
-        self._client: Any = limited(AsyncClient(config=config, trust_env=False)._client)  # its methods have no types
+        self._client: Any = logged_in(AsyncClient(config=config, trust_env=False)._client)  # its methods have no types
 
     async def lines(self, of: Container, part: Part, *, follow: bool) -> AsyncIterator[str]:
         """Lines without their ends. Raises NotYet when there is no such log, or the stream breaks."""

@@ -21,7 +21,9 @@ from stackwright.core.ports import NotYet, Refused
 
 PORT = 3306
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-_HELD = re.compile(r"GRANT ([A-Z, ]+) ON (`(?:[^`]|``)+`)\.\* TO ")
+# Lines of SHOW GRANTS, to a grantee.
+_HELD = re.compile(r"GRANT ([A-Z, ]+) ON (\*|`(?:[^`]|``)+`)\.\* TO (\S+)")
+_ROLE = re.compile(r"GRANT (`(?:[^`]|``)+`) TO (\S+)")
 ALL = "ALL PRIVILEGES"
 OPTION = "GRANT OPTION"  # not part of ALL
 _SYNONYMS = {"ALL": ALL, "DELETE VERSIONING ROWS": "DELETE HISTORY"}
@@ -57,6 +59,8 @@ class MariaDbSql:
         self._port = port
 
     async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None:
+        if action.absent and action.username == _login(admin):
+            return  # it was refused, so nothing was made for it
         work = list(statements(action, password))
         async with self._slots:
             await in_thread(self._execute, action, admin, work)
@@ -103,8 +107,12 @@ class MariaDbSql:
         """A cursor of the administrator's; errors in it are ours."""
         if not admin.get("password"):
             raise Refused(f"Secret {'/'.join(action.admin_secret)} has no key password")
+        user = _login(admin)
+        if user == action.username:
+            secret = "/".join(action.admin_secret)
+            raise Refused(f"user {user} is the administrator by Secret {secret}; choose another name")
         try:
-            connection = self._connect(action, admin.get("username") or "root", admin["password"], patience)
+            connection = self._connect(action, user, admin["password"], patience)
             with connection, connection.cursor() as cursor:
                 yield cursor
         except (pymysql.MySQLError, OSError) as error:
@@ -154,12 +162,17 @@ def looks(action: SqlAccount) -> dict[str, Statement]:
 
 
 def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
-    """What takes away rights on databases that the spec does not name, by SHOW GRANTS.
+    """What takes away roles, and rights on databases that the spec does not name or on all, by SHOW GRANTS.
 
-    It named them before, or an earlier version gave rights on a pattern. Databases stay, and so do rights on tables.
+    It named them before, an earlier version gave rights on a pattern, or somebody gave more by hand. Databases
+    stay, and so do rights on tables.
     """
+    grants = list(grants)
+    for role in filter(None, map(_ROLE.match, grants)):
+        if role[2] == _grantee(action):
+            yield _revoke(action, role[1])
     names = {_exactly(_quoted(name)) for name in (action.database, *action.additional)}
-    for pattern, held in _held(grants):
+    for pattern, held in _held(action, grants):
         if pattern not in names:
             # Of a pattern without any rights nothing can be revoked: that would be an error.
             yield from _taken(action, pattern, [OPTION] * (OPTION in held) + [ALL] * bool(held - {OPTION}))
@@ -169,7 +182,7 @@ def narrowed(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
     """What takes away rights on its databases that it has by SHOW GRANTS, and is not to have any more."""
     wanted = _wanted(action)
     names = {_exactly(_quoted(name)) for name in (action.database, *action.additional)}
-    for name, held in _held(grants):
+    for name, held in _held(action, grants):
         if name not in names:
             continue
         surplus = held - set(wanted)
@@ -182,18 +195,24 @@ def narrowed(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
             yield from _taken(action, name, [", ".join(sorted(surplus))])
 
 
-def _held(grants: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
-    """Quoted pattern of databases → privileges, of each line of SHOW GRANTS that is about whole databases."""
+def _held(action: SqlAccount, grants: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
+    """Quoted pattern of databases, or * → privileges, of each line of SHOW GRANTS that is about whole databases.
+
+    Only what was given to the account itself: of what PUBLIC or a role has, it cannot be deprived.
+    """
     for line in grants:
-        if found := _HELD.match(line):
+        if (found := _HELD.match(line)) and found[3] == _grantee(action):
             held = {_SYNONYMS.get(each.strip(), each.strip()) for each in found[1].split(",")} - {"USAGE"}
-            yield found[2], held | {OPTION} if line.endswith(f" WITH {OPTION}") else held
+            yield found[2], held | {OPTION} if f" WITH {OPTION}" in line[found.end() :] else held
 
 
 def _taken(action: SqlAccount, pattern: str, each: Iterable[str]) -> Iterator[Statement]:
+    return (_revoke(action, f"{taken} ON {pattern}.*") for taken in each)
+
+
+def _revoke(action: SqlAccount, what: str) -> Statement:
     """What was given by hand may have any name, with the driver's % in it."""
-    where = pattern.replace("%", "%%")
-    return ((f"REVOKE {taken} ON {where}.* FROM %s@'%%'", (_name(action.username),)) for taken in each)
+    return f"REVOKE {what.replace('%', '%%')} FROM %s@'%%'", (_name(action.username),)
 
 
 def error_of(action: SqlAccount, error: Any) -> Exception:
@@ -218,6 +237,15 @@ def _name(text: str) -> str:
     if not _NAME.fullmatch(text):
         raise Refused(f"{text!r} cannot be the name of a database or user: letters, digits, - and _ only")
     return text
+
+
+def _grantee(action: SqlAccount) -> str:
+    """The account in SHOW GRANTS."""
+    return f"{_quoted(action.username)}@`%`"
+
+
+def _login(admin: Mapping[str, str]) -> str:
+    return admin.get("username") or "root"
 
 
 def _quoted(text: str) -> str:

@@ -25,17 +25,20 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ReadTimeoutError
 
 from stackwright.adapters.openstack_client import TIMEOUT
+from stackwright.adapters.openstack_shapes import values_in
 from stackwright.adapters.threads import LibraryFailed
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-# Bytes after decompression. Nova and Cinder answer in pages of 1000, of 3 MiB; 10,000 ports of Neutron in one answer
-# are 12 MiB. As JSON of empty objects, the worst, Python makes 25 times as much of it.
-LARGEST = 16 << 20
+# Bytes after decompression; Python may take ten times as many to decode them, and many answers are decoded at once.
+# Lists are read in pages of 500: of 1.5 MiB from Nova, of 0.6 MiB from Neutron, which tells security groups with all
+# their rules.
+LARGEST = 4 << 20
+VALUES = 100_000  # of JSON in one answer, each of which takes Python up to 150 bytes; a server or port has 60
 CHUNK = 64 << 10
 # Seconds from the request to the answer's last byte; the read timeout, TIMEOUT, begins anew with each byte. After a
-# first byte that comes as late as it may, the largest answer has time at 5 Mbit/s.
+# first byte that comes as late as it may, the largest answer has time at 1.2 Mbit/s.
 LONGEST = 2.0 * TIMEOUT
 NO_WAY = (
     "Connection refused", "Connection reset", "Network is unreachable", "No route to host",
@@ -99,7 +102,9 @@ class _TLSPool(HTTPSConnectionPool):
 
 
 class Bounded(TCPKeepAliveAdapter):
-    """Reads every answer to its end, up to a bound; also those of discovery, and redirects.
+    """Reads every answer to its end, up to a bound; also errors, those of discovery, and redirects.
+
+    Libraries decode answers of which nobody here knows, so values of JSON are counted before anybody gets the text.
 
     Once it is closed it sends nothing more: a thread that nobody waits for ends with the request that is on its way.
     """
@@ -118,6 +123,7 @@ class Bounded(TCPKeepAliveAdapter):
             self._check(request, response)
             response._content = b"".join(_bounded(response))
             response._content_consumed = True
+            response.encoding = "utf-8"  # as JSON is, and as values are counted, whatever the headers say
         except BaseException as error:
             response.close()
             if isinstance(error, NotConnected) and isinstance(error.args[0], ReadTimeoutError):
@@ -143,11 +149,11 @@ class Bounded(TCPKeepAliveAdapter):
 
 
 def _bounded(response: Response) -> Iterator[bytes]:
-    read = 0
+    read = values = 0
     for chunk in response.iter_content(CHUNK):
-        read += len(chunk)
-        if read > LARGEST:
-            raise NotTaken(f"an answer has more than {LARGEST >> 20} MiB, which is not read")
+        read, values = read + len(chunk), values + values_in(chunk)
+        if read > LARGEST or values > VALUES:
+            raise NotTaken(f"an answer has more than {LARGEST >> 20} MiB or {VALUES} values, which is not read")
         yield chunk
 
 

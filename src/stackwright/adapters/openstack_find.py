@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack_send import COMPUTE, request
-from stackwright.adapters.openstack_shapes import json_of, project_of, things_in
+from stackwright.adapters.openstack_shapes import json_of, project_of, things_in, values_in
 from stackwright.core.clouds import Denied, Question, Thing, Trouble
 
 if TYPE_CHECKING:
@@ -36,10 +36,10 @@ FACTS = (
     "network_id", "cidr", "ip_version", "gateway_ip", "router:external", "mtu", "tags", "floating_ip_address",
     "external_gateway_info", "zoneState",
 )  # fmt: skip
-LIMIT = 1000
+LIMIT = 500  # items of a page
 # Bounds of a whole list. A port of Neutron has 1.2 KiB, a server of Nova 3 KiB, of 60 values.
 LARGEST = 64 << 20  # bytes after decompression
-VALUES = 1_500_000  # of JSON, each of which takes Python up to 250 bytes
+VALUES = 1_500_000  # of JSON, each of which takes Python up to 150 bytes
 MOST = 25_000  # items
 PAGES = 1000
 NOT_SHARED = ("security-group", "floating-ip", "port", "trunk")
@@ -88,7 +88,7 @@ def pages(
                 raise Trouble("Unreachable", f"the list of {key} changed while it was read") from None
             raise
         read += len(response.content)
-        values += sum(map(response.content.count, (b",", b"[", b"{")))
+        values += values_in(response.content)
         if read > LARGEST or values > VALUES:
             raise _endless(key, f"{LARGEST >> 20} MiB or {VALUES} values")
         answer = json_of(response)

@@ -1,7 +1,7 @@
 """One request for all who want its answer, which nobody waits for longer than a moment.
 
 Whoever comes while it is on its way joins it. When it takes long, for a list may have many pages, it goes on, and they
-are told so at once: what they wait with are the operator's workers, of which there are few.
+are told so at once: what they wait with are workers of their namespace, of which there are few.
 """
 
 from __future__ import annotations

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from stackwright.adapters.openstack_attach import REQUESTS, attach, let_go, one
 from stackwright.adapters.openstack_send import key_in, send
 from stackwright.adapters.openstack_shapes import json_of, thing_in, things_in
-from stackwright.adapters.openstack_things import METADATA
+from stackwright.adapters.openstack_things import METADATA, OWN
 from stackwright.core.clouds import CloudCall, Denied, Trouble, mark
 
 if TYPE_CHECKING:
@@ -62,9 +62,21 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
         if what == "security-group-rule" and error.reason == "Conflict":
             return _same_rule(connection, body, error)
         raise
+    if what == "volume":
+        answer = {**answer, "metadata": {**body["metadata"], **_own(connection, str(answer["id"]))}}
     if tags and what in TAGGED:
         send(connection, what, "PUT", f"/{answer['id']}/tags", json={"tags": tags})
     return str(answer["id"]), {**answer, "name": body.get("name"), "tags": body.get("tags", tags), **_told(what, body)}
+
+
+def _own(connection: Connection, volume: str) -> dict[str, str]:
+    """What tells it from its copies. Without it they are kept as it is, so its id is not lost for want of this."""
+    own = {OWN: volume}
+    try:
+        send(connection, "volume", "POST", f"/{volume}/metadata", json={"metadata": own})
+    except (Trouble, Denied):
+        return {}
+    return own
 
 
 def _same_rule(connection: Connection, body: Mapping[str, Any], error: Trouble) -> tuple[str, Mapping[str, Any]]:

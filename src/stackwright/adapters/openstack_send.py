@@ -28,6 +28,7 @@ PATHS = {
 }
 REQUEST_ID = "x-openstack-request-id"
 PAUSES = (10.0, 300.0)  # seconds to be quiet if the service names none, and at most
+LONGEST_ERROR = 64 << 10  # bytes
 QUOTA = ("quota", "limitexceeded", "limit exceeded", "maximum number of")
 
 
@@ -54,7 +55,12 @@ def key_in(what: str) -> str:
 
 
 def text_of(response: Response) -> str:
-    """What the service says, in a line: the message in an envelope that each of them names in its own way."""
+    """What the service says, in a line: the message in an envelope that each of them names in its own way.
+
+    Nothing of what is longer than any error of an OpenStack.
+    """
+    if len(response.content) > LONGEST_ERROR:
+        return ""
     try:
         found: Any = response.json()
         while isinstance(found, dict) and found:

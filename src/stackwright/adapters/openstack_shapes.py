@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
 
 from stackwright.adapters.threads import LibraryFailed
 
@@ -24,12 +24,19 @@ LONGEST = 4096  # characters; OpenStack's own texts have at most 1024, but for t
 Line = Annotated[str, Field(max_length=LONGEST)]
 Text = Line | None
 T = TypeVar("T")
-MOST = 1000  # of what a thing has: addresses, tags, …
+MOST = 1000  # of what a thing has: addresses on all networks together, tags, …
 
 
 def _few(found: object) -> object:
     """A dict is checked as a whole before its length is."""
     if isinstance(found, dict) and len(found) > MOST:
+        raise ValueError("too many")
+    return found
+
+
+def _few_in_all(found: Mapping[str, list[T]] | None) -> Mapping[str, list[T]] | None:
+    """Of lists by name."""
+    if sum(map(len, (found or {}).values())) > MOST:
         raise ValueError("too many")
     return found
 
@@ -93,7 +100,7 @@ class _Thing(_Id):
     metadata: Named[Line] | None = None
     task_state: Text = Field(None, alias="OS-EXT-STS:task_state")
     fault: _Fault | None = None
-    addresses: Named[Many[_Address]] | None = None
+    addresses: Annotated[Named[Many[_Address]] | None, AfterValidator(_few_in_all)] = None
     flavor: _Flavor | None = None
     volumes: Many[_Id] = Field([], alias="os-extended-volumes:volumes_attached")
     network_id: Text = None
@@ -112,6 +119,7 @@ class _Thing(_Id):
     volume_id: Text = None
     instance: Text = None
     size: int | None = None
+    created_at: Text = None
 
 
 class _Port(_Thing):
@@ -167,6 +175,11 @@ def answering() -> Iterator[None]:
         raise
     except Exception as error:
         raise LibraryFailed(f"no answer of OpenStack's ({type(error).__name__})") from error
+
+
+def values_in(text: bytes) -> int:
+    """An upper bound, but for one, of the values in a text of JSON in UTF-8: commas in texts count too."""
+    return sum(map(text.count, (b",", b"[", b"{")))
 
 
 def json_of(response: Response) -> Mapping[str, Any]:

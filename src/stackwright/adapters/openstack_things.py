@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
 from typing import Any
 
-from stackwright.core.clouds import PREFIX, Thing
+from stackwright.core.clouds import ANSWERED, CREATED, PREFIX, Thing
 
 MARK = re.compile(rf"{PREFIX}:[0-9a-f-]{{36}}:[0-9a-f]{{8}}")
 METADATA = "stackwright.dev/mark"  # of a volume
+OWN = "stackwright.dev/volume"  # among the metadata of a volume: its id, or that of the one it is a copy of
+RESTORED = "src_backup_id"  # which Cinder writes into a volume that it restored the backup of another one to
 _VOLUMES = "os-extended-volumes:volumes_attached"
 Raw = Mapping[str, Any]
 
@@ -46,9 +49,29 @@ def port(raw: Raw) -> Thing:
 
 
 def volume(raw: Raw) -> Thing:
-    mark = (raw.get("metadata") or {}).get(METADATA, "")
-    facts = {"size": raw.get("size"), "attachments": raw.get("attachments") or []}
+    metadata = raw.get("metadata") or {}
+    mark = "" if _copied(raw, metadata) else mark_in(metadata.get(METADATA, ""))
+    facts = {
+        "size": raw.get("size"),
+        "attachments": raw.get("attachments") or [],
+        CREATED: _seconds(raw.get(CREATED)),
+        ANSWERED: metadata.get(OWN) == raw["id"],
+    }
     return Thing("volume", raw["id"], raw.get("name") or "", raw.get("status") or "", mark, facts)
+
+
+def _copied(raw: Raw, metadata: Raw) -> bool:
+    """Whether its metadata is that of another volume: Cinder restores that of a backup, too, with our mark."""
+    other = metadata.get(OWN, raw["id"]) != raw["id"]
+    return other or raw.get("status") == "restoring-backup" or RESTORED in metadata
+
+
+def _seconds(stamp: str | None) -> float | None:
+    """Cinder's word for a time, which is in UTC and does not say so, since 1970."""
+    try:
+        return datetime.fromisoformat(stamp or "").replace(tzinfo=UTC).timestamp()
+    except ValueError:
+        return None
 
 
 def plain(what: str, *names: str) -> Callable[[Raw], Thing]:

@@ -45,7 +45,8 @@ class HelmRelease(Model):
         600,
         ge=30,
         le=7200,
-        description="Seconds in which the release must become ready, else it is rolled back.",
+        description="Seconds in which the release must become ready, else it is rolled back, unless that left fewer "
+        "servers that vote.",
     )
 
 
@@ -66,6 +67,9 @@ class ReleaseStatus(Model):
     success: bool = Field(False, description="Whether it is deployed and ready.")
     failedDigest: str = Field("", description="Digest that failed and was rolled back; not tried again.")
     readyRevision: int = Field(0, description="Newest revision that got ready; where a rollback goes to.")
+    readyVoters: int = Field(
+        0, description="Servers of that revision that vote; it is never rolled back to fewer. 0 where none do."
+    )
     waited: int = Field(
         0, description="Seconds that this revision was waited for, in steps; a restarted operator goes on from there."
     )

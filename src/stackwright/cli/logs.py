@@ -219,15 +219,21 @@ async def _copy(client: LogReader, stream: Stream, choice: Choice) -> None:
 
 
 def readable(line: str) -> str:
-    """A structured line as text: time, level, event, the other fields; any other line as it is."""
+    """A structured line as text: time, level, event, the other fields; any other line as it is, with its tabs.
+
+    What a terminal obeys is escaped in both.
+    """
+    from stackwright.api.errors import printable
+
+    plain = "\t".join(printable(part) for part in line.split("\t"))
     try:
         fields = json.loads(line) if line.startswith("{") else None
-    except ValueError:
-        return line
-    if not isinstance(fields, dict) or "event" not in fields:
-        return line
-    time, level, event = (str(fields.pop(name, "")) for name in ("timestamp", "level", "event"))
-    trace = str(fields.pop("exception", ""))
-    told = "  ".join(f"{name}={value}" for name, value in fields.items())
+        if not isinstance(fields, dict) or "event" not in fields:
+            return plain
+        time, level, event = (str(fields.pop(name, "")) for name in ("timestamp", "level", "event"))
+        trace = str(fields.pop("exception", ""))
+        told = "  ".join(f"{name}={value}" for name, value in fields.items())
+    except (ValueError, RecursionError):
+        return plain
     first = "  ".join(part for part in (time[:19].replace("T", " "), f"{level:<7}", event, told) if part.strip())
-    return "\n".join([first, *(f"    {each}" for each in trace.splitlines())])
+    return "\n".join(printable(each) for each in (first, *(f"    {each}" for each in trace.splitlines())))

@@ -87,7 +87,7 @@ def wait(
             try:
                 await follow(cluster, namespace, asked_name, patience, nothing, kinds)
             finally:
-                await _print(await _first(cluster, namespace, asked_name, kinds), output)
+                await _print(await _first(cluster, namespace, asked_name, kinds, goal), output)
 
     run(work())
 
@@ -137,7 +137,7 @@ async def follow(
 
     started = sound = time.monotonic()
     told = ""
-    cloud = await _first(reader, namespace, name, kinds)
+    cloud = await _first(reader, namespace, name, kinds, patience.goal)
     kind = kinds[0].KIND.kind if len(kinds) == 1 else "cloud"
     if cloud is None and patience.goal is Goal.READY:
         raise CliError(f"There is no {kind} {name or ''} in namespace {namespace}".replace("  ", " "))
@@ -161,14 +161,19 @@ async def follow(
         cloud = await _again(reader, namespace, cloud)
 
 
-async def _first(reader: Reader, namespace: str, name: str | None, kinds: Kinds) -> Object | None:
+async def _first(reader: Reader, namespace: str, name: str | None, kinds: Kinds, goal: Goal) -> Object | None:
+    """None where there is none of that name. Raises CliError when a cloud of another name is there that could be meant;
+    where one is to be gone, none of its name is what was asked for.
+    """
     from stackwright.api.registry import CLOUD_KINDS
     from stackwright.cli.cluster import the_cloud
 
-    if name is None or len(kinds) != 1:
+    if name is None or (len(kinds) != 1 and goal is Goal.READY):
         return await the_cloud(reader, namespace, name, kinds or CLOUD_KINDS)
-    found = await reader.get(kinds[0].KIND, (namespace, name))
-    return {**found, "kind": kinds[0].KIND.kind} if found else None
+    for kind in (resource.KIND for resource in kinds or CLOUD_KINDS):
+        if found := await reader.get(kind, (namespace, name)):
+            return {**found, "kind": kind.kind}
+    return None
 
 
 async def _again(reader: Reader, namespace: str, cloud: Object | None) -> Object | None:

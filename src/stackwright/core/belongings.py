@@ -7,11 +7,24 @@ goes by the record and the marks alone, and never makes anything.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.core.clouds import CloudCall, CloudRef, Look, Made, Slot, Thing, What, mark, marked_by
+from stackwright.core.clouds import (
+    ANSWERED,
+    CREATED,
+    CloudCall,
+    CloudRef,
+    Look,
+    Made,
+    Slot,
+    Thing,
+    What,
+    mark,
+    marked_by,
+)
 from stackwright.core.plan import Key
 
 Record = Mapping[Slot, str]
@@ -19,6 +32,7 @@ Record = Mapping[Slot, str]
 TAKEN_AWAY: tuple[What, ...] = (
     "server", "floating-ip", "trunk", "port", "volume", "router", "subnet", "network", "security-group",
 )  # fmt: skip
+TWICE = 300.0  # seconds between two volumes at most of which the request for one seemed to have failed
 GONE = ("DELETED", "SOFT_DELETED")  # a server that can be had back by its cloud's administrator only
 
 
@@ -61,6 +75,7 @@ class Step:
     lost    slots whose recorded thing is not there any more; they are still in the record
     things  slot → thing, of all that is recorded and there
     wait    why nothing can be made yet though something is missing
+    copies  volumes with our mark that somebody else made or may have made, which stay
     """
 
     record: Mapping[Slot, Any]
@@ -68,6 +83,7 @@ class Step:
     lost: tuple[Slot, ...] = ()
     things: Mapping[Slot, Thing] = field(default_factory=dict)
     wait: str = ""
+    copies: tuple[Thing, ...] = ()
 
     @property
     def whole(self) -> bool:
@@ -87,17 +103,24 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
     lost = tuple(slot for slot in record if slot not in things and slot[0] not in look.unseen)
     if look.settled:
         wanted = {part.slot for part in parts}
-        for slot in [slot for slot in lost if slot not in wanted]:
+        copied = {slot for slot, _, is_copy in _others(owner, record, look) if is_copy}
+        for slot in [slot for slot in lost if slot not in wanted and slot not in copied]:
             del known[slot]
         lost = tuple(slot for slot in lost if slot in wanted)
+    unclear: tuple[Thing, ...] = ()
     for part in parts:  # what has a mark and no record is taken over: it may be made of what is lost
         if part.slot not in known and (found := [t for t in look.marked(owner.uid, part.slot) if t.state not in GONE]):
-            known[part.slot], things[part.slot] = found[0].id, found[0]
+            if _unclear(found):
+                unclear += tuple(found)
+            else:
+                known[part.slot], things[part.slot] = found[0].id, found[0]
     if lost and not look.certain:
         return Step(known, things=things, wait="Looking whether it is all there")
     twins = _twins(owner, record, look)
     if lost or twins:
         return Step(known, twins, lost, things)
+    if unclear:
+        return Step(known, things=things, wait=f"Of {_ids(unclear)} one is its own", copies=unclear)
     for part in parts:
         if part.slot in known:
             continue
@@ -122,31 +145,65 @@ def _surplus(
 
 def _twins(owner: Owner, record: Record, look: Look) -> tuple[CloudCall, ...]:
     """What was made twice, because a request succeeded that had seemed to fail."""
-    wanted = {mark(owner.uid, slot): (slot, id_) for slot, id_ in record.items()}
-    calls = []
-    for thing in look.things:
-        slot, id_ = wanted.get(thing.mark, (None, ""))
-        if slot and id_ != thing.id and thing.state not in GONE:
-            calls.append(remove(owner, slot, thing, "made twice"))
+    calls = (remove(owner, slot, t, "made twice") for slot, t, is_copy in _others(owner, record, look) if not is_copy)
     return tuple(call for call in calls if call is not None)
 
 
+def _others(owner: Owner, record: Record, look: Look) -> Iterator[tuple[Slot, Thing, bool]]:
+    """What has the mark of a slot for which another thing is recorded, and whether somebody else made it of that."""
+    wanted = {mark(owner.uid, slot): (slot, look.get(slot, id_)) for slot, id_ in record.items()}
+    for thing in look.things:
+        slot, ours = wanted.get(thing.mark, (None, None))
+        if slot and record[slot] != thing.id and thing.state not in GONE:
+            yield slot, thing, thing.what == "volume" and _is_copy(thing, ours)
+
+
+def _is_copy(volume: Thing, ours: Thing | None) -> bool:
+    """Whether somebody else made it: who copies a volume, by way of a backup, say, may copy its metadata and our mark.
+
+    The copy of a volume with its own id in its metadata has that id too, and so counts as one without a mark. Beside
+    such a volume, what we made twice was made within minutes and nobody uses it. Whoever cannot tell keeps it.
+    """
+    if ours is None or not ours.facts.get(ANSWERED) or volume.facts.get("attachments"):
+        return True
+    made, known = volume.facts.get(CREATED), ours.facts.get(CREATED)
+    return made is None or known is None or abs(made - known) > TWICE
+
+
+def _unclear(found: Sequence[Thing]) -> bool:
+    """Whether one of these volumes with one mark is ours, in the order of `Look.marked`, and nobody knows which."""
+    return len(found) > 1 and found[0].what == "volume" and not found[0].facts.get(ANSWERED)
+
+
 def removal(owner: Owner, record: Record, look: Look) -> Step:
-    """The next step towards having nothing: whatever is recorded or marked, by kinds, what holds others first."""
+    """The next step towards having nothing: whatever is recorded or marked, by kinds, what holds others first.
+
+    What was made twice goes before that by which it is known. Copies that others made stay, and are told from ours by
+    the record, which lasts as long. Without a record all stay that have one mark: one at a time, the last would go.
+    """
+    if twins := _twins(owner, record, look):
+        return Step(record, twins, wait="Waiting for what was made twice to go")
+    kept_for = {(t.what, t.id): slot for slot, t, is_copy in _others(owner, record, look) if is_copy}
+    copies, copied = kept_for.keys() | _several(owner, record, look), set(kept_for.values())
     names = {(slot[0], id_): slot for slot, id_ in record.items()}
-    left = {
-        (t.what, t.id): t
-        for t in look.things
-        if t.state not in GONE and ((t.what, t.id) in names or marked_by(t, owner.uid))
-    }
-    kept = {slot: id_ for slot, id_ in record.items() if (slot[0], id_) in left or not look.certain}
+    found = {(t.what, t.id): t for t in look.things if t.state not in GONE}
+    left = {key: t for key, t in found.items() if key in names or (marked_by(t, owner.uid) and key not in copies)}
+    kept = {slot: id_ for slot, id_ in record.items() if (slot[0], id_) in left or slot in copied or not look.certain}
     for what in TAKEN_AWAY:
         if due := [thing for thing in left.values() if thing.what == what]:
             calls = (remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
             return Step(
                 kept, tuple(call for call in calls if call is not None), wait=f"Waiting for {_named(due)} to go"
             )
-    return Step(kept, wait="" if look.certain else "Looking whether anything is left")
+    told = tuple(thing for key, thing in found.items() if key in copies)
+    return Step(kept, wait="" if look.certain else "Looking whether anything is left", copies=told)
+
+
+def _several(owner: Owner, record: Record, look: Look) -> set[tuple[str, str]]:
+    """Volumes of one mark for which nothing is recorded: one is ours."""
+    known = {mark(owner.uid, slot) for slot in record}
+    marks = Counter(t.mark for t in look.things if t.what == "volume" and marked_by(t, owner.uid))
+    return {(t.what, t.id) for t in look.things if t.what == "volume" and marks[t.mark] > 1 and t.mark not in known}
 
 
 def remove(owner: Owner, slot: Slot, thing: Thing, why: str = "") -> CloudCall | None:
@@ -154,6 +211,10 @@ def remove(owner: Owner, slot: Slot, thing: Thing, why: str = "") -> CloudCall |
     if str(thing.facts.get("task_state") or thing.state).lower() in ("deleting", "soft-deleting"):
         return None
     return owner.call("delete", slot, id=thing.id, why=why)
+
+
+def _ids(things: Iterable[Thing]) -> str:
+    return ", ".join(f"{thing.what} {thing.id}" for thing in things)
 
 
 def _named(things: list[Thing]) -> str:

@@ -8,9 +8,11 @@ Neutron's tags cannot, they are set by a second request.
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, TypeVar
 
 from stackwright.core.conditions import steady
 from stackwright.core.digest import digest
@@ -25,6 +27,11 @@ What = Literal[
 Slot = tuple[What, str]  # a thing of an object: what it is, and its name among those
 SERVER: Slot = ("server", "")
 PREFIX = "stackwright"
+REMOVALS = 10  # things of an OpenStack that one plan takes away: each may take a minute
+A = TypeVar("A", bound=Action)
+CREATED = "created_at"  # of a volume, among its facts: seconds since 1970
+# Of a volume, among its facts: its metadata has its own id, written when the request that made it was answered.
+ANSWERED = "answered"
 # In the place of a field of a router or a server: what it gets, by a request of its own. The value is an id.
 ADD_INTERFACE, ADD_PORT, ADD_VOLUME = "add_interface", "add_port", "add_volume"
 
@@ -88,9 +95,17 @@ class Look:
         return next((thing for thing in self.things if thing.what == slot[0] and thing.id == id_), None)
 
     def marked(self, uid: str, slot: Slot) -> tuple[Thing, ...]:
-        """Usually none or one; two where a request succeeded that had seemed to fail."""
+        """Usually none or one: two where a request succeeded that had seemed to fail, or of a copy.
+
+        What was made by a request that was answered comes first, then the oldest.
+        """
         wanted = mark(uid, slot)
-        return tuple(sorted((t for t in self.things if t.mark == wanted), key=lambda thing: thing.id))
+        return tuple(sorted((t for t in self.things if t.mark == wanted), key=_rank))
+
+
+def _rank(thing: Thing) -> tuple[bool, float, str]:
+    created = thing.facts.get(CREATED)
+    return (not thing.facts.get(ANSWERED), math.inf if created is None else created, thing.id)
 
 
 @dataclass(frozen=True)
@@ -162,6 +177,16 @@ class CloudCall(Action):
         what, name = self.slot
         shown = str(self.body.get("name") or name)
         return f"{self.do} {what}{f' {shown}' if shown else ''}{f' {self.id}' if self.id else ''}"
+
+
+def at_once(actions: Iterable[A]) -> tuple[A, ...]:
+    """Those of one plan: REMOVALS at most, for it is for an OpenStack to say how much has a mark of ours."""
+    removals = itertools.count()
+    return tuple(each for each in actions if not _removes(each) or next(removals) < REMOVALS)
+
+
+def _removes(action: Action) -> bool:
+    return isinstance(action, CloudCall) and action.do == "delete"
 
 
 class Trouble(NotYet):

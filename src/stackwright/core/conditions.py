@@ -17,6 +17,7 @@ from stackwright.api.errors import printable
 READY = "Ready"
 PROGRESSING = "Progressing"
 LONGEST = 4096  # characters of a message
+READ = 2 * LONGEST  # characters of the text it is made of: what varies is taken out before it is cut
 DONE = "Done"  # the reason of a stage that is true because its actions ran
 
 
@@ -26,10 +27,10 @@ _VARYING = re.compile(
     r" ?\(?\b(?:x-openstack-)?(?:request[- _]?id)\b\W{0,3}[0-9a-f][0-9a-f-]{7,}\)?"
     r"| ?\(?(?:\brequest[- _]?ids?\b\W{0,3})?\breq-[0-9a-f-]+\)?"
     r"| ?\bat 0x[0-9a-f]+"
-    r"|\b\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d[.,\d]*(?:Z|[+-]\d\d:?\d\d)?"
+    r"|\b\d{4}([-/])\d\d\1\d\d[T ]\d\d:\d\d:\d\d[.,\d]*(?:Z|[+-]\d\d:?\d\d)?"
     r"| ?\b\d+\.\d+ ?(?:ms|µs|s|seconds)\b"
     r"|(?<=/tmp/)[\w.-]+"
-    r"|(?<=\d):\d{4,5}(?=->)"
+    r"|(?<=[\d\]]):\d{4,5}(?=->)"
     r"|(?<=back-off )[\dhms]+ ",
     re.IGNORECASE,
 )
@@ -41,7 +42,7 @@ def steady(text: str) -> str:
     It is one line, of at most LONGEST characters, with nothing that a terminal obeys: it may repeat what a tenant's
     OpenStack says.
     """
-    line = printable(" ".join(text[: LONGEST + 1].split()))  # runs of spaces would take the pattern much time
+    line = printable(" ".join(text[:READ].split()))  # runs of spaces would take the pattern much time
     line = " ".join(_VARYING.sub("", line).split())
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
 
@@ -113,6 +114,36 @@ def merged(
             entry["lastTransitionTime"] = old.get("lastTransitionTime", now)
         result.append(entry)
     return result
+
+
+_OF_A_VERSION = ("resourceVersion", "managedFields")
+
+
+def is_reworded(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether two versions of an object differ in messages of its status, and in nothing else.
+
+    Two versions that look the same differ in what the cache does not keep, such as the values of a Secret.
+    """
+    return (
+        before.get("status") != now.get("status")
+        and _without(before["metadata"], *_OF_A_VERSION) == _without(now["metadata"], *_OF_A_VERSION)
+        and _without(before, "status", "metadata") == _without(now, "status", "metadata")
+        and _says_as_much(before.get("status"), now.get("status"))
+    )
+
+
+def _without(fields: Mapping[str, Any], *names: str) -> dict[str, Any]:
+    return {name: value for name, value in fields.items() if name not in names}
+
+
+def _says_as_much(one: Any, other: Any) -> bool:
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(
+            name == "message" or _says_as_much(value, other[name]) for name, value in one.items()
+        )
+    if isinstance(one, list) and isinstance(other, list):
+        return len(one) == len(other) and all(map(_says_as_much, one, other))
+    return bool(one == other)
 
 
 def find(obj: Mapping[str, Any] | None, type_: str = READY) -> Mapping[str, Any] | None:

@@ -16,10 +16,14 @@ Keys = Callable[[Object, Lookup], Iterable[Key]]
 
 @dataclass(frozen=True)
 class Watch:
-    """Another kind whose changes concern this controller: which of our objects a changed one belongs to."""
+    """Another kind whose changes concern this controller: which of our objects a changed one belongs to.
+
+    words  whether changes of nothing but messages concern it; not, where the other one repeats what this one says
+    """
 
     kind: Kind
     keys: Keys
+    words: bool = True
 
 
 @dataclass(frozen=True)
@@ -32,6 +36,7 @@ class Controller:
     ready    whether Ready of the object is this controller's; where not, an error of our own is told by an Event
     pausable whether `stackwright pause` holds its actions: those that change what a cloud is
     urgent   short work that must not wait behind long calls (Helm's take minutes): it has workers of its own
+    remote   it asks OpenStacks that users name, which may let it wait for minutes: each namespace has workers for it
     """
 
     name: str
@@ -42,6 +47,7 @@ class Controller:
     decide: Callable[[Any], Plan]
     reports: bool = True
     urgent: bool = False
+    remote: bool = False
     ready: bool = True
     pausable: bool = False
 

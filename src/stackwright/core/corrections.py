@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from stackwright.core.belongings import Owner, Part, Step
-from stackwright.core.clouds import CloudCall, Look, Thing, marked_by
+from stackwright.core.clouds import CloudCall, Look, Thing, at_once, marked_by
 from stackwright.core.plan import Action, Object, Warn
 
 FIELDS: Mapping[str, tuple[str, ...]] = {
@@ -47,11 +47,11 @@ def strangers(owner: Owner, found: Step, look: Look) -> Iterator[CloudCall]:
 
 
 def told(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
-    """The calls, and whoever the object is of hears of them."""
+    """The calls, and whoever the object is of hears of those that one plan makes."""
     if not calls:
         return ()
     what = "; ".join(
-        f"{' '.join(filter(None, call.slot))} ({', '.join(sorted(call.body)) or 'removed'})" for call in calls
+        f"{' '.join(filter(None, call.slot))} ({', '.join(sorted(call.body)) or 'removed'})" for call in at_once(calls)
     )
     return (*calls, Warn(obj, "SetBack", f"Set to what the spec says: {what}"))
 

@@ -42,7 +42,10 @@ def leave(
     if not found.whole:
         stage = waiting(DELETED, found.wait, "Deleting")
         return going(stage, _status(seen, written(found.record)), found.calls)
-    return Plan((Finalizer(kind, seen.obj, False),))
+    left = ", ".join(f"{thing.what} {thing.id}" for thing in found.copies)
+    text = f"Left in the cloud: with our mark, made by somebody else or not known to be ours, {left}"
+    told = (Warn(seen.obj, "LeftBehind", text),) if left else ()
+    return Plan((*told, Finalizer(kind, seen.obj, False)))
 
 
 def going(stage: Condition, status: Mapping[str, Any], actions: tuple[Action, ...] = (), requeue: float = POLL) -> Plan:

@@ -6,7 +6,7 @@ typing error in an override, so it is refused with the path of the value. `None`
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from typing import Any
 
 Values = dict[str, Any]
@@ -55,13 +55,22 @@ def _merge_value(below: Any, above: Any, path: str) -> Any:
 
 
 def _merge_lists(below: list[Any], above: Iterable[Any]) -> list[Any]:
-    result = list(below)
+    """In time linear in both; an item that is there already stays where it is."""
+    result = {_key(item): item for item in below}
     for item in above:
         if isinstance(item, str) and item.startswith("~"):
-            result = [kept for kept in result if kept != item[1:]]
-        elif item not in result:
-            result.append(_clean(item))
-    return result
+            result.pop(item[1:], None)
+        else:
+            cleaned = _clean(item)
+            result.setdefault(_key(cleaned), cleaned)
+    return list(result.values())
+
+
+def _key(value: Any) -> Hashable:
+    """The same for values that are equal, and for no others."""
+    if isinstance(value, Mapping):
+        return frozenset((name, _key(child)) for name, child in value.items())
+    return tuple(map(_key, value)) if isinstance(value, list) else value
 
 
 def _clean(value: Any) -> Any:

@@ -32,7 +32,7 @@ class Api:
         """Answer (status, JSON or text). Status 0 when there is nobody to answer, with the reason as text."""
         kind = "application/apply-patch+yaml" if method == "PATCH" else "application/json"
         try:
-            context = _context(self._pki)
+            context = _context(self._pki, _made(self._pki))
             connection = http.client.HTTPSConnection(self._address, self._port, timeout=limit, context=context)
             data = None if body is None else json.dumps(body)
             connection.request(method, path, data, {"Content-Type": kind, "Accept": "application/json"})
@@ -79,8 +79,13 @@ def of(cluster: LocalCluster) -> Api:
     return Api(cluster.pki)
 
 
+def _made(pki: Path) -> tuple[int, ...]:
+    """When the files were written: one process may see them renewed, and the cluster made anew."""
+    return tuple((pki / name).stat().st_mtime_ns for name in ("ca.crt", "admin.crt", "admin.key"))
+
+
 @cache
-def _context(pki: Path) -> ssl.SSLContext:
+def _context(pki: Path, made: tuple[int, ...]) -> ssl.SSLContext:
     context = ssl.create_default_context(cafile=str(pki / "ca.crt"))
     context.load_cert_chain(pki / "admin.crt", pki / "admin.key")
     return context

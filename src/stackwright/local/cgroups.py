@@ -100,6 +100,13 @@ def members(path: Path) -> set[int]:
         return set()
 
 
+def names(group: str) -> set[str]:
+    """Names of the groups below that have a process, in themselves or deeper. That of a container is its id."""
+    top = primary() / group
+    places = (Path(root) for root, _, _ in os.walk(top))
+    return {name for place in places if members(place) for name in place.relative_to(top).parts}
+
+
 def kill(group: str = CGROUP, *, limit: float = 10) -> set[int]:
     """Kill all at once, again and again: some may have forked meanwhile. Returns who is left."""
     end = time.monotonic() + limit

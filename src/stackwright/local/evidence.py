@@ -3,7 +3,7 @@
 The API server keeps every status over a restart of the machine. Pods that ended with the machine are listed as ready
 until their kubelet reports, and a cloud is listed as Ready until the operator has looked at it. So a status counts only
 
-    - when each container of the cloud and of the operator has started after its node did, and its pod is ready;
+    - when each container of the cloud and of the operator has processes on its node, and its pod is ready;
     - when this operator process has reconciled the cloud and the releases, and has nothing else in its queue.
 
 Pure: objects and metrics in, doubts in words out.
@@ -11,8 +11,7 @@ Pure: objects and metrics in, doubts in words out.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from datetime import datetime
+from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
 CONTROLLERS = {"OpenStackDeployment": "cloud", "OpenStackControlPlane": "controlplane", "HelmBundle": "helmbundle"}
@@ -22,17 +21,20 @@ RECONCILES, QUEUE = "stackwright_reconciles_total", "stackwright_queue_depth"
 Object = Mapping[str, Any]
 
 
-def pod_doubt(pod: Object, started: Mapping[str, float]) -> str | None:
-    """None when a pod serves since its node's start (`started`: node → time), or is not meant to serve."""
+def pod_doubt(pod: Object, alive: Mapping[str, Collection[str]]) -> str | None:
+    """None when a pod serves since its node's start, or is not meant to serve.
+
+    alive  node → ids of the containers that have processes; a node that is not in it is not of this machine
+    """
     meta, status = pod["metadata"], pod.get("status") or {}
     owners = {owner["kind"] for owner in meta.get("ownerReferences") or ()}
     if "Job" in owners or status.get("phase") in ("Succeeded", "Failed") or meta.get("deletionTimestamp"):
         return None
     name = f"Pod {meta['namespace']}/{meta['name']}"
-    boot = int(started.get(pod["spec"].get("nodeName", ""), 0.0))  # Kubernetes' times have no fractions
+    living = alive.get(pod["spec"].get("nodeName", ""))
     for container in status.get("containerStatuses") or ():
-        running = (container.get("state") or {}).get("running")
-        if running and datetime.fromisoformat(running["startedAt"]).timestamp() < boot:
+        running = "running" in (container.get("state") or {})
+        if running and living is not None and container.get("containerID", "").rpartition("/")[2] not in living:
             return f"{name} has not started since its node did"
     ready = next((c for c in status.get("conditions") or () if c["type"] == "Ready"), None)
     return None if ready and ready["status"] == "True" else f"{name} is not ready"

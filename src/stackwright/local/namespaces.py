@@ -35,14 +35,6 @@ def ready(node: Node) -> bool:
     return _mark(node).exists() and str(node.mount_namespace) in kept and str(node.uts_namespace) in kept
 
 
-def started(node: Node) -> float:
-    """When the node was started last, as a time of the machine's clock; 0 when it is off."""
-    try:
-        return _mark(node).stat().st_mtime
-    except OSError:
-        return 0.0
-
-
 def make(cluster: LocalCluster, node: Node) -> None:
     """Make them anew: whatever is half there is thrown away."""
     remove(node)

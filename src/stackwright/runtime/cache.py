@@ -51,11 +51,11 @@ def is_told_of(kind: Kind, known: Object, current: Object | None) -> bool:
 
 
 class Store:
-    """Objects, and apart from them which version of each a watch has told of: our own writes are news to others."""
+    """Objects, and apart from them the version of each that a watch told last: our own writes are news to others."""
 
     def __init__(self) -> None:
         self._objects: dict[Kind, dict[str, dict[Key, Object]]] = {}
-        self._told: dict[tuple[Kind, Key], tuple[str, int]] = {}  # uid and version
+        self._told: dict[tuple[Kind, Key], Object] = {}
         self._gone: OrderedDict[tuple[Kind, Key], int] = OrderedDict()  # version at which it was last deleted
         self._written: OrderedDict[tuple[Kind, Key, int], str] = OrderedDict()  # our writes of a status, until told
 
@@ -83,12 +83,18 @@ class Store:
         """Keep an object that a watch told of; False when it had told the same or newer before."""
         if kind not in self._objects:
             return True
-        name, version = (kind, key_of(obj)), _version(obj)
-        if name in self._told and version <= self._told[name][1]:
+        key, version = key_of(obj), _version(obj)
+        before = self.told(kind, key)
+        if before is not None and version <= _version(before):
             return False
-        self._told[name] = (obj["metadata"].get("uid", ""), version)
         self.keep(kind, obj)
+        kept = self.get(kind, key)
+        self._told[kind, key] = kept if kept is not None and _version(kept) == version else slim(kind, obj)
         return True
+
+    def told(self, kind: Kind, key: Key) -> Object | None:
+        """The object as a watch told of it last; what is kept may be our own write, which is newer."""
+        return self._told.get((kind, key))
 
     def keep(self, kind: Kind, obj: Object) -> None:
         """Keep an object, unless what is here is the same or newer."""
@@ -118,7 +124,8 @@ class Store:
         space = self._objects.get(kind, {}).get(key[0], {})
         if key in space and space[key]["metadata"].get("uid") == uid:
             del space[key]
-        if self._told.get((kind, key), ("", 0))[0] == uid:
+        told = self.told(kind, key)
+        if told is not None and told["metadata"].get("uid") == uid:
             del self._told[kind, key]
         self._gone[kind, key] = max(_version(obj), self._gone.pop((kind, key), -1))
         while len(self._gone) > REMEMBERED:

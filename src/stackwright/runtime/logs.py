@@ -7,21 +7,18 @@ field whose name says that it holds a secret, and credentials inside texts.
 from __future__ import annotations
 
 import logging
-import re
 from collections.abc import MutableMapping
 from typing import Any
 
 import structlog
 
-from stackwright.api.secrecy import HIDDEN, hidden
-
-SECRET_FIELDS = re.compile(r"password|passwd|secret_value|token|private_key|api_key", re.IGNORECASE)
+from stackwright.api.secrecy import HIDDEN, hidden, leads_to_secrets
 
 
 def blank(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
     """A structlog processor: hides what must not be seen."""
     for name, value in event.items():
-        if SECRET_FIELDS.search(name):
+        if leads_to_secrets(name):
             event[name] = HIDDEN
         elif isinstance(value, str):
             event[name] = hidden(value)

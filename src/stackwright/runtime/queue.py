@@ -1,11 +1,17 @@
 """The keyed queue: what is to be looked at, each key once, however often it is named.
 
 A key that is added while it is being worked on is worked on again afterwards, never at the same time. A failed key
-comes back after a growing, jittered delay; an event brings it back sooner, unless the event is the echo of our own
-write. All waiting is done on the loop's own clock, so tests run it under simulated time.
+comes back after a growing, jittered delay; an event brings it back sooner, unless the event is the echo of its own
+write, or changes nothing but messages. All waiting is done on the loop's own clock, so tests run it under simulated
+time.
 
 Urgent items wait in a line of their own. Every worker takes them first, and some workers take nothing else: however
 long the others are held, an urgent item is worked on at once.
+
+Shared items wait in a line for each share, such as a namespace, and no worker of the others takes them. Shares have
+their turn one after the other, and of none are more than so many items worked on at a time: however long these take,
+they hold up their own share only. The fewer workers are free, the fewer items of one share are worked on, so that
+several shares leave workers for others (the dynamic threshold of buffers that queues share).
 """
 
 from __future__ import annotations
@@ -14,7 +20,7 @@ import asyncio
 import contextlib
 import heapq
 import itertools
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Hashable
 from typing import Generic, Protocol, TypeVar
 
@@ -26,6 +32,7 @@ DOUBLINGS = 16  # beyond that the longest delay is reached anyhow
 class Queue(Protocol[T]):
     def add(self, item: T, delay: float = 0.0) -> None: ...
     async def get(self, urgent: bool = False) -> T: ...
+    async def get_shared(self, most: int, workers: int) -> T: ...
     def done(self, item: T) -> None: ...
     def retry(self, item: T, after: float | None = None) -> float: ...
     def forget(self, item: T) -> None: ...
@@ -35,13 +42,16 @@ class KeyedQueue(Generic[T]):
     """first, longest  backoff in seconds of the first failure, and its limit
     jitter          a function that returns a factor that spreads failures; 1 at least, where `after` is to be kept
     urgent          an attribute: whether an item is urgent; set it before the first item is added
+    share           an attribute: which share an item is of, if any; set it as early. What is urgent is of none
     """
 
     def __init__(self, first: float = 0.5, longest: float = 60.0, jitter: Callable[[], float] = lambda: 1.0) -> None:
         self._first, self._longest, self._jitter = first, longest, jitter
         self.urgent: Callable[[T], bool] = lambda item: False
+        self.share: Callable[[T], str | None] = lambda item: None
         self._ready: deque[T] = deque()
         self._ready_urgent: deque[T] = deque()
+        self._ready_shared: dict[str, deque[T]] = {}  # none is empty; the share whose turn it is comes first
         self._queued: set[T] = set()
         self._working: set[T] = set()
         self._again: set[T] = set()
@@ -78,11 +88,17 @@ class KeyedQueue(Generic[T]):
             self._again.add(item)
         elif item not in self._queued:
             self._queued.add(item)
-            (self._ready_urgent if self.urgent(item) else self._ready).append(item)
+            self._line(item).append(item)
             self._wake.set()
 
+    def _line(self, item: T) -> deque[T]:
+        if self.urgent(item):
+            return self._ready_urgent
+        share = self.share(item)
+        return self._ready if share is None else self._ready_shared.setdefault(share, deque())
+
     def echo(self, item: T) -> None:
-        """Its own report has come back as an event: as add, except that a retry is not brought forward."""
+        """An event says nothing new, such as its own report: as add, except that a retry is not brought forward."""
         if item in self._working:
             self._echoed.add(item)
         elif item not in self._failures:
@@ -90,9 +106,31 @@ class KeyedQueue(Generic[T]):
 
     async def get(self, urgent: bool = False) -> T:
         """The next item, urgent ones first, or only these; the caller must call done() when it is finished with it."""
+        return await self._next(lambda: self._ready_urgent or (None if urgent else self._ready))
+
+    async def get_shared(self, most: int, workers: int) -> T:
+        """The next item of a share, `workers` of which are worked on at a time; done() is called as for get().
+
+        Of its share fewer are being worked on than `most`, and than a quarter of the free workers; or none is.
+        """
+
+        def ready() -> deque[T] | None:
+            held = Counter(share for item in self._working if (share := self.share(item)) is not None)
+            limit = max(1, min(most, (workers - held.total()) // 4))
+            share = next((share for share in self._ready_shared if held[share] < limit), None)
+            if share is None:
+                return None
+            items = self._ready_shared.pop(share)
+            if len(items) > 1:  # its next one comes after those of the others
+                self._ready_shared[share] = items
+            return items
+
+        return await self._next(ready)
+
+    async def _next(self, line: Callable[[], deque[T] | None]) -> T:
         while True:
             self._promote()
-            if ready := self._ready_urgent or (None if urgent else self._ready):
+            if ready := line():
                 item = ready.popleft()
                 self._queued.discard(item)
                 self._working.add(item)
@@ -116,6 +154,8 @@ class KeyedQueue(Generic[T]):
 
     def done(self, item: T) -> None:
         self._working.discard(item)
+        if self._ready_shared:
+            self._wake.set()
         echoed = item in self._echoed and item not in self._failures
         self._echoed.discard(item)
         if item in self._again or echoed:

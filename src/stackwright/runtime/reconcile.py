@@ -16,8 +16,8 @@ from typing import Any
 import structlog
 
 from stackwright.api.meta import Kind
-from stackwright.core.clouds import Slot, fill
-from stackwright.core.conditions import steady
+from stackwright.core.clouds import Slot, at_once, fill
+from stackwright.core.conditions import is_reworded, steady
 from stackwright.core.controller import ByOwner, Controller
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object, Plan
@@ -31,9 +31,19 @@ from stackwright.runtime.report import after_failure, report
 
 Item = tuple[str, Key]  # controller's name, key
 RESERVED = 2  # workers for urgent work
+# Workers for what asks OpenStacks of users. They mostly wait, but the client of the API server has 100 connections.
+REMOTE = 64
+SHARE = 8  # of these for a namespace at most, fewer when few are free: whoever has slow clouds waits for them alone
+SOON = 2.0  # seconds until the next look takes away more
 # Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin.
 LONGEST = 900.0
 log = structlog.get_logger()
+
+
+def bounded(plan: Plan) -> Plan:
+    """The plan, with as many removals as it may have. What is left over is there at the next look, and on record."""
+    actions = at_once(plan.actions)
+    return plan if len(actions) == len(plan.actions) else replace(plan, actions=actions, requeue=SOON)
 
 
 class Runtime:
@@ -47,14 +57,17 @@ class Runtime:
         self._paused: set[tuple[Kind, Key]] = set()
         self._absent: KeyedQueue[tuple[Kind, Key]] = KeyedQueue()  # what a list lacked, until it is known to be gone
         self._busy: dict[Item, tuple[float, float]] = {}  # since when, and until when at the latest
-        self._routes: dict[tuple[Kind, str], list[tuple[str, Any]]] = {}  # by kind, and by the kind of an owner or ""
+        # By kind, and by the kind of an owner or "": controller, keys, and whether messages concern it.
+        self._routes: dict[tuple[Kind, str], list[tuple[str, Any, bool]]] = {}
         for controller in self.controllers.values():
-            self._routes.setdefault((controller.kind, ""), []).append((controller.name, None))
+            self._routes.setdefault((controller.kind, ""), []).append((controller.name, None, True))
             for watch in controller.watches:
                 owner = watch.keys.kind if isinstance(watch.keys, ByOwner) else ""
-                self._routes.setdefault((watch.kind, owner), []).append((controller.name, watch.keys))
+                self._routes.setdefault((watch.kind, owner), []).append((controller.name, watch.keys, watch.words))
         urgent = {controller.name for controller in self.controllers.values() if controller.urgent}
         queue.urgent = lambda item: item[0] in urgent
+        remote = {controller.name for controller in self.controllers.values() if controller.remote}
+        queue.share = lambda item: item[1][0] if item[0] in remote else None
         for kind in self.kinds:
             store.watch(kind)
 
@@ -68,19 +81,32 @@ class Runtime:
             if gone:
                 self.store.drop(kind, obj)
                 self._paused.discard((kind, key_of(obj)))
-            elif not self.store.put(kind, obj):
-                return
-            self.enqueue(kind, obj)
+                self.enqueue(kind, obj)
+            else:
+                self._put(kind, obj)
         except Exception as error:
             faults.note("event", error, kind=kind.kind)
 
-    def enqueue(self, kind: Kind, obj: Object) -> None:
+    def _put(self, kind: Kind, obj: Object) -> None:
+        """Keep an object and queue all keys that it concerns, if it is news."""
+        before = self.store.told(kind, key_of(obj))
+        if self.store.put(kind, obj):
+            now = self.store.told(kind, key_of(obj))
+            self.enqueue(kind, obj, reworded=before is not None and now is not None and is_reworded(before, now))
+
+    def enqueue(self, kind: Kind, obj: Object, reworded: bool = False) -> None:
+        """Queue all keys that an object concerns. One that says in other words what it said before helps no retry.
+
+        Two that fail and watch each other would wake each other without pause: messages may differ at each attempt.
+        """
         writer = self.store.writer(kind, obj)
         owners = dict.fromkeys(ref.get("kind") for ref in obj["metadata"].get("ownerReferences") or ())
-        for name, keys in [each for owner in ("", *owners) for each in self._routes.get((kind, owner), ())]:
+        for name, keys, words in [each for owner in ("", *owners) for each in self._routes.get((kind, owner), ())]:
+            if reworded and not words:
+                continue
             try:
                 for key in (key_of(obj),) if keys is None else keys(obj, self.store.list):
-                    self._add((name, key), writer)
+                    self._add((name, key), writer, reworded)
             except Exception as error:  # whom it concerns cannot be told, so all are looked at
                 faults.note("event", error, controller=name, kind=kind.kind, object="/".join(key_of(obj)))
                 for key in self.store.keys(self.controllers[name].kind):
@@ -90,9 +116,12 @@ class Runtime:
             self._pause_changed(kind, obj)
         metrics.QUEUE_DEPTH.set(len(self.queue))
 
-    def _add(self, item: Item, writer: str) -> None:
+    def _add(self, item: Item, writer: str, reworded: bool) -> None:
         controller = self.controllers[item[0]]
-        if writer and writer in (controller.manager, controller.fault_manager):
+        own = bool(writer) and writer in (controller.manager, controller.fault_manager)
+        if own and reworded:
+            return  # its own words are no news to it, and the next look may find others
+        if own or reworded:
             self.queue.echo(item)
         else:
             self.queue.add(item)
@@ -108,12 +137,22 @@ class Runtime:
     async def work(self, urgent: bool = False) -> None:
         """One worker, for all work or for what is urgent only; it ends only by cancellation or a crash."""
         while True:
-            item = await self.queue.get(urgent)
-            metrics.QUEUE_DEPTH.set(len(self.queue))
-            try:
-                await self.reconcile(item)
-            finally:
-                self.queue.done(item)
+            await self._work_on(await self.queue.get(urgent))
+
+    async def _work_on(self, item: Item) -> None:
+        metrics.QUEUE_DEPTH.set(len(self.queue))
+        try:
+            await self.reconcile(item)
+        finally:
+            self.queue.done(item)
+
+    async def _work_remotely(self, group: asyncio.TaskGroup) -> None:
+        """All workers of shares: a task for each item, as long as it is worked on."""
+        free = asyncio.Semaphore(REMOTE)
+        while True:
+            await free.acquire()
+            task = group.create_task(self._work_on(await self.queue.get_shared(SHARE, REMOTE)))
+            task.add_done_callback(lambda _: free.release())
 
     async def reconcile(self, item: Item) -> None:
         name, key = item
@@ -187,7 +226,7 @@ class Runtime:
         seen = await controller.observe(self.reader, key, now)
         if seen is None:
             return "gone", None
-        plan = await unless_paused(controller, controller.decide(seen), self.reader, seen.obj)
+        plan = await unless_paused(controller, bounded(controller.decide(seen)), self.reader, seen.obj)
         try:
             made = await self._execute(controller, key, plan)
         except (NotYet, Refused) as error:
@@ -237,8 +276,8 @@ class Runtime:
         for kind in kinds or self.kinds:
             found = await self.ports.cluster.list(kind, "", MANAGED if kind in PARTIAL else None)
             absent = self.store.keys(kind) - {key_of(obj) for obj in found}
-            for obj in (each for each in found if self.store.put(kind, each)):
-                self.enqueue(kind, obj)
+            for obj in found:
+                self._put(kind, obj)
             self._doubt(kind, absent)
 
     async def on_listed(self, kind: Kind, present: set[Key]) -> None:
@@ -271,12 +310,16 @@ class Runtime:
                 self._absent.done(item)
 
     async def run(self, workers: int = 8, resync: float = 600.0, reserved: int = RESERVED) -> None:
-        """Work until cancelled; a crash of one worker ends all. `reserved` workers do nothing but urgent work."""
+        """Work until cancelled; a crash of one worker ends all. `reserved` workers do nothing but urgent work.
+
+        Beside these, what is of a share has workers of its own.
+        """
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
                 group.create_task(self.work())
             for _ in range(reserved):
                 group.create_task(self.work(urgent=True))
+            group.create_task(self._work_remotely(group))
             group.create_task(self._ask_of_absent())
             group.create_task(self._resync(resync))
 

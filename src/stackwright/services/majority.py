@@ -5,12 +5,13 @@ They are counted in the merged values, for an override of any level may say how 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stackwright.api.rules import at
 from stackwright.api.services import ServiceSpec
-from stackwright.services.declaration import Chart
+from stackwright.services.declaration import Chart, Context, Service
+from stackwright.services.values import merged_values
 
 REPLICAS = "pod.replicas"
 DEFAULT = 1  # of the charts, where values do not say it
@@ -23,10 +24,27 @@ def field_of(chart: Chart) -> str:
 
 def fewer(chart: Chart, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """What is wrong with merged values after others; empty for nothing, and for a chart whose servers do not vote."""
-    old, new = _voters(chart, before), _voters(chart, after)
-    if not chart.voters or new >= old or old <= DEFAULT:
+    return too_few(voters(chart, before), voters(chart, after)) if chart.voters else ""
+
+
+def too_few(old: int, new: int) -> str:
+    """What is wrong with so many servers that vote after others; empty for nothing."""
+    if new >= old or old <= DEFAULT:
         return ""
     return f"cannot become {new}: {new} of {old} servers that vote may have no majority; allowed: {old} or more"
+
+
+def lowered(declared: Service, before: Context, after: Context) -> Iterator[tuple[ServiceSpec, int, Chart, str]]:
+    """(spec and index of the override that is to blame, chart, what is wrong). A size alone is told elsewhere."""
+    for chart in declared.charts:
+        try:
+            problem = fewer(chart, *(merged_values(declared, context, chart) for context in (before, after)))
+        except ValueError:
+            continue  # of an override that cannot be merged, which is told as such
+        for spec in (after.spec, before.spec):
+            if problem and (index := level(spec, chart)) is not None:
+                yield spec, index, chart, problem
+                break
 
 
 def level(spec: ServiceSpec, chart: Chart) -> int | None:
@@ -35,7 +53,8 @@ def level(spec: ServiceSpec, chart: Chart) -> int | None:
     return found[-1] if found else None
 
 
-def _voters(chart: Chart, values: Mapping[str, Any]) -> int:
+def voters(chart: Chart, values: Mapping[str, Any]) -> int:
+    """How many servers vote, by the merged values of a chart."""
     count = at(values, field_of(chart))
     # What is no number is refused by the chart's schema, and changes nothing.
     return int(count) if isinstance(count, int) or (isinstance(count, float) and count.is_integer()) else DEFAULT

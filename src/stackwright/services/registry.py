@@ -39,3 +39,4 @@ SERVICES: tuple[Service, ...] = (
 
 BY_SERVICE = {declared.service: declared for declared in SERVICES}
 BY_KIND = {declared.kind.kind: declared for declared in SERVICES}
+VOTING = {chart.name: chart for declared in SERVICES for chart in declared.charts if chart.voters}

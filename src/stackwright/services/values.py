@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from pydantic import ValidationError
+
 from stackwright.api.lines import LINE, unlined
+from stackwright.api.services import ServiceSpec
 from stackwright.core.merge import MergeConflict, merge
 from stackwright.core.sensitive import cut
 from stackwright.services.connections import policies
@@ -23,6 +26,16 @@ class Misfit(ValueError):
     def __init__(self, source: str, chart: str, path: str, problem: str) -> None:
         super().__init__(f"{source}, chart {chart}: {path}: {problem}")
         self.source, self.path, self.problem = source, path, problem
+
+
+def context_of(declared: Service, spec: Mapping[str, Any], name: str = "") -> Context | None:
+    """What can be known of a service by the spec of its object alone; None where that is not valid."""
+    try:
+        parsed = ServiceSpec.model_validate(spec)
+        settings = declared.settings.model_validate(parsed.settings)
+    except ValidationError:
+        return None
+    return Context(name or declared.name, "openstack", parsed, {}, settings)
 
 
 def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str, Any]:

@@ -7,7 +7,6 @@ from harness import eventually
 
 from stackwright.local.leftovers import leftovers
 
-AUTHORITY = "secret/openstack-ca"  # clients trust it longer than a cloud lives
 MINE = "configmap/mine"
 LIMIT = 300
 
@@ -19,7 +18,7 @@ def test_deletion_takes_all_that_was_made_and_only_that(cloud: FullCloud) -> Non
     for release in ("openstack-mariadb", "openstack-nova", "openstack-ceph"):
         assert release in plan
     cloud.kubectl("delete", "openstackdeployment", "cloud", "-n", cloud.namespace, limit=LIMIT)
-    eventually(lambda: set(cloud.left(cloud.namespace)) <= {AUTHORITY, MINE}, limit=LIMIT, pause=1)
+    cloud.wait_gone(cloud.namespace, MINE, limit=LIMIT)
     assert MINE in cloud.left(cloud.namespace)
     cloud.kubectl("delete", "configmap", "mine", "-n", cloud.namespace)
     eventually(lambda: cloud.get("pv")["items"] == [], limit=60)

@@ -235,6 +235,16 @@ def test_a_release_that_the_spec_no_longer_names_is_uninstalled_and_forgotten():
     assert plan.status["releaseStatuses"].keys() == {"mc"}
 
 
+def test_a_release_that_moved_is_not_decided_about_by_what_it_was_elsewhere():
+    """Revisions and failures of one namespace mean nothing in another."""
+    there = {"namespace": "elsewhere", "readyRevision": 2, "failedDigest": TARGET}
+    plan = decide(seen(None, (), there))
+    assert plan.conditions[0].reason == "Installing"
+    plan = decide(seen(record(age=700), [PENDING], there))
+    assert plan.conditions[0].reason == "BlockedNotReady"
+    assert plan.status["releaseStatuses"]["mc"]["readyRevision"] == 0
+
+
 RECORDS = st.none() | st.builds(
     Release,
     st.just("mc"),

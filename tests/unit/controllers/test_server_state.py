@@ -61,3 +61,10 @@ def test_a_floating_ip_of_which_no_address_is_told_is_none() -> None:
     for facts in ({}, {"floating_ip_address": None}):
         look = Look((Thing("floating-ip", "f", facts={"port_id": "p", **facts}),))
         assert [each["type"] for each in addresses(things, look)] == ["InternalIP", "InternalDNS"]
+
+
+def test_to_tell_many_addresses_takes_no_time() -> None:
+    """Each was looked for in the list of those before it: 40,000 held up the operator for ten seconds."""
+    entries = [{"addr": f"{n:x}"} for n in range(100_000)]
+    server = Thing("server", "s", "web", "ACTIVE", facts={"addresses": {"a": entries, "b": entries}})
+    assert len(addresses({SERVER: server}, Look())) == 100_001

@@ -17,8 +17,8 @@ from stackwright.core.plan import Key, Object
 
 
 def controller(clouds: Clouds) -> Controller:
-    watches = (Watch(SERVER, ByOwner(KIND.kind)), Watch(MACHINE, _cluster))
-    return Controller(NAME, "servers", KIND, watches, partial(observe, clouds), decide)
+    watches = (Watch(SERVER, ByOwner(KIND.kind)), Watch(MACHINE, _cluster, words=False))
+    return Controller(NAME, "servers", KIND, watches, partial(observe, clouds), decide, remote=True)
 
 
 def _cluster(machine: Object, lookup: Lookup) -> Iterable[Key]:

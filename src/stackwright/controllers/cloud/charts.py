@@ -9,17 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from pydantic import ValidationError
-
 from stackwright.api.deployment import OpenStackDeployment, OpenStackDeploymentSpec
-from stackwright.api.services import ServiceSpec
 from stackwright.controllers.cloud.objects import Wanted, overrides, service_object, wanted_services
 from stackwright.core.chartvalues import Schema, value_errors
 from stackwright.core.plan import Object
 from stackwright.core.sensitive import cut
 from stackwright.services.declaration import Chart, Context, Service
 from stackwright.services.registry import BY_SERVICE
-from stackwright.services.values import Misfit, merged_values
+from stackwright.services.values import Misfit, context_of, merged_values
 
 Schemas = Mapping[str, Schema]
 # Whichever it is: values do not depend on it.
@@ -83,17 +80,13 @@ def place(source: str, declared: Service, chart: str) -> str:
 
 def _contexts(spec: OpenStackDeploymentSpec) -> list[tuple[Service, Context]]:
     """Each service of the cloud, with what can be known of it before it is there."""
-    return [(wanted.declared, context) for wanted in wanted_services(spec) if (context := context_of(spec, wanted))]
+    found = [(w.declared, context_of(w.declared, thing["spec"], w.name)) for w, thing in service_objects(spec)]
+    return [(declared, context) for declared, context in found if context]
 
 
-def context_of(spec: OpenStackDeploymentSpec, wanted: Wanted) -> Context | None:
-    """What can be known of a service before it is there."""
-    body = ServiceSpec.model_validate(service_object(_CLOUD, spec, wanted)["spec"])
-    try:
-        settings = wanted.declared.settings.model_validate(body.settings)
-    except ValidationError:
-        return None  # the service says what it lacks
-    return Context(wanted.name, "openstack", body, {}, settings)
+def service_objects(spec: OpenStackDeploymentSpec) -> list[tuple[Wanted, Object]]:
+    """As of a cloud that is not there yet."""
+    return [(wanted, service_object(_CLOUD, spec, wanted)) for wanted in wanted_services(spec)]
 
 
 def _charts(declared: Service, context: Context) -> Iterable[Chart]:

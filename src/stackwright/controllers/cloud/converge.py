@@ -1,7 +1,8 @@
 """(spec of a cloud, its service objects) → Plan; for both kinds of objects that stand for a cloud. Pure.
 
 All service objects are written at once; each then waits for what it needs by itself and says so. The cloud is Ready
-when all of them are, and mirrors the worst of them until then.
+when all of them are, and mirrors the worst of them until then. An update that would leave fewer servers that vote of
+one of them is not applied to any: all stay as they are.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from typing import Any
 
 from stackwright.api.deployment import OpenStackDeploymentSpec
 from stackwright.api.kinds import DAEMONSET
+from stackwright.controllers.cloud.majority import Path, lost, option
 from stackwright.controllers.cloud.objects import Refinement, Wanted, service_images, service_object, wanted_services
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.core import precache
@@ -41,11 +43,16 @@ class Entry:
     refine  what it adds to one service
     paused  why only the infrastructure is made for now, None for all; services that are there already stay
     gone    why a service object is deleted
+    path    where its manifest says how many servers vote
+    first   actions before those of the services;  last  after them
     """
 
     refine: Callable[[Wanted], Refinement | None] = lambda wanted: None
     paused: Condition | None = None
     gone: str = "no longer in preset or features.services"
+    path: Path = option
+    first: tuple[Action, ...] = ()
+    last: tuple[Action, ...] = ()
 
 
 def another(seen: Observed) -> Condition:
@@ -61,13 +68,15 @@ def stopped(condition: Condition) -> Plan:
 def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry()) -> Plan:
     every = wanted_services(spec)
     objects = [service_object(seen.obj, spec, each, entry.refine(each)) for each in every]
+    if errors := lost(seen, zip(every, objects, strict=True), entry.path):
+        return stopped(blocked("Ready", "WouldLoseMajority", "; ".join(errors)))
     images, held = _images(seen, every, objects)
     pairs = [
         (each, thing)
         for each, thing in zip(every, objects, strict=True)
         if entry.paused is None or each.declared.group == INFRASTRUCTURE
     ]
-    actions: list[Action] = [*images]
+    actions: list[Action] = [*entry.first, *images]
     services: list[Condition] = []
     states: dict[str, Any] = {}
     for each, thing in pairs:
@@ -78,6 +87,7 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
         alone = each.name == declared.name
         states[declared.service if alone else each.name] = _state(current)
     actions += _surplus(seen, {each.key for each in every}, entry.gone)
+    actions += entry.last
     rest = [held, *([entry.paused] if entry.paused else []), *_unused(spec)]
     ready = sum(1 for stage in services if stage.status)
     return Plan(

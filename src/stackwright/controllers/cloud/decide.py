@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from stackwright.api import certificates
 from stackwright.api.certificates import GIVEN, WHERE, texts
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
-from stackwright.controllers.cloud.converge import another, converge, stopped
+from stackwright.controllers.cloud.converge import Entry, another, converge, stopped
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.cloud.validate import parse
 from stackwright.core.conditions import Condition, blocked
@@ -27,9 +25,8 @@ def decide(seen: Observed) -> Plan:
     spec, errors = parse(seen.obj)
     if spec is None:
         return stopped(blocked("Ready", "InvalidSpec", "; ".join(errors)))
-    plan = converge(seen, spec)
     made, surplus = _given(seen)
-    return replace(plan, actions=(*made, *plan.actions, *surplus))
+    return converge(seen, spec, Entry(first=tuple(made), last=tuple(surplus)))
 
 
 def _given(seen: Observed) -> tuple[list[Action], list[Action]]:

@@ -76,6 +76,6 @@ DATABASE = Contract(
     _uses,
     _kept,
     # exact: rights on patterns are revoked; narrowed: those that the spec does not grant any more, and GRANT OPTION;
-    # named: those on databases that the spec does not name any more.
-    revision=("exact", "narrowed", "named"),
+    # named: those on databases that the spec does not name any more; global: those on all databases, and roles.
+    revision=("exact", "narrowed", "named", "global"),
 )

@@ -23,7 +23,8 @@ def decide(seen: Observed) -> Plan:
     if spec is None:
         return stopped(blocked("Ready", "InvalidSpec", "; ".join(errors)))
     paused = _paused(spec) if annotation(seen.obj, STAGE) == INFRASTRUCTURE_ONLY else None
-    entry = Entry(partial(refinement, spec), paused, "its section is gone or not enabled")
+    gone = "its section is gone or not enabled"
+    entry = Entry(partial(refinement, spec), paused, gone, path=lambda source, *_: source)
     return converge(seen, deployment(spec), entry)
 
 

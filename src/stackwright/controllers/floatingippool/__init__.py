@@ -12,4 +12,4 @@ from stackwright.core.controller import Controller
 
 def controller(clouds: Clouds) -> Controller:
     """Claims may not be installed, so they are read and not watched."""
-    return Controller(NAME, "servers", KIND, (), partial(observe, clouds), decide)
+    return Controller(NAME, "servers", KIND, (), partial(observe, clouds), decide, remote=True)

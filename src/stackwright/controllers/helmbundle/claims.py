@@ -32,7 +32,8 @@ def claims(settings: Settings, obj: Object) -> frozenset[Key]:
 def past(obj: Object) -> frozenset[Key]:
     """Releases that a HelmBundle named when its status was written."""
     return frozenset(
-        (str(status.get("namespace") or obj["metadata"]["namespace"]), name) for name, status in _statuses(obj).items()
+        (str(status.get("namespace") or obj["metadata"]["namespace"]), name)
+        for name, status in statuses_of(obj).items()
     )
 
 
@@ -57,9 +58,10 @@ def makes(declared: Service, owner: Object | None, obj: Object) -> bool:
 
 
 def _order(obj: Object, key: Key) -> tuple[bool, str, str]:
-    had = key in past(obj) and bool(_statuses(obj)[key[1]].get("revision"))
+    had = key in past(obj) and bool(statuses_of(obj)[key[1]].get("revision"))
     return not had, str(obj["metadata"].get("creationTimestamp", "")), str(obj["metadata"].get("uid", ""))
 
 
-def _statuses(obj: Object) -> Object:
+def statuses_of(obj: Object) -> Object:
+    """Name of a release → its status as it was written last, wherever the release was then."""
     return (obj.get("status") or {}).get("releaseStatuses") or {}

@@ -5,6 +5,10 @@ helm. It is then watched until its workloads are ready. One that does not get re
 last revision that was, and its digest is not tried again until the HelmBundle changes. That digest is in the status
 before Helm starts, so a rollback that fails is not followed by another upgrade to what was not ready.
 
+An upgrade to more servers that vote is not rolled back: those that were added may be members by now, and without them
+the others have no majority. It stays, is told as NotReady, and goes on by itself once its pods get ready. One to fewer
+is refused at admission; where that was off or away, nothing of the update of the HelmBundle is applied.
+
 An age counts from when this process first saw the record as it is, and not by the time of day (core/ages.py). What was
 waited for a release is written into its status once a minute, so an operator that is started again goes on from there.
 One that dies within a minute each time never ends the wait: nothing is rolled back then, what is deployed stays and is
@@ -19,7 +23,7 @@ from typing import Any
 
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import SECRET
-from stackwright.controllers.helmbundle.claims import past, release_key
+from stackwright.controllers.helmbundle.claims import past, release_key, statuses_of
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.validate import permitted, problems
 from stackwright.core import precache
@@ -31,6 +35,8 @@ from stackwright.core.objects import CLOUD, controller_of, has_finalizer, is_del
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
+from stackwright.services.majority import DEFAULT, field_of, too_few, voters
+from stackwright.services.registry import VOTING
 
 # After helm ended, the watches may still show the workloads as they were before it.
 SETTLE = 1.0
@@ -47,6 +53,7 @@ class Step:
     """What to do with one release, what to say of it, and when to look again.
 
     first  its status is written before Helm starts for any release: an action that fails would keep it unwritten
+    holds  no release of the HelmBundle is touched, so that an update that is wrong is not applied by half
     """
 
     actions: tuple[Action, ...]
@@ -54,22 +61,26 @@ class Step:
     status: dict[str, Any]
     requeue: float | None = None
     first: bool = False
+    holds: bool = False
 
 
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return _remove(seen)
-    steps = [_remembering(seen, _release(seen, wanted), wanted["name"]) for wanted in seen.obj["spec"]["releases"]]
+    steps = {each["name"]: _remembering(seen, _release(seen, each), each) for each in seen.obj["spec"]["releases"]}
+    dropped = _dropped(seen)
+    held = [name for name, step in steps.items() if step.holds]
+    if held:
+        steps = {name: _held(name, step, held) for name, step in steps.items()}
     actions: list[Action] = [] if has_finalizer(seen.obj) else [Finalizer(HelmBundle.KIND, seen.obj, True)]
-    actions += [HelmUninstall(key) for key in _dropped(seen)]
-    helm = [action for step in steps for action in step.actions]
-    actions += [] if any(step.first for step in steps) else helm
-    stages = [step.condition for step in steps]
-    statuses = {
-        wanted["name"]: {**step.status, "namespace": str(wanted.get("namespace") or "")}
-        for wanted, step in zip(seen.obj["spec"]["releases"], steps, strict=True)
-    }
-    requeues = [step.requeue for step in steps if step.requeue is not None]
+    actions += [] if held else [HelmUninstall(key) for key in dropped]
+    helm = [action for step in steps.values() for action in step.actions]
+    actions += [] if any(step.first for step in steps.values()) else helm
+    stages = [step.condition for step in steps.values()]
+    statuses = {name: step.status for name, step in steps.items()}
+    # What is not uninstalled yet stays known by its status, also one of the name of a release elsewhere.
+    statuses |= {name: statuses_of(seen.obj)[name] for _, name in dropped} if held else {}
+    requeues = [step.requeue for step in steps.values() if step.requeue is not None]
     return Plan(tuple(actions), (*summary(stages), *stages), {"releaseStatuses": statuses}, min(requeues, default=None))
 
 
@@ -98,10 +109,47 @@ def release_digest(settings: Settings, wanted: Object) -> str:
     return digest(chart, wanted.get("version", ""), wanted.get("values") or {})
 
 
-def _remembering(seen: Observed, step: Step, name: str) -> Step:
-    """With the newest revision that got ready: it is never rolled back, and others are rolled back to it."""
-    ready = step.status["revision"] if step.status["success"] else int(seen.before(name).get("readyRevision") or 0)
-    return replace(step, status={"readyRevision": ready, **step.status})
+def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
+    """With its namespace, and the newest revision that got ready, which others are rolled back to."""
+    before, record = seen.before(wanted["name"]), seen.records.get(wanted["name"])
+    ready, votes = int(before.get("readyRevision") or 0), int(before.get("readyVoters") or 0)
+    if step.status["success"]:
+        ready, votes = step.status["revision"], _voters(wanted)
+    elif not votes and record and record.revision == ready:
+        # An earlier version did not count them. A rollback removes those that somebody added by hand.
+        votes = min(_voting(seen, wanted), _voters(wanted))
+    more = {"readyRevision": ready, "readyVoters": votes, "namespace": str(wanted.get("namespace") or "")}
+    return replace(step, status={**more, **step.status})
+
+
+def _held(name: str, step: Step, by: list[str]) -> Step:
+    if not step.actions:
+        return step
+    message = f"Waiting for what is asked of release {', '.join(by)} to be put right"
+    return Step((), waiting(condition_type(name), message), {**step.status, "message": message})
+
+
+def _lowered(seen: Observed, wanted: Object) -> str:
+    """What is wrong with values after which fewer servers vote than do now, ready or not; empty for nothing."""
+    if (chart := VOTING.get(wanted["chart"])) is None:
+        return ""
+    if not (problem := too_few(_voting(seen, wanted), _voters(wanted))):
+        return ""
+    index = seen.obj["spec"]["releases"].index(wanted)
+    return f"spec.releases[{index}].values.{field_of(chart)}: {problem}"
+
+
+def _voting(seen: Observed, wanted: Object) -> int:
+    """How many servers of a release vote now, ready or not; 0 of a chart where none do."""
+    chart = VOTING.get(wanted["chart"])
+    servers = [each for each in seen.workloads[wanted["name"]] if chart and label(each, "component") == chart.voters]
+    return max([int(each["spec"].get("replicas") or 0) for each in servers], default=0)
+
+
+def _voters(wanted: Object) -> int:
+    """How many servers of a release vote by its values; 0 of a chart where none do."""
+    chart = VOTING.get(wanted["chart"])
+    return voters(chart, wanted.get("values") or {}) if chart else 0
 
 
 def _release(seen: Observed, wanted: Object) -> Step:
@@ -122,6 +170,9 @@ def _release(seen: Observed, wanted: Object) -> Step:
     if record and record.digest == target and record.state == FAILED and seen.ages[name] < RETRY_FAILED:
         return _failed(name, record, before, RETRY_FAILED - seen.ages[name])
     if record is None or record.digest != target or record.state != "deployed":
+        if lowered := _lowered(seen, wanted):
+            status = _status(record, success=False, message=lowered)
+            return Step((), blocked(condition_type(name), "WouldLoseMajority", lowered), status, holds=True)
         if lacking := _lacking(seen, wanted):
             message = f"Waiting for {lacking}"
             return Step((), waiting(condition_type(name), message), _status(record, success=False, message=message))
@@ -241,17 +292,23 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
         status = _status(record, success=False, message=message, waited=age - age % STEP)
         return Step((), condition, status, min(timeout - age, STEP - age % STEP))
     message = f"Release {name} did not become ready in {timeout:.0f} s: {message}"
-    return _too_late(seen, record, ready, target, message, timeout)
+    return _too_late(seen, wanted, record, message, timeout)
 
 
-def _too_late(seen: Observed, record: Release, ready: int, target: str, message: str, waited: float) -> Step:
-    name = record.name
-    if not ready:
+def _too_late(seen: Observed, wanted: Object, record: Release, message: str, waited: float) -> Step:
+    name, target = record.name, record.digest
+    before = seen.before(name)
+    ready = int(before.get("readyRevision") or 0)
+    # Where nothing says how many voted, it may have been one.
+    fewer = too_few(_voters(wanted), int(before.get("readyVoters") or DEFAULT)) if ready else ""
+    if fewer:
+        message = f"{message}; not rolled back to revision {ready}: {field_of(VOTING[wanted['chart']])}: {fewer}"
+    if fewer or not ready:
         status = _status(record, success=False, message=message, waited=waited)
         return Step((), blocked(condition_type(name), "NotReady", message), status)
     message = f"{message}{ROLLING}{ready}"
     status = _status(record, success=False, message=message, failed=target, waited=waited)
     condition = waiting(condition_type(name), message, "RollingBack")
-    if seen.before(name).get("failedDigest") != target:
+    if before.get("failedDigest") != target:
         return Step((), condition, status, SETTLE, first=True)
     return Step((HelmRollback((record.namespace, name), ready),), condition, status)

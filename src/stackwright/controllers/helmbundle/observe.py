@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DAEMONSET, JOB, NODE, POD, SECRET, WORKLOADS
-from stackwright.controllers.helmbundle.claims import claims, holder, makes, release_key
+from stackwright.controllers.helmbundle.claims import claims, holder, makes, past, release_key, statuses_of
 from stackwright.core import precache
 from stackwright.core.ages import Ages
 from stackwright.core.helmrecords import SELECTOR, releases
@@ -42,8 +42,9 @@ class Observed:
     nodes: tuple[Object, ...] = ()
 
     def before(self, name: str) -> Object:
-        """The status of a release as it was written last."""
-        return ((self.obj.get("status") or {}).get("releaseStatuses") or {}).get(name) or {}
+        """The status of a release as it was written last; empty if the release was in another namespace then."""
+        named = {release_key(self.obj, each) for each in self.obj["spec"]["releases"] if each["name"] == name}
+        return dict(statuses_of(self.obj)[name]) if named & past(self.obj) else {}
 
 
 async def observe(settings: Settings, ages: Ages, reader: Reader, key: Key, now: float) -> Observed | None:

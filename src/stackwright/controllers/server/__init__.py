@@ -11,4 +11,4 @@ from stackwright.core.controller import Controller
 
 
 def controller(clouds: Clouds) -> Controller:
-    return Controller(NAME, "servers", KIND, (), partial(observe, clouds), decide)
+    return Controller(NAME, "servers", KIND, (), partial(observe, clouds), decide, remote=True)

@@ -84,6 +84,10 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
         return _unknown(seen, before)
     if found.whole:
         return _running(seen, owner, wanted, found)
+    if found.wait and found.copies:
+        text = f"{found.wait}; remove stackwright.dev/mark from the metadata of the others"
+        stage = blocked(RESOURCES, "ResourceAmbiguous", text)
+        return _progress(seen, stage, found.record, requeue=DRIFT)
     if found.wait:
         failed = any(each.what == "volume" and "error" in each.state for each in found.things.values())
         reason = "VolumeError" if failed else "Waiting"

@@ -67,9 +67,8 @@ def addresses(things: Mapping[Slot, Thing], look: Look) -> list[dict[str, str]]:
     found: dict[str, list[str]] = {"InternalIP": [], "ExternalIP": _floating(things, look)}
     for name in sorted(told):
         for entry in sorted(told[name], key=lambda entry: (entry.get("version", 4), entry["addr"])):
-            if entry["addr"] not in (same := found[KINDS[entry.get("OS-EXT-IPS:type", "fixed")]]):
-                same.append(entry["addr"])
-    listed = [{"type": type_, "address": each} for type_, every in found.items() for each in every]
+            found[KINDS[entry.get("OS-EXT-IPS:type", "fixed")]].append(entry["addr"])
+    listed = [{"type": type_, "address": each} for type_, every in found.items() for each in dict.fromkeys(every)]
     return [*listed, {"type": "InternalDNS", "address": server.name}] if listed else []
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from stackwright import assets
 from stackwright.core.conditions import find, is_blocked, is_ready
-from stackwright.local import evidence, namespaces
+from stackwright.local import cgroups, evidence
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.steps import charts
 from stackwright.local.steps.context import Context
@@ -52,14 +52,14 @@ def _missing(ctx: Context, found: list[dict[str, Any]]) -> list[str]:
 
 
 def _doubt(ctx: Context, found: list[dict[str, Any]]) -> str | None:
-    started = {} if ctx.kubeconfig else {node.name: namespaces.started(node) for node in ctx.nodes}
     operator = [pod for pod in _items(ctx, "pods", "--namespace", OPERATOR) if evidence.metrics_ports(pod)]
     if not operator:
         return "the operator does not run"
     places = sorted({cloud["metadata"]["namespace"] for cloud in found})
     ours = [pod for place in places for pod in _items(ctx, "pods", "--namespace", place, "--selector", "application")]
+    alive = {} if ctx.kubeconfig else {node.name: cgroups.names(node.cgroup) for node in ctx.nodes}
     for pod in (*operator, *ours):
-        if doubt := evidence.pod_doubt(pod, started):
+        if doubt := evidence.pod_doubt(pod, alive):
             return doubt
     kinds = {cloud["kind"] for cloud in found} | {"HelmBundle"}
     try:

@@ -16,6 +16,8 @@ from stackwright.core.clouds import (
     ADD_INTERFACE,
     ADD_PORT,
     ADD_VOLUME,
+    ANSWERED,
+    CREATED,
     Asker,
     CloudCall,
     CloudRef,
@@ -98,7 +100,11 @@ class MemoryClouds:
             self._do(call)
             raise Trouble("Unreachable", f"{call}: the answer did not come in time")
         self._may(name)
-        return self._do(call)
+        id_ = self._do(call)
+        if name == "create volume":
+            made = self.things["volume", id_]
+            self.things["volume", id_] = replace(made, facts={**made.facts, ANSWERED: True})
+        return id_
 
     def _do(self, call: CloudCall) -> str:
         if call.do == "create":
@@ -127,6 +133,8 @@ class MemoryClouds:
         facts = {**body, **neutron.facts(self.things, what, body)}
         if what == "port":
             facts["mac_address"] = f"fa:16:3e:{made[-6:-4]}:{made[-4:-2]}:{made[-2:]}"
+        if what == "volume":
+            facts[CREATED] = self._clock.now()
         if what == "server":
             facts.setdefault("tags", [])
             facts["volumes"] = [each["uuid"] for each in body.get("block_device_mapping_v2") or () if "uuid" in each]

@@ -7,14 +7,6 @@ from harness import SMALL, Cloud, eventually, run
 from stackwright.local import tools
 
 
-def gone(cloud: Cloud, namespace: str, but: tuple[str, ...] = ()) -> None:
-    def check() -> bool:
-        assert [name for name in cloud.left(namespace) if name not in but] == []
-        return True
-
-    eventually(check, limit=180, pause=1)
-
-
 def test_services_stand_alone_without_any_cloud(cloud: Cloud) -> None:
     cloud.kubectl("apply", "--server-side", "-f", "examples/keystone-only.yaml")
     cloud.kubectl("wait", "--for=condition=Ready", "keystone/keystone", "-n", "keystone-only", "--timeout=180s")
@@ -57,9 +49,11 @@ def test_deletion_takes_all_that_was_made_and_only_that(cloud: Cloud) -> None:
     plan = cloud.stackwright("plan", "--delete", "cloud", "-n", "openstack", code=2)
     assert "openstack-mariadb" in plan
     cloud.kubectl("delete", "openstackdeployment", "cloud", "-n", "openstack")
-    gone(cloud, "openstack", but=("configmap/mine",))
-    assert "configmap/mine" in cloud.left("openstack")
-    cloud.kubectl("delete", "configmap", "mine", "-n", "openstack")
+    try:
+        cloud.wait_gone("openstack", "configmap/mine")
+        assert "configmap/mine" in cloud.left("openstack")
+    finally:
+        cloud.kubectl("delete", "configmap", "mine", "-n", "openstack")
     eventually(lambda: cloud.get("pv")["items"] == [], limit=60)
 
 
@@ -69,7 +63,7 @@ def test_deletion_while_half_installed(cloud: Cloud) -> None:
         cloud.wait_for_releases(releases)
         print(f"deleted with {sorted(cloud.revisions())}")
         cloud.kubectl("delete", "openstackdeployment", "cloud", "-n", "openstack", limit=300)
-    gone(cloud, "openstack")
+    cloud.wait_gone("openstack")
     cloud.stackwright("apply", "-f", SMALL, "--wait")
     assert cloud.token()
 

@@ -55,7 +55,7 @@ def test_a_keystone_that_has_just_started_forbids_nobody(cloud: Cloud) -> None:
 
 def test_the_operator_that_is_killed_again_and_again_still_makes_the_cloud(cloud: Cloud) -> None:
     cloud.kubectl("delete", "openstackdeployment", "cloud", "-n", "openstack")
-    eventually(lambda: cloud.left("openstack") == [], limit=90, pause=1)
+    cloud.wait_gone("openstack", limit=90)
     cloud.kubectl("apply", "--server-side", "-f", SMALL)
     for releases in (1, 3, 4):  # of five
         cloud.wait_for_releases(releases)

@@ -120,22 +120,63 @@ def test_those_that_cannot_tell_their_position_are_not_outvoted_by_an_older_one(
     assert galera.servers[2].ran() == ["join"]
 
 
-def test_a_state_transfer_that_was_cut_off_begins_nothing(galera: Galera) -> None:
-    half = galera.servers[2]
-    half.kill()
-    half.empty()
-    insert(galera.servers[0], 4)
+def cut_off(galera: Galera, half: Server, *ended: Server) -> None:
+    """The power fails for these servers while this one, which has ended before, is sent its data."""
     half.start()
     mark = half.data / "sst_in_progress"
     eventually(mark.exists, limit=90, pause=0.005)
-    galera.kill()
+    for server in ended:
+        server.kill()
     assert mark.exists(), "it was still under way"
+
+
+def test_a_state_transfer_that_was_cut_off_begins_nothing(galera: Galera) -> None:
+    half = galera.servers[2]
+    half.kill()
+    (half.data / "grastate.dat").unlink()  # so it gets all data anew
+    insert(galera.servers[0], 4)
+    cut_off(galera, half, *galera.servers)
     galera.start()
     all_wait_for(galera, 2)
     half.kill()  # and now what the message says
     half.empty()
     half.start()
     whole(galera, 1, 2, 3, 4)
+
+
+def test_the_first_state_transfer_to_a_volume_that_was_cut_off_keeps_nobody_from_beginning(galera: Galera) -> None:
+    """One server becomes three, and ends while it sends its data to the second."""
+    first, half, last = galera.servers
+    galera.kill()
+    for server in (half, last):
+        server.empty()
+    (first.folder / "volume/size").unlink()
+    first.start(size=1)
+    eventually(first.ready, limit=60)
+    assert first.ran() == ["begin"]
+    insert(first, 6)
+    cut_off(galera, half, first)
+    first.start(size=1)
+    eventually(first.ready, limit=90)
+    assert first.ran() == ["begin"]
+    assert (first.folder / "volume/size").read_text() == "2\n"
+    last.start()
+    whole(galera, 1, 2, 3, 4, 6)
+    assert not list(galera.folder.glob("*/volume/first-transfer"))
+
+
+def test_a_server_whose_pod_knows_of_no_others_waits_for_those_that_it_has_had(galera: Galera) -> None:
+    """As while one server becomes three: the pod of server 0 is changed last."""
+    first, *others = galera.servers
+    first.kill()
+    insert(others[0], 5)
+    galera.kill()
+    first.start(size=1)
+    eventually(lambda: first.waits().startswith("1 of 3 servers are here"), limit=60)
+    for server in others:
+        server.start()
+    whole(galera, 5)
+    assert first.ran() == ["join"], "it had less than the others"
 
 
 def kept(log: Path) -> Path:
@@ -154,7 +195,7 @@ print(asyncio.run(getattr(MariaDbSql(), sys.argv[1])(action, admin, "of-nova")) 
 
 
 def test_an_account_has_its_own_database_and_what_is_lost_of_it_is_found(galera: Galera) -> None:
-    """The adapter against a real server, which earlier had given rights on a pattern and on another database."""
+    """The adapter against a real server, where somebody gave rights on patterns, on other databases and by a role."""
     server = galera.servers[0]
 
     def adapter(call: str, *additional: str) -> str:
@@ -164,10 +205,14 @@ def test_an_account_has_its_own_database_and_what_is_lost_of_it_is_found(galera:
 
     server.sql("CREATE DATABASE novaXapi; CREATE DATABASE reports; CREATE USER nova@'%' IDENTIFIED BY 'older'")
     server.sql("GRANT ALL PRIVILEGES ON `nova_api`.* TO nova@'%'; GRANT SELECT ON reports.* TO nova@'%'")
+    server.sql("GRANT SELECT, PROCESS ON *.* TO nova@'%' WITH GRANT OPTION MAX_QUERIES_PER_HOUR 0")
+    server.sql("CREATE ROLE reader WITH ADMIN root@'%'; GRANT SELECT ON *.* TO reader; GRANT reader TO nova@'%'")
     assert "`nova_api`.*" in server.sql("SHOW GRANTS FOR nova@'%'")
     assert adapter("missing") == "user nova"
     adapter("account")
     grants = server.sql("SHOW GRANTS FOR nova@'%'")
+    assert "GRANT USAGE ON *.* TO" in grants and "OPTION" not in grants and "reader" not in grants
+    assert "ALL PRIVILEGES ON *.* TO" in server.sql("SHOW GRANTS FOR root@'%'")
     assert r"ALL PRIVILEGES ON `nova\_api`.* TO" in grants
     assert "`nova_api`.*" not in grants and "`reports`" not in grants
     assert adapter("missing") == ""

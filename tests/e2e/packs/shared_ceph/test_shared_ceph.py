@@ -132,9 +132,11 @@ def test_without_one_of_three_it_goes_on_and_is_whole_again(elsewhere: Elsewhere
     with elsewhere.only(daemon, THREE - 1):
         eventually(lambda: up() == THREE - 1, limit=120, pause=1)
         elsewhere.volume(f"without-one-{daemon}")
-    took = eventually(lambda: elsewhere.status()["health"]["status"] == "HEALTH_OK", limit=LIMIT, pause=1)
+    # Until Ceph has noticed that one is away, it says HEALTH_OK.
+    took = eventually(
+        lambda: up() == THREE and elsewhere.status()["health"]["status"] == "HEALTH_OK", limit=LIMIT, pause=1
+    )
     print(f"HEALTH_OK {took:.0f} s after the {daemon} may run again")
-    assert up() == THREE
 
 
 def test_a_new_key_is_followed_without_a_restart(elsewhere: Elsewhere) -> None:

@@ -1,0 +1,203 @@
+"""Clouds of users that let the operator wait hold up their own namespace, and nobody else. In simulated time."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import replace
+from functools import partial
+from typing import Any
+from unittest.mock import AsyncMock, Mock
+
+import pytest
+
+from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.meta import Kind
+from stackwright.api.openstackserver import OpenStackServer
+from stackwright.api.services import MariaDB
+from stackwright.controllers.catalog import controllers
+from stackwright.core.belongings import Owner, removal
+from stackwright.core.clouds import CloudCall, CloudRef, Look, Thing, mark
+from stackwright.core.controller import Controller
+from stackwright.core.objects import key_of
+from stackwright.core.plan import Plan, SetLabel
+from stackwright.core.settings import Settings
+from stackwright.runtime.cache import Store
+from stackwright.runtime.queue import KeyedQueue
+from stackwright.runtime.reconcile import REMOTE, SHARE, SOON, Item, Runtime
+
+SLOW = 60.0  # seconds for a request, as much as an answer may take
+WORKERS = 8
+UID = "5b6c1d0e-0000-4000-8000-000000000001"
+
+
+class Operator:
+    """With a remote, an ordinary and an urgent controller.
+
+    In the namespaces `slow` a look at a cloud takes SLOW, and so does each of `calls` requests after it. `seen` are the
+    times at which looks ended, `at_once` the looks at clouds that are going on, `most` how many there have been.
+    """
+
+    def __init__(self, *slow: str, calls: int = 1) -> None:
+        self.slow, self.calls = slow, calls
+        self.seen: dict[Item, list[float]] = {}
+        self.at_once: dict[str, int] = {}
+        self.most: dict[str, int] = {}
+        self.queue: KeyedQueue[Item] = KeyedQueue()
+        ports = Mock()
+        ports.clouds.run = self._ask
+        ports.clock.now = asyncio.get_running_loop().time
+        made: tuple[tuple[str, Kind, dict[str, Any]], ...] = (
+            ("server", OpenStackServer.KIND, {"remote": True}),
+            ("cloud", OpenStackDeployment.KIND, {}),
+            ("primary", MariaDB.KIND, {"urgent": True}),
+        )
+        declared = [
+            Controller(name, "one", kind, (), partial(self._look, name), self._decide, reports=False, **more)
+            for name, kind, more in made
+        ]
+        self.runtime = Runtime(declared, ports, Mock(), Store(), self.queue)
+        self._task = asyncio.create_task(self.runtime.run(WORKERS))
+
+    async def _ask(self, call: CloudCall) -> str:
+        if call.cloud.secret[0] in self.slow:
+            await asyncio.sleep(SLOW)
+        return "id"
+
+    async def _look(self, name: str, _: Any, key: tuple[str, str], __: float) -> Any:
+        calls: list[CloudCall] = []
+        if name == "server":
+            self.at_once[key[0]] = self.at_once.get(key[0], 0) + 1
+            self.most[key[0]] = max(self.most.get(key[0], 0), self.at_once[key[0]])
+            call = CloudCall(CloudRef((key[0], "clouds"), "mine"), "create", ("port", "0"), key[1])
+            await self._ask(call)
+            self.at_once[key[0]] -= 1
+            calls = [call] * self.calls
+        self.seen.setdefault((name, key), []).append(asyncio.get_running_loop().time())
+        return Mock(obj={"metadata": {"namespace": key[0], "name": key[1]}}, calls=calls)
+
+    def _decide(self, seen: Any) -> Plan:
+        return Plan(tuple(seen.calls))
+
+    def add(self, namespace: str, count: int = 1, name: str = "server") -> list[Item]:
+        items: list[Item] = [(name, (namespace, f"{name}-{n}")) for n in range(count)]
+        for item in items:
+            self.queue.add(item)
+        return items
+
+    def when(self, item: Item) -> float:
+        return self.seen.get(item, [float("inf")])[0]
+
+    async def close(self) -> None:
+        assert not self._task.done()
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+
+
+@pytest.mark.looptime
+async def test_a_namespace_whose_clouds_are_slow_holds_up_nothing_else() -> None:
+    operator = Operator("slow", calls=10)
+    operator.add("slow", 500)
+    await asyncio.sleep(30)
+    others = [
+        *operator.add("other"), *operator.add("slow", name="cloud"), *operator.add("openstack", 20, name="cloud"),
+        *operator.add("openstack", name="primary"),
+    ]  # fmt: skip
+    await asyncio.sleep(0.01)
+    assert max(map(operator.when, others)) < 30.01, "of the same namespace too, what asks no cloud"
+    await asyncio.sleep(3600)
+    assert operator.most["slow"] == SHARE
+    assert len(operator.queue) > 0, "the slow ones wait, and none is forgotten"
+    await operator.close()
+
+
+@pytest.mark.looptime
+async def test_however_many_namespaces_have_slow_clouds_what_asks_none_is_worked_on_at_once() -> None:
+    slow = [f"slow-{n}" for n in range(100)]
+    operator = Operator(*slow)
+    for each in slow:
+        operator.add(each, 20)
+    await asyncio.sleep(1)
+    assert sum(operator.at_once.values()) == REMOTE
+    others = [*operator.add("openstack", 20, name="cloud"), *operator.add("openstack", name="primary")]
+    other = operator.add("other")[0]
+    await asyncio.sleep(0.01)
+    assert max(map(operator.when, others)) < 1.01
+    await asyncio.sleep(4 * SLOW)
+    assert operator.when(other) <= 4 * SLOW, "a namespace has its turn after one item of each other one"
+    await operator.close()
+
+
+@pytest.mark.looptime
+@pytest.mark.parametrize("count", [8, 16])
+async def test_many_namespaces_with_slow_clouds_leave_workers_for_others(count: int) -> None:
+    """Eight of them held all workers."""
+    slow = [f"slow-{n}" for n in range(count)]
+    operator = Operator(*slow)
+    for each in slow:
+        operator.add(each, 20)
+        await asyncio.sleep(1)
+    started = asyncio.get_running_loop().time()
+    other = operator.add("other")[0]
+    await asyncio.sleep(0.01)
+    assert operator.when(other) < started + 0.01
+    assert operator.most["slow-0"] == SHARE, "while most workers are free"
+    assert min(operator.most.values()) >= 1
+    await operator.close()
+
+
+@pytest.mark.looptime
+async def test_helm_that_holds_all_workers_holds_up_no_cloud_of_a_user() -> None:
+    operator = Operator()
+    held = asyncio.Event()
+    course = operator.runtime.reconcile
+
+    async def reconcile(item: Item) -> None:
+        await (held.wait() if item[0] == "cloud" else course(item))
+
+    operator.runtime.reconcile = reconcile  # type: ignore[method-assign]
+    operator.add("openstack", 2 * WORKERS, name="cloud")
+    await asyncio.sleep(1)
+    others = operator.add("other", 100)
+    await asyncio.sleep(0.01)
+    assert max(map(operator.when, others)) < 1.01
+    await operator.close()
+
+
+@pytest.mark.looptime
+async def test_a_plan_takes_away_a_few_things_and_the_next_look_does_the_rest() -> None:
+    """It is the cloud that says how much has our mark: a worker was held for as long as 25,000 requests took."""
+    operator = Operator()
+    mine = mark(UID, ("port", "root"))
+    there = {f"v{n}": Thing("port", f"v{n}", state="DOWN", mark=mine) for n in range(95)}
+    rounds: list[int] = []
+
+    def decide(seen: Any) -> Plan:
+        rounds.append(len(there))
+        found = removal(Owner(CloudRef(("other", "clouds"), "mine"), UID), {}, Look(tuple(there.values())))
+        label = SetLabel(OpenStackServer.KIND, key_of(seen.obj), "a", "b")
+        return Plan((*found.calls, label), requeue=15.0 if there else None)
+
+    async def ask(call: CloudCall) -> str:
+        there.pop(call.id)
+        return call.id
+
+    operator.runtime.ports.clouds.run = ask  # type: ignore[method-assign]
+    operator.runtime.ports.cluster.patch = AsyncMock()  # type: ignore[method-assign]
+    operator.runtime.controllers["server"] = replace(operator.runtime.controllers["server"], decide=decide)
+    operator.add("other")
+    await asyncio.sleep(9.5 * SOON)
+    assert rounds == [95, 85, 75, 65, 55, 45, 35, 25, 15, 5]
+    assert operator.runtime.ports.cluster.patch.await_count == 10, "whatever else the plan does is done"
+    await asyncio.sleep(15)
+    assert rounds[10:] == [0]
+    await operator.close()
+
+
+def test_whatever_asks_clouds_of_users_says_so() -> None:
+    clouds = Mock()
+    asking = {
+        each.name: each.remote
+        for each in controllers(Settings({}, {}), clouds=clouds)
+        if each.remote or clouds in getattr(each.observe, "args", ())
+    }
+    assert asking == dict.fromkeys(("server", "capicluster", "floatingippool"), True)
