@@ -225,15 +225,20 @@ def readable(line: str) -> str:
     """
     from stackwright.api.errors import printable
 
-    plain = "\t".join(printable(part) for part in line.split("\t"))
     try:
         fields = json.loads(line) if line.startswith("{") else None
         if not isinstance(fields, dict) or "event" not in fields:
-            return plain
+            return _plain(line)
         time, level, event = (str(fields.pop(name, "")) for name in ("timestamp", "level", "event"))
         trace = str(fields.pop("exception", ""))
         told = "  ".join(f"{name}={value}" for name, value in fields.items())
     except (ValueError, RecursionError):
-        return plain
+        return _plain(line)
     first = "  ".join(part for part in (time[:19].replace("T", " "), f"{level:<7}", event, told) if part.strip())
     return "\n".join(printable(each) for each in (first, *(f"    {each}" for each in trace.splitlines())))
+
+
+def _plain(line: str) -> str:
+    from stackwright.api.errors import printable
+
+    return "\t".join(printable(part) for part in line.split("\t"))

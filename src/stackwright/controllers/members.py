@@ -18,7 +18,6 @@ from stackwright.core.plan import Object
 from stackwright.services.declaration import Service
 from stackwright.services.majority import fewer, field_of, lowered
 from stackwright.services.registry import SERVICES, VOTING
-from stackwright.services.values import context_of
 
 _VOTING = {each.kind.kind: each for each in SERVICES if any(chart.name in VOTING for chart in each.charts)}
 KINDS = {OpenStackDeployment.KIND, HelmBundle.KIND, *(each.kind for each in _VOTING.values())}
@@ -50,8 +49,7 @@ def _services(cloud: Object) -> dict[str, Object]:
 
 
 def _of_service(declared: Service, old: Object, new: Object) -> Iterator[str]:
-    before, after = (context_of(declared, each.get("spec") or {}) for each in (old, new))
-    for _, index, chart, problem in lowered(declared, before, after) if before and after else ():
+    for _, index, chart, problem in lowered(declared, old, new):
         yield f"spec.overrides[{index}].values.{chart.name}.{field_of(chart)}: {problem}"
 
 

@@ -8,7 +8,7 @@ goes by the record and the marks alone, and never makes anything.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +28,7 @@ from stackwright.core.clouds import (
 from stackwright.core.plan import Key
 
 Record = Mapping[Slot, str]
+Others = Sequence[tuple[Slot, Thing, bool]]  # slot, what else has its mark, whether somebody else made that
 # What holds others comes first. Things of one kind go together; the rules of a security group go with it.
 TAKEN_AWAY: tuple[What, ...] = (
     "server", "floating-ip", "trunk", "port", "volume", "router", "subnet", "network", "security-group",
@@ -101,9 +102,10 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
         if (thing := look.get(slot, id_)) is not None and thing.state not in GONE:
             things[slot] = thing
     lost = tuple(slot for slot in record if slot not in things and slot[0] not in look.unseen)
+    others = _others(owner, record, look)
     if look.settled:
         wanted = {part.slot for part in parts}
-        copied = {slot for slot, _, is_copy in _others(owner, record, look) if is_copy}
+        copied = {slot for slot, _, is_copy in others if is_copy}
         for slot in [slot for slot in lost if slot not in wanted and slot not in copied]:
             del known[slot]
         lost = tuple(slot for slot in lost if slot in wanted)
@@ -116,7 +118,7 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
                 known[part.slot], things[part.slot] = found[0].id, found[0]
     if lost and not look.certain:
         return Step(known, things=things, wait="Looking whether it is all there")
-    twins = _twins(owner, record, look)
+    twins = _twins(owner, others)
     if lost or twins:
         return Step(known, twins, lost, things)
     if unclear:
@@ -143,19 +145,21 @@ def _surplus(
     return tuple(call for call in calls if call is not None)
 
 
-def _twins(owner: Owner, record: Record, look: Look) -> tuple[CloudCall, ...]:
+def _twins(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
     """What was made twice, because a request succeeded that had seemed to fail."""
-    calls = (remove(owner, slot, t, "made twice") for slot, t, is_copy in _others(owner, record, look) if not is_copy)
+    calls = (remove(owner, slot, thing, "made twice") for slot, thing, is_copy in others if not is_copy)
     return tuple(call for call in calls if call is not None)
 
 
-def _others(owner: Owner, record: Record, look: Look) -> Iterator[tuple[Slot, Thing, bool]]:
+def _others(owner: Owner, record: Record, look: Look) -> Others:
     """What has the mark of a slot for which another thing is recorded, and whether somebody else made it of that."""
     wanted = {mark(owner.uid, slot): (slot, look.get(slot, id_)) for slot, id_ in record.items()}
+    found = []
     for thing in look.things:
         slot, ours = wanted.get(thing.mark, (None, None))
         if slot and record[slot] != thing.id and thing.state not in GONE:
-            yield slot, thing, thing.what == "volume" and _is_copy(thing, ours)
+            found.append((slot, thing, thing.what == "volume" and _is_copy(thing, ours)))
+    return found
 
 
 def _is_copy(volume: Thing, ours: Thing | None) -> bool:
@@ -181,9 +185,10 @@ def removal(owner: Owner, record: Record, look: Look) -> Step:
     What was made twice goes before that by which it is known. Copies that others made stay, and are told from ours by
     the record, which lasts as long. Without a record all stay that have one mark: one at a time, the last would go.
     """
-    if twins := _twins(owner, record, look):
+    others = _others(owner, record, look)
+    if twins := _twins(owner, others):
         return Step(record, twins, wait="Waiting for what was made twice to go")
-    kept_for = {(t.what, t.id): slot for slot, t, is_copy in _others(owner, record, look) if is_copy}
+    kept_for = {(t.what, t.id): slot for slot, t, is_copy in others if is_copy}
     copies, copied = kept_for.keys() | _several(owner, record, look), set(kept_for.values())
     names = {(slot[0], id_): slot for slot, id_ in record.items()}
     found = {(t.what, t.id): t for t in look.things if t.state not in GONE}

@@ -10,8 +10,9 @@ from typing import Any
 
 from stackwright.api.rules import at
 from stackwright.api.services import ServiceSpec
-from stackwright.services.declaration import Chart, Context, Service
-from stackwright.services.values import merged_values
+from stackwright.core.plan import Object
+from stackwright.services.declaration import Chart, Service
+from stackwright.services.values import context_of, merged_values
 
 REPLICAS = "pod.replicas"
 DEFAULT = 1  # of the charts, where values do not say it
@@ -34,8 +35,14 @@ def too_few(old: int, new: int) -> str:
     return f"cannot become {new}: {new} of {old} servers that vote may have no majority; allowed: {old} or more"
 
 
-def lowered(declared: Service, before: Context, after: Context) -> Iterator[tuple[ServiceSpec, int, Chart, str]]:
-    """(spec and index of the override that is to blame, chart, what is wrong). A size alone is told elsewhere."""
+def lowered(declared: Service, old: Object, new: Object) -> Iterator[tuple[ServiceSpec, int, Chart, str]]:
+    """(spec and index of the override that is to blame, chart, what is wrong) of two service objects.
+
+    None for objects that are not valid otherwise. A size alone is told elsewhere.
+    """
+    before, after = (context_of(declared, each.get("spec") or {}) for each in (old, new))
+    if before is None or after is None:
+        return
     for chart in declared.charts:
         try:
             problem = fewer(chart, *(merged_values(declared, context, chart) for context in (before, after)))

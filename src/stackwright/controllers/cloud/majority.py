@@ -16,7 +16,6 @@ from stackwright.core.objects import DIGEST, annotation, is_deleting
 from stackwright.core.plan import Object
 from stackwright.services.declaration import Chart, Service
 from stackwright.services.majority import field_of, lowered
-from stackwright.services.values import context_of
 
 # (level, service, chart) → where the manifest says how many servers vote
 Path = Callable[[str, Service, Chart], str]
@@ -29,8 +28,7 @@ def option(source: str, declared: Service, chart: Chart) -> str:
 
 def level_errors(declared: Service, old: Object, new: Object, path: Path = option) -> Iterator[str]:
     """Of levels of overrides; none for objects that are not valid otherwise."""
-    before, after = (context_of(declared, each.get("spec") or {}) for each in (old, new))
-    for spec, index, chart, problem in lowered(declared, before, after) if before and after else ():
+    for spec, index, chart, problem in lowered(declared, old, new):
         yield f"{path(spec.overrides[index].source, declared, chart)}: {problem}"
 
 
