@@ -1,4 +1,4 @@
-"""Which server of a Galera cluster begins after all have ended: the decision, and the position of a volume."""
+"""Which server of a Galera cluster begins after all have ended, and when a transfer is lost; the position of a volume."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ def elect(size: int | str, *servers: Server) -> str:
     return subprocess.run(
         ["bash", "-c", script], input=lines, capture_output=True, text=True, check=True
     ).stdout.strip()
+
+
+def transfer_lost(senders: str, peers: str) -> bool:
+    lines = "".join(f"{line} {UUIDS[0]} 5\n" for line in peers.splitlines())
+    script = f". {BIN}/decide.sh; transfer_lost '{senders}'"
+    return subprocess.run(["bash", "-c", script], input=lines, text=True).returncode == 0
 
 
 def waiting(ordinal: int, seqno: int | str, uuid: str = UUIDS[0]) -> Server:
@@ -66,6 +72,33 @@ def test_a_first_transfer_that_was_cut_off_tells_that_there_was_data(other: int)
 @pytest.mark.parametrize("size", ["", "?", "abc", "3x", "-1", "0", "08"])
 def test_without_the_number_of_servers_nobody_begins(size: str) -> None:
     assert elect(size, waiting(0, 5), waiting(1, 5), waiting(2, 5)) == "wait nobody knows how many servers there are"
+
+
+@pytest.mark.parametrize(
+    ("peers", "lost"),
+    [
+        ("0 waiting", True),
+        ("0 split", True),
+        ("0 waiting\n2 waiting", True),
+        ("0 waiting\n2 starting", True),
+        ("0 waiting\n2 primary", False),
+        ("0 starting", False),
+        ("0 primary", False),
+        ("2 waiting", False),
+        ("", False),
+    ],
+)
+def test_a_transfer_is_lost_when_its_sender_has_ended_and_nobody_is_primary(peers: str, lost: bool) -> None:
+    """Server 0 was primary when the transfer began; a server 2 may be receiving as well."""
+    assert transfer_lost("0", peers) == lost
+
+
+def test_a_transfer_is_lost_when_all_have_ended_that_may_send_it() -> None:
+    assert not transfer_lost("0 2", "0 waiting\n2 starting")
+    assert not transfer_lost("0 2", "0 waiting")
+    assert transfer_lost("0 2", "0 waiting\n2 split")
+    assert not transfer_lost("1", "10 waiting")
+    assert not transfer_lost("", "0 waiting")
 
 
 SEQNO = st.one_of(st.sampled_from([-3, -2, -1, 0, 1]), st.integers(0, 2**40))
