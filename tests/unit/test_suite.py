@@ -96,6 +96,8 @@ def test_a_run_of_everything_goes_on_with_packs_that_did_not_pass_on_this_code(h
     packs.RECORD.write_text(packs.write(record))
     git(history, "commit", "--quiet", "--all", "--message", "record")
     assert suite.unproven(one, record) == []
+    commit(history, "docs/page.md")
+    assert suite.unproven(one, record) == []
     commit(history, "src/a.py")
     assert suite.unproven(one, record) == one
 
@@ -212,11 +214,20 @@ def test_a_tree_of_which_git_says_nothing_is_not_taken_for_clean(history: Path) 
     assert not suite.is_clean()
 
 
-def test_a_pack_whose_cloud_does_not_start_has_not_passed(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever its tests say: they had another cloud than the one that it declares."""
-    monkeypatch.setattr(suite, "run", lambda *words, env=None: int(suite.CLOUDS in words))
+def test_a_pack_whose_cloud_does_not_start_fails_and_runs_no_test(
+    history: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would start the cloud again, with limits of an hour."""
+    ran: list[tuple[object, ...]] = []
+
+    def run(*words: object, env: object = None) -> int:
+        ran.append(words)
+        return 1
+
+    monkeypatch.setattr(suite, "run", run)
     made = suite.Suite()
     assert not made.pack(Pack("one", 1, "small", ("src/**",)))
+    assert ran == [(sys.executable, suite.CLOUDS, "small")]
     assert suite.read_record()["one"].result == "failed"
     assert made.summary() == 1
 
