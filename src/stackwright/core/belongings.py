@@ -124,7 +124,9 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
     if lost or twins:
         return Step(known, twins, lost, things)
     if ambiguous:
-        return Step(known, things=things, wait=f"Of {_ids(ambiguous)} one is its own", ambiguous=ambiguous)
+        ids = ", ".join(thing.id for thing in ambiguous)
+        wait = f"Cannot tell which volume belongs to this server: {ids}"
+        return Step(known, things=things, wait=wait, ambiguous=ambiguous)
     for part in parts:
         if part.slot in known:
             continue
@@ -168,7 +170,8 @@ def _is_copy(volume: Thing, ours: Thing | None) -> bool:
     """Whether somebody else made it: who copies a volume, by way of a backup, say, may copy its metadata and our mark.
 
     The copy of a volume with its own id in its metadata has that id too, and so counts as one without a mark. Beside
-    such a volume, what we made twice was made within minutes and nobody uses it. Whoever cannot tell keeps it.
+    such a volume, what we made twice was made within minutes and nobody uses it. If ownership is unclear, keep the
+    volume.
     """
     if ours is None or not ours.facts.get(ANSWERED) or volume.facts.get("attachments"):
         return True
@@ -184,8 +187,8 @@ def _ambiguous(found: Sequence[Thing]) -> bool:
 def removal(owner: Owner, record: Record, look: Look) -> Step:
     """The next step towards having nothing: whatever is recorded or marked, by kinds, what holds others first.
 
-    What was made twice goes before that by which it is known. Copies that others made stay, and are told from ours by
-    the record, which lasts as long. Without a record all stay that have one mark: one at a time, the last would go.
+    Delete duplicates before the recorded resource. Keep foreign copies. The record, which lasts as long, tells them
+    from ours. Without a record all stay that have one mark: one at a time, the last would go.
     """
     others = _others(owner, record, look)
     if twins := _twins(owner, others):
@@ -218,10 +221,6 @@ def remove(owner: Owner, slot: Slot, thing: Thing, why: str = "") -> CloudCall |
     if str(thing.facts.get("task_state") or thing.state).lower() in ("deleting", "soft-deleting"):
         return None
     return owner.call("delete", slot, id=thing.id, why=why)
-
-
-def _ids(things: Iterable[Thing]) -> str:
-    return ", ".join(f"{thing.what} {thing.id}" for thing in things)
 
 
 def _named(things: list[Thing]) -> str:
