@@ -829,7 +829,7 @@ async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(
     for n in bodies:
         await port_.look(CLOUD, asker(n, waits=True, begun=False))
     assert [await make(n) for n in range(least)] == [str(n) for n in range(least)]
-    with pytest.raises(Trouble, match="waits for its turn"):
+    with pytest.raises(Trouble, match="Waiting for a free slot: other servers of this project are being made"):
         await make(least)
     lists.things["server"] = [Thing("server", str(n), state="ACTIVE" if n == 1 else "BUILD") for n in range(least)]
     told.clear()
@@ -854,7 +854,8 @@ async def test_who_has_to_wait_for_a_request_holds_no_worker_and_is_told_when_it
     first = [asyncio.create_task(port_.run(each)) for each in calls[:least]]
     try:
         await asyncio.sleep(0)
-        with pytest.raises(Trouble, match=r"Requests to create server.* waits for its turn") as raised:
+        text = "Waiting for a free slot: other requests of this project to create server are in progress"
+        with pytest.raises(Trouble, match=text) as raised:
             await asyncio.wait_for(port_.run(calls[least]), 2)
         assert raised.value.reason == "WaitingForTurn"
         delete = CloudCall(CLOUD, "delete", SERVER, f"{UID}1", id="other")

@@ -8,14 +8,20 @@ import ssl
 import stat
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from cryptography.hazmat.primitives import serialization
+from lightkube import AsyncClient
+from lightkube.config.client_adapter import ExecAuth
+from lightkube.config.kubeconfig import KubeConfig
+from lightkube.config.models import UserExec
+from lightkube.core.generic_client import GenericAsyncClient
 
 from stackwright.adapters import kubernetes_login
 from stackwright.adapters.kubernetes import KubernetesCluster
@@ -54,6 +60,38 @@ async def told(folder: Path, user: dict[str, Any]) -> str:
 
 def command(script: str, version: str = "v1") -> dict[str, Any]:
     return {"exec": {"apiVersion": f"{API}/{version}", "command": "/bin/sh", "args": ["-c", script]}}
+
+
+# Owner → its private attributes that adapters/kubernetes*.py use, each with its type.
+PRIVATE: dict[str, dict[str, Any]] = {
+    "lightkube.AsyncClient": {"_client": GenericAsyncClient},
+    "lightkube.core.generic_client.GenericAsyncClient": {"_client": httpx2.AsyncClient},
+    "lightkube.config.client_adapter.ExecAuth": {"_exec": UserExec, "_prepare": Callable},
+    "httpx2.AsyncClient": {"_transport": httpx2.AsyncBaseTransport},
+    "asyncio.subprocess.Process": {"_transport": asyncio.SubprocessTransport},
+}
+
+
+@pytest.mark.parametrize(("owner", "name"), [(owner, name) for owner in PRIVATE for name in PRIVATE[owner]])
+async def test_libraries_have_the_private_attributes_that_the_login_uses(tmp_path: Path, owner: str, name: str) -> None:
+    """An upgrade of a library that renames one fails here."""
+    config = KubeConfig.from_file(configured(tmp_path, command("true", "v1beta1"))).get()
+    assert config and config.user and config.user.exec
+    process = await asyncio.create_subprocess_exec("true")
+    async with httpx2.AsyncClient() as http:
+        client = AsyncClient(config=config, trust_env=False)
+        owners = (client, getattr(client, "_client", None), ExecAuth(config.user.exec), http, process)
+        found = getattr(dict(zip(PRIVATE, owners, strict=True))[owner], name, None)
+        await client.close()
+    await process.wait()
+    assert isinstance(found, PRIVATE[owner][name]), f"{owner} has no {name} of the type that the login needs"
+
+
+async def test_a_request_goes_by_the_private_transport_of_its_client() -> None:
+    async with httpx2.AsyncClient() as http:
+        await http._transport.aclose()
+        http._transport = httpx2.MockTransport(lambda request: httpx2.Response(200, text="by it"))
+        assert (await http.get("http://127.0.0.1:1")).text == "by it"
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])

@@ -91,12 +91,6 @@ class PortOpts(PortFields):
     trunk: bool | None = Field(None, description="Make a trunk of it; absent: as the server says.")
     disable_port_security: bool | None = Field(None, description="Older: enablePortSecurity, turned round.")
 
-    @property
-    def port_security(self) -> bool | None:
-        """None: as the network says."""
-        off = self.disable_port_security
-        return self.enable_port_security if off is None else not off
-
     @model_serializer(mode="wrap")
     def _later_spelling(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         written: dict[str, Any] = handler(self)

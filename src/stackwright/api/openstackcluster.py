@@ -100,43 +100,6 @@ class OpenStackClusterSpec(Part):
     api_server_port: Annotated[int, Field(ge=0, le=65535)] | None = _older("apiServer.port")
     api_server_load_balancer: Absent | None = absent(LOAD_BALANCER)
 
-    @property
-    def has_external_network(self) -> bool:
-        return self._flag(self.enable_external_network, self.disable_external_network) is not False
-
-    @property
-    def port_security(self) -> bool | None:
-        """Of the network that is made; None: as Neutron does."""
-        managed = self.managed_network.enable_port_security if self.managed_network else None
-        return self._flag(managed, self.disable_port_security)
-
-    @property
-    def mtu(self) -> int | None:
-        """None: as Neutron has it."""
-        return self.network_mtu or (self.managed_network.mtu if self.managed_network else None) or None
-
-    @property
-    def router_ips(self) -> list[ExternalRouterIP]:
-        return (self.managed_router.external_ips if self.managed_router else self.external_router_ips) or []
-
-    @property
-    def api(self) -> ApiServer:
-        """However it is spelled; `enable_floating_ip` says true or false."""
-        given = self.api_server or ApiServer()
-        floating = self._flag(given.enable_floating_ip, self.disable_api_server_floating_ip)
-        return given.model_copy(
-            update={
-                "port": given.port or self.api_server_port,
-                "fixed_ip": given.fixed_ip or self.api_server_fixed_ip,
-                "floating_ip": given.floating_ip or self.api_server_floating_ip,
-                "enable_floating_ip": floating is not False,
-            }
-        )
-
-    @staticmethod
-    def _flag(on: bool | None, off: bool | None) -> bool | None:
-        return on if off is None else not off
-
     @model_serializer(mode="wrap")
     def _later_spelling(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         return later_spelling(handler(self))

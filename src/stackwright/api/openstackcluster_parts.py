@@ -96,10 +96,6 @@ class ManagedSecurityGroups(Part):
     worker_nodes_security_group_rules: Rules = Field(default_factory=list, description="Rules of worker nodes.")
     allow_all_in_cluster_traffic: bool = Field(False, description="Let everything through between nodes.")
 
-    @property
-    def node_rules(self) -> list[SecurityGroupRule]:
-        return self.cluster_nodes_security_group_rules or self.all_nodes_security_group_rules or []
-
     @model_serializer(mode="wrap")
     def _later_spelling(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
         written: dict[str, Any] = handler(self)

@@ -18,7 +18,7 @@ from stackwright.api.lines import Line
 from stackwright.api.meta import Column, Kind
 from stackwright.api.openstack_identity import IdentityReference
 from stackwright.api.openstack_machine_parts import SERVER_CHANGES, Address, ServerFields, unset
-from stackwright.api.openstack_params import Flavor, FlavorParam
+from stackwright.api.openstack_params import Flavor
 from stackwright.api.openstack_ports import kept_ports
 from stackwright.api.rules import FIXED, Change, Raw, Rule, fixed, with_rules
 
@@ -60,13 +60,6 @@ class MachineSpec(ServerFields):
     identity_ref: IdentityReference | None = Field(None, description="The credentials; absent: those of the cluster.")
     provider_id: Line | None = Field(None, description="openstack://<region>/<id>; the operator writes it.")
     instance_id: Line | None = Field(None, description="Id in Nova.")
-
-    @property
-    def wanted_flavor(self) -> FlavorParam:
-        if self.flavor_id:
-            return FlavorParam(id=self.flavor_id)
-        assert self.flavor is not None  # a rule sees to it
-        return self.flavor
 
     @model_serializer(mode="wrap")
     def _later_spelling(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -15,7 +15,6 @@ from stackwright.api.lines import Line
 from stackwright.api.meta import Column, Kind
 from stackwright.api.openstack_identity import IdentityReference
 from stackwright.api.openstack_machine_parts import SERVER_CHANGES, Address, LocalRef, ServerFields, unset
-from stackwright.api.openstack_params import FlavorParam, NameFilter
 from stackwright.api.openstack_ports import MOST, PortOpts, ResolvedPort, kept_ports
 from stackwright.api.rules import Change, Rule, fixed
 
@@ -45,12 +44,6 @@ class OpenStackServerSpec(ServerFields):
     ssh_key_name: Line = Field(description="Keypair of Nova; empty for none.")
     availability_zone: Line | None = Field(None, description="Availability zone of Nova.")
     user_data_ref: LocalRef | None = Field(None, description="Secret whose key `value` is the user data.")
-
-    @property
-    def wanted_flavor(self) -> FlavorParam:
-        if self.flavor_id:
-            return FlavorParam(id=self.flavor_id)
-        return FlavorParam(filter=NameFilter(name=self.flavor))
 
 
 class ResolvedServer(Part):

@@ -36,7 +36,7 @@ def losses(found: Iterable[Entry]) -> list[str]:
 
 async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[str]:
     """What applying them would take from what is there. Asks nothing of what is new, and of kinds that the operator
-    does nothing with. What goes without them, because somebody deleted it, is not theirs.
+    does nothing with. Ignore losses these manifests do not cause.
 
     Of what is paused, it is what a resume would take: nobody is asked again then.
     """

@@ -71,12 +71,13 @@ class Owner:
 
 @dataclass(frozen=True)
 class Step:
-    """record  as it is after the calls, with Made in it for what they make
-    calls   to be made, one at most that makes something
-    lost    slots whose recorded thing is not there any more; they are still in the record
-    things  slot → thing, of all that is recorded and there
-    wait    why nothing can be made yet though something is missing
-    copies  volumes with our mark that somebody else made or may have made, which stay
+    """record     as it is after the calls, with Made in it for what they make
+    calls      to be made, one at most that makes something
+    lost       slots whose recorded thing is not there any more; they are still in the record
+    things     slot → thing, of all that is recorded and there
+    wait       why nothing can be made yet though something is missing
+    ambiguous  volumes one of which is its own, and nobody knows which; until somebody tells, it waits
+    copies     volumes that stay after its end: with our mark, made by somebody else or not known to be ours
     """
 
     record: Mapping[Slot, Any]
@@ -84,6 +85,7 @@ class Step:
     lost: tuple[Slot, ...] = ()
     things: Mapping[Slot, Thing] = field(default_factory=dict)
     wait: str = ""
+    ambiguous: tuple[Thing, ...] = ()
     copies: tuple[Thing, ...] = ()
 
     @property
@@ -109,11 +111,11 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
         for slot in [slot for slot in lost if slot not in wanted and slot not in copied]:
             del known[slot]
         lost = tuple(slot for slot in lost if slot in wanted)
-    unclear: tuple[Thing, ...] = ()
+    ambiguous: tuple[Thing, ...] = ()
     for part in parts:  # what has a mark and no record is taken over: it may be made of what is lost
         if part.slot not in known and (found := [t for t in look.marked(owner.uid, part.slot) if t.state not in GONE]):
-            if _unclear(found):
-                unclear += tuple(found)
+            if _ambiguous(found):
+                ambiguous += tuple(found)
             else:
                 known[part.slot], things[part.slot] = found[0].id, found[0]
     if lost and not look.certain:
@@ -121,8 +123,10 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
     twins = _twins(owner, others)
     if lost or twins:
         return Step(known, twins, lost, things)
-    if unclear:
-        return Step(known, things=things, wait=f"Of {_ids(unclear)} one is its own", copies=unclear)
+    if ambiguous:
+        ids = ", ".join(thing.id for thing in ambiguous)
+        wait = f"Cannot tell which volume belongs to this server: {ids}"
+        return Step(known, things=things, wait=wait, ambiguous=ambiguous)
     for part in parts:
         if part.slot in known:
             continue
@@ -166,7 +170,8 @@ def _is_copy(volume: Thing, ours: Thing | None) -> bool:
     """Whether somebody else made it: who copies a volume, by way of a backup, say, may copy its metadata and our mark.
 
     The copy of a volume with its own id in its metadata has that id too, and so counts as one without a mark. Beside
-    such a volume, what we made twice was made within minutes and nobody uses it. Whoever cannot tell keeps it.
+    such a volume, what we made twice was made within minutes and nobody uses it. If ownership is unclear, keep the
+    volume.
     """
     if ours is None or not ours.facts.get(ANSWERED) or volume.facts.get("attachments"):
         return True
@@ -174,7 +179,7 @@ def _is_copy(volume: Thing, ours: Thing | None) -> bool:
     return made is None or known is None or abs(made - known) > TWICE
 
 
-def _unclear(found: Sequence[Thing]) -> bool:
+def _ambiguous(found: Sequence[Thing]) -> bool:
     """Whether one of these volumes with one mark is ours, in the order of `Look.marked`, and nobody knows which."""
     return len(found) > 1 and found[0].what == "volume" and not found[0].facts.get(ANSWERED)
 
@@ -182,8 +187,8 @@ def _unclear(found: Sequence[Thing]) -> bool:
 def removal(owner: Owner, record: Record, look: Look) -> Step:
     """The next step towards having nothing: whatever is recorded or marked, by kinds, what holds others first.
 
-    What was made twice goes before that by which it is known. Copies that others made stay, and are told from ours by
-    the record, which lasts as long. Without a record all stay that have one mark: one at a time, the last would go.
+    Delete duplicates before the recorded resource. Keep foreign copies. The record, which lasts as long, tells them
+    from ours. Without a record all stay that have one mark: one at a time, the last would go.
     """
     others = _others(owner, record, look)
     if twins := _twins(owner, others):
@@ -216,10 +221,6 @@ def remove(owner: Owner, slot: Slot, thing: Thing, why: str = "") -> CloudCall |
     if str(thing.facts.get("task_state") or thing.state).lower() in ("deleting", "soft-deleting"):
         return None
     return owner.call("delete", slot, id=thing.id, why=why)
-
-
-def _ids(things: Iterable[Thing]) -> str:
-    return ", ".join(f"{thing.what} {thing.id}" for thing in things)
 
 
 def _named(things: list[Thing]) -> str:

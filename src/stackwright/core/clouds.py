@@ -180,7 +180,7 @@ class CloudCall(Action):
 
 
 def at_once(actions: Iterable[A]) -> tuple[A, ...]:
-    """Those of one plan: REMOVALS at most, for it is for an OpenStack to say how much has a mark of ours."""
+    """At most REMOVALS deletions per plan: the remote cloud controls how many marked resources it reports."""
     removals = itertools.count()
     return tuple(each for each in actions if not _removes(each) or next(removals) < REMOVALS)
 

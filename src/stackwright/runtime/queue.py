@@ -22,20 +22,11 @@ import heapq
 import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Hashable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T", bound=Hashable)
 TICK = 0.001  # a timer may fire a little early; who then waits for the rest would spin
 DOUBLINGS = 16  # beyond that the longest delay is reached anyhow
-
-
-class Queue(Protocol[T]):
-    def add(self, item: T, delay: float = 0.0) -> None: ...
-    async def get(self, urgent: bool = False) -> T: ...
-    async def get_shared(self, most: int, workers: int) -> T: ...
-    def done(self, item: T) -> None: ...
-    def retry(self, item: T, after: float | None = None) -> float: ...
-    def forget(self, item: T) -> None: ...
 
 
 class KeyedQueue(Generic[T]):

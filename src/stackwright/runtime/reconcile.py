@@ -25,7 +25,7 @@ from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
 from stackwright.runtime import faults, metrics
 from stackwright.runtime.cache import PARTIAL, Store, is_told_of, is_watched
 from stackwright.runtime.execute import execute
-from stackwright.runtime.pausing import is_paused, unless_paused
+from stackwright.runtime.pausing import is_stackwright_paused, unless_paused
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.report import after_failure, report
 
@@ -112,7 +112,7 @@ class Runtime:
                 for key in self.store.keys(self.controllers[name].kind):
                     self.queue.add((name, key))
         kept = self.store.get(kind, key_of(obj))
-        if (kept is not None and is_paused(kept)) != ((kind, key_of(obj)) in self._paused):
+        if (kept is not None and is_stackwright_paused(kept)) != ((kind, key_of(obj)) in self._paused):
             self._pause_changed(kind, obj)
         metrics.QUEUE_DEPTH.set(len(self.queue))
 

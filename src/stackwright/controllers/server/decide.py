@@ -84,7 +84,7 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
         return _unknown(seen, before)
     if found.whole:
         return _running(seen, owner, wanted, found)
-    if found.wait and found.copies:
+    if found.ambiguous:
         text = f"{found.wait}; remove stackwright.dev/mark from the metadata of the others"
         stage = blocked(RESOURCES, "ResourceAmbiguous", text)
         return _progress(seen, stage, found.record, requeue=DRIFT)

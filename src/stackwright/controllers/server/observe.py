@@ -26,7 +26,7 @@ from stackwright.core.belongings import GONE
 from stackwright.core.clouds import SERVER, Asker, CloudRef, Clouds, Denied, Trouble, What, ids, marked_by, question
 from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
 from stackwright.core.objects import OWNER, has_finalizer, is_deleting, key_of, label, owner_label
-from stackwright.core.pausing import pause_cause
+from stackwright.core.pausing import capi_pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.seen import Seen, looked, troubled
@@ -97,7 +97,7 @@ async def _paused(reader: Reader, obj: Object) -> str:
     owners = [await reader.get(kind, (namespace, name)) for kind, name in named if name]
     clusters = [owner for owner in owners if owner and owner["kind"] == OpenStackCluster.KIND.kind]
     top = await cluster_referring(reader, clusters[0]) if clusters else await cluster_of(reader, obj)
-    return pause_cause(obj, top, *owners)
+    return capi_pause_cause(obj, top, *owners)
 
 
 async def _known(reader: Reader, obj: Object) -> str:

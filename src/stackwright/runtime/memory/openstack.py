@@ -8,7 +8,7 @@ exception; `lose` makes a request succeed although it seems to fail, as a time-o
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -28,12 +28,10 @@ from stackwright.core.clouds import (
     Trouble,
     mark,
 )
-from stackwright.core.plan import Key
 from stackwright.core.ports import Clock
 from stackwright.runtime.memory import neutron
 
 BUILD, GO = 8.0, 3.0
-Changed = Callable[[str, Key], None]
 
 
 class MemoryClouds:
