@@ -418,3 +418,18 @@ def test_whatever_happens_every_item_that_was_added_is_worked_on_after_it_was_ad
         loop.run_until_complete(scenario())
     finally:
         loop.close()
+
+
+async def test_a_delay_of_before_brings_no_later_one_forward(looptime):
+    """Such as that of the next look at an object, which an event made come sooner and then failed."""
+    queue = KeyedQueue(first=60)
+    queue.add("a", 5)
+    queue.add("a")
+    assert (await queue.get(), queue.retry("a")) == ("a", 60)
+    queue.done("a")
+    assert (await queue.get(), looptime) == ("a", 60)
+
+
+async def test_those_who_are_told_when_to_come_back_do_not_all_come_at_once():
+    queue = KeyedQueue(jitter=lambda: 1.5)
+    assert [queue.retry("a", after) for after in (None, 100)] == [0.75, 150]
