@@ -1,4 +1,4 @@
-"""Which server of a Galera cluster begins after all have ended, and when a transfer is lost; the position of a volume."""
+"""Which server of a Galera cluster begins after all have ended, when a transfer is lost, and what is on a volume."""
 
 from __future__ import annotations
 
