@@ -207,13 +207,15 @@ async def test_two_clusters_with_objects_of_one_name_in_one_project_share_nothin
     assert {(t.what, t.id) for t in world.clouds.all()} == before
 
 
-async def test_an_origin_copied_from_another_namespace_leads_to_nothing_of_it() -> None:
+@pytest.mark.parametrize("forged", ["copied", "named"])
+async def test_an_origin_copied_from_another_namespace_leads_to_nothing_of_it(forged: str) -> None:
     world = await small()
     victim = (world.get(SERVERS, "m") or {})["metadata"]
-    assert victim["annotations"][ORIGIN]
     (server,) = world.clouds.all("server")
+    identity = server.mark.split(":")[1]
+    origin = {"copied": victim["annotations"][ORIGIN], "named": f"uid:{identity}"}[forged]
     spec = {**PART, "identityRef": IDENTITY, "ports": [{"network": {"filter": {"name": "public"}}}]}
-    meta = {"name": "m", "namespace": "tenant", "annotations": victim["annotations"], "labels": {OWNER: "x"}}
+    meta = {"name": "m", "namespace": "tenant", "annotations": {ORIGIN: origin}, "labels": {OWNER: "x"}}
     world.cluster.put(SERVERS, {"metadata": meta, "spec": spec})
     await world.run(60)
     assert len(world.clouds.all("server")) == 2
@@ -247,8 +249,8 @@ async def test_a_later_cluster_of_the_same_name_has_nothing_of_one_that_was_move
     assert {(t.what, t.id) for t in world.clouds.all()} == moved
 
 
-async def test_a_cluster_of_an_earlier_version_is_adopted_after_a_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its things have the UIDs of its objects as marks."""
+async def of_earlier(monkeypatch: pytest.MonkeyPatch) -> Clusters:
+    """Its things have the UIDs of its objects as marks, and this version has looked at it."""
 
     async def none(reader: Any, obj: Any) -> str:
         return ""
@@ -262,10 +264,31 @@ async def test_a_cluster_of_an_earlier_version_is_adopted_after_a_move(monkeypat
     upgraded = old.again()
     await upgraded.run(400)
     await upgraded.stop()
-    things = {(t.what, t.id) for t in upgraded.clouds.all()}
-    assert things == {(t.what, t.id) for t in old.clouds.all()}
-    world = restored(upgraded)
+    assert {(t.what, t.id) for t in upgraded.clouds.all()} == {(t.what, t.id) for t in old.clouds.all()}
+    return upgraded
+
+
+async def test_a_cluster_of_an_earlier_version_is_adopted_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = await of_earlier(monkeypatch)
+    things = {(t.what, t.id) for t in world.clouds.all()}
+    for kind in (POOLS, CLUSTERS, MACHINES, SERVERS):
+        for obj in world.cluster.all(kind):
+            world.cluster.put(kind, {name: value for name, value in obj.items() if name != "status"})
     await world.run(300)
     assert {(t.what, t.id) for t in world.clouds.all()} == things
     for kind, name in ((CLUSTERS, "c"), (MACHINES, "cp"), (MACHINES, "m")):
         assert world.told(kind=kind, name=name)[0] == "Ready"
+
+
+async def test_a_machine_of_an_earlier_version_that_is_moved_gets_no_other_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its origin is a UID that it has no more, which anybody could write."""
+    old = await of_earlier(monkeypatch)
+    world = restored(old)
+    await world.run(300)
+    names = [t.name for t in world.clouds.all("server")]
+    assert (names.count("cp"), names.count("m")) == (1, 1)
+    assert {(t.what, t.id) for t in old.clouds.all()} <= {(t.what, t.id) for t in world.clouds.all()}
+    for name in ("cp", "m"):
+        assert world.told(kind=MACHINES, name=name)[0] == "BlockedInstanceNotFound"
