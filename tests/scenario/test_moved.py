@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters
+from pool_world import pools
 from world import NAMESPACE
 
 from stackwright.api.kinds import NAMESPACE as SPACE
@@ -161,6 +162,34 @@ async def test_a_claim_that_is_restored_gets_no_free_address_while_it_is_unknown
     await world.run(200)
     assert [each["spec"]["address"] for each in world.cluster.all(ADDRESS)] == ["198.51.100.1"]
     assert attached(world) == attached(old)
+
+
+@pytest.mark.parametrize("left", [("d",), ("b", "d"), ("c", "e", "f")], ids=" ".join)
+async def test_a_pool_that_is_restored_adopts_what_is_left_of_its_addresses(left: tuple[str, ...]) -> None:
+    old = await pools(reclaimPolicy="Delete")
+    for name in "abcdef":
+        old.claim(name)
+        await old.run(30)
+    for name in sorted({*"abcdef"} - {*left}):
+        old.delete(CLAIM, name)
+    await old.run(60)
+    await old.stop()
+    before = old.served()
+    assert sorted(before) == list(left) and sorted(before.values()) == old.ips()
+    world = restored(old)
+    await world.run(120)
+    assert world.told(kind=POOLS, name="p")[0] == "Ready"
+    for name in "xyz":
+        world.write(CLAIM, name, {"poolRef": {"apiGroup": POOLS.group, "kind": POOLS.kind, "name": "p"}})
+    await world.run(120)
+    assert before.items() <= world.served().items()
+    assert sorted(world.served().values()) == world.ips() and len(world.ips()) == len(left) + 3
+    assert not world.clouds.made_twice
+    for name in (*left, *"xyz"):
+        world.delete(CLAIM, name)
+    world.delete(POOLS, "p")
+    await world.settle(patience=20)
+    assert world.ips() == []
 
 
 async def test_a_machine_whose_server_object_was_not_moved_finds_its_server() -> None:

@@ -161,13 +161,14 @@ def _due(seen: Observed, record: Mapping[Slot, str], free: list[str]) -> dict[Ke
 
 def _kept(seen: Observed, record: Mapping[Slot, str], used: set[str], short: int) -> list[Slot]:
     """Those that stay, and one more if somebody is short of one."""
+    assert seen.look is not None
     slots = list(record)
     if seen.spec.get("reclaimPolicy") == "Delete":
         mine = {**_ours(seen, record), **dict.fromkeys(seen.spec.get("preAllocatedFloatingIPs") or ())}
         used = used | _attached(seen, record).keys()
         idle = {slot for address, slot in mine.items() if slot and address not in used}
         slots = [slot for slot in slots if slot not in idle]
-    return [*slots, unused(record)] if short > 0 else slots
+    return [*slots, unused(seen.identity, record, seen.look)] if short > 0 else slots
 
 
 def _attached(seen: Observed, record: Mapping[Slot, str]) -> dict[str, str]:
