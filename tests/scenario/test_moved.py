@@ -192,6 +192,39 @@ async def test_a_pool_that_is_restored_adopts_what_is_left_of_its_addresses(left
     assert world.ips() == []
 
 
+@pytest.mark.parametrize("first", [CLUSTERS, MACHINES, SERVERS], ids=lambda kind: kind.kind)
+@pytest.mark.parametrize("lacking", [(), (SERVERS,)], ids=["all", "no-servers"])
+async def test_addresses_of_the_user_lead_on_to_the_same_machines_after_a_restore(
+    first: Kind, lacking: tuple[Kind, ...]
+) -> None:
+    """Be the one that the address of the API leads to restored last."""
+    old = Clusters()
+    for ip in ("198.51.100.1", "198.51.100.2"):
+        old.foreigner("floating-ip", floating_ip_address=ip)
+    old.make(apiServer={"floatingIP": "198.51.100.1"}, bastion={**BASTION, "floatingIP": "198.51.100.2"})
+    old.machine("z", control_plane=True)
+    await old.run(120)
+    old.machine("a", control_plane=True)
+    await old.run(120)
+    await old.stop()
+    before = attached(old)
+    assert before == {"198.51.100.1": old.one("port", "z").id, "198.51.100.2": old.one("port", "bastion").id}
+    world, backup, calls = restored(old, ()), restored(old), len(old.clouds.calls)
+    kinds = [CLUSTERS, MACHINES, SERVERS]
+    start = kinds.index(first)
+    for kind in (*kinds[start:], *kinds[:start]):
+        for obj in backup.cluster.all(kind) if kind not in lacking else ():
+            meta = {name: value for name, value in obj["metadata"].items() if name in KEPT}
+            if not world.get(kind, meta["name"]):
+                world.cluster.put(kind, {"metadata": meta, "spec": obj["spec"]})
+            await world.run(40)
+    await world.run(200)
+    assert not [call for call in world.clouds.calls[calls:] if call.slot[0] == "floating-ip"]
+    assert attached(world) == before
+    for kind, name in ((CLUSTERS, "c"), (MACHINES, "a"), (MACHINES, "z")):
+        assert world.told(kind=kind, name=name) == ("Ready", "")
+
+
 async def test_a_machine_whose_server_object_was_not_moved_finds_its_server() -> None:
     old = await whole()
     await old.stop()
