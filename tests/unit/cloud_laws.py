@@ -241,6 +241,20 @@ def an_address_that_a_port_has_goes_to_nobody_else(seen: Any, plan: Plan) -> Non
         assert call.do != "delete" or call.why or not seen.look.get(call.slot, call.id).facts.get("port_id")
 
 
+def an_address_of_somebody_else_stays_where_it_is(seen: Any, plan: Plan) -> None:
+    """The user's may be taken to the next port from nobody, or from a port of ours."""
+    pool, servers = getattr(seen, "pool", None), getattr(seen, "servers", {}).values()
+    ports = [each for server in servers for each in server["status"].get("resources", {}).get("ports", ())]
+    for call in calls(plan):
+        if call.do != "update" or not call.body.get("port_id") or (call.slot[0], call.id) in ours(seen):
+            continue
+        ip = seen.look.get(call.slot, call.id)
+        if pool and marked_by(ip, pool.identity):
+            continue
+        assert not ip.mark or ip.facts.get("port_id") in {port["id"] for port in ports}
+        assert ip.facts.get("port_id") in {None, *record(seen).values(), *(port["id"] for port in ports)}
+
+
 LAWS = (
     it_is_a_plan_that_can_be_told_and_done,
     it_is_the_same_next_time,
@@ -256,6 +270,7 @@ LAWS = (
     what_it_applies_is_valid,
     no_two_have_the_same_address,
     an_address_that_a_port_has_goes_to_nobody_else,
+    an_address_of_somebody_else_stays_where_it_is,
 )
 
 

@@ -107,6 +107,26 @@ def test_the_mark_goes_with_the_very_request_that_makes_a_thing() -> None:
     assert services.asked[1] == ("POST", "/volumes/1/metadata", {"metadata": {"stackwright.dev/volume": "1"}})
 
 
+@pytest.mark.parametrize("text", ["like {} [{}]", "[{}] {}", "{}{}", "{} stackwright:"])
+@pytest.mark.parametrize("what", ["port", "security-group-rule"])
+def test_a_description_that_was_copied_with_the_mark_of_another_object_gives_nobody_else_the_thing(
+    what: Any, text: str
+) -> None:
+    other = mark("11111111-1111-4111-8111-111111111111", (what, "n"))
+    services = made(what.replace("-", "_"))
+    run(services, call("create", what, "n", body={"description": text.format(other, other)}), None)  # type: ignore[arg-type]
+    (sent,) = services.asked[0][2].values()
+    assert LISTS[what][3]({"id": "1", **sent}).mark == mark(UID, (what, "n"))
+
+
+def test_a_tag_that_would_be_taken_for_a_mark_is_refused() -> None:
+    """Nova keeps tags in an order of its own."""
+    other, services = mark("11111111-1111-4111-8111-111111111111", SERVER), made("server")
+    with pytest.raises(Denied, match=f"tag {other} "):
+        run(services, call("create", "server", body={"tags": ["a", other]}), None)  # type: ignore[arg-type]
+    assert services.asked == []
+
+
 @pytest.mark.parametrize(
     ("status", "metadata", "ours"),
     [

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from stackwright.adapters.openstack_attach import REQUESTS, attach, let_go, one
 from stackwright.adapters.openstack_send import key_in, send
 from stackwright.adapters.openstack_shapes import json_of, thing_in, things_in
-from stackwright.adapters.openstack_things import METADATA, OWN
+from stackwright.adapters.openstack_things import MARK, METADATA, OWN
 from stackwright.core.clouds import CloudCall, Denied, Trouble, mark
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
     tags = list(body.pop("tags", ()))
     hints = body.pop("hints", {})
     if what == "server":
-        body["tags"] = [*tags, made]
+        body["tags"] = [*_unlike_marks(tags), made]
         if user_data is not None:
             body["user_data"] = base64.b64encode(user_data).decode()
     elif what == "volume":
@@ -67,6 +67,13 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
     if tags and what in TAGGED:
         send(connection, what, "PUT", f"/{answer['id']}/tags", json={"tags": tags})
     return str(answer["id"]), {**answer, "name": body.get("name"), "tags": body.get("tags", tags), **_told(what, body)}
+
+
+def _unlike_marks(tags: list[str]) -> list[str]:
+    """Nova tells tags in an order of its own: with a second mark among them, the server could be another object's."""
+    for tag in filter(MARK.fullmatch, tags):
+        raise Denied("Rejected", f"tag {tag} has the form of those by which the operator finds what it made")
+    return tags
 
 
 def _own(connection: Connection, volume: str) -> dict[str, str]:

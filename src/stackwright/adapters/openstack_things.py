@@ -18,8 +18,8 @@ Raw = Mapping[str, Any]
 
 
 def mark_in(text: str) -> str:
-    found = MARK.search(text or "")
-    return found.group() if found else ""
+    """The last one: ours comes after what a user wrote, who may have copied that from another thing."""
+    return next(reversed(MARK.findall(text or "")), "")
 
 
 def server(raw: Raw) -> Thing:

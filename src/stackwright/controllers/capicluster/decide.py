@@ -107,8 +107,10 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
     if attach := attached(owner, want, found):
         stage = waiting(ROUTER_READY, "The router gets its interface", "Applying")
         return report(seen, stopped(stage), attach, 0.0, **written(found.record), **_given(told))
-    where = endpoint.endpoint(seen, told)
-    api, before = endpoint.stage(where, want.lost), bastion(seen, owner, told)
+    if held := endpoint.held(seen, told):
+        told = {**told, "apiServerFloatingIP": {}}
+    where = endpoint.endpoint(seen, told, held)
+    api, before = endpoint.stage(where, want.lost, held), bastion(seen, owner, told)
     provisioned = bool(where) or bool((seen.status.get("initialization") or {}).get("provisioned"))
     actions = (
         *endpoint.noted(seen, where),

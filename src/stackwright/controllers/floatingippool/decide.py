@@ -22,6 +22,7 @@ from stackwright.controllers.floatingippool.objects import (
     unused,
 )
 from stackwright.controllers.floatingippool.observe import KIND, Observed
+from stackwright.core.addresses import MARKED, is_of
 from stackwright.core.belongings import Owner, Step, listed, step, unlisted
 from stackwright.core.clouds import CloudCall, Slot, Thing
 from stackwright.core.clusterapi import ADDRESS, CLAIM
@@ -90,7 +91,7 @@ def _serve(seen: Observed) -> Plan:
     unusable = {*(seen.spec.get("preAllocatedFloatingIPs") or ())} - {*free, *seen.taken, *due.values()}
     return _report(
         seen,
-        _stage(seen, found, lost, {ip: port for ip, port in _attached(seen, record).items() if ip in unusable}),
+        _stage(seen, found, lost, {ip: why for ip, why in _elsewhere(seen, record).items() if ip in unusable}),
         actions,
         0.0 if any(isinstance(action, CloudCall | Apply) for action in actions) or found.lost else POLL,
         claimedIPs=sorted({*taken, *due.values()} - set(lost)),
@@ -136,9 +137,18 @@ def _ours(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Slot]:
 def _ips(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Thing]:
     """Address → what is there, those of the user first. Where they are attached is told by the look alone."""
     assert seen.look is not None
-    given = (seen.look.get(GIVEN, thing.id) for thing in seen.found.given.values())
+    given = (thing for thing in _given(seen) if not _of_another(seen, record, thing))
     ours = (seen.look.get(slot, id_) for slot, id_ in record.items())
     return {str(thing.facts.get("floating_ip_address", thing.id)): thing for thing in (*given, *ours) if thing}
+
+
+def _given(seen: Observed) -> list[Thing]:
+    assert seen.look is not None
+    return [there for each in seen.found.given.values() if (there := seen.look.get(GIVEN, each.id))]
+
+
+def _of_another(seen: Observed, record: Mapping[Slot, str], thing: Thing) -> bool:
+    return bool(thing.mark) and not is_of(thing, seen.identity, record)
 
 
 def _free(seen: Observed, record: Mapping[Slot, str]) -> list[str]:
@@ -161,19 +171,27 @@ def _due(seen: Observed, record: Mapping[Slot, str], free: list[str]) -> dict[Ke
 
 def _kept(seen: Observed, record: Mapping[Slot, str], used: set[str], short: int) -> list[Slot]:
     """Those that stay, and one more if somebody is short of one."""
+    assert seen.look is not None
     slots = list(record)
     if seen.spec.get("reclaimPolicy") == "Delete":
         mine = {**_ours(seen, record), **dict.fromkeys(seen.spec.get("preAllocatedFloatingIPs") or ())}
         used = used | _attached(seen, record).keys()
         idle = {slot for address, slot in mine.items() if slot and address not in used}
         slots = [slot for slot in slots if slot not in idle]
-    return [*slots, unused(record)] if short > 0 else slots
+    return [*slots, unused(seen.identity, record, seen.look)] if short > 0 else slots
 
 
 def _attached(seen: Observed, record: Mapping[Slot, str]) -> dict[str, str]:
     """Addresses → the ports that have them."""
     ports = ((address, thing.facts.get("port_id")) for address, thing in _ips(seen, record).items())
     return {address: str(port) for address, port in ports if port}
+
+
+def _elsewhere(seen: Observed, record: Mapping[Slot, str]) -> dict[str, str]:
+    """Address → why it is given to nobody."""
+    others = [thing for thing in _given(seen) if _of_another(seen, record, thing)]
+    attached = {ip: f"port {port} has it" for ip, port in _attached(seen, record).items()}
+    return {**attached, **{str(thing.facts.get("floating_ip_address")): f"it {MARKED}" for thing in others}}
 
 
 def _withdrawn(seen: Observed, record: Mapping[Slot, str]) -> tuple[Action, ...]:
@@ -226,10 +244,10 @@ def _lost(seen: Observed, record: Mapping[Slot, str], taken: Mapping[str, Any]) 
 
 
 def _stage(seen: Observed, found: Step, lost: list[str], elsewhere: Mapping[str, str]) -> Condition:
-    """`elsewhere` are addresses of the user → ports of others, which have them."""
+    """`elsewhere` are addresses of the user → why they are given to nobody."""
     names = ", ".join(each["metadata"]["name"] for each in _beyond(seen))
     of = "of spec.preAllocatedFloatingIPs is not used"
-    unused = [f"Floating IP {ip} {of}: port {port} has it" for ip, port in elsewhere.items()]
+    unused = [f"Floating IP {ip} {of}: {why}" for ip, why in elsewhere.items()]
     if lost:
         text = f"Somebody else deleted floating IP {', '.join(lost)}; delete the claims that have them"
         return blocked(ADDRESSES, "ResourceNotFound", text)

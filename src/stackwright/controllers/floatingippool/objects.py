@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.core.belongings import Part
-from stackwright.core.clouds import Look, Slot, mark
+from stackwright.core.clouds import Look, Slot, mark, marked_by
 from stackwright.core.clusterapi import ADDRESS, CLAIM, of_cluster
 from stackwright.core.conditions import Condition, copied, find, merged, stamp
 from stackwright.core.objects import OWNER, belongs, is_deleting, key_of, label, owned, owner_label, owner_reference
@@ -27,15 +27,20 @@ def part(slot: Slot, seen: Observed) -> Part:
 
 
 def adopted(uid: str, record: Mapping[Slot, str], look: Look) -> dict[Slot, str]:
-    """What was made by a process that died before it could write it down. Slots are numbers; gaps are filled first."""
-    most = max((int(name) for _, name in record), default=-1) + len(look.things) + 2
-    new: list[Slot] = [("floating-ip", str(n)) for n in range(most) if ("floating-ip", str(n)) not in record]
-    found = {mark(uid, slot): slot for slot in new}
-    return {**record, **{found[thing.mark]: thing.id for thing in look.things if thing.mark in found}}
+    """With what was made and is not written down, as after a restore, or by a process that died before it could.
+
+    Which number a mark is of cannot be told, so a slot like that has the id of the floating IP as its name.
+    """
+    marks, ids = {mark(uid, slot) for slot in record}, {*record.values()}
+    ours = (t for t in look.things if t.what == "floating-ip" and marked_by(t, uid))
+    return {**record, **{("floating-ip", t.id): t.id for t in ours if t.id not in ids and t.mark not in marks}}
 
 
-def unused(record: Mapping[Slot, Any]) -> Slot:
-    return next(("floating-ip", str(n)) for n in count() if ("floating-ip", str(n)) not in record)
+def unused(uid: str, record: Mapping[Slot, Any], look: Look) -> Slot:
+    """The first number that is not in the record, and of which nothing has the mark."""
+    marks = {thing.mark for thing in look.things}
+    slots: Iterator[Slot] = (("floating-ip", str(n)) for n in count())
+    return next(slot for slot in slots if slot not in record and mark(uid, slot) not in marks)
 
 
 def ip_address(seen: Observed, claim: Object, address: str) -> Object:

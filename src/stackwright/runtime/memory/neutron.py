@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 
 from stackwright.core.clouds import Thing
@@ -96,14 +97,15 @@ def same_rule(things: Things, body: Mapping[str, Any]) -> str:
 
 def facts(things: Things, what: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """What Neutron adds to a new thing."""
-    number = sum(1 for thing in _of(things, "floating-ip")) + 1
     match what:
         case "port":
             subnets = [t.id for t in _of(things, "subnet") if t.facts.get("network_id") == body.get("network_id")]
             given = body.get("fixed_ips") or [{"subnet_id": id_} for id_ in subnets]
             return {"status": "DOWN", "fixed_ips": given, **FREE[what]}
         case "floating-ip":
-            return {"floating_ip_address": f"192.0.2.{number}", **FREE[what]}
+            taken = {thing.facts.get("floating_ip_address") for thing in _of(things, what)}
+            free = (each for n in count(len(taken) + 1) if (each := f"192.0.2.{n}") not in taken)
+            return {"floating_ip_address": next(free), **FREE[what]}
         case "router" if gateway := body.get("external_gateway_info"):
             addresses = gateway.get("external_fixed_ips") or [{"ip_address": "192.0.2.254"}]
             return {"external_gateway_info": {**gateway, "external_fixed_ips": addresses}}
