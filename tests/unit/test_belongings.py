@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -278,3 +279,14 @@ def test_a_copy_of_a_volume_that_is_no_part_any_more_is_kept_when_that_is_gone()
     assert (found.whole, found.calls) == (True, ())
     found = removal(OWNER, dict(found.record), Look((copy,)))
     assert (found.whole, found.calls, found.copies) == (True, (), (copy,))
+
+
+def test_a_step_takes_a_moment_however_much_has_its_mark() -> None:
+    slots: list[Slot] = [("floating-ip", str(number)) for number in range(5_000)]
+    look = Look(tuple(thing(slot, f"id-{slot[1]}") for slot in slots))
+    record = {slot: f"id-{slot[1]}" for slot in slots}
+    began = time.process_time()
+    for known in ({}, record):
+        assert step(OWNER, parts(*slots), known, look).record == record
+        assert removal(OWNER, known, look).calls
+    assert time.process_time() - began < 2, "seconds"

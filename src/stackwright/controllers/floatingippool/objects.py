@@ -8,7 +8,7 @@ from typing import Any
 
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.core.belongings import Part
-from stackwright.core.clouds import Look, Slot, mark
+from stackwright.core.clouds import Look, Slot, Thing, mark
 from stackwright.core.clusterapi import ADDRESS, CLAIM, of_cluster
 from stackwright.core.conditions import Condition, copied, find, merged, stamp
 from stackwright.core.objects import OWNER, belongs, is_deleting, key_of, label, owned, owner_label, owner_reference
@@ -26,12 +26,24 @@ def part(slot: Slot, seen: Observed) -> Part:
     return Part(slot, lambda _: body)
 
 
-def adopted(uid: str, record: Mapping[Slot, str], look: Look) -> dict[Slot, str]:
-    """What was made by a process that died before it could write it down. Slots are numbers; gaps are filled first."""
+def adoptable(seen: Observed, record: Mapping[Slot, str], look: Look) -> dict[Slot, str]:
+    """What has its mark and is not recorded: made by a process that died, or before the pool was restored.
+
+    Slots are numbers; gaps are filled first. What somebody has comes first, then what is free.
+    """
     most = max((int(name) for _, name in record), default=-1) + len(look.things) + 2
     new: list[Slot] = [("floating-ip", str(n)) for n in range(most) if ("floating-ip", str(n)) not in record]
-    found = {mark(uid, slot): slot for slot in new}
-    return {**record, **{found[thing.mark]: thing.id for thing in look.things if thing.mark in found}}
+    slots = {mark(seen.identity, slot): slot for slot in new}
+    used = {str(each["spec"]["address"]) for each in seen.addresses}.union(*seen.ports.values())
+
+    def rank(thing: Thing) -> tuple[bool, bool, int]:
+        address, port = thing.facts.get("floating_ip_address"), thing.facts.get("port_id")
+        return address not in used and port not in used, bool(port), int(slots[thing.mark][1])
+
+    found: dict[Slot, str] = {}
+    for thing in sorted((thing for thing in look.things if thing.mark in slots), key=rank):
+        found.setdefault(slots[thing.mark], thing.id)
+    return found
 
 
 def unused(record: Mapping[Slot, Any]) -> Slot:
