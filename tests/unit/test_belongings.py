@@ -162,6 +162,14 @@ def test_a_twin_that_is_gone_is_not_taken_away_again(state: str) -> None:
     assert (found.calls, found.whole) == ((), True)
 
 
+@pytest.mark.parametrize("state", GONE)
+def test_what_is_no_server_is_there_as_long_as_it_is_listed(state: str) -> None:
+    """A cloud that says so of each port that is made would have them made without end."""
+    look = Look((thing(PORT, "p1", state),))
+    assert step(OWNER, parts(PORT), {PORT: "p1"}, look).whole
+    assert [call.id for call in removal(OWNER, {PORT: "p1"}, look).calls] == ["p1"]
+
+
 def test_nothing_is_believed_to_be_gone_before_the_look_is_settled() -> None:
     assert not removal(OWNER, {PORT: "p1"}, Look(settled=False)).whole
 

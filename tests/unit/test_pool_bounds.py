@@ -89,6 +89,13 @@ def test_of_many_that_have_its_mark_those_in_use_come_first() -> None:
     assert plan.status is not None and plan.status["claimedIPs"] == ["10.0.0.101"]
 
 
+def test_no_further_one_is_made_while_two_have_one_address() -> None:
+    plan = pool(floating(0, "192.0.2.7"), floating(1, "192.0.2.7"), claims=("a", "b"), served={"a": "192.0.2.7"})
+    assert not creations(plan)
+    assert stage(plan).reason == "BlockedAddressesOfNoUse"
+    assert "id-0 and id-1 have one address, 192.0.2.7" in stage(plan).message
+
+
 def test_no_further_one_is_made_while_many_are_of_no_use() -> None:
     few = [floating(number, port_id="of somebody") for number in range(SPARE)]
     assert creations(pool(*few, claims=("a",)))

@@ -194,10 +194,10 @@ class CloudCall(Action):
 def at_once(actions: Iterable[A]) -> tuple[A, ...]:
     """Those of one plan: REMOVALS at most, for it is for an OpenStack to say how much has a mark of ours."""
     removals = itertools.count()
-    return tuple(each for each in actions if not _removes(each) or next(removals) < REMOVALS)
+    return tuple(each for each in actions if not removes(each) or next(removals) < REMOVALS)
 
 
-def _removes(action: Action) -> bool:
+def removes(action: Action) -> bool:
     return isinstance(action, CloudCall) and action.do == "delete"
 
 

@@ -115,9 +115,23 @@ def _space(seen: Observed, record: Mapping[Slot, str]) -> int:
 
 def _futile(seen: Observed, record: Mapping[Slot, str]) -> str:
     """Why no further floating IP is made although somebody is short of one: it would be of as little use."""
+    for address, ids in _there(seen, record).items():
+        if len(ids) > 1:
+            return f"Floating IPs {' and '.join(ids)} have one address, {address}; delete one of them in the cloud"
     if _space(seen, record):
         return ""
     return f"It has {len(record)} floating IPs of no use, for ports or other pools have them; detach or delete some"
+
+
+def _there(seen: Observed, record: Mapping[Slot, str]) -> dict[str, list[str]]:
+    """Address → ids of what has it."""
+    assert seen.look is not None
+    given = [(GIVEN, thing.id) for thing in seen.found.given.values() if thing.id not in record.values()]
+    found: dict[str, list[str]] = {}
+    for slot, id_ in (*given, *record.items()):
+        if thing := seen.look.get(slot, id_):
+            found.setdefault(str(thing.facts.get("floating_ip_address", thing.id)), []).append(id_)
+    return found
 
 
 def _room(seen: Observed) -> int:
