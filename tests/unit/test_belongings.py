@@ -279,6 +279,16 @@ def test_without_a_record_no_volume_goes_that_is_not_the_only_one_of_its_mark(an
     assert [call.id for call in removal(OWNER, {}, Look(both[:1])).calls] == ["v1"], "made when a process died"
 
 
+def test_what_two_slots_have_stays_as_long_as_one_is_a_part() -> None:
+    """Neutron answers a rule that says the same as another with that one."""
+    one: Slot = ("security-group-rule", "one")
+    other: Slot = ("security-group-rule", "other")
+    look = Look((Thing("security-group-rule", "r1"),))
+    found = step(OWNER, parts(other), {one: "r1", other: "r1"}, look)
+    assert (found.record, found.calls) == ({other: "r1"}, ())
+    assert [call.id for call in step(OWNER, [], found.record, look).calls] == ["r1"]
+
+
 def test_a_copy_of_a_volume_that_is_no_part_any_more_is_kept_when_that_is_gone() -> None:
     copy = disk("copy", 9000.0, answered=False)
     found = step(OWNER, [], {DISK: "v1"}, Look((disk("v1", 1000.0), copy)))

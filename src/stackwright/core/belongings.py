@@ -137,14 +137,21 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
             return Step(known, things=things, wait=wait)
         call = owner.call("create", part.slot, body=part.body(known), user_data=part.user_data)
         return Step({**known, part.slot: Made(part.slot)}, (call,), things=things)
-    return Step(known, _surplus(owner, parts, known, things), things=things)
+    calls = _surplus(owner, parts, known, things)
+    return Step(known, calls, things=things)
 
 
 def _surplus(
     owner: Owner, parts: Sequence[Part], known: dict[Slot, Any], things: Mapping[Slot, Thing]
 ) -> tuple[CloudCall, ...]:
-    """What was a part once, what was made last first. It stays in the record until it is seen to be gone."""
+    """What was a part once, what was made last first. It stays in the record until it is seen to be gone.
+
+    What is a part by another slot too, as a rule that is written in another way now, is forgotten and stays.
+    """
     wanted = {part.slot for part in parts}
+    kept = {(slot[0], id_) for slot, id_ in known.items() if slot in wanted}
+    for slot in [slot for slot, id_ in known.items() if slot not in wanted and (slot[0], id_) in kept]:
+        del known[slot]
     due = [slot for slot in reversed(known) if slot not in wanted]
     calls = (remove(owner, slot, things[slot]) for slot in due if slot in things)
     return tuple(call for call in calls if call is not None)
