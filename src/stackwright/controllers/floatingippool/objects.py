@@ -6,12 +6,23 @@ from collections.abc import Mapping
 from itertools import count
 from typing import Any
 
+from stackwright.api.openstack_ports import TEXT
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.core.belongings import Part
 from stackwright.core.clouds import Look, Slot, Thing, mark
 from stackwright.core.clusterapi import ADDRESS, CLAIM, of_cluster
 from stackwright.core.conditions import Condition, copied, find, merged, stamp
-from stackwright.core.objects import OWNER, belongs, is_deleting, key_of, label, owned, owner_label, owner_reference
+from stackwright.core.objects import (
+    OWNER,
+    belongs,
+    is_deleting,
+    key_of,
+    label,
+    owned,
+    owner_label,
+    owner_reference,
+    shortened,
+)
 from stackwright.core.plan import Object, SetStatus
 
 GROUP = KIND.group
@@ -22,7 +33,8 @@ FIELDS: Mapping[str, Any] = {
 
 
 def part(slot: Slot, seen: Observed) -> Part:
-    body = {"floating_network_id": seen.found.network["id"], "description": f"Pool {'/'.join(key_of(seen.obj))}"}
+    text = shortened(f"Pool {'/'.join(key_of(seen.obj))}", TEXT)
+    body = {"floating_network_id": seen.found.network["id"], "description": text}
     return Part(slot, lambda _: body)
 
 
