@@ -17,7 +17,7 @@ from stackwright.controllers.floatingippool.decide import decide as decide_pool
 from stackwright.controllers.machine.decide import decide as decide_machine
 from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.record import record_of as server_record
-from stackwright.core.belongings import GONE, TAKEN_AWAY
+from stackwright.core.belongings import TAKEN_AWAY, is_gone
 from stackwright.core.clouds import SERVER as SERVER_SLOT
 from stackwright.core.clouds import CloudCall, fill, mark, marked_by
 from stackwright.core.clusterapi import ADDRESS
@@ -108,9 +108,9 @@ def it_makes_one_thing_at_most_and_only_what_is_surely_not_there(seen: Any, plan
         assert seen.look.settled
         assert call.slot[0] not in seen.look.unseen
         assert not call.id
-        assert not [t for t in seen.look.marked(UID, call.slot) if t.state not in GONE]
+        assert not [t for t in seen.look.marked(UID, call.slot) if not is_gone(t)]
         there = seen.look.get(call.slot, record(seen).get(call.slot, ""))
-        assert there is None or there.state in GONE
+        assert there is None or is_gone(there)
         assert has_finalizer(seen.obj)
 
 
@@ -163,7 +163,7 @@ def it_goes_when_nothing_is_left(seen: Any, plan: Plan) -> None:
     assert not seen.look.unseen
     due = ours(seen) - users(seen) - copies(seen)
     left = [t for t in seen.look.things if (t.what, t.id) in due and t.what in TAKEN_AWAY]
-    assert {t.state for t in left} <= set(GONE)
+    assert all(map(is_gone, left))
 
 
 def it_is_never_stuck(seen: Any, plan: Plan) -> None:
@@ -184,7 +184,7 @@ def it_forgets_only_what_is_surely_not_there(seen: Any, plan: Plan) -> None:
         thing = seen.look.get(slot, id_)
         assert seen.look.settled
         assert slot[0] not in seen.look.unseen
-        assert thing is None or thing.state in GONE
+        assert thing is None or is_gone(thing)
 
 
 def a_server_is_made_of_disks_that_are_there(seen: Any, plan: Plan) -> None:

@@ -291,7 +291,8 @@ def test_a_rule_that_the_group_has_already_is_taken_for_the_one_that_is_wanted()
         return Response(200, {"security_group_rules": [{**there, "id": "udp", "protocol": "udp"}, there]})
 
     wanted = {"security_group_id": "g", "direction": "egress", "ethertype": "IPv4"}
-    assert run(Services(answer), call("create", "security-group-rule", body=wanted), None)[0] == "old"  # type: ignore[arg-type]
+    for body in (wanted, {**wanted, "remote_ip_prefix": "0.0.0.0/0"}):
+        assert run(Services(answer), call("create", "security-group-rule", body=body), None)[0] == "old"  # type: ignore[arg-type]
     with pytest.raises(Trouble, match="already exists"):
         run(Services(answer), call("create", "security-group-rule", body={**wanted, "protocol": "tcp"}), None)  # type: ignore[arg-type]
 

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from looptime import new_event_loop
 
-from stackwright.runtime.queue import KeyedQueue
+from stackwright.runtime.queue import BURST, PACE, KeyedQueue
 
 pytestmark = pytest.mark.looptime
 
@@ -265,6 +265,50 @@ async def test_shares_have_their_turn_one_after_the_other_and_none_has_more_work
     assert [await queue.get_shared(2, 64)] == ["a4"], "what comes again comes last"
     queue.done("a3")
     assert await queue.get_shared(2, 64) == "a1"
+
+
+async def rounds(queue, item, number, get):
+    """When an item is worked on that asks for it again each time."""
+    loop, at = asyncio.get_running_loop(), []
+    queue.add(item)
+    for _ in range(number):
+        assert await get() == item
+        at.append(loop.time())
+        queue.add(item)
+        queue.done(item)
+    return at
+
+
+async def test_an_item_of_a_share_that_comes_again_and_again_has_pauses_and_no_other_has():
+    queue = with_shares("u")
+
+    def shared():
+        return queue.get_shared(1, 64)
+
+    at = await rounds(queue, "a1", BURST + 10, shared)
+    assert at == pytest.approx([0.0] * BURST + [PACE * number for number in range(1, 11)], abs=0.1)
+    assert queue.next_due() == pytest.approx(at[-1] + PACE, abs=0.1)
+    queue.add("a2")
+    assert await shared() == "a2", "one of the same share does not wait"
+    queue.done("a2")
+    await asyncio.sleep(30 * PACE)
+    assert await shared() == "a1", "what was added is not lost"
+    queue.done("a1")
+    before = asyncio.get_running_loop().time()
+    assert sum(each - before < 0.1 for each in await rounds(queue, "a1", 40, shared)) == pytest.approx(30, abs=2)
+    for other in ("o", "u"):
+        before = asyncio.get_running_loop().time()
+        assert await rounds(queue, other, 3 * BURST, queue.get) == [before] * 3 * BURST
+        assert await queue.get() == other
+
+
+async def test_of_items_that_do_not_come_again_nothing_is_kept():
+    queue = with_shares()
+    for name in ("a1", "b1", "c1", "d1"):
+        queue.add(name)
+        queue.done(await queue.get_shared(1, 64))
+        await asyncio.sleep(2 * PACE)
+    assert len(queue._spent) == 1
 
 
 @given(

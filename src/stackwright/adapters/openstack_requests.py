@@ -15,6 +15,7 @@ from stackwright.adapters.openstack_send import key_in, send
 from stackwright.adapters.openstack_shapes import json_of, thing_in, things_in
 from stackwright.adapters.openstack_things import MARK, METADATA, OWN
 from stackwright.core.clouds import CloudCall, Denied, Trouble, mark
+from stackwright.core.grouprules import meaning
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -23,9 +24,6 @@ TAGGED = ("port", "trunk", "floating-ip", "network", "subnet", "router", "securi
 # Distributed and highly available routers have their own words for it.
 INTERFACES = (
     "network:router_interface", "network:router_interface_distributed", "network:ha_router_replicated_interface",
-)  # fmt: skip
-SAME_RULE = (
-    "direction", "ethertype", "protocol", "port_range_min", "port_range_max", "remote_group_id", "remote_ip_prefix",
 )  # fmt: skip
 
 
@@ -91,7 +89,7 @@ def _same_rule(connection: Connection, body: Mapping[str, Any], error: Trouble) 
     params = {"security_group_id": body["security_group_id"]}
     answer = json_of(send(connection, "security-group-rule", "GET", params=params))
     for rule in things_in(answer, "security_group_rules"):
-        if all(rule.get(name) == body.get(name) for name in SAME_RULE):
+        if meaning(rule) == meaning(body):
             return str(rule["id"]), rule
     raise error
 

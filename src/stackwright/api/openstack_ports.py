@@ -15,6 +15,7 @@ from stackwright.api.rules import FIXED, Change, Raw, Rule, either, same
 # So many that nobody has more, and so few that the API server lets our rules look at each. LENGTH is Neutron's own.
 MOST = 64
 LENGTH = 255
+TEXT = LENGTH - 60  # characters of a description in Neutron, which ends with our mark
 
 
 class FixedIP(Part):
@@ -81,7 +82,7 @@ class PortOpts(PortFields):
     )
 
     network: NetworkParam | None = Field(None, description="Network; absent: that of the first subnet.")
-    description: str | None = Field(None, max_length=LENGTH, description="Text in Neutron.")
+    description: str | None = Field(None, max_length=TEXT, description="Text in Neutron.")
     name_suffix: Line | None = Field(None, max_length=LENGTH, description="End of the port's name; absent: its index.")
     fixed_ips: list[FixedIP] = Field(default_factory=list, max_length=MOST, description="Addresses of the port.")
     security_groups: list[SecurityGroupParam] = Field(

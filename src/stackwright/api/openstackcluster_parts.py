@@ -9,6 +9,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from stackwright.api.capi import Ipv4, Ipv4Range, Keyed, NonEmpty, Part
 from stackwright.api.lines import Line
 from stackwright.api.openstack_params import SubnetParam
+from stackwright.api.openstack_ports import TEXT
 from stackwright.api.openstackmachine import MachineSpec
 from stackwright.api.rules import Rule, either
 from stackwright.api.support import Absent, absent
@@ -67,8 +68,8 @@ class SecurityGroupRule(Part):
         ),
     )
 
-    name: Line = Field(min_length=1, description="Name of the rule here.")
-    description: str | None = Field(None, description="Text in Neutron.")
+    name: Line = Field(min_length=1, max_length=TEXT, description="Name of the rule here.")
+    description: str | None = Field(None, max_length=TEXT, description="Text in Neutron; absent: the name.")
     direction: Literal["ingress", "egress"] = Field(description="In or out.")
     ether_type: Literal["IPv4", "IPv6"] | None = Field(None, description="Version of IP.")
     port_range_min: int | None = Field(None, description="First port.")

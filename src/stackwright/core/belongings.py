@@ -37,6 +37,11 @@ TWICE = 300.0  # seconds between two volumes at most of which the request for on
 GONE = ("DELETED", "SOFT_DELETED")  # a server that can be had back by its cloud's administrator only
 
 
+def is_gone(thing: Thing) -> bool:
+    """Whether it is not there any more though it is listed. What else is listed is there, whatever is told of it."""
+    return thing.what == "server" and thing.state in GONE
+
+
 def listed(record: Mapping[Slot, Any]) -> list[dict[str, Any]]:
     """A record as a list in a status; a value may still be Made."""
     return [{"type": what, "name": name, "id": id_} for (what, name), id_ in record.items()]
@@ -101,7 +106,7 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
     known: dict[Slot, Any] = dict(record)
     things: dict[Slot, Thing] = {}
     for slot, id_ in record.items():
-        if (thing := look.get(slot, id_)) is not None and thing.state not in GONE:
+        if (thing := look.get(slot, id_)) is not None and not is_gone(thing):
             things[slot] = thing
     lost = tuple(slot for slot in record if slot not in things and slot[0] not in look.unseen)
     others = _others(owner, record, look)
@@ -113,7 +118,7 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
         lost = tuple(slot for slot in lost if slot in wanted)
     ambiguous: tuple[Thing, ...] = ()
     for part in parts:  # what has a mark and no record is taken over: it may be made of what is lost
-        if part.slot not in known and (found := [t for t in look.marked(owner.uid, part.slot) if t.state not in GONE]):
+        if part.slot not in known and (found := [t for t in look.marked(owner.uid, part.slot) if not is_gone(t)]):
             if _ambiguous(found):
                 ambiguous += tuple(found)
             else:
@@ -136,14 +141,21 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
             return Step(known, things=things, wait=wait)
         call = owner.call("create", part.slot, body=part.body(known), user_data=part.user_data)
         return Step({**known, part.slot: Made(part.slot)}, (call,), things=things)
-    return Step(known, _surplus(owner, parts, known, things), things=things)
+    calls = _surplus(owner, parts, known, things)
+    return Step(known, calls, things=things)
 
 
 def _surplus(
     owner: Owner, parts: Sequence[Part], known: dict[Slot, Any], things: Mapping[Slot, Thing]
 ) -> tuple[CloudCall, ...]:
-    """What was a part once, what was made last first. It stays in the record until it is seen to be gone."""
+    """What was a part once, what was made last first. It stays in the record until it is seen to be gone.
+
+    What is a part by another slot too, as a rule that is written in another way now, is forgotten and stays.
+    """
     wanted = {part.slot for part in parts}
+    kept = {(slot[0], id_) for slot, id_ in known.items() if slot in wanted}
+    for slot in [slot for slot, id_ in known.items() if slot not in wanted and (slot[0], id_) in kept]:
+        del known[slot]
     due = [slot for slot in reversed(known) if slot not in wanted]
     calls = (remove(owner, slot, things[slot]) for slot in due if slot in things)
     return tuple(call for call in calls if call is not None)
@@ -161,7 +173,7 @@ def _others(owner: Owner, record: Record, look: Look) -> Others:
     found = []
     for thing in look.things:
         slot, ours = wanted.get(thing.mark, (None, None))
-        if slot and record[slot] != thing.id and thing.state not in GONE:
+        if slot and record[slot] != thing.id and not is_gone(thing):
             found.append((slot, thing, thing.what == "volume" and _is_copy(thing, ours)))
     return found
 
@@ -196,7 +208,7 @@ def removal(owner: Owner, record: Record, look: Look) -> Step:
     kept_for = {(t.what, t.id): slot for slot, t, is_copy in others if is_copy}
     copies, copied = kept_for.keys() | _several(owner, record, look), set(kept_for.values())
     names = {(slot[0], id_): slot for slot, id_ in record.items()}
-    found = {(t.what, t.id): t for t in look.things if t.state not in GONE}
+    found = {(t.what, t.id): t for t in look.things if not is_gone(t)}
     left = {key: t for key, t in found.items() if key in names or (marked_by(t, owner.uid) and key not in copies)}
     kept = {slot: id_ for slot, id_ in record.items() if (slot[0], id_) in left or slot in copied or not look.certain}
     for what in TAKEN_AWAY:

@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Literal, Protocol, TypeVar
 
 from stackwright.core.conditions import steady
@@ -91,16 +92,27 @@ class Look:
         """What is not here is not there, of whatever kind."""
         return self.settled and not self.unseen
 
+    @cached_property
+    def _by_id(self) -> Mapping[tuple[str, str], Thing]:
+        """It is for an OpenStack to say how many things there are, and each may be asked for."""
+        return {(thing.what, thing.id): thing for thing in reversed(self.things)}
+
+    @cached_property
+    def _by_mark(self) -> Mapping[str, Sequence[Thing]]:
+        found: dict[str, list[Thing]] = {}
+        for thing in self.things:
+            found.setdefault(thing.mark, []).append(thing)
+        return found
+
     def get(self, slot: Slot, id_: str) -> Thing | None:
-        return next((thing for thing in self.things if thing.what == slot[0] and thing.id == id_), None)
+        return self._by_id.get((slot[0], id_))
 
     def marked(self, uid: str, slot: Slot) -> tuple[Thing, ...]:
         """Usually none or one: two where a request succeeded that had seemed to fail, or of a copy.
 
         What was made by a request that was answered comes first, then the oldest.
         """
-        wanted = mark(uid, slot)
-        return tuple(sorted((t for t in self.things if t.mark == wanted), key=_rank))
+        return tuple(sorted(self._by_mark.get(mark(uid, slot), ()), key=_rank))
 
 
 def _rank(thing: Thing) -> tuple[bool, float, str]:
@@ -182,10 +194,10 @@ class CloudCall(Action):
 def at_once(actions: Iterable[A]) -> tuple[A, ...]:
     """At most REMOVALS deletions per plan: the remote cloud controls how many marked resources it reports."""
     removals = itertools.count()
-    return tuple(each for each in actions if not _removes(each) or next(removals) < REMOVALS)
+    return tuple(each for each in actions if not removes(each) or next(removals) < REMOVALS)
 
 
-def _removes(action: Action) -> bool:
+def removes(action: Action) -> bool:
     return isinstance(action, CloudCall) and action.do == "delete"
 
 

@@ -16,7 +16,7 @@ from typing import Any
 import structlog
 
 from stackwright.api.meta import Kind
-from stackwright.core.clouds import Slot, at_once, fill
+from stackwright.core.clouds import Slot, at_once, fill, removes
 from stackwright.core.conditions import is_reworded, steady
 from stackwright.core.controller import ByOwner, Controller
 from stackwright.core.objects import MANAGED, key_of
@@ -34,7 +34,7 @@ RESERVED = 2  # workers for urgent work
 # Workers for what asks OpenStacks of users. They mostly wait, but the client of the API server has 100 connections.
 REMOTE = 64
 SHARE = 8  # of these for a namespace at most, fewer when few are free: whoever has slow clouds waits for them alone
-SOON = 2.0  # seconds until the next look takes away more
+SOON = 2.0  # seconds from a removal to the next look: what goes takes a moment, and may never go
 # Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin.
 LONGEST = 900.0
 log = structlog.get_logger()
@@ -43,7 +43,9 @@ log = structlog.get_logger()
 def bounded(plan: Plan) -> Plan:
     """The plan, with as many removals as it may have. What is left over is there at the next look, and on record."""
     actions = at_once(plan.actions)
-    return plan if len(actions) == len(plan.actions) else replace(plan, actions=actions, requeue=SOON)
+    if len(actions) < len(plan.actions) or (plan.requeue == 0 and any(map(removes, actions))):
+        return replace(plan, actions=actions, requeue=SOON)
+    return plan
 
 
 class Runtime:

@@ -6,12 +6,23 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
+from stackwright.api.openstack_ports import TEXT
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.core.belongings import Part
-from stackwright.core.clouds import Look, Slot, mark, marked_by
+from stackwright.core.clouds import Look, Slot, Thing, mark, marked_by
 from stackwright.core.clusterapi import ADDRESS, CLAIM, of_cluster
 from stackwright.core.conditions import Condition, copied, find, merged, stamp
-from stackwright.core.objects import OWNER, belongs, is_deleting, key_of, label, owned, owner_label, owner_reference
+from stackwright.core.objects import (
+    OWNER,
+    belongs,
+    is_deleting,
+    key_of,
+    label,
+    owned,
+    owner_label,
+    owner_reference,
+    shortened,
+)
 from stackwright.core.plan import Object, SetStatus
 
 GROUP = KIND.group
@@ -22,18 +33,27 @@ FIELDS: Mapping[str, Any] = {
 
 
 def part(slot: Slot, seen: Observed) -> Part:
-    body = {"floating_network_id": seen.found.network["id"], "description": f"Pool {'/'.join(key_of(seen.obj))}"}
+    text = shortened(f"Pool {'/'.join(key_of(seen.obj))}", TEXT)
+    body = {"floating_network_id": seen.found.network["id"], "description": text}
     return Part(slot, lambda _: body)
 
 
-def adopted(uid: str, record: Mapping[Slot, str], look: Look) -> dict[Slot, str]:
-    """With what was made and is not written down, as after a restore, or by a process that died before it could.
+def adoptable(seen: Observed, record: Mapping[Slot, str], look: Look) -> dict[Slot, str]:
+    """What has its mark and is not recorded: made by a process that died, or before the pool was restored.
 
-    Which number a mark is of cannot be told, so a slot like that has the id of the floating IP as its name.
+    Which number a mark is of cannot be told, so a slot like that has the id of the floating IP as its name. What
+    somebody has comes first, then what is free.
     """
-    marks, ids = {mark(uid, slot) for slot in record}, {*record.values()}
-    ours = (t for t in look.things if t.what == "floating-ip" and marked_by(t, uid))
-    return {**record, **{("floating-ip", t.id): t.id for t in ours if t.id not in ids and t.mark not in marks}}
+    marks, ids = {mark(seen.identity, slot) for slot in record}, {*record.values()}
+    used = {str(each["spec"]["address"]) for each in seen.addresses}.union(*seen.ports.values())
+
+    def rank(thing: Thing) -> tuple[bool, bool, str]:
+        address, port = thing.facts.get("floating_ip_address"), thing.facts.get("port_id")
+        return address not in used and port not in used, bool(port), thing.id
+
+    ours = (t for t in look.things if t.what == "floating-ip" and marked_by(t, seen.identity))
+    new = (t for t in ours if t.id not in ids and t.mark not in marks)
+    return {("floating-ip", thing.id): thing.id for thing in sorted(new, key=rank)}
 
 
 def unused(uid: str, record: Mapping[Slot, Any], look: Look) -> Slot:

@@ -23,7 +23,7 @@ from stackwright.controllers.server.adopt import SHARED, Adoption, adopt
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.belongings import GONE, Record, unlisted
+from stackwright.core.belongings import Record, is_gone, unlisted
 from stackwright.core.clouds import SERVER, Asker, CloudRef, Clouds, Denied, Trouble, What, ids, marked_by, question
 from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
 from stackwright.core.objects import OWNER, has_finalizer, is_deleting, key_of, label, owner_label
@@ -116,7 +116,7 @@ async def _known(reader: Reader, obj: Object) -> str:
 async def _adopting(clouds: Clouds, seen: Observed, resolved: Mapping[str, Any]) -> Observed:
     assert seen.look is not None and seen.cloud is not None
     server = seen.look.get(SERVER, seen.known) if seen.known and SERVER not in record_of(seen.status) else None
-    if server is None or server.state in GONE or marked_by(server, seen.identity):
+    if server is None or is_gone(server) or marked_by(server, seen.identity):
         return seen
     key = key_of(seen.obj)
     if seen.cloud.secret[0] != key[0]:

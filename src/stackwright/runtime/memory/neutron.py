@@ -7,15 +7,12 @@ from itertools import count
 from typing import Any
 
 from stackwright.core.clouds import Thing
+from stackwright.core.grouprules import meaning
 
 Things = Mapping[tuple[str, str], Thing]
 INTERFACE = "network:router_interface"
 # What it says of something that is used by nobody.
 FREE: Mapping[str, Mapping[str, Any]] = {"port": {"device_id": ""}, "floating-ip": {"port_id": None}}
-RULE = (
-    "security_group_id", "direction", "ethertype", "protocol", "port_range_min", "port_range_max", "remote_group_id",
-    "remote_ip_prefix",
-)  # fmt: skip
 # What a thing is made of: the field of the request, and what it is the id of.
 NEEDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "port": (("network_id", "network"),),
@@ -90,9 +87,8 @@ _HOLDERS = {
 
 def same_rule(things: Things, body: Mapping[str, Any]) -> str:
     """The id of a rule that says the same; two of them cannot be."""
-    wanted = [body.get(name) for name in RULE]
-    found = (t.id for t in _of(things, "security-group-rule") if [t.facts.get(name) for name in RULE] == wanted)
-    return next(found, "")
+    wanted = meaning(body)
+    return next((t.id for t in _of(things, "security-group-rule") if meaning(t.facts) == wanted), "")
 
 
 def facts(things: Things, what: str, body: Mapping[str, Any]) -> dict[str, Any]:
