@@ -12,10 +12,12 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack_confirm import CONFIRM, confirm
+from stackwright.adapters.openstack_deadline import in_time
 from stackwright.adapters.openstack_find import WHERE, find
 from stackwright.adapters.openstack_flight import Flight, Late
 from stackwright.adapters.openstack_line import Line, executor
@@ -27,6 +29,7 @@ from stackwright.adapters.openstack_sharing import FORGET, WATCHED, Answer, Aski
 from stackwright.adapters.openstack_turns import Who
 from stackwright.core.clouds import (
     ADD_INTERFACE,
+    LONGEST,
     Asker,
     CloudCall,
     CloudRef,
@@ -64,6 +67,9 @@ class OpenStackClouds:
         self._unsure: dict[str, float] = {}  # uid → until when a request may still be on its way
         self._started = self._swept = time.monotonic()
 
+    def in_time(self) -> AbstractAsyncContextManager[None]:
+        return in_time(LONGEST)
+
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         project = await self._project(cloud)
         asking = project.askers.setdefault(asker.uid, Asking(asker, not asker.begun))
@@ -81,7 +87,7 @@ class OpenStackClouds:
         unseen = listed - project.snapshot.taken.keys()
         began = min((project.snapshot.fresh.get(what, 0.0) for what in listed - unseen), default=0.0)
         ask = partial(self._single, cloud, project)
-        sure = await confirm(project.snapshot, asker, listed - unseen, ask, time.monotonic())
+        sure = await confirm(project.snapshot, asker, listed - unseen, ask, time.monotonic)
         if listed & project.snapshot.doubts.lists.keys() or not sure:
             self._look_again(asking)
             sure = False

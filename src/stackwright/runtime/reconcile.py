@@ -35,7 +35,8 @@ RESERVED = 2  # workers for urgent work
 REMOTE = 64
 SHARE = 8  # of these for a namespace at most, fewer when few are free: whoever has slow clouds waits for them alone
 SOON = 2.0  # seconds until the next look takes away more
-# Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin.
+# Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin. What
+# asks OpenStacks of users ends long before, whatever these do (core.clouds.LONGEST).
 LONGEST = 900.0
 log = structlog.get_logger()
 
