@@ -117,7 +117,7 @@ class OpenStackClouds:
     async def run(self, call: CloudCall) -> str:
         project = await self._project(call.cloud)
         what = "port" if ADD_INTERFACE in call.body else call.slot[0]
-        asker, id_ = project.askers[call.uid].asker, ""
+        asker, id_ = self._who_looked(project, call), ""
         project.order.lists(project.listing)
         project.order.begin(call, asker, time.monotonic())
         try:
@@ -137,6 +137,15 @@ class OpenStackClouds:
         if port := call.body.get("port_id"):
             self._tell_all((each.controller, each.key) for each in project.having(("port", port)))
         return id_
+
+    def _who_looked(self, project: Project, call: CloudCall) -> Asker:
+        """At this project: what was decided of one is not done in another one."""
+        asking = project.askers.get(call.uid)
+        others = (each.askers[call.uid] for each in self._projects.values() if call.uid in each.askers)
+        if asking is None or any(other.looked > asking.looked for other in others):
+            text = f"{call.cloud} was looked at with other credentials than it has now; it is looked at again"
+            raise Trouble("CredentialsChanged", text)
+        return asking.asker
 
     async def _ask_for(self, call: CloudCall, project: Project) -> tuple[str, Mapping[str, Any] | None]:
         user_data, service = await self._user_data(call), PATHS[call.slot[0]][0]

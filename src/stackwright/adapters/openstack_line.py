@@ -74,8 +74,8 @@ class Line:
     async def do(self, service: str, what: Callable[[Connection], T], *, queues: bool = True) -> T:
         """In a thread. Raises Trouble or Denied for whatever goes wrong.
 
-        Lists, of which there is one of a kind at a time and for which many wait, do not queue behind all the rest; nor
-        is there an end to their pages, for nobody waits for them long.
+        Lists, of which there is one of a kind at a time and for which many wait, do not queue behind all the rest. Nor
+        do they have a deadline: they may have many pages, and nobody waits for them long.
         """
         until = after(LONGEST) if queues else math.inf
         async with in_time(LONGEST + GRACE if queues else None), self._free if queues else nullcontext():
