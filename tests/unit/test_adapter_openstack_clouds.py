@@ -647,6 +647,23 @@ async def test_500_that_are_well_cost_one_list(lists: Lists) -> None:
     await port_.close()
 
 
+async def test_what_was_decided_with_other_credentials_is_not_done(lists: Lists, time: Time) -> None:
+    """They may lead to another project. A plan with ten removals takes seconds, and the Secret may change meanwhile."""
+    passwords = {"clouds": "pw-1"}
+    port_ = clouds([], passwords)
+    await port_.look(CLOUD, replace(asker(1), uid=UID))
+    for password in ("pw-2", "pw-1"):
+        passwords["clouds"] = password
+        time.now += openstack_login.READ_AGAIN
+        with pytest.raises(Trouble, match=r"cloud mine of Secret ns/clouds .* is looked at again") as told:
+            await port_.run(call("delete", "port", "a", id="1"))
+        assert told.value.reason == "CredentialsChanged"
+        passwords["clouds"] = "pw-2"
+        time.now += openstack_login.READ_AGAIN
+        await port_.look(CLOUD, replace(asker(1), uid=UID))
+    await port_.close()
+
+
 async def test_other_credentials_in_the_same_secret_are_used_at_once(lists: Lists, time: Time) -> None:
     """A namespace that is deleted and made anew may be of another project."""
     passwords = {"clouds": "pw-1"}

@@ -12,10 +12,12 @@ import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
 from concurrent.futures import Executor
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack_confirm import CONFIRM, confirm
+from stackwright.adapters.openstack_deadline import in_time
 from stackwright.adapters.openstack_find import WHERE, find
 from stackwright.adapters.openstack_flight import Flight, Late
 from stackwright.adapters.openstack_line import Line, executor
@@ -27,6 +29,7 @@ from stackwright.adapters.openstack_sharing import FORGET, WATCHED, Answer, Aski
 from stackwright.adapters.openstack_turns import Who
 from stackwright.core.clouds import (
     ADD_INTERFACE,
+    LONGEST,
     Asker,
     CloudCall,
     CloudRef,
@@ -64,6 +67,9 @@ class OpenStackClouds:
         self._unsure: dict[str, float] = {}  # uid → until when a request may still be on its way
         self._started = self._swept = time.monotonic()
 
+    def in_time(self) -> AbstractAsyncContextManager[None]:
+        return in_time(LONGEST)
+
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         project = await self._project(cloud)
         asking = project.askers.setdefault(asker.uid, Asking(asker, not asker.begun))
@@ -81,7 +87,7 @@ class OpenStackClouds:
         unseen = listed - project.snapshot.taken.keys()
         began = min((project.snapshot.fresh.get(what, 0.0) for what in listed - unseen), default=0.0)
         ask = partial(self._single, cloud, project)
-        sure = await confirm(project.snapshot, asker, listed - unseen, ask, time.monotonic())
+        sure = await confirm(project.snapshot, asker, listed - unseen, ask, time.monotonic)
         if listed & project.snapshot.doubts.lists.keys() or not sure:
             self._look_again(asking)
             sure = False
@@ -111,7 +117,7 @@ class OpenStackClouds:
     async def run(self, call: CloudCall) -> str:
         project = await self._project(call.cloud)
         what = "port" if ADD_INTERFACE in call.body else call.slot[0]
-        asker, id_ = project.askers[call.uid].asker, ""
+        asker, id_ = self._who_looked(project, call), ""
         project.order.lists(project.listing)
         project.order.begin(call, asker, time.monotonic())
         try:
@@ -131,6 +137,15 @@ class OpenStackClouds:
         if port := call.body.get("port_id"):
             self._tell_all((each.controller, each.key) for each in project.having(("port", port)))
         return id_
+
+    def _who_looked(self, project: Project, call: CloudCall) -> Asker:
+        """At this project: what was decided of one is not done in another one."""
+        asking = project.askers.get(call.uid)
+        others = (each.askers[call.uid] for each in self._projects.values() if call.uid in each.askers)
+        if asking is None or any(other.looked > asking.looked for other in others):
+            text = f"{call.cloud} was looked at with other credentials than it has now; it is looked at again"
+            raise Trouble("CredentialsChanged", text)
+        return asking.asker
 
     async def _ask_for(self, call: CloudCall, project: Project) -> tuple[str, Mapping[str, Any] | None]:
         user_data, service = await self._user_data(call), PATHS[call.slot[0]][0]

@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeVar
@@ -29,6 +30,9 @@ Slot = tuple[What, str]  # a thing of an object: what it is, and its name among 
 SERVER: Slot = ("server", "")
 PREFIX = "stackwright"
 REMOVALS = 10  # things of an OpenStack that one plan takes away: each may take a minute
+# Seconds that one look, and one action, may take: it is for an OpenStack to say how many requests that are.
+LONGEST = 300.0
+LATE = f"the OpenStack took longer than {LONGEST:.0f} s to answer"
 A = TypeVar("A", bound=Action)
 CREATED = "created_at"  # of a volume, among its facts: seconds since 1970
 # Of a volume, among its facts: its metadata has its own id, written when the request that made it was answered.
@@ -220,6 +224,9 @@ class Denied(Refused):
 class Clouds(Protocol):
     """All OpenStacks of which there are credentials. Everything raises Trouble or Denied."""
 
+    def in_time(self) -> AbstractAsyncContextManager[None]:
+        """For all that one look asks: it ends after LONGEST, by Trouble. What came of it is of use to the next one."""
+
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         """What the object has; lists of a project are shared by all who look."""
 
@@ -227,7 +234,10 @@ class Clouds(Protocol):
         """What is found; an answer may be a minute old."""
 
     async def run(self, call: CloudCall) -> str:
-        """Do it, for one who looked; the id of what was made or changed. What is to be deleted may be gone."""
+        """Do it, for one who looked; the id of what was made or changed. What is to be deleted may be gone.
+
+        After LONGEST it is given up; what takes many requests goes on when it is asked for again.
+        """
 
 
 def fill(value: Any, made: Mapping[Slot, str]) -> Any:

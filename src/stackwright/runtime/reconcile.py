@@ -17,7 +17,7 @@ import structlog
 
 from stackwright.api.meta import Kind
 from stackwright.core.clouds import Slot, at_once, fill, removes
-from stackwright.core.conditions import is_reworded, steady
+from stackwright.core.conditions import is_as_before, is_reworded, steady
 from stackwright.core.controller import ByOwner, Controller
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object, Plan
@@ -35,7 +35,8 @@ RESERVED = 2  # workers for urgent work
 REMOTE = 64
 SHARE = 8  # of these for a namespace at most, fewer when few are free: whoever has slow clouds waits for them alone
 SOON = 2.0  # seconds from a removal to the next look: what goes takes a moment, and may never go
-# Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin.
+# Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin. What
+# asks OpenStacks of users ends long before, whatever these do (core.clouds.LONGEST).
 LONGEST = 900.0
 log = structlog.get_logger()
 
@@ -94,14 +95,18 @@ class Runtime:
         before = self.store.told(kind, key_of(obj))
         if self.store.put(kind, obj):
             now = self.store.told(kind, key_of(obj))
-            self.enqueue(kind, obj, reworded=before is not None and now is not None and is_reworded(before, now))
+            writer, reworded = self.store.writer(kind, obj), False
+            if before is None or now is None or not is_as_before(before, now):
+                writer = ""  # a change by somebody else came before our write, and no watch tells of it alone
+            else:
+                reworded = is_reworded(before, now)
+            self.enqueue(kind, obj, writer, reworded)
 
-    def enqueue(self, kind: Kind, obj: Object, reworded: bool = False) -> None:
+    def enqueue(self, kind: Kind, obj: Object, writer: str = "", reworded: bool = False) -> None:
         """Queue all keys that an object concerns. One that says in other words what it said before helps no retry.
 
         Two that fail and watch each other would wake each other without pause: messages may differ at each attempt.
         """
-        writer = self.store.writer(kind, obj)
         owners = dict.fromkeys(ref.get("kind") for ref in obj["metadata"].get("ownerReferences") or ())
         for name, keys, words in [each for owner in ("", *owners) for each in self._routes.get((kind, owner), ())]:
             if reworded and not words:

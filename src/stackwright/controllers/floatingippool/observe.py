@@ -83,12 +83,13 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if not seen.asks:
         return seen
     try:
-        seen = replace(seen, origin=await origin_of(reader, obj))
-        cloud = await cloud_of(reader, key[0], spec["identityRef"])
-        seen = replace(seen, cloud=cloud)
-        if not is_deleting(obj):
-            seen = replace(seen, found=await answered(clouds, cloud, partial(_resolve, spec, seen.status)))
-        return looked(seen, await clouds.look(cloud, _asker(seen)), unlisted(seen.status.get("resources")))
+        async with clouds.in_time():
+            seen = replace(seen, origin=await origin_of(reader, obj))
+            cloud = await cloud_of(reader, key[0], spec["identityRef"])
+            seen = replace(seen, cloud=cloud)
+            if not is_deleting(obj):
+                seen = replace(seen, found=await answered(clouds, cloud, partial(_resolve, spec, seen.status)))
+            return looked(seen, await clouds.look(cloud, _asker(seen)), unlisted(seen.status.get("resources")))
     except (Trouble, Denied) as error:
         return troubled(seen, error)
 

@@ -76,21 +76,22 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if not seen.asks:
         return seen
     try:
-        seen = replace(seen, known=await _known(reader, obj))
-        seen = replace(seen, origin=await origin_of(reader, obj))
-        cloud = await cloud_of(reader, key[0], spec["identityRef"])
-        seen = replace(seen, cloud=cloud)
-        if spec.get("floatingIPPoolRef") and not is_deleting(obj):
-            seen = replace(seen, pool=await _pool(clouds, cloud, reader, obj, spec["floatingIPPoolRef"]["name"]))
-        look = await clouds.look(cloud, _asker(seen))
-        seen = looked(seen, look, record_of(seen.status))
-        if seen.trouble or is_deleting(obj):
-            return seen
-        if resolved := seen.status.get("resolved"):
-            return await _adopting(clouds, seen, resolved)
-        images = await _images(spec, key[0], reader)
-        found = await answered(clouds, cloud, partial(resolve, key[1], spec, images))
-        return replace(seen, resolved=found)
+        async with clouds.in_time():
+            seen = replace(seen, known=await _known(reader, obj))
+            seen = replace(seen, origin=await origin_of(reader, obj))
+            cloud = await cloud_of(reader, key[0], spec["identityRef"])
+            seen = replace(seen, cloud=cloud)
+            if spec.get("floatingIPPoolRef") and not is_deleting(obj):
+                seen = replace(seen, pool=await _pool(clouds, cloud, reader, obj, spec["floatingIPPoolRef"]["name"]))
+            look = await clouds.look(cloud, _asker(seen))
+            seen = looked(seen, look, record_of(seen.status))
+            if seen.trouble or is_deleting(obj):
+                return seen
+            if resolved := seen.status.get("resolved"):
+                return await _adopting(clouds, seen, resolved)
+            images = await _images(spec, key[0], reader)
+            found = await answered(clouds, cloud, partial(resolve, key[1], spec, images))
+            return replace(seen, resolved=found)
     except (Trouble, Denied) as error:
         return troubled(seen, error)
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Awaitable, Mapping
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 from stackwright.api.meta import Kind
@@ -119,6 +120,9 @@ class FaultyIdentity:
 class FaultyClouds:
     def __init__(self, inner: Clouds, fuse: Fuse) -> None:
         self._inner, self._fuse = inner, fuse
+
+    def in_time(self) -> AbstractAsyncContextManager[None]:
+        return self._inner.in_time()
 
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         return await self._inner.look(cloud, asker)

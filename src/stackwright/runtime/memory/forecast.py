@@ -7,6 +7,7 @@ something: the forecast then tells what would be made, and not whether the cloud
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from itertools import chain, count
 from typing import Any
@@ -41,6 +42,9 @@ class ForecastClouds:
         self._things: dict[tuple[str, str], Thing | None] = {}  # as changed here; None is gone
         self._seen: dict[tuple[str, str], Thing] = {}  # as it was looked at
         self.unheard: dict[CloudRef, str] = {}  # clouds that could not be asked, and why
+
+    def in_time(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         found = {(thing.what, thing.id): thing for thing in await self._real(cloud, asker)}

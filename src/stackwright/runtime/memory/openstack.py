@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -70,6 +71,9 @@ class MemoryClouds:
         self._due.pop((thing.what, thing.id), None)
         now = self.things[thing.what, thing.id]
         self.things[thing.what, thing.id] = replace(now, state=state, facts={**now.facts, **facts})
+
+    def in_time(self) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         self._may("look")
