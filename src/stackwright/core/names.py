@@ -37,12 +37,12 @@ def named(thing: Thing, **more: Any) -> dict[str, Any]:
 
 @dataclass
 class Resolver:
-    """missing   questions without an answer yet
+    """missing   questions without an answer yet, each once
     problems  what found none, or more than one, in words
     """
 
     answers: Answers
-    missing: list[Question] = field(default_factory=list)
+    missing: dict[Question, None] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def one(self, what: str, param: Mapping[str, Any] | None, where: str, **more: Any) -> Thing | None:
@@ -77,5 +77,5 @@ class Resolver:
         """However many there are; None while that is not known."""
         found = self.answers.get(asked)
         if found is None:
-            self.missing.append(asked)
+            self.missing[asked] = None
         return found
