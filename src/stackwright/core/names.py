@@ -13,6 +13,7 @@ from typing import Any
 from stackwright.core.clouds import Question, Thing, question
 
 Answers = Mapping[Question, tuple[Thing, ...]]
+TOLD = 5  # of several things that are found
 TAGS = {"tags": "tags", "tagsAny": "tags-any", "notTags": "not-tags", "notTagsAny": "not-tags-any"}
 COMMON = {"name": "name", "description": "description", "projectID": "project_id", **TAGS}
 FILTERS: Mapping[str, Mapping[str, str]] = {
@@ -68,8 +69,9 @@ class Resolver:
         if found is None:
             return None
         if len(found) != 1:
-            names = ", ".join(sorted(thing.id for thing in found)) or "there is none"
-            self.problems.append(f"{where}: {asked} must be exactly one: {names}")
+            ids = sorted(thing.id for thing in found)
+            told = ", ".join([*ids[:TOLD], *(["…"] if len(ids) > TOLD else [])]) or "there is none"
+            self.problems.append(f"{where}: {asked} must be exactly one: {told}")
             return None
         return found[0]
 
