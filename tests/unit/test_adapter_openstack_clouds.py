@@ -26,12 +26,12 @@ from stackwright.adapters import (
     openstack_things,
 )
 from stackwright.adapters.openstack_clouds import OpenStackClouds
-from stackwright.adapters.openstack_find import find
+from stackwright.adapters.openstack_find import KEPT, find
 from stackwright.adapters.openstack_login import login_of
 from stackwright.adapters.openstack_project import LISTS, Snapshot, fetch, peek
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import problem
-from stackwright.adapters.openstack_sharing import Project
+from stackwright.adapters.openstack_sharing import ANSWERS, Project
 from stackwright.adapters.openstack_turns import REQUESTS, SERVERS
 from stackwright.controllers.server.observe import KINDS
 from stackwright.core.clouds import SERVER, Asker, CloudCall, CloudRef, Denied, Thing, Trouble, mark, question
@@ -463,6 +463,35 @@ def test_networks_of_others_are_found_and_the_own_come_first(what: str) -> None:
 
 def test_all_subnets_of_a_network_are_found_whosever_they_are() -> None:
     assert asks("subnet", "other", "mine", network_id="n") == (["other", "mine"], None)
+
+
+def found(what: str, *items: Any, **where: Any) -> tuple[Thing, ...]:
+    services = Services(lambda method, path, params: Response(200, {f"{what.replace('-', '_')}s": list(items)}), "mine")
+    return find(services, question(what, **where))  # type: ignore[arg-type]
+
+
+def test_of_very_much_that_is_found_the_first_is_kept_and_all_subnets_of_a_network() -> None:
+    tags = [f"tag-{n}" for n in range(25)]
+    for items in ([{"id": f"{n:036}", "tags": tags} for n in range(499)], [{"id": f"{n:036}"} for n in range(499)]):
+        things = found("security-group", *items, name="x")
+        assert 2 < len(things) < 499
+        assert [thing.id for thing in things] == [item["id"] for item in items[: len(things)]]
+        assert sum(thing.weight for thing in things) <= KEPT
+    subnets = [{"id": f"{n:036}", "network_id": "n" * 36, "name": "nodes", "cidr": "10.0.0.0/24"} for n in range(100)]
+    assert len(found("subnet", *subnets, network_id="n")) == 100
+
+
+def test_two_that_are_found_are_never_taken_for_one() -> None:
+    large = {"tags": ["x" * 255] * 150}
+    for items in ([{"id": "1", **large}, {"id": "2", **large}], [{"id": "1"}, {"id": "2", **large}]):
+        assert [thing.id for thing in found("network", *items, *items, name="x")][:2] == ["1", "2"]
+    with pytest.raises(Trouble, match="a network has more than 64 KiB"):
+        found("network", {"id": "1"}, {"id": "2", "tags": ["x" * 255] * 300}, name="x")
+
+
+def test_of_what_is_found_only_that_is_kept_which_somebody_reads() -> None:
+    (network,) = found("network", {"id": "1", "name": "n", "mtu": [1] * 500, "tags": ["t"], "description": "x" * 4096})
+    assert network == Thing("network", "1", "n", facts={"tags": ["t"]})
 
 
 @pytest.mark.parametrize(
@@ -1173,7 +1202,47 @@ async def test_questions_are_forgotten_too(lists: Lists, time: Time, monkeypatch
         time.now += 60
         await port_.find(CLOUD, question("image", name=str(number)))
     (project,) = port_._projects.values()
-    assert len(project.answers) <= 62
+    assert len(project.answers) <= 2, "an answer holds for a minute"
+    await port_.close()
+
+
+@pytest.mark.parametrize(
+    ("count", "text", "many"), [(300, "", 100), (2000, "x" * 10_000, 0)], ids=["answers", "questions"]
+)
+async def test_questions_and_answers_of_a_project_take_little_memory_together(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch, count: int, text: str, many: int
+) -> None:
+    """Thirty, each of which a cloud answered with a full list, took 233 MiB for an hour."""
+    things = tuple(Thing("image", f"{n:036}", "name of an image") for n in range(many))
+    monkeypatch.setattr(openstack_clouds, "find", lambda made, asked: things)
+    port_ = clouds([])
+    for number in range(count):
+        assert await port_.find(CLOUD, question("image", name=f"{text}{number}")) == things
+    (project,) = port_._projects.values()
+    weighed = sum(
+        1000 + len(str(asked)) + sum(t.weight for t in answer.things) for asked, answer in project.answers.items()
+    )
+    assert ANSWERS / 2 < weighed < ANSWERS * 1.1
+    assert question("image", name=f"{text}{count - 1}") in project.answers, "the oldest go"
+    assert question("image", name=f"{text}0") not in project.answers
+    await port_.close()
+
+
+async def test_a_question_that_is_on_its_way_is_not_forgotten(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = threading.Event()
+    monkeypatch.setattr(openstack_clouds, "find", lambda made, asked: free.wait(20) and ())
+    monkeypatch.setattr(openstack_sharing, "ANSWERS", 0)
+    port_ = clouds([])
+    asking = asyncio.create_task(port_.find(CLOUD, question("image", name="a")))
+    await asyncio.sleep(0.05)
+    (project,) = port_._projects.values()
+    project.trim()
+    project.forget(0.0)
+    assert list(project.answers) == [question("image", name="a")]
+    free.set()
+    assert await asking == ()
+    project.trim()
+    assert not project.answers
     await port_.close()
 
 

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 from server_objects import GOOD, ID, MACHINE, OLDER, RULE, changed, later, obj
 
-from stackwright.api.capi import wire_name
+from stackwright.api.capi import MANY, MOST, Keyed, wire_name
 from stackwright.api.openstack_identity import LabelSelector
 from stackwright.api.openstack_ports import PortOpts
 from stackwright.api.openstackcluster import OpenStackCluster, OpenStackClusterSpec
 from stackwright.api.openstackcluster_parts import ManagedSecurityGroups
 from stackwright.api.openstackcluster_spelling import external, floating
+from stackwright.api.openstackfloatingippool import GIVEN
 from stackwright.api.openstackmachine import OpenStackMachineSpec, flavor_of
 from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.registry import BY_KIND, SERVER_KINDS
+from stackwright.api.rules import ERRORS
 from stackwright.cli.manifests import check
 from stackwright.controllers.server.resolve import resolve
 from stackwright.controllers.validate import errors_of
@@ -59,7 +64,7 @@ REFUSED = [
     (
         "OpenStackServer",
         {"ports.0.network": {"filter": {"tagsAny": ["a,b"]}}},
-        "spec.ports[0].network.filter.tagsAny[0]: must be one line without commas, not 'a,b'",
+        "spec.ports[0].network.filter.tagsAny[0]: must be one line without commas, at most 255 characters, not 'a,b'",
     ),
     (
         "OpenStackServer",
@@ -137,7 +142,7 @@ REFUSED = [
     (
         "OpenStackServer",
         {"rootVolume": {"sizeGiB": 1, "availabilityZone": {"name": "a b"}}},
-        f"{ZONE}: must be one line without spaces, not 'a b'",
+        f"{ZONE}: must be one line without spaces, at most 255 characters, not 'a b'",
     ),
     (
         "OpenStackServer",
@@ -394,6 +399,48 @@ def test_a_manifest_of_another_version_is_told_which_there_are() -> None:
     document = obj("OpenStackCluster") | {"apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha7"}
     (told,) = check(document, "default")[1]
     assert told.endswith("allowed: infrastructure.cluster.x-k8s.io/v1beta1, infrastructure.cluster.x-k8s.io/v1beta2")
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "item", "most"),
+    [
+        ("OpenStackServer", "tags", lambda n: f"t{n}", MOST),
+        ("OpenStackServer", "securityGroups", lambda n: {"filter": {"name": f"g{n}"}}, MOST),
+        ("OpenStackServer", "image", lambda n: f"t{n}", MOST),
+        ("OpenStackServer", "serverMetadata", lambda n: {"key": f"k{n}", "value": "v"}, MANY),
+        ("OpenStackCluster", "tags", lambda n: f"t{n}", MOST),
+        ("OpenStackCluster", "controlPlaneAvailabilityZones", lambda n: f"z{n}", MOST),
+        ("OpenStackFloatingIPPool", "preAllocatedFloatingIPs", lambda n: f"10.{n >> 8 & 255}.{n & 255}.1", GIVEN),
+    ],
+)
+def test_a_list_has_as_many_items_as_somebody_has_and_a_longer_one_takes_no_time(
+    kind: str, field: str, item: Callable[[int], Any], most: int
+) -> None:
+    def given(count: int) -> list[str]:
+        items = [item(number) for number in range(count)]
+        return errors(kind, {field: {"filter": {"tags": items}} if field == "image" else items})
+
+    assert given(most) == []
+    began = time.process_time()
+    (told,) = given(60_000)
+    assert time.process_time() - began < 2, "seconds; it was a minute"
+    assert told.endswith(f"must have at most {most} entries"), told
+
+
+def test_very_many_errors_take_no_time_and_are_not_all_told() -> None:
+    """Of `flavor` the API server keeps what it does not know."""
+    began = time.process_time()
+    told = errors("OpenStackMachine", {"flavor": {"id": "f", **{f"x{number}": 1 for number in range(60_000)}}})
+    assert len(told) <= ERRORS + 1
+    assert time.process_time() - began < 2, "seconds"
+
+
+def test_what_is_in_a_list_twice_is_found_in_no_time() -> None:
+    texts, began = TypeAdapter(Annotated[list[str], Keyed()]), time.process_time()
+    texts.validate_python([str(n) for n in range(60_000)])
+    with pytest.raises(ValidationError, match="7 is there twice"):
+        texts.validate_python(["7", *(str(n) for n in range(60_000))])
+    assert time.process_time() - began < 2, "seconds; it was a minute"
 
 
 def test_a_cluster_identity_is_in_no_namespace() -> None:

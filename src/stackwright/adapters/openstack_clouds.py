@@ -113,6 +113,8 @@ class OpenStackClouds:
     async def _ask(self, cloud: CloudRef, project: Project, asked: Question, answer: Answer) -> None:
         answer.things = await self._do(cloud, project, WHERE[asked.what][0], lambda made: find(made, asked))
         answer.at = time.monotonic()
+        answer.weight = Answer.weight + len(ascii(asked)) + sum(thing.weight for thing in answer.things)
+        project.trim()
 
     async def run(self, call: CloudCall) -> str:
         project = await self._project(call.cloud)

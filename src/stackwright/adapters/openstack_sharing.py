@@ -14,6 +14,7 @@ from stackwright.core.clouds import Asker, Question, Thing
 
 ANSWER = 60.0  # seconds that an answer to a question holds
 WATCHED = frozenset({"server", "volume"})  # they come and go by themselves
+ANSWERS = 8 << 20  # bytes of questions and answers that are kept of a project
 FORGET = 3600.0  # seconds; who is there looks every minute, unless it is paused
 
 
@@ -35,7 +36,10 @@ class Asking:
 
 @dataclass
 class Answer:
+    """weight  about as many bytes as it takes"""
+
     at: float = -FORGET
+    weight: int = 1000
     things: tuple[Thing, ...] = ()
     flight: Flight[None] = field(default_factory=Flight)
 
@@ -43,6 +47,11 @@ class Answer:
     def holds(self) -> bool:
         """That there is none is asked again at once: somebody may be about to make it."""
         return time.monotonic() - self.at < (ANSWER if self.things else 2.0)
+
+    @property
+    def due(self) -> bool:
+        """Nobody has any use for it."""
+        return not (self.holds or self.flight.flies)
 
 
 @dataclass
@@ -78,6 +87,16 @@ class Project:
             return self.snapshot.kept(what, settled, time.monotonic())
         return self.snapshot.does(what, settled)
 
+    def trim(self) -> None:
+        """The oldest answers go where there are too many."""
+        weight = sum(each.weight for each in self.answers.values())
+        if weight <= ANSWERS:
+            return
+        for asked in [asked for asked, each in self.answers.items() if not each.flight.flies]:
+            weight -= self.answers.pop(asked).weight
+            if weight <= ANSWERS:
+                return
+
     def waiting(self) -> list[Asker]:
         now = time.monotonic()
         return [each.asker for each in self.askers.values() if each.waits > now]
@@ -91,7 +110,7 @@ class Project:
 
     def forget(self, before: float) -> None:
         self.askers = {uid: each for uid, each in self.askers.items() if each.looked >= before}
-        self.answers = {asked: each for asked, each in self.answers.items() if each.at >= before}
+        self.answers = {asked: each for asked, each in self.answers.items() if not each.due}
         self.snapshot.forget(before)
         self.snapshot.doubts.forget(frozenset[tuple[str, str]]().union(*(e.asker.ids for e in self.askers.values())))
 

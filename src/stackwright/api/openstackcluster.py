@@ -17,13 +17,14 @@ from stackwright.api.capi import (
     CLUSTER,
     GROUP,
     MESSAGE,
+    MOST,
     READY,
     InfraResource,
     InfraStatus,
     Part,
     Texts,
 )
-from stackwright.api.lines import Line
+from stackwright.api.lines import Short
 from stackwright.api.meta import Column, Kind
 from stackwright.api.openstack_identity import IdentityReference
 from stackwright.api.openstack_machine_parts import LOST, CredentialsLostPolicy, RecreatePolicy
@@ -92,11 +93,13 @@ class OpenStackClusterSpec(Part):
 
     network_mtu: Annotated[int, Field(ge=0, le=65535)] | None = _older("managedNetwork.mtu")
     disable_port_security: bool | None = _older("managedNetwork.enablePortSecurity", opposite=True)
-    external_router_ips: list[ExternalRouterIP] | None = _older("managedRouter.externalIPs")
+    external_router_ips: Annotated[list[ExternalRouterIP], Field(max_length=MOST)] | None = _older(
+        "managedRouter.externalIPs"
+    )
     disable_external_network: bool | None = _older("enableExternalNetwork", opposite=True)
     disable_api_server_floating_ip: bool | None = _older("apiServer.enableFloatingIP", opposite=True)
-    api_server_floating_ip: Line | None = _older("apiServer.floatingIP")
-    api_server_fixed_ip: Line | None = _older("apiServer.fixedIP")
+    api_server_floating_ip: Short | None = _older("apiServer.floatingIP")
+    api_server_fixed_ip: Short | None = _older("apiServer.fixedIP")
     api_server_port: Annotated[int, Field(ge=0, le=65535)] | None = _older("apiServer.port")
     api_server_load_balancer: Absent | None = absent(LOAD_BALANCER)
 
