@@ -41,8 +41,9 @@ def apply(
 
     The API server is asked first whether it would accept each of them (a dry run), which it can tell where the
     namespace is there. Several files are applied in their order. A namespace that does not exist is made only when a
-    manifest names it. Before a Helm release is uninstalled, or a cloud, service, database or server is deleted, you are
-    asked; without a terminal it is refused, unless --yes is given.
+    manifest names it. Before a Helm release is uninstalled, or a cloud, service, database or server is deleted, or a
+    server, volume or floating IP in an OpenStack, you are asked; without a terminal it is refused, unless --yes is
+    given.
 
     For example:
 
