@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator, Collection, Coroutine
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
@@ -113,8 +113,10 @@ def is_stopped() -> bool:
 
 
 @asynccontextmanager
-async def connected(given: Path | None) -> AsyncIterator[KubernetesCluster]:
-    """The cluster; nothing is sent to it yet."""
+async def connected(
+    given: Path | None, tell: Callable[[str], None] | None = common.tell
+) -> AsyncIterator[KubernetesCluster]:
+    """The cluster; nothing is sent to it yet. `tell` is told what a command says by which somebody logs in."""
     from stackwright.adapters.kubernetes import KubernetesCluster
 
     path = kubeconfig(given)
@@ -123,9 +125,7 @@ async def connected(given: Path | None) -> AsyncIterator[KubernetesCluster]:
         raise CliError("The local cluster is stopped; `stackwright up` starts it again, with its data.")
     context, told = common.given.context, common.on_call()
     try:
-        cluster = (
-            KubernetesCluster.from_file(str(path), context, told) if path else KubernetesCluster.from_env(context, told)
-        )
+        cluster = KubernetesCluster.from_file(str(path) if path else None, context, told, tell)
     except Exception as error:  # lightkube, YAML, TLS and file errors alike: the file is not usable
         common.trace()
         raise CliError(f"{path} is not a usable kubeconfig: {type(error).__name__}: {error}") from error

@@ -78,6 +78,11 @@ def nothing(text: str) -> None:
     """In the place of `say`, where standard output is for programs."""
 
 
+def tell(text: str) -> None:
+    """What a command says by which somebody logs in, on standard error, as it is; --quiet does not keep it back."""
+    typer.echo(text, err=True, nl=False)
+
+
 def on_call() -> Callable[[str, Kind], None] | None:
     """What is told of each request to Kubernetes: with --verbose its verb and kind, on standard error."""
     return (lambda verb, kind: typer.echo(f"→ {verb} {kind.kind}", err=True)) if given.verbose else None

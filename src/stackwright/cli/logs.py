@@ -138,7 +138,7 @@ def _client(given: Path | None) -> LogReader:
     from stackwright.adapters.kubernetes_logs import LogReader
     from stackwright.cli.cluster import kubeconfig
 
-    return LogReader(kubeconfig(given), common.given.context)
+    return LogReader(kubeconfig(given), common.given.context, common.tell)
 
 
 async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:

@@ -133,7 +133,7 @@ async def _logs(reader: Reader, namespace: str, kubeconfig: Path | None) -> dict
 
     pods = await reader.list(POD, OPERATOR_NAMESPACE)
     pods += [pod for pod in await reader.list(POD, namespace) if not _well(pod)]
-    client = LogReader(resolved(kubeconfig), common.given.context)
+    client = LogReader(resolved(kubeconfig), common.given.context, common.tell)
     found: dict[str, str] = {}
     for stream in streams_of(pods, None)[0]:
         place = Container(stream.namespace, stream.pod, stream.container)
