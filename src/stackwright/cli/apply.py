@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import common
 from stackwright.cli.cluster import KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.common import nothing, say
 from stackwright.cli.confirm import YesOption
@@ -156,7 +157,7 @@ async def _print(reader: Reader, results: list[Result], output: Data) -> None:
     for manifest, result in results:
         current = await reader.get(manifest.kind, key_of(manifest.obj)) or manifest.obj
         told.append({**described({**current, "kind": manifest.kind.kind}), "result": result})
-    typer.echo(dumped(told, Format(output.value)))
+    common.data(dumped(told, Format(output.value)))
 
 
 async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float, tell: Tell = say) -> None:

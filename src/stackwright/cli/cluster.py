@@ -50,7 +50,7 @@ class CliError(Exception):
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
-    typer.echo(message, err=True)
+    common.echo(message, err=True)
     raise typer.Exit(code)
 
 

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import common
+
 if TYPE_CHECKING:
     from stackwright.cli.manifests import Manifest
     from stackwright.cli.planned import Entry
@@ -85,7 +87,7 @@ def confirm(lost: list[str], refused: str) -> None:
 
     if not lost:
         return
-    typer.echo("\n".join(["This would be lost:", *(f"  - {each}" for each in lost)]), err=True)
+    common.echo("\n".join(["This would be lost:", *(f"  - {each}" for each in lost)]), err=True)
     if not sys.stdin.isatty():
         raise CliError(f"{refused} To do it all the same, repeat the command with --yes.")
     if not typer.confirm("Go on?", err=True):

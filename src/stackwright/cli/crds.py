@@ -8,6 +8,8 @@ from typing import Annotated, Any
 
 import typer
 
+from stackwright.cli import common
+
 
 class Data(StrEnum):
     YAML = "yaml"
@@ -45,13 +47,13 @@ def crds(
         except OSError as error:
             fail(f"--dir {directory}: {error.strerror or error}")
         for path in written:
-            typer.echo(path)
+            common.echo(str(path))
         return
     chosen = borrowed() if ipam else definitions()
     if output is Data.JSON:
-        typer.echo(dumped({"apiVersion": "v1", "kind": "List", "items": chosen}, Format.JSON))
+        common.data(dumped({"apiVersion": "v1", "kind": "List", "items": chosen}, Format.JSON))
     else:
-        typer.echo("---\n".join(as_yaml(each) for each in chosen), nl=False)
+        common.data("---\n".join(as_yaml(each) for each in chosen), nl=False)
 
 
 def definitions() -> list[dict[str, Any]]:

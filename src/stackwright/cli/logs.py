@@ -121,7 +121,7 @@ async def _work(what: str, namespace: str, choice: Choice, given: Path | None) -
         pods = await find_pods(cluster, what, space)
         streams, silent = streams_of(pods, choice.container)
         for cause in silent:
-            typer.echo(cause, err=True)
+            common.echo(cause, err=True)
         if not streams:
             if choice.container and not silent:
                 raise CliError(f"None of these pods has a container {choice.container}: {containers_of(pods)}")
@@ -213,9 +213,12 @@ async def _copy(client: LogReader, stream: Stream, choice: Choice) -> None:
     part = Part(choice.tail, choice.since, choice.previous)
     try:
         async for line in client.lines(place, part, follow=choice.follow):
-            typer.echo(f"{prefix}{readable(line) if choice.readable else line}")
+            if choice.readable:
+                common.echo(f"{prefix}{readable(line)}")
+            else:
+                common.data(f"{prefix}{line}")
     except NotYet as error:
-        typer.echo(str(error), err=True)
+        common.echo(str(error), err=True)
 
 
 def readable(line: str) -> str:
@@ -228,17 +231,11 @@ def readable(line: str) -> str:
     try:
         fields = json.loads(line) if line.startswith("{") else None
         if not isinstance(fields, dict) or "event" not in fields:
-            return _plain(line)
+            return common.safe(line)
         time, level, event = (str(fields.pop(name, "")) for name in ("timestamp", "level", "event"))
         trace = str(fields.pop("exception", ""))
         told = "  ".join(f"{name}={value}" for name, value in fields.items())
     except (ValueError, RecursionError):
-        return _plain(line)
+        return common.safe(line)
     first = "  ".join(part for part in (time[:19].replace("T", " "), f"{level:<7}", event, told) if part.strip())
     return "\n".join(printable(each) for each in (first, *(f"    {each}" for each in trace.splitlines())))
-
-
-def _plain(line: str) -> str:
-    from stackwright.api.errors import printable
-
-    return "\t".join(printable(part) for part in line.split("\t"))

@@ -57,7 +57,7 @@ def report(
         bundle(file, found)
     except OSError as error:
         fail(f"--file {file}: {error.strerror or error}")
-    typer.echo(f"{file}: {len(found)} files; read it before you pass it on")
+    common.echo(f"{file}: {len(found)} files; read it before you pass it on")
 
 
 def bundle(path: Path, files: dict[str, str]) -> None:
