@@ -74,7 +74,7 @@ def logs(
     """Show the logs of a service, of the operator, or of a pod.
 
     A service is named as in an OpenStackDeployment (identity), as its program (keystone), or with one of its parts
-    (nova-compute). Each line begins with its pod, when there are several.
+    (nova-compute). Each line begins with its pod, when there are several. Exit code 1 when none of them could be read.
 
     For example:
 
@@ -128,10 +128,11 @@ async def _work(what: str, namespace: str, choice: Choice, given: Path | None) -
             raise CliError(f"Nothing of {what} has written a log yet")
         client = _client(given)
         if choice.follow:
-            await asyncio.gather(*(_copy(client, stream, choice) for stream in streams))
+            read = await asyncio.gather(*(_copy(client, stream, choice) for stream in streams))
         else:
-            for stream in streams:
-                await _copy(client, stream, choice)
+            read = [await _copy(client, stream, choice) for stream in streams]
+        if not any(read):
+            raise typer.Exit(1)
 
 
 def _client(given: Path | None) -> LogReader:
@@ -204,7 +205,8 @@ def containers_of(pods: list[Object]) -> str:
     return f"they have {', '.join(sorted(names))}" if names else "none has started"
 
 
-async def _copy(client: LogReader, stream: Stream, choice: Choice) -> None:
+async def _copy(client: LogReader, stream: Stream, choice: Choice) -> bool:
+    """Whether it could be read to its end."""
     from stackwright.adapters.kubernetes_logs import Container, Part
     from stackwright.core.ports import NotYet
 
@@ -219,6 +221,8 @@ async def _copy(client: LogReader, stream: Stream, choice: Choice) -> None:
                 common.data(f"{prefix}{line}")
     except NotYet as error:
         common.echo(str(error), err=True)
+        return False
+    return True
 
 
 def readable(line: str) -> str:
