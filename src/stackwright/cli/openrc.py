@@ -100,5 +100,5 @@ def merged(path: Path, name: str, access: Access, ca: Path) -> str:
     try:
         existing = yaml.safe_load(path.read_text()) if path.exists() else None
         return as_yaml(with_cloud(existing, name, clouds_entry(access, str(ca))))
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CliError(f"{path} is left alone: {error}") from error
