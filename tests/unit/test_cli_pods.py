@@ -146,7 +146,7 @@ def test_logs_of_which_none_could_be_read_end_with_1(
         yield there
 
     monkeypatch.setattr(cli_cluster, "connected", connected)
-    monkeypatch.setattr(logs, "_client", lambda given: Reader(broken))
+    monkeypatch.setattr(logs, "_reader", lambda cluster: Reader(broken))
     result = CliRunner().invoke(app, ["logs", "keystone", *more])
     assert result.exit_code == code
     assert "a | begin of a" in result.stdout

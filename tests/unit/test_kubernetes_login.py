@@ -55,6 +55,10 @@ async def told(folder: Path, user: dict[str, Any], tell: Any = None) -> str:
     return str(raised.value)
 
 
+def log_reader(path: Path, tell: Any = None) -> LogReader:
+    return LogReader(KubernetesCluster.from_file(str(path), tell=tell))
+
+
 def command(script: str, version: str = "v1", **more: Any) -> dict[str, Any]:
     return {"exec": {"apiVersion": f"{API}/{version}", "command": "/bin/sh", "args": ["-c", script], **more}}
 
@@ -106,7 +110,7 @@ async def test_what_a_command_says_is_told_without_secrets(tmp_path: Path) -> No
 
 async def test_logs_are_read_with_the_same_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kubernetes_login, "LOGIN", 0.5)
-    reader = LogReader(configured(tmp_path, command("sleep 100")))
+    reader = log_reader(configured(tmp_path, command("sleep 100")))
     with pytest.raises(NotYet, match="/bin/sh has not ended after"):
         [line async for line in reader.lines(Container("n", "p", "c"), Part(), follow=False)]
 
@@ -302,7 +306,7 @@ async def test_a_certificate_that_cannot_be_used_is_told_without_it(tmp_path: Pa
 
 
 async def test_logs_say_what_is_wrong_with_a_login_too(tmp_path: Path) -> None:
-    reader = LogReader(configured(tmp_path, command("echo hush")))
+    reader = log_reader(configured(tmp_path, command("echo hush")))
     with pytest.raises(NotYet, match="/bin/sh gives no ExecCredential"):
         [line async for line in reader.lines(Container("n", "p", "c"), Part(), follow=False)]
 
@@ -354,7 +358,7 @@ async def test_where_to_log_in_is_told_while_a_command_waits(tmp_path: Path, wha
     script += " do sleep 0.05; done; echo thanks >&2; exit 3"
     path = configured(tmp_path, command(script))
     if what == "logs":
-        lines = LogReader(path, tell=said.append).lines(Container("n", "p", "c"), Part(), follow=False)
+        lines = log_reader(path, said.append).lines(Container("n", "p", "c"), Part(), follow=False)
         asked: Any = asyncio.create_task(anext(lines))
     else:
         cluster = KubernetesCluster.from_file(str(path), tell=said.append)
@@ -513,6 +517,17 @@ async def test_logs_do_not_tell_a_token_that_no_header_can_have(tmp_path: Path, 
     path = configured(tmp_path, {"token": token})
     path.write_text(path.read_text().replace("127.0.0.1:1", f"127.0.0.1:{server.sockets[0].getsockname()[1]}"))
     with pytest.raises(NotYet, match=r"p/c: .*characters that no header has") as raised:
-        [line async for line in LogReader(path).lines(Container("n", "p", "c"), Part(), follow=False)]
+        [line async for line in log_reader(path).lines(Container("n", "p", "c"), Part(), follow=False)]
     assert "hunter2" not in str(raised.value) and raised.value.__suppress_context__
     server.close()
+
+
+async def test_who_reads_logs_logs_in_once(tmp_path: Path) -> None:
+    path = configured(tmp_path, command(f"echo >> {tmp_path}/runs; echo '{json.dumps({'status': {'token': 't'}})}'"))
+    cluster = KubernetesCluster.from_file(str(path))
+    with pytest.raises(NotYet, match="cannot be reached"):
+        await cluster.get(NODE, ("", "n"))
+    with pytest.raises(NotYet, match="cannot be reached"):
+        [line async for line in LogReader(cluster).lines(Container("n", "p", "c"), Part(), follow=False)]
+    await cluster.close()
+    assert len((tmp_path / "runs").read_text()) == 1

@@ -1,4 +1,4 @@
-"""Logs of containers as a stream of lines, by lightkube's connection; for `stackwright logs`.
+"""Logs of containers as a stream of lines; for `stackwright logs`.
 
 lightkube's own `log` knows no `previous`, so the request is made here.
 """
@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx2
-from lightkube import ApiError, AsyncClient
+from lightkube import ApiError
 from lightkube.resources.core_v1 import PodLog
 
-from stackwright.adapters.kubernetes_command import Tell
-from stackwright.adapters.kubernetes_login import explained, kubeconfig, logged_in, of_context
+from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes_login import explained
 from stackwright.core.ports import NotYet
 
 
@@ -36,15 +35,10 @@ class Part:
 
 
 class LogReader:
-    """path     of a kubeconfig, or None for what the environment gives
-    context  one of it; its current one if None
-    tell     is told what a command says by which somebody logs in
-    """
+    """By the connection of a cluster, so that nobody has to log in twice."""
 
-    def __init__(self, path: Path | None, context: str | None = None, tell: Tell | None = None) -> None:
-        config = of_context(kubeconfig(path), context)
-        # Its methods have no types.
-        self._client: Any = logged_in(AsyncClient(config=config, trust_env=False)._client, tell)
+    def __init__(self, cluster: KubernetesCluster) -> None:
+        self._client: Any = cluster._client  # its methods have no types
 
     async def lines(self, of: Container, part: Part, *, follow: bool) -> AsyncIterator[str]:
         """Lines without their ends. Raises NotYet when there is no such log, or the stream breaks."""

@@ -17,6 +17,7 @@ from stackwright.cli import common, completion
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
+    from stackwright.adapters.kubernetes import KubernetesCluster
     from stackwright.adapters.kubernetes_logs import LogReader
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
@@ -126,7 +127,7 @@ async def _work(what: str, namespace: str, choice: Choice, given: Path | None) -
             if choice.container and not silent:
                 raise CliError(f"None of these pods has a container {choice.container}: {containers_of(pods)}")
             raise CliError(f"Nothing of {what} has written a log yet")
-        client = _client(given)
+        client = _reader(cluster)
         if choice.follow:
             read = await asyncio.gather(*(_copy(client, stream, choice) for stream in streams))
         else:
@@ -135,11 +136,10 @@ async def _work(what: str, namespace: str, choice: Choice, given: Path | None) -
             raise typer.Exit(1)
 
 
-def _client(given: Path | None) -> LogReader:
+def _reader(cluster: KubernetesCluster) -> LogReader:
     from stackwright.adapters.kubernetes_logs import LogReader
-    from stackwright.cli.cluster import kubeconfig
 
-    return LogReader(kubeconfig(given), common.given.context, common.tell)
+    return LogReader(cluster)
 
 
 async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
