@@ -48,6 +48,49 @@ def test_a_given_file_that_is_not_there_is_an_error(home: Path) -> None:
         kubeconfig(home / "nowhere")
 
 
+def test_a_variable_that_leads_nowhere_means_no_other_cluster(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(home / "local/kubeconfig")
+    made(home / "home/.kube/config")
+    for name in ("typo", f"typo{os.pathsep}other"):
+        monkeypatch.setenv("KUBECONFIG", os.pathsep.join(f"{home}/{each}" for each in name.split(os.pathsep)))
+        with pytest.raises(CliError, match=rf"\$KUBECONFIG: .*{home}/typo: there is no such file"):
+            kubeconfig(None)
+    monkeypatch.setenv("KUBECONFIG", str(home))
+    with pytest.raises(CliError, match="is not a file"):
+        kubeconfig(None)
+    monkeypatch.setenv("KUBECONFIG", os.pathsep)
+    assert kubeconfig(None) == home / "local/kubeconfig"
+
+
+def test_a_file_of_the_variable_that_cannot_be_read_is_an_error(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sealed, fine = made(home / "sealed"), made(home / "fine")
+    made(home / "home/.kube/config")
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != sealed)
+    for names in ([sealed], [fine, sealed], [sealed, fine], [home / "typo", sealed]):
+        monkeypatch.setenv("KUBECONFIG", os.pathsep.join(map(str, names)))
+        with pytest.raises(CliError, match=rf"\$KUBECONFIG: .*{sealed}: you may not read it"):
+            kubeconfig(None)
+    with pytest.raises(CliError, match=f"--kubeconfig {sealed}: you may not read it"):
+        kubeconfig(sealed)
+
+
+def test_a_place_that_nobody_named_and_that_nobody_may_look_into_is_passed_over(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local, default, stat = made(home / "local/kubeconfig"), made(home / "home/.kube/config"), Path.stat
+
+    def forbidden(path: Path, **more: bool) -> os.stat_result:
+        if path == local:
+            raise PermissionError(13, "Permission denied")
+        return stat(path, **more)
+
+    monkeypatch.setattr(Path, "stat", forbidden)
+    assert kubeconfig(None) == default
+    default.unlink()
+    with pytest.raises(CliError, match=r"local cluster\): Permission denied"):
+        kubeconfig(None)
+
+
 def test_a_failure_is_a_sentence_and_an_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     async def unreachable() -> None:
         raise NotYet("list Pod: the Kubernetes API cannot be reached: refused")

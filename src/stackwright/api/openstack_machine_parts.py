@@ -138,8 +138,9 @@ class ServerFields(Part):
     )
     recreate_policy: RecreatePolicy = Field(
         "Never",
-        description="Always: make the server anew when somebody deleted it in OpenStack, unless a machine has its id "
-        "as providerID: such a machine is replaced by its owner.",
+        description="Always: make the server anew when somebody deleted it, or a port or volume of it, in OpenStack; "
+        "its volumes too, so what is on them is lost. Not where a machine has its id as providerID: such a machine is "
+        "replaced by its owner.",
     )
     credentials_lost_policy: CredentialsLostPolicy = Field("Wait", description=LOST)
 

@@ -15,6 +15,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from stackwright.cli import common
 from stackwright.cli.common import add
 
 EXIT_FAILURE, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
@@ -116,7 +117,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
     if version:
         from importlib.metadata import version as of
 
-        typer.echo(of("stackwright"))
+        common.echo(of("stackwright"))
         raise typer.Exit
 
 
@@ -131,7 +132,7 @@ def main() -> None:
         from stackwright.runtime.faults import place
 
         trace()
-        typer.echo(
+        common.echo(
             f"Internal error: {place(error)}. This is an error in Stackwright: "
             "please report this message, with what the command prints with --verbose",
             err=True,

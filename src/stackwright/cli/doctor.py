@@ -42,7 +42,6 @@ def doctor(
       stackwright doctor --kubeconfig ~/.kube/config
 
     """
-    from stackwright.api.errors import printable
     from stackwright.cli.cluster import run
     from stackwright.local.config import LocalCluster
     from stackwright.local.doctor import examine
@@ -52,15 +51,14 @@ def doctor(
     if output is Format.JSON:
         import json
 
-        typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+        common.data(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
         for one in findings:
-            text = "\n".join(map(printable, one.text.split("\n")))
-            typer.echo(f" {MARKS[one.level]} {printable(one.subject)}: {text}")
+            common.echo(f" {MARKS[one.level]} {one.subject}: {one.text}")
             if one.remedy:
-                typer.echo(f"      → {one.remedy}")
+                common.echo(f"      → {one.remedy}")
             for line in one.log.splitlines():
-                typer.echo(printable(f"      | {line[:240]}"))
+                common.echo(f"      | {line[:240]}")
     if any(finding.level == "problem" for finding in findings):
         raise typer.Exit(1)
 
