@@ -250,3 +250,34 @@ async def test_the_wait_for_a_thread_is_not_the_fault_of_who_is_asked(
     await calls
     await trouble(shared[1], quick)
     assert quick.times == 2, "it failed at once, so it is asked again at once"
+
+
+async def test_a_shorter_pause_ends_no_longer_one(time: Time, line: Line, asked: Asked) -> None:
+    """Of two requests that were on their way, the one that is answered last may be told of the shorter one."""
+    both = Barrier(2)
+    first, second = Asked(time), Asked(time)
+    first.fail, second.fail = problem(429, "Too many", "40"), problem(429, "Too many", "5")
+    first.when = lambda: both.wait(10)
+    done = threading.Event()
+    second.when = lambda: (both.wait(10), done.wait(10))
+    late = asyncio.create_task(trouble(line, second))
+    await trouble(line, first)
+    done.set()
+    await late
+    time.now += 6
+    line_says = await trouble(line, asked)
+    assert (line_says.reason, asked.times) == ("RateLimited", 0)
+
+
+async def test_a_login_that_ends_after_its_line_was_closed_is_closed_too(
+    time: Time, line: Line, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Mock(current_project_id="p")
+
+    def slow(*_: object) -> Mock:
+        line.close()
+        return made
+
+    monkeypatch.setattr(openstack_line, "connection", slow)
+    await line.do("compute", asked)
+    made.close.assert_called_once()

@@ -210,3 +210,15 @@ def test_a_list_of_servers_counts_as_the_making_of_one_but_there_is_always_one_m
     assert begin(order, 20)
     assert not begin(order, 21)
     assert end(order, 20, "id20") == [who(21)]
+
+
+def test_who_comes_again_has_had_its_turn_since_it_came_first() -> None:
+    """Else what is slow would count as quick, and more would begin."""
+    turns = Turns("Servers are built", LEAST, MOST)
+    assert take(turns, 1, 0.0)
+    turns.end("uid1", 10.0)
+    before = turns._limit
+    assert take(turns, 2, 100.0)
+    assert take(turns, 2, 195.0)
+    turns.end("uid2", 200.0)
+    assert turns._limit < before

@@ -57,6 +57,23 @@ def test_a_container_that_has_not_begun_tells_why() -> None:
     assert "ImagePullBackOff" in silent[0]
 
 
+@pytest.mark.parametrize(
+    ("state", "begun"),
+    [
+        ({"state": {"running": {}}}, True),
+        ({"state": {"terminated": {"exitCode": 0}}}, True),
+        ({"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 1}}}, True),
+        ({"state": {"waiting": {"reason": "ContainerCreating"}}}, False),
+        ({}, False),
+    ],
+)
+def test_what_has_run_has_written_a_log_also_if_it_has_ended(state: Any, begun: bool) -> None:
+    """Such as the containers of a Job."""
+    job = pod("a", "x", "one")
+    job["status"]["containerStatuses"] = [{"name": "one", **state}]
+    assert [each.container for each in streams_of([job], None)[0]] == (["one"] if begun else [])
+
+
 async def test_the_client_pod_must_be_ready() -> None:
     assert await client_pod(cluster(pod("c", "keystoneclient", "c")), "openstack") == "c"
     with pytest.raises(CliError, match="does not pass its readiness probe"):

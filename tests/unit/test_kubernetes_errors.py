@@ -26,3 +26,11 @@ def test_a_refusal_does_not_repeat_an_object_and_takes_no_time_to_read() -> None
     since = time.process_time()
     error_of(CALL, 422, json.dumps({"message": 'Invalid value: "{' * 7_500 + "}" * 100_000}).encode())
     assert time.process_time() - since < 1, "seconds"
+
+
+def test_an_object_that_was_replaced_by_one_of_its_name_is_looked_at_again() -> None:
+    told = {"message": 'machines "m" is invalid: metadata.uid: Invalid value: "a": field is immutable'}
+    assert isinstance(error_of(CALL, 422, json.dumps(told).encode()), Conflict)
+    assert isinstance(error_of(CALL, 409, b"{}"), Conflict)
+    other = {"message": 'machines "m" is invalid: spec.version: Invalid value: "a": must be b'}
+    assert isinstance(error_of(CALL, 422, json.dumps(other).encode()), Refused)
