@@ -73,7 +73,13 @@ class Told(list[str]):
 QUICK = Patience(every=0.001, timeout=5)
 
 
-async def test_each_cause_is_told_until_it_is_ready() -> None:
+@pytest.fixture
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No time goes by, however busy the machine is."""
+    monkeypatch.setattr(wait, "time", SimpleNamespace(monotonic=lambda: 100.0, time=lambda: 0.0))
+
+
+async def test_each_cause_is_told_until_it_is_ready(still: None) -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "Waiting", "MariaDB starts"))
     told = Told(cluster, cloud("False", "Waiting", "Keystone starts"), cloud("True", "Ready"))
@@ -100,7 +106,7 @@ async def test_who_must_act_is_told_soon() -> None:
     await follow(cluster, "openstack", "cloud", patient, Told(cluster, cloud("True", "Ready")))
 
 
-async def test_a_time_out_ends_with_the_causes() -> None:
+async def test_a_time_out_ends_with_the_causes(still: None) -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud())
     with pytest.raises(CliError, match=r"was not ready after 0 s:\n\? .*\nNo operator runs"):
