@@ -25,7 +25,7 @@ from stackwright.controllers.server.observe import Observed
 from stackwright.controllers.server.resolve import resolve
 from stackwright.core.belongings import Owner, Part, removal, step
 from stackwright.core.clouds import SERVER, Look, Slot
-from stackwright.core.clusterapi import NAME
+from stackwright.core.clusterapi import CLAIM, NAME
 from stackwright.core.objects import FINALIZER, owner_reference
 from stackwright.core.plan import Apply, Object, Plan
 
@@ -224,3 +224,20 @@ def test_a_machine_is_not_ready_any_more_when_its_server_is_to_go() -> None:
         decide_machine(replace(seen, server={"metadata": m, "spec": SPEC, "status": status})) for m in (meta, going)
     ]
     assert [plan.status["ready"] for plan in told] == [True, False]
+
+
+def test_a_claim_is_served_once_it_is_known_which_address_its_server_has() -> None:
+    """After a restore it may have one already, of which a list that is not settled says nothing."""
+    obj, parsed = an(OpenStackFloatingIPPool, {"identityRef": SPEC["identityRef"]})
+    obj["status"] = {"resources": [{"type": "floating-ip", "name": "0", "id": uuid(3)}]}
+    look = Look((thing(("floating-ip", "0"), uuid(3), floating_ip_address="192.0.2.1"),))
+    meta = {"namespace": KEY[0], "name": "c", "uid": "c"}
+    claim = {"apiVersion": CLAIM.api_version, "kind": CLAIM.kind, "metadata": meta, "spec": {}}
+    seen = PoolSeen(obj, 0.0, parsed, cloud=CLOUD, look=look, claims=(claim,), found=Found({"id": ID}, {}))
+
+    def served(**more: Any) -> bool:
+        return any(isinstance(action, Apply) for action in decide_pool(replace(seen, **more)).actions)
+
+    assert served(ports={"c": frozenset({"p"})})
+    assert not served(ports={"c": frozenset({"p"})}, look=replace(look, settled=False))
+    assert not served(ports={"c": frozenset()})

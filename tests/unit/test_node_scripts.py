@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 CHARTS = Path(__file__).parents[2] / "charts"
-# /proc/net/tcp: 6080 (17C0) listens, 5672 (1628) is connected to from here, 8774 (2246) was left by somebody, 54323 (D433) is closed.
+# /proc/net/tcp: 6080 (17C0) listens, 5672 (1628) is connected to from here, 8774 (2246) was left by somebody, and
+# 54323 (D433) is closed.
 SOCKETS = """\
   sl  local_address rem_address   st tx_queue rx_queue tr tm->when retrnsmt   uid  timeout inode
    0: 00000000:17C0 00000000:0000 0A 00000000:00000000 00:00000000 00000000     0        0 101 1
