@@ -432,11 +432,12 @@ async def test_the_last_line_of_a_command_that_does_not_end_is_told(
         assert found.endswith("has not ended after 0 s; it said last: enter token: ***")
 
 
-async def test_what_a_command_leaves_running_is_not_waited_for(tmp_path: Path) -> None:
-    """A browser, say, that keeps standard error open."""
+@pytest.mark.parametrize("end", ["", "; exec >&-; sleep 0.5"], ids=["at once", "after its answer"])
+async def test_what_a_command_leaves_running_is_not_waited_for(tmp_path: Path, end: str) -> None:
+    """A browser, say, that keeps standard error open. The command may end some time after its answer."""
     answer = json.dumps({"status": {"token": "t"}})
     start = time.monotonic()
-    found = await told(tmp_path, command(f"sleep 20 >/dev/null & echo $! > {tmp_path}/pid; echo '{answer}'"))
+    found = await told(tmp_path, command(f"sleep 20 >/dev/null & echo $! > {tmp_path}/pid; echo '{answer}'{end}"))
     os.kill(int((tmp_path / "pid").read_text()), 9)
     assert "cannot be reached" in found
     assert time.monotonic() - start < 10

@@ -22,7 +22,7 @@ def resolved(param: Any, *found: str | None) -> tuple[Resolver, Thing | None]:
 def test_one_of_that_name_is_meant() -> None:
     resolver, thing = resolved({"filter": {"name": "private"}}, "a")
     assert thing and thing.id == "a"
-    assert (resolver.problems, resolver.missing) == ([], [])
+    assert (resolver.problems, list(resolver.missing)) == ([], [])
 
 
 @pytest.mark.parametrize(("found", "told"), [((), "there is none"), (("b", "a"), "a, b")])
@@ -35,15 +35,15 @@ def test_none_or_several_of_that_name_are_told_and_none_is_taken(found: tuple[st
 
 def test_what_is_not_known_yet_is_asked_for_and_no_problem() -> None:
     resolver, thing = resolved({"filter": {"name": "private"}}, None)
-    assert (thing, resolver.problems, resolver.missing) == (None, [], [BY_NAME])
+    assert (thing, resolver.problems, list(resolver.missing)) == (None, [], [BY_NAME])
 
 
 def test_what_is_named_by_its_id_is_taken_as_it_is_unless_more_of_it_is_needed() -> None:
     resolver, thing = resolved({"id": "x"})
     assert thing == Thing("network", "x")
-    assert resolver.missing == []
+    assert list(resolver.missing) == []
     assert resolver.there("network", {"id": "x"}, "spec.router") is None
-    assert resolver.missing == [question("network", id="x")]
+    assert list(resolver.missing) == [question("network", id="x")]
 
 
 def test_the_external_network_is_the_one_that_is_named_or_the_only_one() -> None:
@@ -51,4 +51,4 @@ def test_the_external_network_is_the_one_that_is_named_or_the_only_one() -> None
     resolver = Resolver({only: (Thing("network", "out"),)})
     assert resolver.outside(None, "spec.externalNetwork") == Thing("network", "out")
     assert resolver.outside({"filter": {"name": "b"}}, "spec.externalNetwork") is None
-    assert resolver.missing == [question("network", name="b", **{"router:external": True})]
+    assert list(resolver.missing) == [question("network", name="b", **{"router:external": True})]

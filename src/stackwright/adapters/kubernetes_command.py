@@ -31,6 +31,7 @@ VERSIONS = tuple(f"{API}/{version}" for version in ("v1", "v1beta1", "v1alpha1")
 INFO = "KUBERNETES_EXEC_INFO"
 READ, LONGEST, LINES = 1 << 14, 1 << 12, 20  # bytes at once; characters of a line; lines that an error has
 PAUSE = 0.2  # seconds after which what has no end of a line is told too: it may be a question
+EXIT_POLL = 0.02  # seconds between looks whether a command that has closed its output has ended
 FOR_COMMANDS = ("tls-server-name", "proxy-url", "disable-compression")
 Tell = Callable[[str], None]  # somebody, on a terminal or not, reads this
 
@@ -74,7 +75,8 @@ async def output(config: SingleConfig, limit: float, tell: Tell | None) -> bytes
     try:
         async with asyncio.timeout(limit):
             found = await process.stdout.read()
-            await process.wait()
+            while process.returncode is None:  # wait() would also wait for its children to close standard error
+                await asyncio.sleep(EXIT_POLL)
         await asyncio.wait({listening}, timeout=PAUSE)  # a browser that it started may never close it
     except TimeoutError:
         last = f"; it said last: {said.last}" if said.last else ""

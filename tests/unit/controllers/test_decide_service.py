@@ -22,6 +22,7 @@ from stackwright.core.plan import Apply, Delete
 from stackwright.core.secretwrites import CopySecret, EnsureSecret, RotateKeys
 from stackwright.services import etcd, glance, keystone, memcached
 from stackwright.services.registry import SERVICES
+from stackwright.services.values import LOSSES, merged_values
 
 KEY = (NAMESPACE, "keystone")
 KEYSTONE = ", ".join(sorted(keystone.KeystoneSettings.model_fields))
@@ -323,3 +324,14 @@ async def test_a_back_end_is_given_up_only_after_a_look_of_now_found_nothing_in_
         _, stage = given_up(found(digest, ["guest"]), seen.context)
         assert stage.reason == "BlockedWouldOrphan"
         assert "guest" in stage.message
+
+
+async def test_a_lost_database_restarts_those_pods_alone_that_have_one():
+    context = replace((await Stage().look()).context, losses=2)
+    marked = {
+        chart.name: merged_values(keystone.SERVICE, context, chart)["pod"].get("annotations")
+        for chart in keystone.SERVICE.charts
+        if "pod" in merged_values(keystone.SERVICE, context, chart)
+    }
+    assert marked["keystone"] == {"default": {LOSSES: "2"}}
+    assert not marked.get("keystoneclient")
