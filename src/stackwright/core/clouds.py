@@ -229,14 +229,20 @@ class Denied(Refused):
 class Clouds(Protocol):
     """All OpenStacks of which there are credentials. Everything raises Trouble or Denied."""
 
-    def in_time(self) -> AbstractAsyncContextManager[None]:
-        """For all that one look asks: it ends after LONGEST, by Trouble. What came of it is of use to the next one."""
+    def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
+        """For all that one look of an object asks: it ends after LONGEST, by Trouble.
+
+        What it was answered counts at its next looks, for an hour or until one of them ends without Trouble.
+        """
 
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         """What the object has; lists of a project are shared by all who look."""
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
-        """What is found; an answer may be a minute old."""
+        """What is found; an answer may be a minute old, or of an earlier look that has not ended."""
+
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+        """The same of several at once, which should be few."""
 
     async def run(self, call: CloudCall) -> str:
         """Do it, for one who looked; the id of what was made or changed. What is to be deleted may be gone.
