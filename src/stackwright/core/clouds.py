@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -149,10 +149,14 @@ class Asker:
 
 @dataclass(frozen=True)
 class Question:
-    """A search for what is not ours. `where` are filters as the API names them; a list value means all of them."""
+    """A search for what is not ours. `where` are filters as the API names them; a list value means all of them.
+
+    whole  a part of the list would be taken for all of it: then there is Trouble instead
+    """
 
     what: str
     where: tuple[tuple[str, Any], ...]
+    whole: bool = False
 
     def __str__(self) -> str:
         return f"{self.what} with {', '.join(f'{name} {value}' for name, value in self.where)}"
@@ -162,6 +166,11 @@ def question(what: str, **where: Any) -> Question:
     """Without the filters that are not set."""
     pairs = ((name, tuple(v) if isinstance(v, list) else v) for name, v in where.items())
     return Question(what, tuple(sorted((name, v) for name, v in pairs if v not in (None, "", ()))))
+
+
+def every(what: str, **where: Any) -> Question:
+    """For the whole list."""
+    return replace(question(what, **where), whole=True)
 
 
 @dataclass(frozen=True)
