@@ -26,15 +26,28 @@ from stackwright.adapters import (
     openstack_things,
 )
 from stackwright.adapters.openstack_clouds import OpenStackClouds
-from stackwright.adapters.openstack_find import KEPT, find
+from stackwright.adapters.openstack_find import KEPT, WHOLE, find
 from stackwright.adapters.openstack_login import login_of
 from stackwright.adapters.openstack_project import LISTS, Snapshot, fetch, peek
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import problem
 from stackwright.adapters.openstack_sharing import ANSWERS, Project
 from stackwright.adapters.openstack_turns import REQUESTS, SERVERS
+from stackwright.controllers.capicluster.resolve import resolve as resolve_cluster
 from stackwright.controllers.server.observe import KINDS
-from stackwright.core.clouds import SERVER, Asker, CloudCall, CloudRef, Denied, Thing, Trouble, mark, question
+from stackwright.core.clouds import (
+    SERVER,
+    Asker,
+    CloudCall,
+    CloudRef,
+    Denied,
+    Question,
+    Thing,
+    Trouble,
+    every,
+    mark,
+    question,
+)
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -465,20 +478,36 @@ def test_all_subnets_of_a_network_are_found_whosever_they_are() -> None:
     assert asks("subnet", "other", "mine", network_id="n") == (["other", "mine"], None)
 
 
-def found(what: str, *items: Any, **where: Any) -> tuple[Thing, ...]:
+def found(what: str, *items: Any, whole: bool = False, **where: Any) -> tuple[Thing, ...]:
     services = Services(lambda method, path, params: Response(200, {f"{what.replace('-', '_')}s": list(items)}), "mine")
-    return find(services, question(what, **where))  # type: ignore[arg-type]
+    return find(services, (every if whole else question)(what, **where))  # type: ignore[arg-type]
 
 
-def test_of_very_much_that_is_found_the_first_is_kept_and_all_subnets_of_a_network() -> None:
+def test_of_very_much_that_is_found_the_first_is_kept() -> None:
     tags = [f"tag-{n}" for n in range(25)]
     for items in ([{"id": f"{n:036}", "tags": tags} for n in range(499)], [{"id": f"{n:036}"} for n in range(499)]):
         things = found("security-group", *items, name="x")
         assert 2 < len(things) < 499
         assert [thing.id for thing in things] == [item["id"] for item in items[: len(things)]]
         assert sum(thing.weight for thing in things) <= KEPT
-    subnets = [{"id": f"{n:036}", "network_id": "n" * 36, "name": "nodes", "cidr": "10.0.0.0/24"} for n in range(100)]
-    assert len(found("subnet", *subnets, network_id="n")) == 100
+
+
+def test_a_whole_list_is_found_or_trouble_and_never_a_part_of_it() -> None:
+    """Of 300 subnets of a network 107 got into the status of a cluster."""
+    more = {"network_id": "n" * 36, "name": "public-subnet-000", "cidr": "203.0.113.0/24", "tags": [], "dns": ["x"] * 9}
+    subnets = [{"id": f"{n:036}", **more} for n in range(450)]
+    for count in (1, 100, 300):
+        things = found("subnet", *subnets[:count], whole=True, network_id="n")
+        assert len(things) == count
+        assert sum(thing.weight for thing in things) <= WHOLE
+    with pytest.raises(Trouble, match="a list of subnets has more than 256 KiB, which is not read: name those"):
+        found("subnet", *subnets, whole=True, network_id="n")
+    with pytest.raises(Trouble, match=r"a list of routers has more than 256 KiB, which is not read$"):
+        found("router", *subnets, *subnets, whole=True)
+    spec = {"network": {"id": "n"}}
+    answers: dict[Question, tuple[Thing, ...]] = {question("network", id="n"): (Thing("network", "n"),)}
+    missing = resolve_cluster(spec, {}, answers).missing
+    assert {asked.what for asked in missing if asked.whole} == {"subnet", "availability-zone"}
 
 
 def test_two_that_are_found_are_never_taken_for_one() -> None:

@@ -38,6 +38,9 @@ SLOW = 10.0  # seconds; what fails sooner holds nobody up
 PAUSE = 5.0  # seconds before somebody tries again
 TRY = 60.0  # seconds that he has for it before the next one does
 GRACE = 30.0  # seconds for the last request to end, which may have to look up a name, or try many addresses
+BEGIN = 0.8  # of LONGEST; what waited longer for a thread has less time left than an answer may take, and is not sent
+WAITED = "other requests to the OpenStacks of this namespace took so long that this one was not sent"
+MOMENT = 0.1  # seconds; a request that the deadline ends does so about then
 SPREAD = (1.0, 1.2)  # those who were told to be quiet do not all come back in one moment
 
 
@@ -79,9 +82,9 @@ class Line:
         """
         until = after(LONGEST) if queues else math.inf
         async with in_time(LONGEST + GRACE if queues else None), self._free if queues else nullcontext():
-            return await self._ask(service, lambda: within(until, lambda: self._guarded(service, what)))
+            return await self._ask(service, until, lambda: within(until, lambda: self._guarded(service, what)))
 
-    async def _ask(self, service: str, what: Callable[[], T]) -> T:
+    async def _ask(self, service: str, until: float, what: Callable[[], T]) -> T:
         self.check(service)
         tries = service in self._silent
         if tries:
@@ -91,18 +94,23 @@ class Line:
             """What it says of the service is noted before the thread takes up what waits for it."""
             if not tries:
                 self.check(service)
+            if after((1 - BEGIN) * LONGEST) > until:
+                if tries and (silent := self._silent.get(service)):
+                    self._silent[service] = time.monotonic(), silent[1]  # the next one tries
+                raise Trouble("Unreachable", WAITED)
             began = time.monotonic()
             try:
                 answer = what()
             except (Trouble, Denied) as error:
-                self._note(service, began, error)
+                self._note(service, began, error, late=after(MOMENT) > until)
                 raise
             self._silent.pop(service, None)
             return answer
 
         return await in_thread_of(self.threads, ask)
 
-    def _note(self, service: str, began: float, error: Trouble | Denied) -> None:
+    def _note(self, service: str, began: float, error: Trouble | Denied, *, late: bool) -> None:
+        """What comes too `late` had less time than the service may take, for those before it took theirs."""
         self._silent.pop(service, None)
         now = time.monotonic()
         if isinstance(error, Denied):
@@ -111,7 +119,7 @@ class Line:
             until = now + (error.after or PAUSE)
             if self._quiet is None or until > self._quiet[0]:
                 self._quiet = until, error
-        hung = error.reason in ("Unreachable", "ServerError") and now - began > SLOW
+        hung = not late and error.reason in ("Unreachable", "ServerError") and now - began > SLOW
         if hung or error.reason == "AuthenticationFailed":
             self._silent[service] = now + PAUSE, error
 

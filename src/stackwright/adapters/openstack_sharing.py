@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from dataclasses import dataclass, field
 
 from stackwright.adapters.openstack_flight import Flight
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_project import Snapshot
-from stackwright.adapters.openstack_turns import Order
+from stackwright.adapters.openstack_turns import Order, Who
 from stackwright.core.clouds import Asker, Question, Thing
 
 ANSWER = 60.0  # seconds that an answer to a question holds
@@ -34,24 +35,48 @@ class Asking:
     doubted: float = -FORGET
 
 
+@dataclass(eq=False)
+class Attempt:
+    """Looks of one object of which none has ended: the first one `began` then, the `last` one then.
+
+    project  where it asks
+    awaits   what it could not wait for that long
+    """
+
+    who: Who
+    began: float
+    last: float
+    project: Project | None = None
+    awaits: set[Question] = field(default_factory=set)
+
+    @property
+    def since(self) -> float:
+        """Answers that came later count for it."""
+        return max(self.began, time.monotonic() - FORGET)
+
+
 @dataclass
 class Answer:
-    """weight  about as many bytes as it takes"""
+    """weight  about as many bytes as it takes
+    told    who hears of it when it is there
+    """
 
     at: float = -FORGET
     weight: int = 1000
     things: tuple[Thing, ...] = ()
     flight: Flight[None] = field(default_factory=Flight)
+    told: set[Attempt] = field(default_factory=set)
 
-    @property
-    def holds(self) -> bool:
-        """That there is none is asked again at once: somebody may be about to make it."""
-        return time.monotonic() - self.at < (ANSWER if self.things else 2.0)
+    def holds(self, since: float = math.inf) -> bool:
+        """For one whose looks have not ended `since` then, what came later does.
 
-    @property
-    def due(self) -> bool:
+        That there is none is asked again at once: somebody may be about to make it.
+        """
+        return self.at >= since or time.monotonic() - self.at < (ANSWER if self.things else 2.0)
+
+    def due(self, since: float) -> bool:
         """Nobody has any use for it."""
-        return not (self.holds or self.flight.flies)
+        return not (self.holds(since) or self.flight.flies)
 
 
 @dataclass
@@ -108,9 +133,10 @@ class Project:
         """What those who wait have."""
         return frozenset[tuple[str, str]]().union(*(asker.ids for asker in self.waiting()))
 
-    def forget(self, before: float) -> None:
+    def forget(self, before: float, since: float = math.inf) -> None:
+        """Who last looked `before`, and answers that hold for nobody, also not for looks that began `since` then."""
         self.askers = {uid: each for uid, each in self.askers.items() if each.looked >= before}
-        self.answers = {asked: each for asked, each in self.answers.items() if not each.due}
+        self.answers = {asked: each for asked, each in self.answers.items() if not each.due(since)}
         self.snapshot.forget(before)
         self.snapshot.doubts.forget(frozenset[tuple[str, str]]().union(*(e.asker.ids for e in self.askers.values())))
 

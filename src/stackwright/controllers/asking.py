@@ -9,6 +9,7 @@ from stackwright.core.clouds import CloudRef, Clouds, Question, Thing, Trouble
 from stackwright.core.names import Answers
 
 ROUNDS = 4  # the network, its subnet, the network of a subnet
+AT_ONCE = 8  # questions of one look
 MOST = 4 << 20  # bytes of all answers to one object
 
 
@@ -28,9 +29,11 @@ async def answered(clouds: Clouds, cloud: CloudRef, resolve: Callable[[Answers],
     for _ in range(ROUNDS):
         if not found.missing:
             break
-        for asked in found.missing:
-            answers[asked] = await clouds.find(cloud, asked)
-            weight += sum(thing.weight for thing in answers[asked])
+        missing = list(found.missing)
+        for at in range(0, len(missing), AT_ONCE):
+            some = missing[at : at + AT_ONCE]
+            answers |= zip(some, await clouds.find_all(cloud, some), strict=True)
+            weight += sum(thing.weight for asked in some for thing in answers[asked])
             if weight > MOST:
                 raise Trouble("Unreachable", f"{cloud}: answers have more than {MOST >> 20} MiB, which is not read")
         found = resolve(answers)

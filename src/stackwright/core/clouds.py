@@ -12,7 +12,7 @@ import itertools
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeVar
 
@@ -149,10 +149,14 @@ class Asker:
 
 @dataclass(frozen=True)
 class Question:
-    """A search for what is not ours. `where` are filters as the API names them; a list value means all of them."""
+    """A search for what is not ours. `where` are filters as the API names them; a list value means all of them.
+
+    whole  a part of the list would be taken for all of it: then there is Trouble instead
+    """
 
     what: str
     where: tuple[tuple[str, Any], ...]
+    whole: bool = False
 
     def __str__(self) -> str:
         return f"{self.what} with {', '.join(f'{name} {value}' for name, value in self.where)}"
@@ -162,6 +166,11 @@ def question(what: str, **where: Any) -> Question:
     """Without the filters that are not set."""
     pairs = ((name, tuple(v) if isinstance(v, list) else v) for name, v in where.items())
     return Question(what, tuple(sorted((name, v) for name, v in pairs if v not in (None, "", ()))))
+
+
+def every(what: str, **where: Any) -> Question:
+    """For the whole list."""
+    return replace(question(what, **where), whole=True)
 
 
 @dataclass(frozen=True)
@@ -229,14 +238,20 @@ class Denied(Refused):
 class Clouds(Protocol):
     """All OpenStacks of which there are credentials. Everything raises Trouble or Denied."""
 
-    def in_time(self) -> AbstractAsyncContextManager[None]:
-        """For all that one look asks: it ends after LONGEST, by Trouble. What came of it is of use to the next one."""
+    def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
+        """For all that one look of an object asks: it ends after LONGEST, by Trouble.
+
+        What it was answered counts at its next looks, for an hour or until one of them ends without Trouble.
+        """
 
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         """What the object has; lists of a project are shared by all who look."""
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
-        """What is found; an answer may be a minute old."""
+        """What is found; an answer may be a minute old, or of an earlier look that has not ended."""
+
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+        """The same of several at once, which should be few."""
 
     async def run(self, call: CloudCall) -> str:
         """Do it, for one who looked; the id of what was made or changed. What is to be deleted may be gone.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import cast
@@ -25,6 +26,9 @@ class Cloud:
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         self.asked += 1
         return self.things
+
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+        return [await self.find(cloud, each) for each in asked]
 
 
 def resolve(count: int, answers: Answers) -> Resolver:

@@ -76,7 +76,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if not seen.asks:
         return seen
     try:
-        async with clouds.in_time():
+        async with clouds.in_time(NAME, key):
             seen = replace(seen, known=await _known(reader, obj))
             seen = replace(seen, origin=await origin_of(reader, obj))
             cloud = await cloud_of(reader, key[0], spec["identityRef"])

@@ -8,7 +8,7 @@ exception; `lose` makes a request succeed although it seems to fail, as a time-o
 from __future__ import annotations
 
 import itertools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
@@ -29,6 +29,7 @@ from stackwright.core.clouds import (
     Trouble,
     mark,
 )
+from stackwright.core.plan import Key
 from stackwright.core.ports import Clock
 from stackwright.runtime.memory import neutron
 
@@ -72,7 +73,7 @@ class MemoryClouds:
         now = self.things[thing.what, thing.id]
         self.things[thing.what, thing.id] = replace(now, state=state, facts={**now.facts, **facts})
 
-    def in_time(self) -> AbstractAsyncContextManager[None]:
+    def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return nullcontext()
 
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
@@ -92,6 +93,9 @@ class MemoryClouds:
         self._may("find")
         where = dict(asked.where)
         return tuple(t for t in self.all(asked.what) if all(_has(t, name, value) for name, value in where.items()))
+
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+        return [await self.find(cloud, each) for each in asked]
 
     async def run(self, call: CloudCall) -> str:
         self._pass()
