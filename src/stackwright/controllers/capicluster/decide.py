@@ -112,7 +112,7 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
     if held := endpoint.held(seen, told):
         told = {**told, "apiServerFloatingIP": {}}
     where = endpoint.endpoint(seen, told, held)
-    api, before = endpoint.stage(where, want.lost, held), bastion(seen, owner, told)
+    api, before = endpoint.stage(seen, where, want.lost, held), bastion(seen, owner, told)
     provisioned = bool(where) or bool((seen.status.get("initialization") or {}).get("provisioned"))
     actions = (
         *endpoint.noted(seen, where),

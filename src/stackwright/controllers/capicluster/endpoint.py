@@ -17,26 +17,37 @@ from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import completed, is_deleting
 from stackwright.core.plan import Apply, Object
 
+ANOTHER = "make the cluster with another one in spec.apiServer.floatingIP"
+VIP = (
+    "if it leads to a VIP of the API, leave it there and set spec.controlPlaneEndpoint, in a new cluster with "
+    "spec.apiServer.enableFloatingIP: false"
+)
+
 
 def endpoint(seen: Observed, told: Mapping[str, Any], held: str) -> dict[str, Any]:
     """Host and port; empty while nobody says a host. `told` are fields of the status as they are now.
 
     While it is `held`, none is told in its place: Cluster API keeps an endpoint for ever.
     """
-    given = (seen.spec.get("controlPlaneEndpoint") or {}).get("host")
+    given = _given(seen)
     host = given or (told.get("apiServerFloatingIP") or {}).get("address")
     host = host or (seen.spec.get("apiServer") or {}).get("fixedIP")
     return {"host": str(host), "port": api_port(seen.spec)} if host and (given or not held) else {}
 
 
-def stage(found: Mapping[str, Any], lost: str, held: str) -> Condition:
-    """`lost` is an address that somebody deleted, and that cannot be replaced; `held` why one is not ours to use."""
+def stage(seen: Observed, found: Mapping[str, Any], lost: str, held: str) -> Condition:
+    """`lost` is an address that somebody deleted, and that cannot be replaced; `held` why one is not ours to use.
+
+    Where the spec says a host, the API may be there by a VIP of the user's, to which the address leads: that is told only.
+    """
     if lost:
         text = f"Somebody else deleted the floating IP {lost}, at which the API is for all who know it"
         way = f"ask the cloud's administrator for {lost} again and write it into spec.apiServer.floatingIP"
         return blocked(ENDPOINT_READY, "ResourceNotFound", f"{text}; {way}, or make another cluster")
+    if held and _given(seen):
+        return done(ENDPOINT_READY, f"{held.partition(';')[0]}; it stays there, and the API is at {_given(seen)}")
     if held:
-        return waiting(ENDPOINT_READY, f"{held}, or set another one in spec.apiServer.floatingIP", "AddressInUse")
+        return waiting(ENDPOINT_READY, f"{held}, or {ANOTHER}; {VIP}", "AddressInUse")
     if found:
         return done(ENDPOINT_READY)
     text = "The API has no address; set spec.apiServer.enableFloatingIP, spec.apiServer.fixedIP or controlPlaneEndpoint"
@@ -45,7 +56,7 @@ def stage(found: Mapping[str, Any], lost: str, held: str) -> Condition:
 
 def noted(seen: Observed, found: Mapping[str, Any]) -> tuple[Apply, ...]:
     """Cluster API reads it in the spec. What the user wrote there stays."""
-    if not found or (seen.spec.get("controlPlaneEndpoint") or {}).get("host"):
+    if not found or _given(seen):
         return ()
     return completed(KIND, seen.obj, {"controlPlaneEndpoint": dict(found)})
 
@@ -68,6 +79,11 @@ def lead(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> tuple[CloudCa
     if address is None or not ports or address.facts.get("port_id", ports[0]) in ports or _kept_away(seen, address):
         return ()
     return (owner.call("update", API, id=address.id, body={"port_id": ports[0]}, why="leads to the API server"),)
+
+
+def _given(seen: Observed) -> str:
+    """The host that the spec says, whoever wrote it."""
+    return str((seen.spec.get("controlPlaneEndpoint") or {}).get("host") or "")
 
 
 def _address(seen: Observed, told: Mapping[str, Any]) -> Thing | None:
