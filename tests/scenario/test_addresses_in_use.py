@@ -14,8 +14,8 @@ from stackwright.core.clusterapi import ADDRESS, CLAIM, CONTROL_PLANE, NAME
 pytestmark = pytest.mark.looptime
 THEIRS = "198.51.100.7"
 OR_ELSE = (
-    "or make the cluster with another one in spec.apiServer.floatingIP; if it leads to a VIP of the API, leave it there and "
-    "set spec.controlPlaneEndpoint, in a new cluster with spec.apiServer.enableFloatingIP: false"
+    "or make the cluster with another one in spec.apiServer.floatingIP; if it leads to a VIP of the API, leave it "
+    "there and set spec.controlPlaneEndpoint, in a new cluster with spec.apiServer.enableFloatingIP: false"
 )
 
 
@@ -92,6 +92,18 @@ async def test_an_address_that_leads_to_a_vip_of_the_users_stays_there_and_the_c
     status = world.status()
     assert (world.told()[0], status["ready"], at(world, ip)) == ("Ready", True, port.id)
     assert status["controlPlaneEndpoint"] == given["controlPlaneEndpoint"]
+
+
+async def test_a_machine_that_nobody_knows_brings_no_address_of_somebody_else_into_the_endpoint() -> None:
+    """Cluster API keeps it for ever."""
+    world = Clusters()
+    ip, port = used(world)
+    world.machine("cp", control_plane=True, providerID="openstack:///00000000-0000-4000-9000-0000000000ff")
+    world.make(apiServer={"floatingIP": THEIRS})
+    await world.run(400)
+    assert (world.told()[0], at(world, ip)) == ("AddressInUse", port.id)
+    assert not (world.get(CLUSTERS, "c") or {})["spec"].get("controlPlaneEndpoint")
+    assert not world.status().get("controlPlaneEndpoint")
 
 
 async def test_who_cannot_use_an_address_may_do_without_it() -> None:

@@ -38,7 +38,7 @@ def endpoint(seen: Observed, told: Mapping[str, Any], held: str) -> dict[str, An
 def stage(seen: Observed, found: Mapping[str, Any], lost: str, held: str) -> Condition:
     """`lost` is an address that somebody deleted, and that cannot be replaced; `held` why one is not ours to use.
 
-    Where the spec says a host, the API may be there by a VIP of the user's, to which the address leads: that is told only.
+    Where the spec says a host, the API may be there by a VIP of the user's, to which the address leads: only told.
     """
     if lost:
         text = f"Somebody else deleted the floating IP {lost}, at which the API is for all who know it"
@@ -64,12 +64,14 @@ def noted(seen: Observed, found: Mapping[str, Any]) -> tuple[Apply, ...]:
 def held(seen: Observed, told: Mapping[str, Any]) -> str:
     """Why the floating IP does not lead to this cluster, and what to do; empty if it does, or may.
 
-    A port that has it may be that of a machine which was restored and has not recorded its ports yet.
+    A port that has it may be that of a machine which was restored and has not recorded its ports yet. The cluster's
+    spec says a host then. Where it does not, none is written before the port is known.
     """
     address = _address(seen, told)
-    if address is None or (not address.mark and any(_is_unknown(seen, machine) for machine in _control_plane(seen))):
+    if address is None:
         return ""
-    return _kept_away(seen, address)
+    unknown = not address.mark and any(_is_unknown(seen, machine) for machine in _control_plane(seen))
+    return "" if unknown and _given(seen) else _kept_away(seen, address)
 
 
 def lead(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> tuple[CloudCall, ...]:
