@@ -220,6 +220,17 @@ async def test_one_address_for_the_api_and_the_bastion_stays_with_one_of_them() 
     assert len(world.clouds.calls) == calls
 
 
+async def test_an_address_for_the_api_that_the_bastion_took_is_told() -> None:
+    world = Clusters()
+    world.foreigner("floating-ip", floating_ip_address=THEIRS)
+    world.make(apiServer={"floatingIP": THEIRS}, bastion={**BASTION, "floatingIP": THEIRS})
+    await world.run(200)
+    world.machine("cp", control_plane=True)
+    await world.run(200)
+    assert world.told("APIEndpointReady")[0] == "AddressInUse"
+    assert world.status()["controlPlaneEndpoint"]["host"] == THEIRS
+
+
 async def test_a_server_does_not_attach_an_address_that_another_object_than_its_pool_made() -> None:
     world = await served()
     (own,) = world.clouds.all("floating-ip")

@@ -35,7 +35,7 @@ def endpoint(seen: Observed, told: Mapping[str, Any], held: str) -> dict[str, An
     return {"host": str(host), "port": api_port(seen.spec)} if host and (given or not held) else {}
 
 
-def stage(seen: Observed, found: Mapping[str, Any], lost: str, held: str) -> Condition:
+def stage(seen: Observed, told: Mapping[str, Any], found: Mapping[str, Any], lost: str, held: str) -> Condition:
     """`lost` is an address that somebody deleted, and that cannot be replaced; `held` why one is not ours to use.
 
     Where the spec says a host, the API may be there by a VIP of the user's, to which the address leads: only told.
@@ -44,7 +44,7 @@ def stage(seen: Observed, found: Mapping[str, Any], lost: str, held: str) -> Con
         text = f"Somebody else deleted the floating IP {lost}, at which the API is for all who know it"
         way = f"ask the cloud's administrator for {lost} again and write it into spec.apiServer.floatingIP"
         return blocked(ENDPOINT_READY, "ResourceNotFound", f"{text}; {way}, or make another cluster")
-    if held and _given(seen):
+    if held and _given(seen) and not _at_bastion(seen, told):
         return done(ENDPOINT_READY, f"{held.partition(';')[0]}; it stays there, and the API is at {_given(seen)}")
     if held:
         return waiting(ENDPOINT_READY, f"{held}, or {ANOTHER}; {VIP}", "AddressInUse")
@@ -91,6 +91,11 @@ def _given(seen: Observed) -> str:
 def _address(seen: Observed, told: Mapping[str, Any]) -> Thing | None:
     id_ = str((told.get("apiServerFloatingIP") or {}).get("id") or "")
     return seen.look.get(API, id_) if seen.look and id_ else None
+
+
+def _at_bastion(seen: Observed, told: Mapping[str, Any]) -> bool:
+    address = _address(seen, told)
+    return address is not None and address.facts.get("port_id") in {*ports_of(seen.bastion)}
 
 
 def _kept_away(seen: Observed, address: Thing) -> str:
