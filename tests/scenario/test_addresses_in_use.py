@@ -13,6 +13,10 @@ from stackwright.core.clusterapi import ADDRESS, CLAIM, CONTROL_PLANE, NAME
 
 pytestmark = pytest.mark.looptime
 THEIRS = "198.51.100.7"
+OR_ELSE = (
+    "or make the cluster with another one in spec.apiServer.floatingIP; if it leads to a VIP of the API, leave it "
+    "there and set spec.controlPlaneEndpoint, in a new cluster with spec.apiServer.enableFloatingIP: false"
+)
 
 
 def used(world: Clusters) -> tuple[Thing, Thing]:
@@ -57,7 +61,7 @@ async def test_an_address_for_the_api_that_a_port_of_somebody_else_has_stays_the
     await world.run(200)
     assert world.told() == (
         "AddressInUse", f"Floating IP {THEIRS} is attached to port {port.id}, which is not of this cluster; detach it "
-        "there, or set another one in spec.apiServer.floatingIP",
+        f"there, {OR_ELSE}",
     )  # fmt: skip
     assert at(world, ip) == port.id
     assert not (world.get(CLUSTERS, "c") or {})["spec"].get("controlPlaneEndpoint"), "Cluster API keeps it for ever"
@@ -66,6 +70,40 @@ async def test_an_address_for_the_api_that_a_port_of_somebody_else_has_stays_the
     await world.run(200)
     assert world.told()[0] == "Ready"
     assert at(world, ip) == world.one("port", "cp").id
+
+
+@pytest.mark.parametrize("host", ["api.example.org", THEIRS])
+@pytest.mark.parametrize("later", [False, True], ids=["at-once", "later"])
+async def test_an_address_that_leads_to_a_vip_of_the_users_stays_there_and_the_cluster_gets_ready(
+    host: str, later: bool
+) -> None:
+    world = Clusters()
+    ip, port = used(world)
+    given = {"controlPlaneEndpoint": {"host": host, "port": 6443}}
+    world.make(apiServer={"floatingIP": THEIRS}, **({} if later else given))
+    world.machine("cp", control_plane=True)
+    await world.run(200)
+    if later:
+        assert not world.status()["ready"]
+        world.make(apiServer={"floatingIP": THEIRS}, **given)
+        await world.run(200)
+    text = f"Floating IP {THEIRS} is attached to port {port.id}, which is not of this cluster"
+    assert world.told("APIEndpointReady") == ("Done", f"{text}; it stays there, and the API is at {host}")
+    status = world.status()
+    assert (world.told()[0], status["ready"], at(world, ip)) == ("Ready", True, port.id)
+    assert status["controlPlaneEndpoint"] == given["controlPlaneEndpoint"]
+
+
+async def test_a_machine_that_nobody_knows_brings_no_address_of_somebody_else_into_the_endpoint() -> None:
+    """Cluster API keeps it for ever."""
+    world = Clusters()
+    ip, port = used(world)
+    world.machine("cp", control_plane=True, providerID="openstack:///00000000-0000-4000-9000-0000000000ff")
+    world.make(apiServer={"floatingIP": THEIRS})
+    await world.run(400)
+    assert (world.told()[0], at(world, ip)) == ("AddressInUse", port.id)
+    assert not (world.get(CLUSTERS, "c") or {})["spec"].get("controlPlaneEndpoint")
+    assert not world.status().get("controlPlaneEndpoint")
 
 
 async def test_who_cannot_use_an_address_may_do_without_it() -> None:
@@ -90,7 +128,9 @@ async def test_an_address_for_the_api_that_somebody_attaches_elsewhere_later_is_
     port = world.foreigner("port", "theirs")
     world.clouds.become(ip, "", port_id=port.id)
     await world.run(200)
-    assert (world.told()[0], at(world, ip)) == ("AddressInUse", port.id)
+    assert (world.told()[0], at(world, ip)) == ("Ready", port.id), "perhaps to a VIP of the user's"
+    text = f"Floating IP {THEIRS} is attached to port {port.id}, which is not of this cluster"
+    assert world.told("APIEndpointReady") == ("Done", f"{text}; it stays there, and the API is at {THEIRS}")
     assert (world.get(CLUSTERS, "c") or {})["spec"]["controlPlaneEndpoint"]["host"] == THEIRS
     world.clouds.become(ip, "", port_id=None)
     await world.run(200)
@@ -109,7 +149,7 @@ async def test_an_address_that_another_cluster_made_is_not_taken(free: bool) -> 
     await world.run(200)
     assert told_of_intruder(world) == (
         "AddressInUse", f"Floating IP {address} has the mark of another object in its description; remove that if the "
-        "object is gone, or set another one in spec.apiServer.floatingIP",
+        f"object is gone, {OR_ELSE}",
     )  # fmt: skip
     assert (at(world, ip), world.told()[0]) == (before, "Ready")
     assert not [call for call in world.clouds.calls[calls:] if call.id == ip.id]
@@ -178,6 +218,17 @@ async def test_one_address_for_the_api_and_the_bastion_stays_with_one_of_them() 
     calls = len(world.clouds.calls)
     await world.run(300)
     assert len(world.clouds.calls) == calls
+
+
+async def test_an_address_for_the_api_that_the_bastion_took_is_told() -> None:
+    world = Clusters()
+    world.foreigner("floating-ip", floating_ip_address=THEIRS)
+    world.make(apiServer={"floatingIP": THEIRS}, bastion={**BASTION, "floatingIP": THEIRS})
+    await world.run(200)
+    world.machine("cp", control_plane=True)
+    await world.run(200)
+    assert world.told("APIEndpointReady")[0] == "AddressInUse"
+    assert world.status()["controlPlaneEndpoint"]["host"] == THEIRS
 
 
 async def test_a_server_does_not_attach_an_address_that_another_object_than_its_pool_made() -> None:

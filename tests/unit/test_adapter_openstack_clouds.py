@@ -132,11 +132,12 @@ def test_a_description_that_was_copied_with_the_mark_of_another_object_gives_nob
     assert LISTS[what][3]({"id": "1", **sent}).mark == mark(UID, (what, "n"))
 
 
-def test_a_tag_that_would_be_taken_for_a_mark_is_refused() -> None:
+@pytest.mark.parametrize("do", ["create", "update"])
+def test_a_tag_that_would_be_taken_for_a_mark_is_refused(do: Any) -> None:
     """Nova keeps tags in an order of its own."""
     other, services = mark("11111111-1111-4111-8111-111111111111", SERVER), made("server")
     with pytest.raises(Denied, match=f"tag {other} "):
-        run(services, call("create", "server", body={"tags": ["a", other]}), None)  # type: ignore[arg-type]
+        run(services, call(do, "server", body={"tags": ["a", other]}), None)  # type: ignore[arg-type]
     assert services.asked == []
 
 

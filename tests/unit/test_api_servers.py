@@ -24,10 +24,12 @@ from stackwright.api.rules import ERRORS
 from stackwright.cli.manifests import check
 from stackwright.controllers.server.resolve import resolve
 from stackwright.controllers.validate import errors_of
+from stackwright.core.clouds import SERVER, mark
 
 DEVICE = {"name": "root", "sizeGiB": 1, "storage": {"type": "Local"}}
 ZONE = "spec.rootVolume.availabilityZone.name"
 NEEDED = "is needed if from is Name, which is the default, and only then"
+MARKED = mark("11111111-1111-4111-8111-111111111111", SERVER)
 UNSUPPORTED = "is not supported by this version of Stackwright; remove it"
 NO_FLOATING = "must be false (disableAPIServerFloatingIP: true) while there is no external network"
 
@@ -240,6 +242,15 @@ REFUSED = [
         {"managedSecurityGroups": {"allNodesSecurityGroupRules": [RULE], "clusterNodesSecurityGroupRules": [RULE]}},
         "spec.managedSecurityGroups.clusterNodesSecurityGroupRules: write this or allNodesSecurityGroupRules, not both",
     ),
+    # tags that would be taken for the mark of another object
+    (
+        "OpenStackServer",
+        {"tags": ["a", MARKED]},
+        f"spec.tags: {MARKED} has the form of tags by which the operator finds",
+    ),
+    ("OpenStackServer", {"ports": [{"tags": [MARKED]}]}, f"spec.ports[0].tags: {MARKED} has the form"),
+    ("OpenStackMachine", {"tags": [MARKED]}, f"spec.tags: {MARKED} has the form"),
+    ("OpenStackCluster", {"tags": [MARKED]}, f"spec.tags: {MARKED} has the form"),
     # the others
     (
         "OpenStackFloatingIPPool",

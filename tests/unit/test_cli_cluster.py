@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from stackwright.cli import cluster
-from stackwright.cli.cluster import CliError, kubeconfig, run
+from stackwright.cli import cluster, common
+from stackwright.cli.cluster import CliError, connected, kubeconfig, run
 from stackwright.core.ports import NotYet
 
 
@@ -99,6 +99,34 @@ def test_a_failure_is_a_sentence_and_an_exit_code(capsys: pytest.CaptureFixture[
         run(unreachable())
     assert caught.value.exit_code == 1
     assert "stackwright doctor" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "it is empty"),
+        ("- x", "it is no mapping"),
+        ("a: b", "it has no list of clusters"),
+        ("clusters: []\ncontexts: 5", "it has no list of contexts"),
+        ("a: [b\nc: {", "line 2, column 2: expected ',' or ']', but got ':'"),
+        (
+            "a: \x00",
+            'unacceptable character #x0000: special characters are not allowed in "<unicode string>", position 3',
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told_in_one_line(
+    home: Path, monkeypatch: pytest.MonkeyPatch, text: str, why: str
+) -> None:
+    async def use() -> None:
+        async with connected(home / "file"):
+            pass
+
+    (home / "file").write_text(text)
+    monkeypatch.setattr(common, "given", common.Common())
+    with pytest.raises(CliError) as caught:
+        asyncio.run(use())
+    assert str(caught.value) == f"{home}/file is not a usable kubeconfig: {why}"
 
 
 def test_help_and_status_do_not_import_what_they_do_not_need() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -35,6 +36,46 @@ def run(chart: str, name: str, folder: Path, *words: str, **env: str) -> subproc
     return subprocess.run(
         ["bash", str(script), *words], env={**places, **env}, capture_output=True, text=True, timeout=30
     )
+
+
+FAKE = """\
+import logging
+class InvalidConfiguration(Exception): pass
+from oslo_log import log
+def main():
+    log.setup(None, "nova")
+    try:
+        raise {}
+    except Exception:
+        logging.getLogger("oslo_service.backend.eventlet.service").exception("Error starting thread.")
+"""
+
+
+@pytest.mark.parametrize(
+    ("error", "cause"),
+    [
+        (
+            "InvalidConfiguration('My hypervisor has existing instances, but I appear to be a new service')",
+            "This node has virtual machines of a former cloud. End each of them in this node's pod libvirt: "
+            "virsh list --all; virsh destroy NAME; virsh undefine NAME",
+        ),
+        ("InvalidConfiguration('Possible rename detected')", "Possible rename detected"),
+        ("ValueError('amqp://nova:secret@host')", ""),
+    ],
+)
+def test_nova_compute_leaves_the_cause_where_kubernetes_shows_it(tmp_path: Path, error: str, cause: str) -> None:
+    (tmp_path / "nova/cmd").mkdir(parents=True)
+    (tmp_path / "nova/cmd/compute.py").write_text(FAKE.format(error))
+    (tmp_path / "oslo_log").mkdir()
+    (tmp_path / "oslo_log/__init__.py").touch()
+    (tmp_path / "oslo_log/log.py").write_text("def setup(conf, name): pass")
+    (tmp_path / "dev").mkdir()
+    script = tmp_path / "compute.py"
+    script.write_text(PLACES.sub(lambda place: f"{tmp_path}{place[0]}", (CHARTS / "nova/bin/compute.py").read_text()))
+    subprocess.run([sys.executable, "-P", script], env={"PYTHONPATH": str(tmp_path)}, check=True, timeout=30)
+    log = tmp_path / "dev/termination-log"
+    told = log.read_text() if log.exists() else ""
+    assert told == cause and len(told) <= 200, "status shows so much"
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from lightkube.config.models import Context, User
 from lightkube.core.exceptions import ConfigError
 from lightkube.core.generic_client import GenericAsyncClient
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
+from yaml import YAMLError
 
 from stackwright.adapters.kubernetes_command import Exec, Served, Tell, output
 from stackwright.api.errors import printable
@@ -66,6 +67,11 @@ class Kubeconfig(KubeConfig):
 
     @classmethod
     def from_dict(cls, conf: dict[str, Any], fname: StrOrPath | None = None) -> Kubeconfig:
+        if not isinstance(conf, dict):
+            raise ConfigError("it is no mapping" if conf else "it is empty")
+        for part in ("clusters", "contexts"):
+            if not isinstance(conf.get(part), list):
+                raise ConfigError(f"it has no list of {part}")
         return cls(
             current_context=conf.get("current-context"),
             clusters=to_mapping(conf["clusters"], "cluster", Served),
@@ -73,6 +79,14 @@ class Kubeconfig(KubeConfig):
             users=to_mapping(conf.get("users") or [], "user", _User),
             fname=fname,
         )
+
+
+def wrong_with(error: Exception) -> str:
+    """What an error says of a kubeconfig, in one line. YAML's own text quotes its lines, in which secrets may be."""
+    if mark := getattr(error, "problem_mark", None):
+        return f"line {mark.line + 1}, column {mark.column + 1}: {getattr(error, 'problem', '')}"
+    known = isinstance(error, ConfigError | YAMLError | OSError)
+    return " ".join(f"{'' if known else f'{type(error).__name__}: '}{error}".split())
 
 
 def kubeconfig(path: StrOrPath | None) -> KubeConfig:

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from stackwright.adapters.openstack_attach import REQUESTS, attach, let_go, one
 from stackwright.adapters.openstack_send import key_in, send
 from stackwright.adapters.openstack_shapes import json_of, thing_in, things_in
-from stackwright.adapters.openstack_things import MARK, METADATA, OWN
+from stackwright.adapters.openstack_things import METADATA, OWN
+from stackwright.api.capi import MARK
 from stackwright.core.clouds import CloudCall, Denied, Trouble, mark
 from stackwright.core.grouprules import meaning
 
@@ -105,8 +106,9 @@ def _update(connection: Connection, call: CloudCall) -> Mapping[str, Any]:
         return attach(connection, call.id, added, body[added])
     if "tags" in body:
         tags = body.pop("tags")
-        keep = [mark(call.uid, call.slot)] if what == "server" else []
-        send(connection, what, "PUT", f"/{call.id}/tags", json={"tags": [*tags, *keep]})
+        if what == "server":
+            tags = [*_unlike_marks(tags), mark(call.uid, call.slot)]
+        send(connection, what, "PUT", f"/{call.id}/tags", json={"tags": tags})
     if what == "server" and "metadata" in body:
         send(connection, what, "POST", f"/{call.id}/metadata", json={"metadata": body.pop("metadata")})
     if not body:

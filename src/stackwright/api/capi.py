@@ -135,6 +135,18 @@ class Keyed:
 
 
 Texts = Annotated[list[Short], Field(max_length=MOST), Keyed()]
+# That by which the operator finds what it made, among tags and in descriptions (core/clouds.mark).
+MARK = re.compile(r"stackwright:[0-9a-f-]{36}:[0-9a-f]{8}")
+
+
+def _unlike_marks(tags: list[str]) -> list[str]:
+    if marks := sorted(filter(MARK.fullmatch, tags)):
+        raise ValueError(f"{', '.join(marks)} has the form of tags by which the operator finds what it made")
+    return tags
+
+
+# Of what is made. Nova tells a server's tags in an order of its own: among two marks it could be another object's.
+Tags = Annotated[Texts, AfterValidator(_unlike_marks)]
 
 
 class InfraStatus(Status):

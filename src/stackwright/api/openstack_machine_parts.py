@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from stackwright.api.capi import MANY, MOST, Keyed, Part, Texts
+from stackwright.api.capi import MANY, MOST, Keyed, Part, Tags
 from stackwright.api.lines import BREAKS, LENGTH, Short
 from stackwright.api.naming import Format, ObjectName
 from stackwright.api.openstack_params import ImageParam, SecurityGroupParam, ServerGroupParam
@@ -122,7 +122,7 @@ class ServerFields(Part):
         default_factory=list, max_length=MOST, description="Security groups of ports that name none."
     )
     trunk: bool = Field(False, description="Ports are trunks unless they say otherwise.")
-    tags: Texts = Field(default_factory=list, description="Tags of the server, its ports and trunks.")
+    tags: Tags = Field(default_factory=list, description="Tags of the server, its ports and trunks.")
     server_metadata: Annotated[list[ServerMetadata], Keyed("key")] = Field(
         default_factory=list, max_length=MANY, description="Metadata in Nova."
     )

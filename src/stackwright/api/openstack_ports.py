@@ -7,7 +7,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from stackwright.api.capi import MOST, Keyed, Part, Texts
+from stackwright.api.capi import MOST, Keyed, Part, Tags
 from stackwright.api.lines import LENGTH, Line, Short
 from stackwright.api.openstack_params import NetworkParam, SecurityGroupParam, SubnetParam
 from stackwright.api.rules import FIXED, Change, Raw, Rule, either, same
@@ -85,7 +85,7 @@ class PortOpts(PortFields):
     security_groups: list[SecurityGroupParam] = Field(
         default_factory=list, max_length=MOST, description="Security groups; absent: those of the server."
     )
-    tags: Texts = Field(default_factory=list, description="Tags, beside those of the server.")
+    tags: Tags = Field(default_factory=list, description="Tags, beside those of the server.")
     trunk: bool | None = Field(None, description="Make a trunk of it; absent: as the server says.")
     disable_port_security: bool | None = Field(None, description="Older: enablePortSecurity, turned round.")
 

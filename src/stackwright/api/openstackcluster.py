@@ -22,6 +22,7 @@ from stackwright.api.capi import (
     InfraResource,
     InfraStatus,
     Part,
+    Tags,
     Texts,
 )
 from stackwright.api.lines import Short
@@ -75,7 +76,7 @@ class OpenStackClusterSpec(Part):
     enable_external_network: bool | None = Field(None, description="false: the cluster has no way out; absent: it has.")
     api_server: ApiServer | None = Field(None, description="The way to the API.")
     managed_security_groups: ManagedSecurityGroups | None = Field(None, description="Security groups to make.")
-    tags: Texts = Field(default_factory=list, description="Tags of all that is made.")
+    tags: Tags = Field(default_factory=list, description="Tags of all that is made.")
     control_plane_endpoint: Endpoint | None = Field(
         None, description="Where the API is; absent: the operator writes it."
     )

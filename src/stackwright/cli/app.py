@@ -74,7 +74,11 @@ class LazyCommand(TyperCommand):
         return add(typer.main.get_command(single))
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        return self.load().make_context(info_name, args, parent=parent, **extra)
+        try:
+            return self.load().make_context(info_name, args, parent=parent, **extra)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")  # pydantic's, with which Typer checks choices
+            raise
 
 
 class LazyGroup(TyperGroup):

@@ -62,8 +62,8 @@ def kubeconfig(given: Path | None) -> Path | None:
         if problem := _problem(given):
             raise CliError(f"--kubeconfig {given}: {problem}")
         return given
-    if (named := _named()) is not None:
-        return named
+    if (there := named()) is not None:
+        return there
     tried = [(LocalCluster.discover().kubeconfig, "the local cluster"), (Path.home() / ".kube/config", "the default")]
     for path, _ in tried:
         if not _problem(path):
@@ -74,7 +74,7 @@ def kubeconfig(given: Path | None) -> Path | None:
     raise CliError(f"No Kubernetes cluster is known. Tried:{places}\n`stackwright up` makes one on this machine.")
 
 
-def _named() -> Path | None:
+def named() -> Path | None:
     """The first file of $KUBECONFIG that is there; None where it names none.
 
     Raises CliError for what cannot be read, as kubectl does, and where none is there: no other cluster is meant then.
@@ -118,6 +118,7 @@ async def connected(
 ) -> AsyncIterator[KubernetesCluster]:
     """The cluster; nothing is sent to it yet. `tell` is told what a command says by which somebody logs in."""
     from stackwright.adapters.kubernetes import KubernetesCluster
+    from stackwright.adapters.kubernetes_login import wrong_with
 
     path = kubeconfig(given)
     if is_local(path) and is_stopped():
@@ -128,7 +129,7 @@ async def connected(
         cluster = KubernetesCluster.from_file(str(path) if path else None, context, told, tell)
     except Exception as error:  # lightkube, YAML, TLS and file errors alike: the file is not usable
         common.trace()
-        raise CliError(f"{path} is not a usable kubeconfig: {type(error).__name__}: {error}") from error
+        raise CliError(f"{path} is not a usable kubeconfig: {wrong_with(error)}") from error
     try:
         yield cluster
     finally:

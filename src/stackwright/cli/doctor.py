@@ -47,7 +47,7 @@ def doctor(
     from stackwright.local.doctor import examine
 
     elsewhere = kubeconfig is not None or common.given.context is not None
-    findings = run(_elsewhere(kubeconfig)) if elsewhere else examine(LocalCluster.discover())
+    findings = run(_elsewhere(kubeconfig)) if elsewhere else [*_variable(), *examine(LocalCluster.discover())]
     if output is Format.JSON:
         import json
 
@@ -61,6 +61,18 @@ def doctor(
                 common.echo(f"      | {line[:240]}")
     if any(finding.level == "problem" for finding in findings):
         raise typer.Exit(1)
+
+
+def _variable() -> list[Finding]:
+    """With which no other command goes on, though this one looks at the local cluster."""
+    from stackwright.cli.cluster import CliError, named
+    from stackwright.local.doctor import Finding
+
+    try:
+        named()
+    except CliError as error:
+        return [Finding("kubeconfig", "problem", str(error), "Set $KUBECONFIG to a file that is there, or unset it.")]
+    return []
 
 
 async def _elsewhere(kubeconfig: Path | None) -> list[Finding]:

@@ -152,6 +152,9 @@ async def _request(reader: Reader, namespace: str, manifests: list[Manifest], de
 
     mine = [m for m in manifests if m.obj["metadata"].get("namespace", namespace) == namespace]
     gone = []
+    if delete and any(m.kind == OpenStackDeployment.KIND and m.obj["metadata"]["name"] == delete for m in mine):
+        what = f"OpenStackDeployment {namespace}/{delete}"
+        raise CliError(f"{what} is in a manifest and in --delete; give one of the two")
     if delete is not None or not manifests:
         cloud = await the_cloud(reader, namespace, delete)
         if cloud is None:

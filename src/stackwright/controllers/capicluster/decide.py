@@ -109,10 +109,11 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
         asked = find(seen.obj, ROUTER_READY)
         requeue = POLL if asked and copied(asked) == stage else 0.0  # a port may stay as it is whatever is asked
         return report(seen, stopped(stage), attach, requeue, **written(found.record), **_given(told))
-    if held := endpoint.held(seen, told):
-        told = {**told, "apiServerFloatingIP": {}}
+    held = endpoint.held(seen, told)
     where = endpoint.endpoint(seen, told, held)
-    api, before = endpoint.stage(where, want.lost, held), bastion(seen, owner, told)
+    api, before = endpoint.stage(seen, told, where, want.lost, held), bastion(seen, owner, told)
+    if held:
+        told = {**told, "apiServerFloatingIP": {}}
     provisioned = bool(where) or bool((seen.status.get("initialization") or {}).get("provisioned"))
     actions = (
         *endpoint.noted(seen, where),
