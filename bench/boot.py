@@ -14,11 +14,12 @@ a little, and adds up to half a second to ACTIVE and deleted, a tenth to ping.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from bench.figure import Figure
 from bench.options import BenchError, Options, say
+from bench.polling import until
 from bench.tenancy import Ground, ground
 
 LIMIT = 300.0
@@ -54,13 +55,13 @@ def trip(made: Ground, suffix: str) -> Trip:
     server = compute.create_server(
         name=f"{made.name}-{suffix}", image_id=made.image, flavor_id=made.flavor, networks=[{"port": port.id}]
     ).id
-    until("ACTIVE", 0.5, lambda: is_active(made, server))
+    until("ACTIVE", lambda: is_active(made, server), LIMIT, 0.5)
     active = time.monotonic() - start
-    until(f"an answer of {address}", 0.1, lambda: made.host.ping(address))
+    until(f"an answer of {address}", lambda: made.host.ping(address), LIMIT, 0.1)
     ping = time.monotonic() - start
     start = time.monotonic()
     compute.delete_server(server)
-    until("deleted", 0.5, lambda: made.user.computing.server(server) is None)
+    until("deleted", lambda: made.user.computing.server(server) is None, LIMIT, 0.5)
     deleted = time.monotonic() - start
     made.client.network.delete_port(port.id)
     return Trip(active, ping, deleted)
@@ -71,11 +72,3 @@ def is_active(made: Ground, id_: str) -> bool:
     if server is None or server.status == "ERROR":
         raise BenchError(f"the server did not start: {server.fault if server else 'it is gone'}")
     return server.status == "ACTIVE"
-
-
-def until(what: str, pause: float, true: Callable[[], bool]) -> None:
-    end = time.monotonic() + LIMIT
-    while not true():
-        if time.monotonic() > end:
-            raise BenchError(f"{what}: not within {LIMIT:.0f} s")
-        time.sleep(pause)

@@ -33,7 +33,7 @@ def measure(options: Options) -> Iterator[Figure]:
         finally:
             down(env)
     note = f"seconds: {trace([found])}"
-    yield Figure("up to a token, cold: wall", "min", [found.wall / 60], Goal(most=35), note=note)
+    yield Figure("up to a token, cold: wall", "min", [found.wall / 60], Goal(most=15), note=note)
     yield Figure("up to a token, cold: CPU", "min", [found.cpu / 60])
     for step in (tools, images):
         yield Figure(f"step {step.TITLE}", "min", [found.steps.get(step.TITLE, 0.0) / 60])

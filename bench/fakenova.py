@@ -13,11 +13,12 @@ import json
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from typing import Any
 
 from bench.options import BenchError, say
+from bench.polling import until
 from stackwright.local import tools
 from stackwright.local.config import LocalCluster
 
@@ -68,7 +69,7 @@ def fake_computes(client: Any) -> Iterator[list[str]]:
         )
         for host in HOSTS:
             _sql(AGENT % host)
-        until("the nova-computes", lambda: sum(each.state == "up" for each in _services(client)) == len(HOSTS))
+        until("the nova-computes", lambda: sum(each.state == "up" for each in _services(client)) == len(HOSTS), LIMIT)
         discover = ("nova-manage", *FILES, "cell_v2", "discover_hosts", "--by-service")
         kubectl("exec", "-n", NAMESPACE, "nova-conductor-0", "-c", "nova-conductor", "--", *discover)
         yield [f"nova:{host}" for host in HOSTS]
@@ -113,14 +114,6 @@ class Actives:
     def close(self) -> None:
         self._child.kill()
         self._child.wait()
-
-
-def until(what: str, true: Callable[[], bool], limit: float = LIMIT, pause: float = 1.0) -> None:
-    end = time.monotonic() + limit
-    while not true():
-        if time.monotonic() > end:
-            raise BenchError(f"{what}: not within {limit:.0f} s")
-        time.sleep(pause)
 
 
 def _pod() -> list[Any]:

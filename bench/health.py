@@ -13,11 +13,12 @@ be bad, which can happen when the machine is fast: that sample is dropped; askin
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from bench.figure import Figure, Goal
 from bench.options import BenchError, Options
+from bench.polling import until
 from stackwright.local import api
 from stackwright.local.config import LocalCluster
 
@@ -66,18 +67,10 @@ def _once(client: api.Api, namespace: str, name: str) -> tuple[float | None, flo
         pods = _pods(client, namespace)
         return bool(pods) and all(_ready(pod) and pod["metadata"]["uid"] != old for pod in pods)
 
-    _until("the new Pod is Ready", back)
+    until("the new Pod is Ready", back, LIMIT, PAUSE)
     ready = time.monotonic()
-    _until("status.health says so", lambda: _healthy(client.get(path)))
+    until("status.health says so", lambda: _healthy(client.get(path)), LIMIT, PAUSE)
     return (noticed[0] - deleted if noticed else None), time.monotonic() - ready
-
-
-def _until(what: str, true: Callable[[], bool]) -> None:
-    end = time.monotonic() + LIMIT
-    while not true():
-        if time.monotonic() > end:
-            raise BenchError(f"{what}: not within {LIMIT:.0f} s")
-        time.sleep(PAUSE)
 
 
 def _healthy(cloud: dict[str, Any] | None) -> bool:

@@ -31,9 +31,10 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from bench.fakenova import Actives, command, fake_computes, kubectl, until
+from bench.fakenova import Actives, command, fake_computes, kubectl
 from bench.figure import Figure, Goal
 from bench.options import BenchError, Options, say
+from bench.polling import until
 from bench.rest import OURS, PODS, memory, processes, writes
 from bench.tenancy import Ground, entrance, ground
 from stackwright.cli.output import as_yaml

@@ -21,12 +21,13 @@ import re
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from bench.figure import Figure, Goal
 from bench.options import BenchError, Options, say
+from bench.polling import until
 from bench.tenancy import Ground, ground
 from stackwright.core.tenant import Rule
 from stackwright.local import tools
@@ -69,7 +70,7 @@ def raw_image(made: Ground) -> str:
     volume = volume_of(made, "first", image_id=made.image)
     words = {"disk_format": "raw", "container_format": "bare", "force": False}
     blocks.upload_volume_to_image(volume, f"{made.name}-raw", **words)
-    until("an image", 1, lambda: blocks.get_volume(volume.id).status == "available")
+    until("an image", lambda: blocks.get_volume(volume.id).status == "available", LIMIT)
     return str(made.client.image.find_image(f"{made.name}-raw", ignore_missing=False).id)
 
 
@@ -89,11 +90,11 @@ def boot(made: Ground, image: str, index: int) -> tuple[float, float]:
     start = time.monotonic()
     server = server_of(made, f"booted-{index}", port.id, volume)
     active = time.monotonic() - start
-    until("a ping", PAUSE, lambda: made.host.ping(address))
+    until("a ping", lambda: made.host.ping(address), LIMIT, PAUSE)
     ping = time.monotonic() - start
     say(f"boot {index + 1}: ACTIVE {active:.1f} s, ping {ping:.1f} s")
     made.client.compute.delete_server(server)
-    until("deleted", 0.5, lambda: made.user.computing.server(server.id) is None)
+    until("deleted", lambda: made.user.computing.server(server.id) is None, LIMIT, 0.5)
     made.client.network.delete_port(port.id)
     made.client.block_storage.delete_volume(volume)
     return active, ping
@@ -108,12 +109,12 @@ def batch(made: Ground, count: int) -> Iterator[Figure]:
     def waiting() -> set[str]:
         return {volume.id for volume in blocks.volumes() if volume.id in asked and volume.status == "creating"}
 
-    until("a batch of volumes", PAUSE, lambda: not waiting())
+    until("a batch of volumes", lambda: not waiting(), LIMIT, PAUSE)
     took = time.monotonic() - start
     failed = [volume.id for volume in blocks.volumes() if volume.id in asked and volume.status != "available"]
     for volume in asked:
         blocks.delete_volume(volume)
-    until("an end of a batch", 0.5, lambda: not asked & {volume.id for volume in blocks.volumes()})
+    until("an end of a batch", lambda: not asked & {volume.id for volume in blocks.volumes()}, LIMIT, 0.5)
     yield Figure(f"{count} volumes: the requests", "s", [answered])
     yield Figure(f"{count} volumes: until the last is available", "s", [took])
     yield Figure(f"{count} volumes: failed", "volumes", [len(failed)], Goal(most=0))
@@ -136,7 +137,7 @@ def writes(made: Ground) -> Figure:
             rbd_bench(each, "seq", "1M", 1 << 30, threads=4)
         compute.create_volume_attachment(server, volume=volume)
         device = f"/dev/$(grep -l {volume.id[:20]} /sys/block/*/serial | cut -d / -f 4)"
-        until("a login", 1, lambda: answers(made, login, f"test -b {device}"))
+        until("a login", lambda: answers(made, login, f"test -b {device}"), LIMIT)
         inside = [in_machine(made, login, device) for _ in range(3)]
         beside = [rbd_bench(other, "rand", "4K", WRITES * 4096) for _ in range(3)]
     compute.delete_keypair(name)
@@ -198,15 +199,7 @@ def remove(made: Ground) -> None:
     compute, blocks = made.client.compute, made.client.block_storage
     for server in list(compute.servers()):
         compute.delete_server(server)
-    until("deleted machines", 1, lambda: not list(compute.servers()))
+    until("deleted machines", lambda: not list(compute.servers()), LIMIT)
     for volume in list(blocks.volumes()):
         blocks.delete_volume(volume)
-    until("deleted volumes", 1, lambda: not list(blocks.volumes()))
-
-
-def until(what: str, pause: float, true: Callable[[], bool]) -> None:
-    end = time.monotonic() + LIMIT
-    while not true():
-        if time.monotonic() > end:
-            raise BenchError(f"{what}: not within {LIMIT:.0f} s")
-        time.sleep(pause)
+    until("deleted volumes", lambda: not list(blocks.volumes()), LIMIT)

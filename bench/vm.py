@@ -43,7 +43,7 @@ def measure(options: Options) -> Iterator[Figure]:
         say(f"{index + 1}: {found[-1].up.wall:.1f} s, {found[-1].up.cpu:.0f} s CPU")
     slowest = max(found, key=lambda each: each.up.wall)
     walls = [each.up.wall for each in found]
-    yield Figure("up to a VM logged in to, warm: wall", "s", walls, Goal(most=240), note=slowest.path)
+    yield Figure("up to a VM logged in to, warm: wall", "s", walls, Goal(most=120), note=slowest.path)
     yield Figure("up to a VM logged in to, warm: CPU", "s", [each.up.cpu for each in found])
     for title in slowest.up.steps:
         seconds = [each.up.steps.get(title, 0.0) for each in found]

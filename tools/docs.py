@@ -135,6 +135,8 @@ def _allowed(schema: Schema) -> str:
             found.append(f"{word} {inner[key]}")
     if "minItems" in schema:
         found.append(f"{schema['minItems']} or more")
+    if "maxItems" in schema:
+        found.append(f"{schema['maxItems']} at most")
     return ", ".join(found)
 
 

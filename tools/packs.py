@@ -2,7 +2,8 @@
 
 A pack is a folder of tests/e2e/packs with a pack.toml: `minutes` it takes once its cloud is there, the `cloud` that it
 needs, and `paths`, globs of the sources that it is about. tests/e2e/record.json holds the last run of each.
-`also` are tests elsewhere that it runs, being too long for each run. No process is started here.
+`also` are tests elsewhere that it runs, being too long for each run. `leaves` is the cloud that it ends with, if it is
+another. No process is started here.
 """
 
 from __future__ import annotations
@@ -23,19 +24,21 @@ CLOUDS = ("storage", "small", "none", "full")  # in the order in which one run h
 MOST_MINUTES = 5
 MOST_PACKS = 2  # of one `make test`
 MOST_COMMITS = 40  # since a pack passed
+DUE_COMMITS = 30  # since a pack passed: from then on a run takes it, whatever changed
 LATE = 1.5  # times the minutes that a pack declares
 NEVER = "never run"
 
 
 @dataclass(frozen=True)
 class Pack:
-    """minutes without those in which its cloud is started"""
+    """minutes without those in which its cloud is started; leaves is empty for the cloud that it was given"""
 
     name: str
     minutes: float
     cloud: str
     paths: tuple[str, ...]
     also: tuple[str, ...] = ()
+    leaves: str = ""
 
     @property
     def folder(self) -> Path:
@@ -59,8 +62,8 @@ Record = Mapping[str, Run]
 def parse(name: str, text: str) -> Pack:
     """Raises ValueError that names the field."""
     found = tomllib.loads(text)
-    if set(found) - {"also"} != {"minutes", "cloud", "paths"}:
-        raise ValueError(f"{name}/pack.toml: has {sorted(found)}; it takes minutes, cloud, paths, also")
+    if set(found) - {"also", "leaves"} != {"minutes", "cloud", "paths"}:
+        raise ValueError(f"{name}/pack.toml: has {sorted(found)}; it takes minutes, cloud, paths, also, leaves")
     minutes, cloud, paths = found["minutes"], found["cloud"], found["paths"]
     if not isinstance(minutes, int | float) or not 0 < minutes <= MOST_MINUTES:
         raise ValueError(f"{name}/pack.toml: minutes is {minutes}; it takes a number up to {MOST_MINUTES}")
@@ -70,7 +73,9 @@ def parse(name: str, text: str) -> Pack:
         raise ValueError(f"{name}/pack.toml: paths takes a list of globs")
     if not _texts(also := found.get("also", [])):
         raise ValueError(f"{name}/pack.toml: also takes a list of files with tests")
-    return Pack(name, float(minutes), cloud, tuple(paths), tuple(also))
+    if (leaves := found.get("leaves", "")) not in ("", *CLOUDS):
+        raise ValueError(f"{name}/pack.toml: leaves is {leaves!r}; it is one of {', '.join(CLOUDS)}")
+    return Pack(name, float(minutes), cloud, tuple(paths), tuple(also), leaves)
 
 
 def _texts(value: object) -> bool:
@@ -91,8 +96,8 @@ def write(record: Record) -> str:
 
 
 def in_order(packs: Iterable[Pack]) -> list[Pack]:
-    """Those of one cloud after each other, so that it is started once; `conversion`, which changes it, at the end."""
-    return sorted(packs, key=lambda pack: (CLOUDS.index(pack.cloud), pack.name == "conversion", pack.name))
+    """Those of one cloud after each other, so that it is started once; those that leave another at the end."""
+    return sorted(packs, key=lambda pack: (CLOUDS.index(pack.cloud), pack.leaves, pack.name))
 
 
 def selects(pack: Pack, changed: Iterable[str]) -> bool:
@@ -109,17 +114,31 @@ def _pattern(glob: str) -> str:
 
 
 def choose(
-    packs: list[Pack], changed: Mapping[str, Iterable[str]], ages: Mapping[str, int | None], count: int
+    packs: list[Pack],
+    record: Record,
+    changed: Mapping[str, Iterable[str]],
+    ages: Mapping[str, int | None],
+    count: int,
 ) -> list[Pack]:
-    """The packs of one `make test`: at most two of those whose paths changed, oldest first; else the next in rotation.
+    """The packs of one `make test`: at most two. First those that failed or never ran, then those that are nearly
+    overdue, then those whose paths changed; the oldest first within each. Without any, the next in rotation.
 
     `changed`: pack → paths that changed since its record. `ages`: pack → commits since it passed, None if unknown.
     `count`: of commits of the history.
     """
-    selected = [pack for pack in packs if selects(pack, changed.get(pack.name, ()))]
-    if not selected:
-        return packs[count % len(packs) :][:1]
-    return sorted(selected, key=lambda pack: (-(ages.get(pack.name) or 0), pack.name))[:MOST_PACKS]
+
+    def rank(pack: Pack) -> int | None:
+        age = ages.get(pack.name)
+        if record.get(pack.name, Run()).result != "passed":
+            return 0
+        if age is None or age > DUE_COMMITS:
+            return 1
+        return 2 if selects(pack, changed.get(pack.name, ())) else None
+
+    ranked = [
+        (found, -(ages.get(pack.name) or 0), pack.name, pack) for pack in packs if (found := rank(pack)) is not None
+    ]
+    return [pack for *_, pack in sorted(ranked)[:MOST_PACKS]] or packs[count % len(packs) :][:1]
 
 
 def overdue(ages: Mapping[str, int | None]) -> list[str]:

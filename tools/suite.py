@@ -1,6 +1,6 @@
 """Run the tests: `test` as CI does, `all` of them, the `e2e` core or one pack; `durations` of the last run.
 
-The cloud starts in the background while style, types, pure and functional tests run. The core is told first, then packs
+The cloud starts in the background while style, types, pure and functional tests run. The core runs first, then packs
 on the same cloud, then the core's end; after that packs that need another cloud. What each step said about its tests is
 in out/junit, the cloud's start in out/up.log.
 """
@@ -146,18 +146,19 @@ class Suite:
         return self.step(target, "make", target, env={"PYTEST_ADDOPTS": f"--junitxml={JUNIT / target}.xml"})
 
     def pack(self, pack: Pack) -> bool:
-        """Its cloud, then its tests, which are recorded."""
-        ready = True
+        """Its cloud, then its tests, which are recorded. Without its cloud it has failed, and no test runs."""
+        passed = True
         if pack.cloud != "none":
             print(f"\n==== {pack.name}: the cloud ({pack.cloud})", flush=True)
             start = time.monotonic()
-            ready = run(sys.executable, CLOUDS, pack.cloud) == 0
-            self.add(f"{pack.name}: cloud", start, ready)
+            passed = run(sys.executable, CLOUDS, pack.cloud) == 0
+            self.add(f"{pack.name}: cloud", start, passed)
         commit, clean = git("rev-parse", "HEAD"), is_clean()
-        own = [pack.folder] if any(pack.folder.glob("test_*.py")) else []
-        passed = self.pytest(pack.name, *own, *pack.also) and ready
+        if passed:
+            own = [pack.folder] if any(pack.folder.glob("test_*.py")) else []
+            passed = self.pytest(pack.name, *own, *pack.also)
         minutes = self.steps[-1][1]
-        if packs.is_late(pack, minutes):
+        if passed and packs.is_late(pack, minutes):
             self.late[pack.name] = pack.minutes
         if commit is None or not clean or os.environ.get("TEMPEST"):
             print(f"{pack.name} is not recorded: what ran is not what is committed")
@@ -259,20 +260,21 @@ def whole(first: Sequence[str], chosen: list[Pack]) -> int:
 def test() -> int:
     known, record = packs.load(), read_record()
     old, count = ages(known, record), git("rev-list", "--count", "HEAD")
-    chosen = packs.choose(known, changes(known, record), old, int(count or 0))
+    chosen = packs.choose(known, record, changes(known, record), old, int(count or 0))
     print(f"packs: {', '.join(pack.name for pack in chosen)}", flush=True)
     code = whole(("lint", "unit", "functional"), chosen)
     return report() or code
 
 
 def unproven(known: list[Pack], record: packs.Record) -> list[Pack]:
-    """Packs whose last run did not pass on this very code; a run that was cut off goes on with them."""
+    """Packs whose last run did not pass on this code (prose aside): a run that was cut off goes on with them."""
     changed = changes(known, record)
     own = packs.RECORD.relative_to(ROOT).as_posix()
 
     def is_proven(pack: Pack) -> bool:
         last = record.get(pack.name, Run())
-        return last.result == "passed" and since(last.passed) is not None and not set(changed[pack.name]) - {own}
+        code = [path for path in changed[pack.name] if path != own and not path.endswith(".md")]
+        return last.result == "passed" and since(last.passed) is not None and not code
 
     return [pack for pack in known if not is_proven(pack)]
 

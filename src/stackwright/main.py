@@ -180,9 +180,8 @@ async def provision(options: ProvisionerOptions) -> None:
 
 
 def _connect(kubeconfig: str | None) -> KubernetesCluster:
-    if kubeconfig is None:
-        return KubernetesCluster.from_env(on_call=count_call)
-    os.environ["KUBECONFIG"] = kubeconfig  # for Kopf and for helm
+    if kubeconfig is not None:
+        os.environ["KUBECONFIG"] = kubeconfig  # for Kopf and for helm
     return KubernetesCluster.from_file(kubeconfig, on_call=count_call)
 
 

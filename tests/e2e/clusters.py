@@ -2,24 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-from full import FullCloud
 from harness import eventually
-from infra import Infra, example, project
+from infra import Infra, example
 from storage import Storage
 from vms import Vm
 
 CLUSTERS, MACHINES, SERVERS = "openstackclusters", "openstackmachines", "openstackservers"
 BASTION = "shop-bastion"
-
-
-@pytest.fixture(scope="module")
-def infra(storage_cloud: FullCloud, storage: Storage) -> Iterator[Infra]:
-    with project(storage_cloud, storage.vms) as made:
-        yield made
 
 
 def cluster(**spec: Any) -> dict[str, Any]:

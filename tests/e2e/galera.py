@@ -74,7 +74,7 @@ class Galera:
         self.folder = folder
         self.root = unpack(folder)
         self._write_common(folder / "common")
-        self.net = "stackwright-galera"
+        self.net = "swt-galera"  # `up` and `down` unmount those that begin with "stackwright-"
         self.servers = [Server(self, ordinal) for ordinal in range(3)]
         self.close()  # what a test that was killed left
         _do("ip", "netns", "add", self.net)

@@ -127,6 +127,12 @@ class Cloud:
         out = self.stackwright("shell", "--", "openstack", "token", "issue", "-f", "json", limit=60)
         return dict(json.loads(out[out.index("{") : out.rindex("}") + 1]))
 
+    def keystone_option(self, name: str) -> str:
+        """Lines of keystone.conf in the running pod that set an option."""
+        script = f"grep -h '^{name} ' /etc/keystone/keystone.conf /etc/keystone/keystone.conf.d/*"
+        words = ("-n", self.namespace, "deployment/keystone-api", "-c", "keystone-api", "--", "sh", "-c", script)
+        return self.kubectl("exec", *words, code=None)
+
     def left(self, namespace: str) -> list[str]:
         """What is in a namespace beside what Kubernetes itself puts there."""
         names = self.kubectl("get", KINDS, "-n", namespace, "--output", "name", "--ignore-not-found").split()

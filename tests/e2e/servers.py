@@ -2,27 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-import pytest
-from full import FullCloud
 from harness import eventually
-from infra import Infra, example, namespace
-from storage import Storage
+from infra import Infra, example
 
 KIND, POOLS = "openstackservers", "openstackfloatingippools"
 BARE = {"trunk": False, "rootVolume": None, "additionalBlockDevices": None}
-
-
-@pytest.fixture(scope="module")
-def infra(storage_cloud: FullCloud, storage: Storage) -> Iterator[Infra]:
-    with namespace(storage_cloud, storage_cloud.stackwright("openrc", "--format", "secret")):
-        made = Infra(storage_cloud, storage.sdk)
-        before = made.there()
-        yield made
-        made.delete(KIND)
-        made.only(before)
 
 
 def server(name: str = "web", **spec: Any) -> dict[str, Any]:

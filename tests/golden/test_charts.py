@@ -8,6 +8,7 @@ import os
 import re
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,23 @@ def test_renders_as_the_golden_file(case: Path) -> None:
     if os.environ.get("UPDATE_GOLDEN"):
         golden.write_text(render(case))
     assert render(case) == golden.read_text()
+
+
+@each_chart
+def test_a_namespace_that_looks_like_a_number_is_a_text(chart: Path) -> None:
+    """In every place: Kubernetes refuses a number there."""
+
+    def namespaces(value: object) -> Iterator[object]:
+        if isinstance(value, dict):
+            yield from (item for key, item in value.items() if key == "namespace")
+            yield from (found for item in value.values() for found in namespaces(item))
+        elif isinstance(value, list):
+            yield from (found for item in value for found in namespaces(item))
+
+    case = next(case for case in CASES if case.parents[1].name == chart.name)
+    done = helm("template", chart.name, str(chart), "--namespace=123", f"--values={case}")
+    assert done.returncode == 0, done.stderr
+    assert {each for each in namespaces(list(yaml.safe_load_all(done.stdout))) if isinstance(each, int)} == set()
 
 
 @each_chart

@@ -209,6 +209,30 @@ async def test_rules_of_the_user_are_added_changed_and_removed() -> None:
     assert not any("4789" in rule for rule in world.rules("worker"))
 
 
+async def test_a_rule_that_says_in_another_way_what_another_says_is_no_further_one() -> None:
+    """Neutron holds none twice: what is removed from the spec must not take along what says the same."""
+    usual = (await made(managedSecurityGroups={})).rules("controlplane")
+    ports = {"direction": "ingress", "portRangeMin": 6443, "portRangeMax": 6443}
+    written = [("tcp", "0.0.0.0/0"), ("6", "0.0.0.0/0"), ("6", None), ("udp", None), ("17", "0.0.0.0/0")]
+    rules = [
+        {"name": f"r{n}", "protocol": protocol, **ports, **({"remoteIPPrefix": prefix} if prefix else {})}
+        for n, (protocol, prefix) in enumerate(written)
+    ]
+    world = await made(managedSecurityGroups={"controlPlaneNodesSecurityGroupRules": rules})
+    assert world.rules("controlplane") == sorted([*usual, "ingress IPv4 udp 6443-6443 anywhere"])
+    ids = [each["id"] for each in world.status()["resources"]]
+    assert len(ids) == len(set(ids))
+    for left in (rules[4:], rules[:3], []):
+        world.make(managedSecurityGroups={"controlPlaneNodesSecurityGroupRules": left})
+        await world.ready()
+        more = (
+            ["ingress IPv4 17 6443-6443 0.0.0.0/0", "ingress IPv4 udp 6443-6443 anywhere"] if left == rules[4:] else []
+        )
+        found = world.rules("controlplane")
+        assert [rule for rule in found if rule not in more] == usual
+        assert len(found) == len(usual) + (1 if more else 0)
+
+
 async def test_a_rule_that_somebody_removed_is_made_again() -> None:
     world = await made()
     before = world.rules("worker")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -152,6 +153,27 @@ async def test_credentials_that_are_gone_hold_a_pool_until_it_may_leave_what_is_
     assert world.ips() == before
     (told,) = [message for _, reason, message, _ in world.cluster.events if reason == "LeftBehind"]
     assert all(ip.id in told for ip in world.clouds.all("floating-ip"))
+
+
+async def test_a_restored_pool_that_goes_names_also_what_it_left_and_never_recorded() -> None:
+    world = await pools()
+    world.claim("a")
+    await world.run(60)
+    (own,) = world.clouds.all("floating-ip")
+    for number in range(69):
+        more = world.foreigner("floating-ip", floating_ip_address=f"198.51.100.{number}")
+        world.clouds.things["floating-ip", more.id] = replace(more, mark=own.mark)
+    world.delete(CLAIM, "a")
+    world.delete(POOLS, "p")
+    await world.run(30)
+    assert not world.get(POOLS, "p")
+    left = world.clouds.all("floating-ip")
+    assert len(left) >= 60
+    (told,) = [message for _, reason, message, _ in world.cluster.events if reason == "LeftBehind"]
+    shown, rest = told.split(" and ")
+    assert sum(ip.id in shown for ip in left) == 20
+    assert rest == f"{len(left) - 20} more; the description of each has {own.mark.rpartition(':')[0]}"
+    assert len(told) <= 1024, "the room of an Event"
 
 
 async def test_other_credentials_may_be_named_and_are_used_from_then_on() -> None:

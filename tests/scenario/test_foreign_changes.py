@@ -156,7 +156,7 @@ async def test_what_somebody_deleted_of_a_server_is_told_and_made_anew_if_the_sp
     await world.run(600)
     assert world.told()[0] == world.told(stage)[0] == reason
     found, out = world.told()[1].split("; set spec.recreatePolicy to Always to have it made anew")
-    assert out == ", or delete this object"
+    assert out == ", which deletes its server and disks with all that is on them, or delete this object"
     assert what in found.removeprefix("Somebody else deleted ").split(", ")[-1]
     assert not world.status["ready"]
     assert len(world.clouds.calls) == calls, "nothing is made, and nothing taken away"

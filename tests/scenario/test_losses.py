@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
 from capi_world import BASTION, CLUSTERS, MACHINES, MANAGED, Clusters
+from pool_world import POOLS, pools
+from server_world import KIND as SERVERS
+from server_world import SPEC, VOLUMES, made
 from test_plan import CLOUD, NOW, applied, cloud, deployed, empty, installed
 from world import EVERY_ROLE, NAMESPACE, SETTINGS, World, cloud_object
 
@@ -17,9 +22,12 @@ from stackwright.cli.confirm import foreseen_losses, losses
 from stackwright.cli.manifests import MANAGER, Manifest
 from stackwright.cli.plan import forecast
 from stackwright.cli.planned import Entry
+from stackwright.core.clouds import Clouds
+from stackwright.core.clusterapi import CLAIM
 from stackwright.core.objects import ORPHAN
 from stackwright.core.pausing import ANNOTATION
 from stackwright.runtime.memory import MemoryCluster
+from stackwright.simulate import Outside
 
 
 def manifests(**spec: Any) -> list[Manifest]:
@@ -108,7 +116,73 @@ async def test_the_server_of_a_bastion_is_a_loss() -> None:
     same = Manifest(CLUSTERS, {"metadata": meta, "spec": {**MANAGED, "bastion": BASTION}})
     assert await foreseen_losses(world.cluster, [same]) == []
     without = Manifest(CLUSTERS, {"metadata": meta, "spec": {**MANAGED, "bastion": {"enabled": False}}})
-    assert await foreseen_losses(world.cluster, [without]) == ["OpenStackServer openstack/c-bastion"]
+    ip = next(t.id for t in world.clouds.all("floating-ip") if t.mark and t.facts.get("port_id"))
+    assert await foreseen_losses(world.cluster, [without]) == [
+        "OpenStackServer openstack/c-bastion",
+        f"server {world.one('server').id} {IN_CLOUD}",
+        f"floating-ip bastion {ip} {IN_CLOUD}",
+    ]
+
+
+def asking(monkeypatch: pytest.MonkeyPatch, clouds: Clouds) -> None:
+    """This OpenStack can be asked from here."""
+
+    @asynccontextmanager
+    async def outside(*_: Any) -> AsyncIterator[Outside]:
+        yield Outside(None, clouds)
+
+    monkeypatch.setattr("stackwright.cli.plan.outside", outside)
+
+
+IN_CLOUD = "in cloud mine of Secret openstack/clouds"
+
+
+@pytest.mark.looptime
+async def test_a_server_that_is_made_anew_and_its_disks_are_losses(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = await made(**VOLUMES)
+    same = {"metadata": {"name": "web", "namespace": NAMESPACE}, "spec": {**SPEC, **VOLUMES}}
+    anew = Manifest(SERVERS, {**same, "spec": {**same["spec"], "recreatePolicy": "Always"}})
+    asking(monkeypatch, world.clouds)
+    assert await foreseen_losses(world.cluster, [anew]) == []
+    world.clouds.remove("port", world.one("port").id)
+    await world.run(200)
+    assert await foreseen_losses(world.cluster, [Manifest(SERVERS, same)]) == []
+    volumes = {
+        name: next(t.id for t in world.clouds.all("volume") if t.name == f"web-{name}") for name in ("data", "root")
+    }
+    assert sorted(await foreseen_losses(world.cluster, [anew])) == [
+        f"server {world.one('server').id} {IN_CLOUD}",
+        *(f"volume {name} {id_} {IN_CLOUD}" for name, id_ in volumes.items()),
+    ]
+    world.change(recreatePolicy="Always")
+    assert await foreseen_losses(world.cluster, [anew]) == [], "they go anyway"
+
+
+@pytest.mark.looptime
+async def test_a_server_that_would_be_made_anew_counts_as_lost_where_its_cloud_cannot_be_asked() -> None:
+    world = await made()
+    same = {"metadata": {"name": "web", "namespace": NAMESPACE}, "spec": SPEC}
+    assert await foreseen_losses(world.cluster, [Manifest(SERVERS, same)]) == []
+    anew = {**same, "spec": {**SPEC, "recreatePolicy": "Always"}}
+    [told] = await foreseen_losses(world.cluster, [Manifest(SERVERS, anew)])
+    assert told.startswith(f"unknown, because {IN_CLOUD.removeprefix('in ')} cannot be asked from here: ")
+    world.change(recreatePolicy="Always")
+    assert await foreseen_losses(world.cluster, [Manifest(SERVERS, anew)]) == []
+
+
+@pytest.mark.looptime
+async def test_floating_ips_that_a_pool_gives_back_are_losses(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = await pools()
+    world.claim("a")
+    await world.run(30)
+    world.delete(CLAIM, "a")
+    await world.run(30)
+    [ip] = world.clouds.all("floating-ip")
+    asking(monkeypatch, world.clouds)
+    pool = world.get(POOLS, "p") or {}
+    gone = {"metadata": {"name": "p", "namespace": NAMESPACE}, "spec": {**pool["spec"], "reclaimPolicy": "Delete"}}
+    [told] = await foreseen_losses(world.cluster, [Manifest(POOLS, gone)])
+    assert told.startswith("floating-ip ") and told.endswith(f"{ip.id} {IN_CLOUD}")
 
 
 @pytest.mark.looptime

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters
+from pool_world import pools
 from world import NAMESPACE
 
 from stackwright.api.kinds import NAMESPACE as SPACE
@@ -163,6 +164,67 @@ async def test_a_claim_that_is_restored_gets_no_free_address_while_it_is_unknown
     assert attached(world) == attached(old)
 
 
+@pytest.mark.parametrize("left", [("d",), ("b", "d"), ("c", "e", "f")], ids=" ".join)
+async def test_a_pool_that_is_restored_adopts_what_is_left_of_its_addresses(left: tuple[str, ...]) -> None:
+    old = await pools(reclaimPolicy="Delete")
+    for name in "abcdef":
+        old.claim(name)
+        await old.run(30)
+    for name in sorted({*"abcdef"} - {*left}):
+        old.delete(CLAIM, name)
+    await old.run(60)
+    await old.stop()
+    before = old.served()
+    assert sorted(before) == list(left) and sorted(before.values()) == old.ips()
+    world = restored(old)
+    await world.run(120)
+    assert world.told(kind=POOLS, name="p")[0] == "Ready"
+    for name in "xyz":
+        world.write(CLAIM, name, {"poolRef": {"apiGroup": POOLS.group, "kind": POOLS.kind, "name": "p"}})
+    await world.run(120)
+    assert before.items() <= world.served().items()
+    assert sorted(world.served().values()) == world.ips() and len(world.ips()) == len(left) + 3
+    assert not world.clouds.made_twice
+    for name in (*left, *"xyz"):
+        world.delete(CLAIM, name)
+    world.delete(POOLS, "p")
+    await world.settle(patience=20)
+    assert world.ips() == []
+
+
+@pytest.mark.parametrize("first", [CLUSTERS, MACHINES, SERVERS], ids=lambda kind: kind.kind)
+@pytest.mark.parametrize("lacking", [(), (SERVERS,)], ids=["all", "no-servers"])
+async def test_addresses_of_the_user_lead_on_to_the_same_machines_after_a_restore(
+    first: Kind, lacking: tuple[Kind, ...]
+) -> None:
+    """Be the one that the address of the API leads to restored last."""
+    old = Clusters()
+    for ip in ("198.51.100.1", "198.51.100.2"):
+        old.foreigner("floating-ip", floating_ip_address=ip)
+    old.make(apiServer={"floatingIP": "198.51.100.1"}, bastion={**BASTION, "floatingIP": "198.51.100.2"})
+    old.machine("z", control_plane=True)
+    await old.run(120)
+    old.machine("a", control_plane=True)
+    await old.run(120)
+    await old.stop()
+    before = attached(old)
+    assert before == {"198.51.100.1": old.one("port", "z").id, "198.51.100.2": old.one("port", "bastion").id}
+    world, backup, calls = restored(old, ()), restored(old), len(old.clouds.calls)
+    kinds = [CLUSTERS, MACHINES, SERVERS]
+    start = kinds.index(first)
+    for kind in (*kinds[start:], *kinds[:start]):
+        for obj in backup.cluster.all(kind) if kind not in lacking else ():
+            meta = {name: value for name, value in obj["metadata"].items() if name in KEPT}
+            if not world.get(kind, meta["name"]):
+                world.cluster.put(kind, {"metadata": meta, "spec": obj["spec"]})
+            await world.run(40)
+    await world.run(200)
+    assert not [call for call in world.clouds.calls[calls:] if call.slot[0] == "floating-ip"]
+    assert attached(world) == before
+    for kind, name in ((CLUSTERS, "c"), (MACHINES, "a"), (MACHINES, "z")):
+        assert world.told(kind=kind, name=name) == ("Ready", "")
+
+
 async def test_a_machine_whose_server_object_was_not_moved_finds_its_server() -> None:
     old = await whole()
     await old.stop()
@@ -207,13 +269,15 @@ async def test_two_clusters_with_objects_of_one_name_in_one_project_share_nothin
     assert {(t.what, t.id) for t in world.clouds.all()} == before
 
 
-async def test_an_origin_copied_from_another_namespace_leads_to_nothing_of_it() -> None:
+@pytest.mark.parametrize("forged", ["copied", "named"])
+async def test_an_origin_copied_from_another_namespace_leads_to_nothing_of_it(forged: str) -> None:
     world = await small()
     victim = (world.get(SERVERS, "m") or {})["metadata"]
-    assert victim["annotations"][ORIGIN]
     (server,) = world.clouds.all("server")
+    identity = server.mark.split(":")[1]
+    origin = {"copied": victim["annotations"][ORIGIN], "named": f"uid:{identity}"}[forged]
     spec = {**PART, "identityRef": IDENTITY, "ports": [{"network": {"filter": {"name": "public"}}}]}
-    meta = {"name": "m", "namespace": "tenant", "annotations": victim["annotations"], "labels": {OWNER: "x"}}
+    meta = {"name": "m", "namespace": "tenant", "annotations": {ORIGIN: origin}, "labels": {OWNER: "x"}}
     world.cluster.put(SERVERS, {"metadata": meta, "spec": spec})
     await world.run(60)
     assert len(world.clouds.all("server")) == 2
@@ -247,8 +311,8 @@ async def test_a_later_cluster_of_the_same_name_has_nothing_of_one_that_was_move
     assert {(t.what, t.id) for t in world.clouds.all()} == moved
 
 
-async def test_a_cluster_of_an_earlier_version_is_adopted_after_a_move(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its things have the UIDs of its objects as marks."""
+async def of_earlier(monkeypatch: pytest.MonkeyPatch) -> Clusters:
+    """Its things have the UIDs of its objects as marks, and this version has looked at it."""
 
     async def none(reader: Any, obj: Any) -> str:
         return ""
@@ -262,10 +326,31 @@ async def test_a_cluster_of_an_earlier_version_is_adopted_after_a_move(monkeypat
     upgraded = old.again()
     await upgraded.run(400)
     await upgraded.stop()
-    things = {(t.what, t.id) for t in upgraded.clouds.all()}
-    assert things == {(t.what, t.id) for t in old.clouds.all()}
-    world = restored(upgraded)
+    assert {(t.what, t.id) for t in upgraded.clouds.all()} == {(t.what, t.id) for t in old.clouds.all()}
+    return upgraded
+
+
+async def test_a_cluster_of_an_earlier_version_is_adopted_where_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = await of_earlier(monkeypatch)
+    things = {(t.what, t.id) for t in world.clouds.all()}
+    for kind in (POOLS, CLUSTERS, MACHINES, SERVERS):
+        for obj in world.cluster.all(kind):
+            world.cluster.put(kind, {name: value for name, value in obj.items() if name != "status"})
     await world.run(300)
     assert {(t.what, t.id) for t in world.clouds.all()} == things
     for kind, name in ((CLUSTERS, "c"), (MACHINES, "cp"), (MACHINES, "m")):
         assert world.told(kind=kind, name=name)[0] == "Ready"
+
+
+async def test_a_machine_of_an_earlier_version_that_is_moved_gets_no_other_server(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its origin is a UID that it has no more, which anybody could write."""
+    old = await of_earlier(monkeypatch)
+    world = restored(old)
+    await world.run(300)
+    names = [t.name for t in world.clouds.all("server")]
+    assert (names.count("cp"), names.count("m")) == (1, 1)
+    assert {(t.what, t.id) for t in old.clouds.all()} <= {(t.what, t.id) for t in world.clouds.all()}
+    for name in ("cp", "m"):
+        assert world.told(kind=MACHINES, name=name)[0] == "BlockedInstanceNotFound"

@@ -13,7 +13,7 @@ from stackwright.core.objects import owner_reference
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import Delete, Plan
 from stackwright.core.settings import Settings
-from stackwright.runtime.pausing import EVERY, held, pause_cause
+from stackwright.runtime.pausing import EVERY, held, stackwright_pause_cause
 from stackwright.simulate import Request, simulate
 
 pytestmark = pytest.mark.looptime
@@ -96,7 +96,7 @@ async def test_objects_that_own_each_other_stop_nobody():
         await world.cluster.patch(
             HelmBundle.KIND, (NAMESPACE, one["metadata"]["name"]), {"metadata": {"ownerReferences": [owner]}}
         )
-    assert await asyncio.wait_for(pause_cause(world.cluster, bundles[0]), 5) == ""
+    assert await asyncio.wait_for(stackwright_pause_cause(world.cluster, bundles[0]), 5) == ""
     await world.settle()
 
 
@@ -106,8 +106,8 @@ async def test_a_new_owner_of_the_same_name_pauses_nothing_of_the_old_one():
     bundle = world.get(HelmBundle.KIND, "openstack-keystone")
     other = [{**each, "uid": "another"} for each in bundle["metadata"]["ownerReferences"]]
     stale = {**bundle, "metadata": {**bundle["metadata"], "ownerReferences": other}}
-    assert await pause_cause(world.cluster, bundle)
-    assert await pause_cause(world.cluster, stale) == ""
+    assert await stackwright_pause_cause(world.cluster, bundle)
+    assert await stackwright_pause_cause(world.cluster, stale) == ""
 
 
 async def test_what_is_paused_is_looked_at_again():

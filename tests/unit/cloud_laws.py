@@ -17,7 +17,7 @@ from stackwright.controllers.floatingippool.decide import decide as decide_pool
 from stackwright.controllers.machine.decide import decide as decide_machine
 from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.record import record_of as server_record
-from stackwright.core.belongings import GONE, TAKEN_AWAY
+from stackwright.core.belongings import TAKEN_AWAY, is_gone
 from stackwright.core.clouds import SERVER as SERVER_SLOT
 from stackwright.core.clouds import CloudCall, fill, mark, marked_by
 from stackwright.core.clusterapi import ADDRESS
@@ -108,9 +108,9 @@ def it_makes_one_thing_at_most_and_only_what_is_surely_not_there(seen: Any, plan
         assert seen.look.settled
         assert call.slot[0] not in seen.look.unseen
         assert not call.id
-        assert not [t for t in seen.look.marked(UID, call.slot) if t.state not in GONE]
+        assert not [t for t in seen.look.marked(UID, call.slot) if not is_gone(t)]
         there = seen.look.get(call.slot, record(seen).get(call.slot, ""))
-        assert there is None or there.state in GONE
+        assert there is None or is_gone(there)
         assert has_finalizer(seen.obj)
 
 
@@ -132,6 +132,9 @@ def it_makes_nothing_while_it_goes(seen: Any, plan: Plan) -> None:
         return
     assert {call.do for call in calls(plan)} <= {"delete"}
     assert not ready(plan)
+    if any(each.reason == "Paused" for each in plan.conditions):
+        assert not plan.actions
+        return  # and the status stays as it was
     assert not plan.status.get("ready")
     for action in plan.actions:
         assert not (isinstance(action, Finalizer) and action.present)
@@ -163,7 +166,7 @@ def it_goes_when_nothing_is_left(seen: Any, plan: Plan) -> None:
     assert not seen.look.unseen
     due = ours(seen) - users(seen) - copies(seen)
     left = [t for t in seen.look.things if (t.what, t.id) in due and t.what in TAKEN_AWAY]
-    assert {t.state for t in left} <= set(GONE)
+    assert all(map(is_gone, left))
 
 
 def it_is_never_stuck(seen: Any, plan: Plan) -> None:
@@ -184,7 +187,7 @@ def it_forgets_only_what_is_surely_not_there(seen: Any, plan: Plan) -> None:
         thing = seen.look.get(slot, id_)
         assert seen.look.settled
         assert slot[0] not in seen.look.unseen
-        assert thing is None or thing.state in GONE
+        assert thing is None or is_gone(thing)
 
 
 def a_server_is_made_of_disks_that_are_there(seen: Any, plan: Plan) -> None:
@@ -241,6 +244,20 @@ def an_address_that_a_port_has_goes_to_nobody_else(seen: Any, plan: Plan) -> Non
         assert call.do != "delete" or call.why or not seen.look.get(call.slot, call.id).facts.get("port_id")
 
 
+def an_address_of_somebody_else_stays_where_it_is(seen: Any, plan: Plan) -> None:
+    """The user's may be taken to the next port from nobody, or from a port of ours."""
+    pool, servers = getattr(seen, "pool", None), getattr(seen, "servers", {}).values()
+    ports = [each for server in servers for each in server["status"].get("resources", {}).get("ports", ())]
+    for call in calls(plan):
+        if call.do != "update" or not call.body.get("port_id") or (call.slot[0], call.id) in ours(seen):
+            continue
+        ip = seen.look.get(call.slot, call.id)
+        if pool and marked_by(ip, pool.identity):
+            continue
+        assert not ip.mark or ip.facts.get("port_id") in {port["id"] for port in ports}
+        assert ip.facts.get("port_id") in {None, *record(seen).values(), *(port["id"] for port in ports)}
+
+
 LAWS = (
     it_is_a_plan_that_can_be_told_and_done,
     it_is_the_same_next_time,
@@ -256,6 +273,7 @@ LAWS = (
     what_it_applies_is_valid,
     no_two_have_the_same_address,
     an_address_that_a_port_has_goes_to_nobody_else,
+    an_address_of_somebody_else_stays_where_it_is,
 )
 
 

@@ -45,7 +45,7 @@ from stackwright.controllers.server.observe import Pool
 from stackwright.controllers.server.record import written as server_record
 from stackwright.controllers.server.resolve import Resolved, resolve
 from stackwright.core.belongings import Owner, listed
-from stackwright.core.clouds import Slot, Thing
+from stackwright.core.clouds import Slot, Thing, mark
 from stackwright.core.clusterapi import CONTROL_PLANE, claim_name
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.machines import Place, server_object, server_spec
@@ -53,6 +53,7 @@ from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Object
 
 CLAIMS = st.sampled_from([None, UID, OTHER])
+MARKED = st.sampled_from(["", "", mark(OTHER, ("floating-ip", "0"))])
 
 
 def times(raws: Any, model: Any, observed: Any) -> Any:
@@ -79,9 +80,10 @@ def _server(draw: Any, obj: Object, spec: dict[str, Any]) -> ServerSeen:
     owner = draw(CLAIMS)
     claim = owner and {"metadata": {"name": claim_name(obj), "namespace": "ns", "ownerReferences": [{"uid": owner}]}}
     address = draw(st.sampled_from(["", "192.0.2.7"])) if claim else ""
-    lent = [Thing("floating-ip", "lent", facts={"port_id": draw(st.sampled_from([None, uuid(0)]))})]
+    at = {"port_id": draw(st.sampled_from([None, uuid(0), "p"]))}
+    lent = [Thing("floating-ip", "lent", mark=draw(MARKED), facts=at)]
     id_ = "lent" if address and draw(MOSTLY) else ""
-    pool = Pool(claim, address, id_) if spec.get("floatingIPPoolRef") else Pool()
+    pool = Pool(claim, address, id_, draw(st.sampled_from(["", OTHER]))) if spec.get("floatingIPPoolRef") else Pool()
     known = Resolved(None) if draw(RARELY) else found
     seen = ServerSeen({**obj, "status": status}, 0.0, spec, resolved=known, pool=pool)
     kinds = (*SERVER_KINDS, "floating-ip") if pool.id else SERVER_KINDS
@@ -156,12 +158,14 @@ def _machine(draw: Any, obj: Object, spec: dict[str, Any]) -> MachineSeen:
     )
 
 
-def _member(name: str, ready: bool, labels: dict[str, str]) -> Object:
-    return {"metadata": {"name": name, "namespace": "ns", "labels": labels}, "status": {"ready": ready}}
+def _member(name: str, ready: bool, labels: dict[str, str], spec: dict[str, str]) -> Object:
+    meta = {"name": name, "namespace": "ns", "labels": labels}
+    return {"metadata": meta, "spec": spec, "status": {"ready": ready}}
 
 
+KNOWN = st.sampled_from([{}, {"providerID": "openstack:///s"}])
 MACHINES = st.lists(
-    st.builds(_member, st.sampled_from("mno"), FLAG, st.sampled_from([{}, {CONTROL_PLANE: ""}])),
+    st.builds(_member, st.sampled_from("mno"), FLAG, st.sampled_from([{}, {CONTROL_PLANE: ""}]), KNOWN),
     max_size=2,
     unique_by=lambda each: each["metadata"]["name"],
 ).map(tuple)
@@ -182,7 +186,8 @@ def _cluster(draw: Any, obj: Object, spec: dict[str, Any]) -> ClusterSeen:
     status = {**known, **draw(st.sampled_from([{}, groups])), "resources": listed(record)}
     status |= draw(st.sampled_from([{}, {"ready": True, "bastion": {"floatingIP": "192.0.2.1"}}]))
     at = {"port_id": draw(st.sampled_from([None, "p"]))}
-    lent = [replace(each, facts={**each.facts, **at}) for each in found.addresses.values()] if draw(MOSTLY) else []
+    marked = draw(MARKED)
+    lent = [replace(t, mark=marked, facts={**t.facts, **at}) for t in found.addresses.values()] if draw(MOSTLY) else []
     seen = replace(seen, obj={**obj, "status": status}, servers={**members, **draw(_bastions(seen, status))})
     seen = replace(seen, found=None) if is_deleting(obj) else seen
     return draw(asked(seen, [*things, *lent], CLUSTER_KINDS))

@@ -51,6 +51,7 @@ async def test_upgrade_calls_helm_once_with_a_private_values_file(tmp_path: Path
     labels = "stackwright.dev/digest=d1,stackwright.dev/bundle=openstack.openstack-keystone,"
     assert f"--labels {labels}" in " ".join(words)
     assert "--wait" not in words
+    assert "--reset-values" in words, "without a value Helm would keep those of before"
     values = Path(words[words.index("--values") + 1])
     assert (tmp_path / "mode").read_text().strip() == oct(stat.S_IRUSR | stat.S_IWUSR)[2:]
     assert not values.exists()

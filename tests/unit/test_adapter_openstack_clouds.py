@@ -26,15 +26,28 @@ from stackwright.adapters import (
     openstack_things,
 )
 from stackwright.adapters.openstack_clouds import OpenStackClouds
-from stackwright.adapters.openstack_find import find
+from stackwright.adapters.openstack_find import KEPT, WHOLE, find
 from stackwright.adapters.openstack_login import login_of
 from stackwright.adapters.openstack_project import LISTS, Snapshot, fetch, peek
 from stackwright.adapters.openstack_requests import run
 from stackwright.adapters.openstack_send import problem
-from stackwright.adapters.openstack_sharing import Project
+from stackwright.adapters.openstack_sharing import ANSWERS, Project
 from stackwright.adapters.openstack_turns import REQUESTS, SERVERS
+from stackwright.controllers.capicluster.resolve import resolve as resolve_cluster
 from stackwright.controllers.server.observe import KINDS
-from stackwright.core.clouds import SERVER, Asker, CloudCall, CloudRef, Denied, Thing, Trouble, mark, question
+from stackwright.core.clouds import (
+    SERVER,
+    Asker,
+    CloudCall,
+    CloudRef,
+    Denied,
+    Question,
+    Thing,
+    Trouble,
+    every,
+    mark,
+    question,
+)
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -105,6 +118,27 @@ def test_the_mark_goes_with_the_very_request_that_makes_a_thing() -> None:
     run(services, call("create", "volume", "n", body={"size": 1}), None)  # type: ignore[arg-type]
     assert list(services.asked[0][2]["volume"]["metadata"].values()) == [wanted["volume"]]
     assert services.asked[1] == ("POST", "/volumes/1/metadata", {"metadata": {"stackwright.dev/volume": "1"}})
+
+
+@pytest.mark.parametrize("text", ["like {} [{}]", "[{}] {}", "{}{}", "{} stackwright:"])
+@pytest.mark.parametrize("what", ["port", "security-group-rule"])
+def test_a_description_that_was_copied_with_the_mark_of_another_object_gives_nobody_else_the_thing(
+    what: Any, text: str
+) -> None:
+    other = mark("11111111-1111-4111-8111-111111111111", (what, "n"))
+    services = made(what.replace("-", "_"))
+    run(services, call("create", what, "n", body={"description": text.format(other, other)}), None)  # type: ignore[arg-type]
+    (sent,) = services.asked[0][2].values()
+    assert LISTS[what][3]({"id": "1", **sent}).mark == mark(UID, (what, "n"))
+
+
+@pytest.mark.parametrize("do", ["create", "update"])
+def test_a_tag_that_would_be_taken_for_a_mark_is_refused(do: Any) -> None:
+    """Nova keeps tags in an order of its own."""
+    other, services = mark("11111111-1111-4111-8111-111111111111", SERVER), made("server")
+    with pytest.raises(Denied, match=f"tag {other} "):
+        run(services, call(do, "server", body={"tags": ["a", other]}), None)  # type: ignore[arg-type]
+    assert services.asked == []
 
 
 @pytest.mark.parametrize(
@@ -271,7 +305,8 @@ def test_a_rule_that_the_group_has_already_is_taken_for_the_one_that_is_wanted()
         return Response(200, {"security_group_rules": [{**there, "id": "udp", "protocol": "udp"}, there]})
 
     wanted = {"security_group_id": "g", "direction": "egress", "ethertype": "IPv4"}
-    assert run(Services(answer), call("create", "security-group-rule", body=wanted), None)[0] == "old"  # type: ignore[arg-type]
+    for body in (wanted, {**wanted, "remote_ip_prefix": "0.0.0.0/0"}):
+        assert run(Services(answer), call("create", "security-group-rule", body=body), None)[0] == "old"  # type: ignore[arg-type]
     with pytest.raises(Trouble, match="already exists"):
         run(Services(answer), call("create", "security-group-rule", body={**wanted, "protocol": "tcp"}), None)  # type: ignore[arg-type]
 
@@ -442,6 +477,51 @@ def test_networks_of_others_are_found_and_the_own_come_first(what: str) -> None:
 
 def test_all_subnets_of_a_network_are_found_whosever_they_are() -> None:
     assert asks("subnet", "other", "mine", network_id="n") == (["other", "mine"], None)
+
+
+def found(what: str, *items: Any, whole: bool = False, **where: Any) -> tuple[Thing, ...]:
+    services = Services(lambda method, path, params: Response(200, {f"{what.replace('-', '_')}s": list(items)}), "mine")
+    return find(services, (every if whole else question)(what, **where))  # type: ignore[arg-type]
+
+
+def test_of_very_much_that_is_found_the_first_is_kept() -> None:
+    tags = [f"tag-{n}" for n in range(25)]
+    for items in ([{"id": f"{n:036}", "tags": tags} for n in range(499)], [{"id": f"{n:036}"} for n in range(499)]):
+        things = found("security-group", *items, name="x")
+        assert 2 < len(things) < 499
+        assert [thing.id for thing in things] == [item["id"] for item in items[: len(things)]]
+        assert sum(thing.weight for thing in things) <= KEPT
+
+
+def test_a_whole_list_is_found_or_trouble_and_never_a_part_of_it() -> None:
+    """Of 300 subnets of a network 107 got into the status of a cluster."""
+    more = {"network_id": "n" * 36, "name": "public-subnet-000", "cidr": "203.0.113.0/24", "tags": [], "dns": ["x"] * 9}
+    subnets = [{"id": f"{n:036}", **more} for n in range(450)]
+    for count in (1, 100, 300):
+        things = found("subnet", *subnets[:count], whole=True, network_id="n")
+        assert len(things) == count
+        assert sum(thing.weight for thing in things) <= WHOLE
+    with pytest.raises(Trouble, match="a list of subnets has more than 256 KiB, which is not read: name those"):
+        found("subnet", *subnets, whole=True, network_id="n")
+    with pytest.raises(Trouble, match=r"a list of routers has more than 256 KiB, which is not read$"):
+        found("router", *subnets, *subnets, whole=True)
+    spec = {"network": {"id": "n"}}
+    answers: dict[Question, tuple[Thing, ...]] = {question("network", id="n"): (Thing("network", "n"),)}
+    missing = resolve_cluster(spec, {}, answers).missing
+    assert {asked.what for asked in missing if asked.whole} == {"subnet", "availability-zone"}
+
+
+def test_two_that_are_found_are_never_taken_for_one() -> None:
+    large = {"tags": ["x" * 255] * 150}
+    for items in ([{"id": "1", **large}, {"id": "2", **large}], [{"id": "1"}, {"id": "2", **large}]):
+        assert [thing.id for thing in found("network", *items, *items, name="x")][:2] == ["1", "2"]
+    with pytest.raises(Trouble, match="a network has more than 64 KiB"):
+        found("network", {"id": "1"}, {"id": "2", "tags": ["x" * 255] * 300}, name="x")
+
+
+def test_of_what_is_found_only_that_is_kept_which_somebody_reads() -> None:
+    (network,) = found("network", {"id": "1", "name": "n", "mtu": [1] * 500, "tags": ["t"], "description": "x" * 4096})
+    assert network == Thing("network", "1", "n", facts={"tags": ["t"]})
 
 
 @pytest.mark.parametrize(
@@ -623,6 +703,23 @@ async def test_500_that_are_well_cost_one_list(lists: Lists) -> None:
     assert lists.asked == [("server", False)]
     assert all(len(look.things) == 1 for look in looks)
     assert looks[0].unseen == {"port", "trunk", "volume"}
+    await port_.close()
+
+
+async def test_what_was_decided_with_other_credentials_is_not_done(lists: Lists, time: Time) -> None:
+    """They may lead to another project. A plan with ten removals takes seconds, and the Secret may change meanwhile."""
+    passwords = {"clouds": "pw-1"}
+    port_ = clouds([], passwords)
+    await port_.look(CLOUD, replace(asker(1), uid=UID))
+    for password in ("pw-2", "pw-1"):
+        passwords["clouds"] = password
+        time.now += openstack_login.READ_AGAIN
+        with pytest.raises(Trouble, match=r"cloud mine of Secret ns/clouds .* is looked at again") as told:
+            await port_.run(call("delete", "port", "a", id="1"))
+        assert told.value.reason == "CredentialsChanged"
+        passwords["clouds"] = "pw-2"
+        time.now += openstack_login.READ_AGAIN
+        await port_.look(CLOUD, replace(asker(1), uid=UID))
     await port_.close()
 
 
@@ -829,7 +926,7 @@ async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(
     for n in bodies:
         await port_.look(CLOUD, asker(n, waits=True, begun=False))
     assert [await make(n) for n in range(least)] == [str(n) for n in range(least)]
-    with pytest.raises(Trouble, match="waits for its turn"):
+    with pytest.raises(Trouble, match="Waiting for a free slot: other servers of this project are being made"):
         await make(least)
     lists.things["server"] = [Thing("server", str(n), state="ACTIVE" if n == 1 else "BUILD") for n in range(least)]
     told.clear()
@@ -854,7 +951,8 @@ async def test_who_has_to_wait_for_a_request_holds_no_worker_and_is_told_when_it
     first = [asyncio.create_task(port_.run(each)) for each in calls[:least]]
     try:
         await asyncio.sleep(0)
-        with pytest.raises(Trouble, match=r"Requests to create server.* waits for its turn") as raised:
+        text = "Waiting for a free slot: other requests of this project to create server are in progress"
+        with pytest.raises(Trouble, match=text) as raised:
             await asyncio.wait_for(port_.run(calls[least]), 2)
         assert raised.value.reason == "WaitingForTurn"
         delete = CloudCall(CLOUD, "delete", SERVER, f"{UID}1", id="other")
@@ -1134,7 +1232,47 @@ async def test_questions_are_forgotten_too(lists: Lists, time: Time, monkeypatch
         time.now += 60
         await port_.find(CLOUD, question("image", name=str(number)))
     (project,) = port_._projects.values()
-    assert len(project.answers) <= 62
+    assert len(project.answers) <= 2, "an answer holds for a minute"
+    await port_.close()
+
+
+@pytest.mark.parametrize(
+    ("count", "text", "many"), [(300, "", 100), (2000, "x" * 10_000, 0)], ids=["answers", "questions"]
+)
+async def test_questions_and_answers_of_a_project_take_little_memory_together(
+    lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch, count: int, text: str, many: int
+) -> None:
+    """Thirty, each of which a cloud answered with a full list, took 233 MiB for an hour."""
+    things = tuple(Thing("image", f"{n:036}", "name of an image") for n in range(many))
+    monkeypatch.setattr(openstack_clouds, "find", lambda made, asked: things)
+    port_ = clouds([])
+    for number in range(count):
+        assert await port_.find(CLOUD, question("image", name=f"{text}{number}")) == things
+    (project,) = port_._projects.values()
+    weighed = sum(
+        1000 + len(str(asked)) + sum(t.weight for t in answer.things) for asked, answer in project.answers.items()
+    )
+    assert ANSWERS / 2 < weighed < ANSWERS * 1.1
+    assert question("image", name=f"{text}{count - 1}") in project.answers, "the oldest go"
+    assert question("image", name=f"{text}0") not in project.answers
+    await port_.close()
+
+
+async def test_a_question_that_is_on_its_way_is_not_forgotten(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
+    free = threading.Event()
+    monkeypatch.setattr(openstack_clouds, "find", lambda made, asked: free.wait(20) and ())
+    monkeypatch.setattr(openstack_sharing, "ANSWERS", 0)
+    port_ = clouds([])
+    asking = asyncio.create_task(port_.find(CLOUD, question("image", name="a")))
+    await asyncio.sleep(0.05)
+    (project,) = port_._projects.values()
+    project.trim()
+    project.forget(0.0)
+    assert list(project.answers) == [question("image", name="a")]
+    free.set()
+    assert await asking == ()
+    project.trim()
+    assert not project.answers
     await port_.close()
 
 

@@ -22,7 +22,7 @@ from tests.unit.test_adapter_openstack_clouds import (
 
 from stackwright.adapters import openstack_clouds
 from stackwright.adapters.openstack_clouds import OpenStackClouds
-from stackwright.adapters.openstack_confirm import CONFIRM
+from stackwright.adapters.openstack_confirm import CONFIRM, Doubts
 from stackwright.adapters.openstack_project import LISTS, WHOLE, single
 from stackwright.core.belongings import Owner, removal
 from stackwright.core.clouds import Asker, CloudCall, Look, Slot, Thing, Trouble, mark
@@ -237,3 +237,25 @@ def test_one_thing_is_asked_for_by_its_id(what: str) -> None:
     assert single(services, what, "none") is None  # type: ignore[arg-type]
     single(services, what, "../x?y")  # type: ignore[arg-type]
     assert services.asked[-1][1].endswith("/..%2Fx%3Fy")
+
+
+def weighed(*lists: tuple[float, int], expected: int = 4, single: int = 0) -> bool:
+    """Whether lists that began then, and had so many of the things of before, are in doubt after the last."""
+    doubts = Doubts(single={("port", each) for each in IDS[:single]})
+    ids = {("port", each) for each in IDS[:expected]}
+    for began, count in lists:
+        doubts.weigh("port", ids, sorted(ids)[len(ids) - count :], began)
+    return "port" in doubts.lists
+
+
+def test_a_list_that_lacked_many_is_believed_when_one_some_seconds_later_says_the_same() -> None:
+    assert weighed((0.0, 1))
+    assert weighed((0.0, 0))
+    assert not weighed((0.0, 2)), "half of them may go at once"
+    assert weighed((0.0, 1), (CONFIRM - 0.1, 4)), "one that is as old was made by the same API"
+    assert not weighed((0.0, 1), (CONFIRM, 4))
+
+
+def test_what_lists_do_not_have_though_it_is_there_says_nothing_of_a_list_that_lacks_it_again() -> None:
+    assert weighed((0.0, 1), single=0)
+    assert not weighed((0.0, 1), single=3)

@@ -16,7 +16,8 @@ import pytest
 from keystoneauth1 import exceptions
 
 from stackwright.adapters import openstack_line
-from stackwright.adapters.openstack_line import PAUSE, SLOW, THREADS, TRY, Line
+from stackwright.adapters.openstack_deadline import left
+from stackwright.adapters.openstack_line import PAUSE, SLOW, THREADS, TRY, WAITED, Line
 from stackwright.adapters.openstack_login import Login, connection
 from stackwright.adapters.openstack_send import problem
 from stackwright.core.clouds import Denied, Trouble
@@ -250,3 +251,81 @@ async def test_the_wait_for_a_thread_is_not_the_fault_of_who_is_asked(
     await calls
     await trouble(shared[1], quick)
     assert quick.times == 2, "it failed at once, so it is asked again at once"
+
+
+async def test_a_shorter_pause_ends_no_longer_one(time: Time, line: Line, asked: Asked) -> None:
+    """Of two requests that were on their way, the one that is answered last may be told of the shorter one."""
+    both = Barrier(2)
+    first, second = Asked(time), Asked(time)
+    first.fail, second.fail = problem(429, "Too many", "40"), problem(429, "Too many", "5")
+    first.when = lambda: both.wait(10)
+    done = threading.Event()
+    second.when = lambda: (both.wait(10), done.wait(10))
+    late = asyncio.create_task(trouble(line, second))
+    await trouble(line, first)
+    done.set()
+    await late
+    time.now += 6
+    line_says = await trouble(line, asked)
+    assert (line_says.reason, asked.times) == ("RateLimited", 0)
+
+
+async def test_a_login_that_ends_after_its_line_was_closed_is_closed_too(
+    time: Time, line: Line, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = Mock(current_project_id="p")
+
+    def slow(*_: object) -> Mock:
+        line.close()
+        return made
+
+    monkeypatch.setattr(openstack_line, "connection", slow)
+    await line.do("compute", asked)
+    made.close.assert_called_once()
+
+
+async def test_what_waited_too_long_for_a_thread_is_not_sent_and_nobody_is_blamed(
+    time: Time, shared: list[Line], asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It had only seconds left, in which no honest cloud has to answer."""
+    monkeypatch.setattr(openstack_line, "LONGEST", 0.5)
+    free = threading.Event()
+    holds = asyncio.create_task(shared[1].do("compute", lambda _: free.wait(10), queues=False))
+    await asyncio.sleep(0)
+    waits = asyncio.create_task(trouble(shared[0], asked))
+    asyncio.get_running_loop().call_later(0.45, free.set)
+    late = await waits
+    assert (late.reason, str(late)) == ("Unreachable", WAITED)
+    assert await holds
+    assert asked.times == 0
+    assert await shared[0].do("compute", asked) == "done"
+
+
+async def test_whose_turn_to_try_comes_too_late_leaves_it_to_the_next(
+    time: Time, shared: list[Line], asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked.takes, asked.fail = 2 * SLOW, exceptions.ConnectTimeout("timed out")
+    await trouble(shared[0], asked)
+    time.now += PAUSE
+    asked.takes, asked.fail = 0.0, None
+    monkeypatch.setattr(openstack_line, "LONGEST", 0.5)
+    free = threading.Event()
+    holds = asyncio.create_task(shared[1].do("compute", lambda _: free.wait(10), queues=False))
+    await asyncio.sleep(0)
+    waits = asyncio.create_task(trouble(shared[0], asked))
+    asyncio.get_running_loop().call_later(0.45, free.set)
+    assert str(await waits) == WAITED
+    assert await holds
+    assert await shared[0].do("compute", asked) == "done"
+
+
+async def test_what_its_own_deadline_ended_does_not_make_a_service_silent(
+    time: Time, line: Line, asked: Asked, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The last request had no more time than was left by those before it, which were answered."""
+    monkeypatch.setattr(openstack_line, "LONGEST", 0.2)
+    asked.takes, asked.fail = 2 * SLOW, exceptions.ConnectTimeout("timed out")
+    asked.when = lambda: threading.Event().wait(left())
+    await trouble(line, asked)
+    asked.when, asked.fail = lambda: None, None
+    assert await line.do("compute", asked) == "done"

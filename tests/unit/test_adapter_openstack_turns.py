@@ -31,7 +31,7 @@ def take(turns: Turns, number: int, now: float = 0.0) -> bool:
 @pytest.fixture
 def turns() -> Turns:
     """All turns are taken."""
-    made = Turns("Servers are built", LEAST, MOST)
+    made = Turns("others are built", LEAST, MOST)
     assert all(take(made, number) for number in range(LEAST))
     return made
 
@@ -43,6 +43,15 @@ def test_one_more_than_there_are_turns_waits_and_is_told_when_one_has_ended(turn
     assert take(turns, 100, 1.0)
     assert not take(turns, 102, 1.0)
     assert turns.end("uid2", 2.0, well=False) == [who(101)]
+
+
+@pytest.mark.parametrize("most", [1, MOST])
+def test_who_waits_is_told_the_same_however_many_have_a_turn(most: int) -> None:
+    """A new message is a write, and wakes all that watch the object."""
+    turns = Turns("others are built", most, most)
+    assert all(take(turns, number) for number in range(most))
+    with pytest.raises(Trouble, match=r"^Waiting for a free slot: others are built$"):
+        turns.take("late", who(100), 0.0)
 
 
 def test_a_turn_is_kept_for_a_while_for_whom_it_was_given_to(turns: Turns) -> None:
@@ -210,3 +219,15 @@ def test_a_list_of_servers_counts_as_the_making_of_one_but_there_is_always_one_m
     assert begin(order, 20)
     assert not begin(order, 21)
     assert end(order, 20, "id20") == [who(21)]
+
+
+def test_who_comes_again_has_had_its_turn_since_it_came_first() -> None:
+    """Else what is slow would count as quick, and more would begin."""
+    turns = Turns("Servers are built", LEAST, MOST)
+    assert take(turns, 1, 0.0)
+    turns.end("uid1", 10.0)
+    before = turns._limit
+    assert take(turns, 2, 100.0)
+    assert take(turns, 2, 195.0)
+    turns.end("uid2", 200.0)
+    assert turns._limit < before

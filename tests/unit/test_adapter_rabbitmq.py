@@ -85,7 +85,9 @@ async def test_a_virtual_host_that_others_use_stays(server: Server) -> None:
     assert [seen[:2] for seen in server.seen] == [("DELETE", "/api/users/nova")]
 
 
-@pytest.mark.parametrize(("status", "kind"), [(400, Refused), (403, Refused), (500, NotYet), (503, NotYet)])
+@pytest.mark.parametrize(
+    ("status", "kind"), [(400, Refused), (403, Refused), (404, NotYet), (500, NotYet), (503, NotYet)]
+)
 async def test_errors(server: Server, status: int, kind: type[Exception]) -> None:
     server.status = status
     with pytest.raises(kind) as raised:

@@ -2,25 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+import time
+from collections.abc import Callable
+from typing import Annotated, Any
 
 import pytest
+from pydantic import TypeAdapter, ValidationError
 from server_objects import GOOD, ID, MACHINE, OLDER, RULE, changed, later, obj
 
-from stackwright.api.capi import wire_name
+from stackwright.api.capi import MANY, MOST, Keyed, wire_name
 from stackwright.api.openstack_identity import LabelSelector
 from stackwright.api.openstack_ports import PortOpts
 from stackwright.api.openstackcluster import OpenStackCluster, OpenStackClusterSpec
 from stackwright.api.openstackcluster_parts import ManagedSecurityGroups
-from stackwright.api.openstackmachine import OpenStackMachineSpec
-from stackwright.api.openstackserver import OpenStackServer, OpenStackServerSpec
+from stackwright.api.openstackcluster_spelling import external, floating
+from stackwright.api.openstackfloatingippool import GIVEN
+from stackwright.api.openstackmachine import OpenStackMachineSpec, flavor_of
+from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.registry import BY_KIND, SERVER_KINDS
+from stackwright.api.rules import ERRORS
 from stackwright.cli.manifests import check
+from stackwright.controllers.server.resolve import resolve
 from stackwright.controllers.validate import errors_of
+from stackwright.core.clouds import SERVER, mark
 
 DEVICE = {"name": "root", "sizeGiB": 1, "storage": {"type": "Local"}}
 ZONE = "spec.rootVolume.availabilityZone.name"
 NEEDED = "is needed if from is Name, which is the default, and only then"
+MARKED = mark("11111111-1111-4111-8111-111111111111", SERVER)
 UNSUPPORTED = "is not supported by this version of Stackwright; remove it"
 NO_FLOATING = "must be false (disableAPIServerFloatingIP: true) while there is no external network"
 
@@ -57,7 +66,7 @@ REFUSED = [
     (
         "OpenStackServer",
         {"ports.0.network": {"filter": {"tagsAny": ["a,b"]}}},
-        "spec.ports[0].network.filter.tagsAny[0]: must be one line without commas, not 'a,b'",
+        "spec.ports[0].network.filter.tagsAny[0]: must be one line without commas, at most 255 characters, not 'a,b'",
     ),
     (
         "OpenStackServer",
@@ -135,7 +144,7 @@ REFUSED = [
     (
         "OpenStackServer",
         {"rootVolume": {"sizeGiB": 1, "availabilityZone": {"name": "a b"}}},
-        f"{ZONE}: must be one line without spaces, not 'a b'",
+        f"{ZONE}: must be one line without spaces, at most 255 characters, not 'a b'",
     ),
     (
         "OpenStackServer",
@@ -233,6 +242,15 @@ REFUSED = [
         {"managedSecurityGroups": {"allNodesSecurityGroupRules": [RULE], "clusterNodesSecurityGroupRules": [RULE]}},
         "spec.managedSecurityGroups.clusterNodesSecurityGroupRules: write this or allNodesSecurityGroupRules, not both",
     ),
+    # tags that would be taken for the mark of another object
+    (
+        "OpenStackServer",
+        {"tags": ["a", MARKED]},
+        f"spec.tags: {MARKED} has the form of tags by which the operator finds",
+    ),
+    ("OpenStackServer", {"ports": [{"tags": [MARKED]}]}, f"spec.ports[0].tags: {MARKED} has the form"),
+    ("OpenStackMachine", {"tags": [MARKED]}, f"spec.tags: {MARKED} has the form"),
+    ("OpenStackCluster", {"tags": [MARKED]}, f"spec.tags: {MARKED} has the form"),
     # the others
     (
         "OpenStackFloatingIPPool",
@@ -271,39 +289,37 @@ def test_both_spellings_of_a_cluster_mean_the_same() -> None:
         for changes in (OLDER, later(OLDER))
     ]
     assert found[0] == found[1]
-    assert found[0][1] == []
-    spec = OpenStackClusterSpec.model_validate({**GOOD["OpenStackCluster"], **OLDER})
-    assert (spec.mtu, spec.port_security, spec.has_external_network) == (1400, False, True)
-    assert (spec.api.port, spec.api.fixed_ip, spec.api.floating_ip) == (6443, "10.0.0.5", "192.0.2.7")
-    assert spec.api.enable_floating_ip is False
-    assert spec.router_ips[0].subnet.id == ID
-    again = OpenStackClusterSpec.model_validate(found[0][0])
-    assert (again.mtu, again.port_security, again.api, again.router_ips) == (
-        spec.mtu, spec.port_security, spec.api, spec.router_ips
-    )  # fmt: skip
+    spec, told = found[0]
+    assert told == []
+    assert spec["managedNetwork"] == {"mtu": 1400, "enablePortSecurity": False}
+    assert spec["apiServer"] == {
+        "port": 6443, "fixedIP": "10.0.0.5", "floatingIP": "192.0.2.7", "enableFloatingIP": False
+    }  # fmt: skip
+    assert spec["managedRouter"] == {"externalIPs": [{"subnet": {"id": ID}}]}
+    assert spec["enableExternalNetwork"] is True
+    assert not spec.keys() & OLDER.keys()
 
 
 @pytest.mark.parametrize("spell", [lambda mtu: {"networkMTU": mtu}, lambda mtu: {"managedNetwork": {"mtu": mtu}}])
-def test_an_mtu_of_nought_asks_for_none_and_a_smaller_one_than_ip_has_is_refused(spell: Any) -> None:
-    cluster = GOOD["OpenStackCluster"]
+def test_an_mtu_of_nought_is_taken_and_a_smaller_one_than_ip_has_is_refused(spell: Any) -> None:
     assert errors("OpenStackCluster", spell(0)) == []
-    assert OpenStackClusterSpec.model_validate({**cluster, **spell(0)}).mtu is None
-    assert OpenStackClusterSpec.model_validate({**cluster, **spell(68)}).mtu == 68
+    assert errors("OpenStackCluster", spell(68)) == []
     assert errors("OpenStackCluster", spell(67)) == ["spec.managedNetwork.mtu: must be 0 or at least 68"]
 
 
 def test_what_is_not_written_means_what_the_reference_says() -> None:
-    spec = OpenStackClusterSpec.model_validate(GOOD["OpenStackCluster"])
-    assert (spec.mtu, spec.port_security, spec.has_external_network, spec.router_ips) == (None, None, True, [])
-    assert spec.api.enable_floating_ip is True
+    written = GOOD["OpenStackCluster"]
+    assert (external(written), floating(written)) == (True, True)
+    spec = OpenStackClusterSpec.model_validate(written)
     assert (spec.recreate_policy, spec.credentials_lost_policy) == ("Never", "Wait")
 
 
 def test_both_spellings_of_rules_for_all_nodes_mean_the_same() -> None:
     for name in ("allNodesSecurityGroupRules", "clusterNodesSecurityGroupRules"):
         groups = ManagedSecurityGroups.model_validate({name: [RULE]})
-        assert [rule.name for rule in groups.node_rules] == ["ssh"]
-        assert "clusterNodesSecurityGroupRules" in groups.model_dump(by_alias=True, exclude_none=True)
+        written = groups.model_dump(by_alias=True, exclude_none=True)
+        assert [rule["name"] for rule in written["clusterNodesSecurityGroupRules"]] == ["ssh"]
+        assert "allNodesSecurityGroupRules" not in written
 
 
 @pytest.mark.parametrize(
@@ -317,9 +333,7 @@ def test_both_spellings_of_rules_for_all_nodes_mean_the_same() -> None:
     ],
 )
 def test_port_security_has_one_meaning(written: dict[str, Any], meant: bool | None) -> None:
-    port = PortOpts.model_validate(written)
-    assert port.port_security is meant
-    dumped = port.model_dump(by_alias=True, exclude_none=True)
+    dumped = PortOpts.model_validate(written).model_dump(by_alias=True, exclude_none=True)
     assert (dumped.get("enablePortSecurity"), "disablePortSecurity" in dumped) == (meant, False)
 
 
@@ -332,13 +346,12 @@ def test_port_security_has_one_meaning(written: dict[str, Any], meant: bool | No
     ],
 )
 def test_a_flavor_has_one_meaning(written: dict[str, Any], meant: dict[str, Any]) -> None:
-    for kind, model in (("OpenStackServer", OpenStackServerSpec), ("OpenStackMachine", OpenStackMachineSpec)):
-        rest = {name: value for name, value in GOOD[kind].items() if name != "flavor"}
-        spec = model.model_validate({**rest, **written})
-        assert spec.wanted_flavor.model_dump(exclude_none=True) == meant
-    assert spec.model_dump(by_alias=True, exclude_none=True)["flavor"] == meant
-    union = OpenStackMachineSpec.model_validate({**MACHINE, "flavor": meant})
-    assert union.wanted_flavor == spec.wanted_flavor
+    rest = {name: value for name, value in MACHINE.items() if name != "flavor"}
+    for spec in ({**rest, **written}, {**rest, "flavor": meant}):
+        dumped = OpenStackMachineSpec.model_validate(spec).model_dump(by_alias=True, exclude_none=True)
+        assert dumped["flavor"] == flavor_of(spec) == meant
+    missing = resolve("a", {**GOOD["OpenStackServer"], **written}, {}, {}).missing
+    assert [each.where for each in missing if each.what == "flavor"] == ([] if "id" in meant else [(("name", "m1"),)])
 
 
 def test_a_spec_with_errors_is_given_as_it_is_written() -> None:
@@ -397,6 +410,48 @@ def test_a_manifest_of_another_version_is_told_which_there_are() -> None:
     document = obj("OpenStackCluster") | {"apiVersion": "infrastructure.cluster.x-k8s.io/v1alpha7"}
     (told,) = check(document, "default")[1]
     assert told.endswith("allowed: infrastructure.cluster.x-k8s.io/v1beta1, infrastructure.cluster.x-k8s.io/v1beta2")
+
+
+@pytest.mark.parametrize(
+    ("kind", "field", "item", "most"),
+    [
+        ("OpenStackServer", "tags", lambda n: f"t{n}", MOST),
+        ("OpenStackServer", "securityGroups", lambda n: {"filter": {"name": f"g{n}"}}, MOST),
+        ("OpenStackServer", "image", lambda n: f"t{n}", MOST),
+        ("OpenStackServer", "serverMetadata", lambda n: {"key": f"k{n}", "value": "v"}, MANY),
+        ("OpenStackCluster", "tags", lambda n: f"t{n}", MOST),
+        ("OpenStackCluster", "controlPlaneAvailabilityZones", lambda n: f"z{n}", MOST),
+        ("OpenStackFloatingIPPool", "preAllocatedFloatingIPs", lambda n: f"10.{n >> 8 & 255}.{n & 255}.1", GIVEN),
+    ],
+)
+def test_a_list_has_as_many_items_as_somebody_has_and_a_longer_one_takes_no_time(
+    kind: str, field: str, item: Callable[[int], Any], most: int
+) -> None:
+    def given(count: int) -> list[str]:
+        items = [item(number) for number in range(count)]
+        return errors(kind, {field: {"filter": {"tags": items}} if field == "image" else items})
+
+    assert given(most) == []
+    began = time.process_time()
+    (told,) = given(60_000)
+    assert time.process_time() - began < 2, "seconds; it was a minute"
+    assert told.endswith(f"must have at most {most} entries"), told
+
+
+def test_very_many_errors_take_no_time_and_are_not_all_told() -> None:
+    """Of `flavor` the API server keeps what it does not know."""
+    began = time.process_time()
+    told = errors("OpenStackMachine", {"flavor": {"id": "f", **{f"x{number}": 1 for number in range(60_000)}}})
+    assert len(told) <= ERRORS + 1
+    assert time.process_time() - began < 2, "seconds"
+
+
+def test_what_is_in_a_list_twice_is_found_in_no_time() -> None:
+    texts, began = TypeAdapter(Annotated[list[str], Keyed()]), time.process_time()
+    texts.validate_python([str(n) for n in range(60_000)])
+    with pytest.raises(ValidationError, match="7 is there twice"):
+        texts.validate_python(["7", *(str(n) for n in range(60_000))])
+    assert time.process_time() - began < 2, "seconds; it was a minute"
 
 
 def test_a_cluster_identity_is_in_no_namespace() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import pytest
@@ -161,6 +162,14 @@ def test_a_twin_that_is_gone_is_not_taken_away_again(state: str) -> None:
     assert (found.calls, found.whole) == ((), True)
 
 
+@pytest.mark.parametrize("state", GONE)
+def test_what_is_no_server_is_there_as_long_as_it_is_listed(state: str) -> None:
+    """A cloud that says so of each port that is made would have them made without end."""
+    look = Look((thing(PORT, "p1", state),))
+    assert step(OWNER, parts(PORT), {PORT: "p1"}, look).whole
+    assert [call.id for call in removal(OWNER, {PORT: "p1"}, look).calls] == ["p1"]
+
+
 def test_nothing_is_believed_to_be_gone_before_the_look_is_settled() -> None:
     assert not removal(OWNER, {PORT: "p1"}, Look(settled=False)).whole
 
@@ -255,9 +264,9 @@ def test_of_volumes_with_one_mark_none_is_taken_over_or_deleted_if_none_is_surel
     """One of them may be older than ours, and somebody's."""
     both = disk("ours", 9000.0, answered=False), disk("users", 1000.0, answered=False)
     found = step(OWNER, parts(DISK, SERVER), {}, Look(both))
-    assert (found.calls, found.record, found.copies) == ((), {}, both[::-1])
-    assert "volume ours" in found.wait
-    assert "volume users" in found.wait
+    assert (found.calls, found.record, found.ambiguous, found.copies) == ((), {}, both[::-1], ())
+    assert not found.whole
+    assert found.wait == "Cannot tell which volume belongs to this server: users, ours"
 
 
 @pytest.mark.parametrize("answered", [True, False])
@@ -266,8 +275,18 @@ def test_without_a_record_no_volume_goes_that_is_not_the_only_one_of_its_mark(an
     found = removal(OWNER, {}, Look((*both, thing(PORT, "p1"))))
     assert [call.id for call in found.calls] == ["p1"]
     found = removal(OWNER, {}, Look(both))
-    assert (found.calls, found.whole, found.copies) == ((), True, both)
+    assert (found.calls, found.whole, found.copies, found.ambiguous) == ((), True, both, ())
     assert [call.id for call in removal(OWNER, {}, Look(both[:1])).calls] == ["v1"], "made when a process died"
+
+
+def test_what_two_slots_have_stays_as_long_as_one_is_a_part() -> None:
+    """Neutron answers a rule that says the same as another with that one."""
+    one: Slot = ("security-group-rule", "one")
+    other: Slot = ("security-group-rule", "other")
+    look = Look((Thing("security-group-rule", "r1"),))
+    found = step(OWNER, parts(other), {one: "r1", other: "r1"}, look)
+    assert (found.record, found.calls) == ({other: "r1"}, ())
+    assert [call.id for call in step(OWNER, [], found.record, look).calls] == ["r1"]
 
 
 def test_a_copy_of_a_volume_that_is_no_part_any_more_is_kept_when_that_is_gone() -> None:
@@ -278,3 +297,14 @@ def test_a_copy_of_a_volume_that_is_no_part_any_more_is_kept_when_that_is_gone()
     assert (found.whole, found.calls) == (True, ())
     found = removal(OWNER, dict(found.record), Look((copy,)))
     assert (found.whole, found.calls, found.copies) == (True, (), (copy,))
+
+
+def test_a_step_takes_a_moment_however_much_has_its_mark() -> None:
+    slots: list[Slot] = [("floating-ip", str(number)) for number in range(5_000)]
+    look = Look(tuple(thing(slot, f"id-{slot[1]}") for slot in slots))
+    record = {slot: f"id-{slot[1]}" for slot in slots}
+    began = time.process_time()
+    for known in ({}, record):
+        assert step(OWNER, parts(*slots), known, look).record == record
+        assert removal(OWNER, known, look).calls
+    assert time.process_time() - began < 2, "seconds"

@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, EVENT, SECRET, STATEFULSET
 from stackwright.cli import cluster as cli_cluster
+from stackwright.cli import restart
 from stackwright.cli.app import app
 from stackwright.cli.report import blanked, bundle, objects
 from stackwright.cli.restart import RESTARTED
@@ -94,6 +95,7 @@ def test_delete_asks_and_without_a_terminal_needs_yes(cluster: MemoryCluster) ->
     result = called("delete", "cloud")
     assert result.exit_code == 1
     assert "OpenStackDeployment openstack/cloud" in result.stderr
+    assert "virtual machines, which run on" in result.stderr
     assert "--yes" in result.stderr
     assert cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud"))
     assert called("delete", "other", "--yes").exit_code == 1
@@ -166,3 +168,15 @@ def test_blanking_keeps_what_explains() -> None:
     assert blanked(kept) == kept
     reference = {"values": {"env": {"secretKeyRef": {"name": "a", "key": "b"}}}, "automountServiceAccountToken": False}
     assert blanked(reference) == reference
+
+
+def test_a_restart_ends_when_all_new_pods_are_ready_and_waits_for_none_that_nobody_replaces(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restart, "EVERY", 0.001)
+    up = {"observedGeneration": 2, "replicas": 1, "updatedReplicas": 1, "readyReplicas": 1}
+    cluster.put(DEPLOYMENT, {**workload("nova-api", "api", replicas=1), "status": up})
+    cluster.put(STATEFULSET, workload("nova-compute-x", "compute", updateStrategy={"type": "OnDelete"}))
+    result = called("restart", "nova", "--timeout", "5")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[-1].endswith("✓ Deployment nova-api")

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 import typer
 
-from stackwright.cli import cluster
-from stackwright.cli.cluster import CliError, kubeconfig, run
+from stackwright.cli import cluster, common
+from stackwright.cli.cluster import CliError, connected, kubeconfig, run
 from stackwright.core.ports import NotYet
 
 
@@ -48,6 +48,49 @@ def test_a_given_file_that_is_not_there_is_an_error(home: Path) -> None:
         kubeconfig(home / "nowhere")
 
 
+def test_a_variable_that_leads_nowhere_means_no_other_cluster(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    made(home / "local/kubeconfig")
+    made(home / "home/.kube/config")
+    for name in ("typo", f"typo{os.pathsep}other"):
+        monkeypatch.setenv("KUBECONFIG", os.pathsep.join(f"{home}/{each}" for each in name.split(os.pathsep)))
+        with pytest.raises(CliError, match=rf"\$KUBECONFIG: .*{home}/typo: there is no such file"):
+            kubeconfig(None)
+    monkeypatch.setenv("KUBECONFIG", str(home))
+    with pytest.raises(CliError, match="is not a file"):
+        kubeconfig(None)
+    monkeypatch.setenv("KUBECONFIG", os.pathsep)
+    assert kubeconfig(None) == home / "local/kubeconfig"
+
+
+def test_a_file_of_the_variable_that_cannot_be_read_is_an_error(home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sealed, fine = made(home / "sealed"), made(home / "fine")
+    made(home / "home/.kube/config")
+    monkeypatch.setattr(os, "access", lambda path, mode: Path(path) != sealed)
+    for names in ([sealed], [fine, sealed], [sealed, fine], [home / "typo", sealed]):
+        monkeypatch.setenv("KUBECONFIG", os.pathsep.join(map(str, names)))
+        with pytest.raises(CliError, match=rf"\$KUBECONFIG: .*{sealed}: you may not read it"):
+            kubeconfig(None)
+    with pytest.raises(CliError, match=f"--kubeconfig {sealed}: you may not read it"):
+        kubeconfig(sealed)
+
+
+def test_a_place_that_nobody_named_and_that_nobody_may_look_into_is_passed_over(
+    home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local, default, stat = made(home / "local/kubeconfig"), made(home / "home/.kube/config"), Path.stat
+
+    def forbidden(path: Path, **more: bool) -> os.stat_result:
+        if path == local:
+            raise PermissionError(13, "Permission denied")
+        return stat(path, **more)
+
+    monkeypatch.setattr(Path, "stat", forbidden)
+    assert kubeconfig(None) == default
+    default.unlink()
+    with pytest.raises(CliError, match=r"local cluster\): Permission denied"):
+        kubeconfig(None)
+
+
 def test_a_failure_is_a_sentence_and_an_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     async def unreachable() -> None:
         raise NotYet("list Pod: the Kubernetes API cannot be reached: refused")
@@ -56,6 +99,34 @@ def test_a_failure_is_a_sentence_and_an_exit_code(capsys: pytest.CaptureFixture[
         run(unreachable())
     assert caught.value.exit_code == 1
     assert "stackwright doctor" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("", "it is empty"),
+        ("- x", "it is no mapping"),
+        ("a: b", "it has no list of clusters"),
+        ("clusters: []\ncontexts: 5", "it has no list of contexts"),
+        ("a: [b\nc: {", "line 2, column 2: expected ',' or ']', but got ':'"),
+        (
+            "a: \x00",
+            'unacceptable character #x0000: special characters are not allowed in "<unicode string>", position 3',
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_file_is_told_in_one_line(
+    home: Path, monkeypatch: pytest.MonkeyPatch, text: str, why: str
+) -> None:
+    async def use() -> None:
+        async with connected(home / "file"):
+            pass
+
+    (home / "file").write_text(text)
+    monkeypatch.setattr(common, "given", common.Common())
+    with pytest.raises(CliError) as caught:
+        asyncio.run(use())
+    assert str(caught.value) == f"{home}/file is not a usable kubeconfig: {why}"
 
 
 def test_help_and_status_do_not_import_what_they_do_not_need() -> None:

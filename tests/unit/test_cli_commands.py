@@ -21,6 +21,7 @@ from stackwright.cli import cluster as cli_cluster
 from stackwright.cli import common
 from stackwright.cli.app import COMMANDS, app, main
 from stackwright.controllers import cloud
+from stackwright.local import doctor
 from stackwright.runtime.memory import MemoryCluster
 
 MANIFEST = """\
@@ -100,7 +101,10 @@ def test_without_a_cloud_it_says_what_to_do(cluster: MemoryCluster) -> None:
 
 def test_wrong_usage(cluster: MemoryCluster) -> None:
     assert called("apply").exit_code == 2
-    assert called("status", "-o", "xml").exit_code == 2
+    for command in ("status", "doctor"):
+        result = called(command, "-o", "xml")
+        assert result.exit_code == 2
+        assert "Invalid value for '--output' / '-o': 'xml' is not one of" in result.stderr
     assert called("nonsense").exit_code == 2
 
 
@@ -214,6 +218,26 @@ def test_doctor_of_another_cluster_names_pods_and_objects_in_trouble(cluster: Me
     assert "openstack/p: api: ImagePullBackOff" in result.stdout
     assert "OpenStackDeployment openstack/cloud: no such flavor" in result.stdout
     assert "machine" not in result.stdout
+
+
+def test_doctor_says_that_the_variable_names_no_file(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(doctor, "examine", lambda _: [])
+    monkeypatch.setenv("KUBECONFIG", f"{tmp_path}/typo")
+    result = called("doctor")
+    assert result.exit_code == 1
+    assert f"$KUBECONFIG: {tmp_path}/typo: there is no such file" in result.stdout
+    monkeypatch.delenv("KUBECONFIG")
+    assert called("doctor").exit_code == 0
+
+
+def test_a_cloud_that_is_in_a_manifest_is_not_planned_to_be_deleted(cluster: MemoryCluster) -> None:
+    assert called("apply", "-f", "-", stdin=MANIFEST).exit_code == 0
+    result = called("plan", "-f", "-", "--delete", "cloud", stdin=MANIFEST)
+    assert (result.exit_code, result.stdout) == (1, "")
+    told = "OpenStackDeployment openstack/cloud is in a manifest and in --delete; give one of the two"
+    assert result.stderr.splitlines()[-1] == told
 
 
 @pytest.mark.parametrize("verbose", [False, True])

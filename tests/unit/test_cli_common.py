@@ -61,9 +61,9 @@ def test_the_context_is_that_of_the_command_line(kubeconfig: Path, monkeypatch: 
     asked: list[str | None] = []
     real = KubernetesCluster.from_file
 
-    def from_file(path: str, context: str | None = None, on_call: Any = None) -> KubernetesCluster:
+    def from_file(path: str, context: str | None, *more: Any) -> KubernetesCluster:
         asked.append(context)
-        return real(path, context, on_call)
+        return real(path, context, *more)
 
     monkeypatch.setattr(KubernetesCluster, "from_file", from_file)
     for words in (["--context", "two"], []):

@@ -33,7 +33,7 @@ def cluster(monkeypatch: pytest.MonkeyPatch) -> MemoryCluster:
     memory.put(SECRET, {"metadata": record})
 
     @asynccontextmanager
-    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
+    async def connected(given: Any, tell: None) -> AsyncIterator[MemoryCluster]:
         yield memory
 
     monkeypatch.setattr(cli_cluster, "connected", connected)
@@ -75,7 +75,7 @@ def test_words_that_fit_are_offered(cluster: MemoryCluster, line: str, words: li
 
 def test_without_a_cluster_nothing_is_offered_and_nothing_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
     @asynccontextmanager
-    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
+    async def connected(given: Any, tell: None) -> AsyncIterator[MemoryCluster]:
         raise cli_cluster.CliError("No Kubernetes cluster is known.")
         yield MemoryCluster()
 

@@ -39,6 +39,16 @@ def test_losses_are_releases_services_and_databases() -> None:
     assert losses([Entry(DELETE, "delete", "DatabaseAccount openstack/nova")])
 
 
+@pytest.mark.parametrize(
+    ("thing", "is_lost"),
+    [("server", True), ("volume", True), ("floating-ip", True), ("port", False), ("router", False)],
+)
+def test_of_an_openstack_what_has_data_or_an_address_is_a_loss(thing: str, is_lost: bool) -> None:
+    what = f"{thing} a in cloud mine of Secret demo/clouds"
+    assert losses([Entry(DELETE, "openstack", what, thing=thing)]) == [what] * is_lost
+    assert not losses([Entry(CHANGE, "openstack", what, thing=thing)])
+
+
 def test_without_a_terminal_a_loss_is_refused() -> None:
     with pytest.raises(CliError, match=r"Nothing was applied\. .* --yes"):
         confirm(["release a"], "Nothing was applied.")

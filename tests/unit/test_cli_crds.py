@@ -21,5 +21,14 @@ def test_files_of_kinds_that_are_no_more_go(tmp_path: Path) -> None:
     write(tmp_path)
     assert not stale.exists()
     assert foreign.exists()
+    assert foreign.read_text() == "kind: CustomResourceDefinition\n"
     written = yaml.safe_load((tmp_path / "keystones.stackwright.dev.yaml").read_text())
     assert written["spec"]["names"]["kind"] == "Keystone"
+
+
+def test_what_is_no_text_or_no_file_stays(tmp_path: Path) -> None:
+    (tmp_path / "own.yaml").write_bytes(b"\xff\xfe")
+    (tmp_path / "folder.yaml").mkdir()
+    write(tmp_path)
+    assert (tmp_path / "own.yaml").read_bytes() == b"\xff\xfe"
+    assert (tmp_path / "folder.yaml").is_dir()

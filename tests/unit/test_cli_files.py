@@ -11,6 +11,8 @@ from test_cli_commands import MANIFEST, called, cluster
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE
 from stackwright.cli import confirm
+from stackwright.cli.apply import check_namespaces
+from stackwright.cli.manifests import BadManifest, Manifest
 from stackwright.core.plan import Object
 from stackwright.core.ports import Conflict, NotServed, Refused
 from stackwright.runtime.memory import MemoryCluster
@@ -133,6 +135,16 @@ def test_only_a_manifest_can_ask_for_a_namespace(words: Any, cluster: MemoryClus
     assert cluster.peek(NAMESPACE, ("", name)) is None
     document = f"\n---\napiVersion: v1\nkind: Namespace\nmetadata: {{name: {name}}}\n"
     assert called("apply", *words, "-f", "-", stdin=MANIFEST + document).exit_code == 0
+
+
+async def test_all_namespaces_that_are_missing_are_told_at_once(cluster: MemoryCluster) -> None:
+    asked = [
+        Manifest(CONFIGMAP, {"metadata": {"namespace": name, "name": "a"}}) for name in ("two", "openstack", "one")
+    ]
+    with pytest.raises(BadManifest) as told:
+        await check_namespaces(cluster, asked)
+    names = [line.partition(";")[0] for line in str(told.value).splitlines()]
+    assert names == ["There is no namespace one", "There is no namespace two"]
 
 
 def test_a_namespace_that_a_manifest_names_is_made(cluster: MemoryCluster) -> None:

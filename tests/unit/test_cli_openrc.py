@@ -77,6 +77,12 @@ def test_lines_for_a_shell(home: Path) -> None:
     assert (home / "ca.crt").read_text() == "PEM\n"
 
 
+def test_a_file_of_the_authority_that_is_no_text_is_replaced(home: Path) -> None:
+    (home / "ca.crt").write_bytes(b"\xff")
+    assert called("openrc", "--ca-file", str(home / "ca.crt")).exit_code == 0
+    assert (home / "ca.crt").read_text() == "PEM\n"
+
+
 def test_a_clouds_yaml(home: Path) -> None:
     result = called("openrc", "--format", "clouds.yaml", "--cloud", "mine")
     found = yaml.safe_load(result.stdout)["clouds"]["mine"]
@@ -104,12 +110,12 @@ def test_other_clouds_stay(home: Path) -> None:
 def test_a_file_that_is_no_clouds_yaml_is_left_alone(home: Path) -> None:
     path = home / ".config/openstack/clouds.yaml"
     path.parent.mkdir(parents=True)
-    for text in ("- a list\n", "clouds: [a]\n", "a: b: c\n"):
-        path.write_text(text)
+    for content in (b"- a list\n", b"clouds: [a]\n", b"a: b: c\n", b"[" * 5000, b"a: \xff\n"):
+        path.write_bytes(content)
         result = called("openrc", "--write")
         assert result.exit_code == 1
         assert "is left alone" in result.stderr
-        assert path.read_text() == text
+        assert path.read_bytes() == content
 
 
 def test_a_link_stays_a_link(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.cli import plan
 from stackwright.cli.cluster import _explained
 from stackwright.cli.manifests import load
+from stackwright.cli.planned import BUILT, source_of
 from stackwright.core.ports import secret_data
 from stackwright.runtime.memory import MemoryCluster
 
@@ -52,3 +53,27 @@ async def test_credentials_may_be_in_the_same_file(tmp_path: Path, monkeypatch: 
 )
 def test_what_is_missing_is_named(what: str, hint: str) -> None:
     assert f"\n{hint}" in _explained(f"get x: the API does not serve {what}: 404")
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "source"),
+    [
+        ((), (), BUILT),
+        ((), ("common", "services"), "services"),
+        (("common", "services"), ("common",), "common"),
+        (("common", "services"), (), "no longer in services"),
+    ],
+)
+def test_a_value_is_of_the_last_level_that_sets_it(
+    before: tuple[str, ...], after: tuple[str, ...], source: str
+) -> None:
+    """Levels are in rising priority."""
+    values = {"keystone": {"conf": {"token": {"expiration": 1}}}}
+
+    def levels(names: tuple[str, ...]) -> list[dict[str, Any]]:
+        return [{"source": name, "values": values} for name in names]
+
+    path = ("conf", "token", "expiration")
+    assert source_of(path, "keystone", levels(before), levels(after)) == source
+    assert source_of(("conf", "token", "provider"), "keystone", levels(before), levels(after)) == BUILT
+    assert source_of(path, "glance", levels(before), levels(after)) == BUILT

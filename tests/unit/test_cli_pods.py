@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import json
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+from typer.testing import CliRunner
 
 from stackwright.api.kinds import POD
+from stackwright.cli import cluster as cli_cluster
+from stackwright.cli import logs
+from stackwright.cli.app import app
 from stackwright.cli.cluster import CliError
 from stackwright.cli.logs import find_pods, readable, streams_of
 from stackwright.cli.shell import client_pod
+from stackwright.core.ports import NotYet
 from stackwright.runtime.memory import MemoryCluster
 
 
@@ -55,6 +62,23 @@ def test_a_container_that_has_not_begun_tells_why() -> None:
     found, silent = streams_of([waiting], None)
     assert not found
     assert "ImagePullBackOff" in silent[0]
+
+
+@pytest.mark.parametrize(
+    ("state", "begun"),
+    [
+        ({"state": {"running": {}}}, True),
+        ({"state": {"terminated": {"exitCode": 0}}}, True),
+        ({"state": {"waiting": {"reason": "CrashLoopBackOff"}}, "lastState": {"terminated": {"exitCode": 1}}}, True),
+        ({"state": {"waiting": {"reason": "ContainerCreating"}}}, False),
+        ({}, False),
+    ],
+)
+def test_what_has_run_has_written_a_log_also_if_it_has_ended(state: Any, begun: bool) -> None:
+    """Such as the containers of a Job."""
+    job = pod("a", "x", "one")
+    job["status"]["containerStatuses"] = [{"name": "one", **state}]
+    assert [each.container for each in streams_of([job], None)[0]] == (["one"] if begun else [])
 
 
 async def test_the_client_pod_must_be_ready() -> None:
@@ -113,3 +137,34 @@ def test_a_line_that_is_not_structured_has_nothing_that_a_terminal_obeys(line: s
     parts = readable(line).split("\t")
     assert len(parts) == 2
     assert all(each.isprintable() for each in parts)
+
+
+class Reader:
+    """Logs of pods; those of some cannot be read."""
+
+    def __init__(self, broken: set[str]) -> None:
+        self.broken = broken
+
+    async def lines(self, of: Any, part: Any, *, follow: bool) -> AsyncIterator[str]:
+        yield f"begin of {of.pod}"
+        if of.pod in self.broken:
+            raise NotYet(f"{of.pod}: broken")
+
+
+@pytest.mark.parametrize("more", [[], ["--follow"]])
+@pytest.mark.parametrize(("broken", "code"), [(set(), 0), ({"a"}, 0), ({"a", "b"}, 1)])
+def test_logs_of_which_none_could_be_read_end_with_1(
+    monkeypatch: pytest.MonkeyPatch, more: list[str], broken: set[str], code: int
+) -> None:
+    there = cluster(pod("a", "keystone", "c"), pod("b", "keystone", "c"))
+
+    @asynccontextmanager
+    async def connected(given: Any) -> AsyncIterator[MemoryCluster]:
+        yield there
+
+    monkeypatch.setattr(cli_cluster, "connected", connected)
+    monkeypatch.setattr(logs, "_reader", lambda cluster: Reader(broken))
+    result = CliRunner().invoke(app, ["logs", "keystone", *more])
+    assert result.exit_code == code
+    assert "a | begin of a" in result.stdout
+    assert result.stderr.split("\n")[:-1] == [f"{name}: broken" for name in sorted(broken)]

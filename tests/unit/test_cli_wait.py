@@ -13,6 +13,7 @@ from stackwright.api.meta import Kind, Resource
 from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.registry import CLOUD_KINDS, RESOURCES, STILL
 from stackwright.api.services import Keystone
+from stackwright.cli import wait
 from stackwright.cli.apply import _wait as apply_wait
 from stackwright.cli.cluster import CliError
 from stackwright.cli.manifests import Manifest
@@ -72,7 +73,13 @@ class Told(list[str]):
 QUICK = Patience(every=0.001, timeout=5)
 
 
-async def test_each_cause_is_told_until_it_is_ready() -> None:
+@pytest.fixture
+def still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No time goes by, however busy the machine is."""
+    monkeypatch.setattr(wait, "time", SimpleNamespace(monotonic=lambda: 100.0, time=lambda: 0.0))
+
+
+async def test_each_cause_is_told_until_it_is_ready(still: None) -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud("False", "Waiting", "MariaDB starts"))
     told = Told(cluster, cloud("False", "Waiting", "Keystone starts"), cloud("True", "Ready"))
@@ -99,7 +106,7 @@ async def test_who_must_act_is_told_soon() -> None:
     await follow(cluster, "openstack", "cloud", patient, Told(cluster, cloud("True", "Ready")))
 
 
-async def test_a_time_out_ends_with_the_causes() -> None:
+async def test_a_time_out_ends_with_the_causes(still: None) -> None:
     cluster = MemoryCluster()
     cluster.put(KIND, cloud())
     with pytest.raises(CliError, match=r"was not ready after 0 s:\n\? .*\nNo operator runs"):
@@ -224,3 +231,60 @@ async def test_a_control_plane_is_waited_for_as_well() -> None:
     told = Told(cluster)
     await follow(cluster, "openstack", "cloud", QUICK, told)
     assert told == ["0s ✓ OpenStackControlPlane openstack/cloud: is ready"]
+
+
+class Clock:
+    """Each look takes a second."""
+
+    now = 0.0
+
+    def monotonic(self) -> float:
+        self.now += 0.5
+        return self.now
+
+    def time(self) -> float:
+        return 0.0
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    monkeypatch.setattr(wait, "time", made)
+    return made
+
+
+async def test_only_the_time_counts_in_which_it_is_blocked(clock: Clock) -> None:
+    """Whatever it waited for before."""
+    cluster = MemoryCluster()
+    cluster.put(KIND, cloud("False", "Waiting", "0"))
+    waiting = [cloud("False", "Waiting", str(number)) for number in range(1, 20)]
+    told = Told(cluster, *waiting, cloud("False", "BlockedNoNode", "label a node"), cloud("True", "Ready"))
+    await follow(cluster, "openstack", "cloud", Patience(every=0, blocked=5), told)
+    assert len(told) == 22
+    assert clock.now > 20
+
+
+async def test_a_cloud_that_was_made_anew_is_not_the_one_that_was_waited_for() -> None:
+    cluster = MemoryCluster()
+    cluster.put(KIND, cloud("False", "Waiting", "MariaDB starts"))
+    told: list[str] = []
+
+    def anew(text: str) -> None:
+        told.append(text)
+        if len(told) == 1:
+            cluster.remove(KIND, ("openstack", "cloud"))
+            cluster.put(KIND, cloud("True", "Ready"))
+
+    with pytest.raises(CliError, match="is blocked; somebody must act"):
+        await follow(cluster, "openstack", "cloud", Patience(every=0.001, blocked=0.01), anew)
+    assert told[-1].endswith("it is gone")
+
+
+async def test_what_was_wrong_with_the_spec_of_before_says_nothing_of_the_one_of_now(clock: Clock) -> None:
+    changed = named("cloud", {"status": cloud("False", "BlockedSpec", "no such chart")["status"]})
+    changed["metadata"]["generation"] = 2
+    told: list[str] = []
+    with pytest.raises(CliError, match="was not ready after"):
+        patience = Patience(every=0, blocked=5, timeout=20)
+        await follow(Held((KIND, changed)), "openstack", "cloud", patience, told.append)
+    assert told[-1].endswith("its last change was not looked at yet")

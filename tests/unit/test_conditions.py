@@ -3,6 +3,7 @@
 from stackwright.core.conditions import (
     Condition,
     blocked,
+    copied,
     done,
     find,
     is_ready,
@@ -78,3 +79,10 @@ def test_a_condition_is_found_by_type_and_given_as_a_copy():
     found["status"] = "False"
     assert is_ready(thing)
     assert find(thing, "Other") is None
+
+
+def test_what_is_told_again_is_as_it_was_told():
+    for status in (True, False, None):
+        entry = Condition("A", status, "R", "m").as_dict(1, "t")
+        assert copied(entry) == Condition("A", status, "R", "m")
+        assert copied(entry, "B") == Condition("B", status, "R", "m")

@@ -9,7 +9,7 @@ import yaml
 
 from stackwright.api.crd import KEEP, MARK
 from stackwright.api.crd import crd as generated
-from stackwright.api.registry import CLOUD_KINDS, RESOURCES, SERVER_KINDS
+from stackwright.api.registry import CLOUD_KINDS, CONTRACT_KINDS, RESOURCES, SERVER_KINDS
 
 each_kind = pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.KIND.kind)
 NOT_STRUCTURAL = {"$ref", "$defs", "title", "const", "discriminator", "definitions", "examples", MARK}
@@ -61,6 +61,21 @@ def test_the_schema_is_structural(resource):
             assert "items" in node, path
         if node.get("type") == "object" and "properties" not in node:
             assert "additionalProperties" in node or node.get(KEEP) is True, path
+
+
+@pytest.mark.parametrize("resource", (*SERVER_KINDS, *CONTRACT_KINDS), ids=lambda r: r.KIND.kind)
+def test_every_list_of_a_tenant_has_a_bound(resource):
+    """What a spec has is looked at again and again, and its names are questions to an OpenStack."""
+    for path, node in nodes(schema_of(resource)["properties"]["spec"]):
+        assert node.get("type") != "array" or "maxItems" in node, f"{resource.KIND.kind}{path}"
+
+
+@pytest.mark.parametrize("resource", SERVER_KINDS, ids=lambda r: r.KIND.kind)
+def test_every_text_and_map_of_a_tenant_has_a_bound(resource):
+    for path, node in nodes(schema_of(resource)["properties"]["spec"]):
+        bounded = {"maxLength", "enum", "format"} & node.keys()
+        assert node.get("type") != "string" or bounded, f"{resource.KIND.kind}{path}"
+        assert "additionalProperties" not in node or "maxProperties" in node, f"{resource.KIND.kind}{path}"
 
 
 @each_kind

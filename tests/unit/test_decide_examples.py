@@ -25,7 +25,7 @@ from stackwright.controllers.server.observe import Observed
 from stackwright.controllers.server.resolve import resolve
 from stackwright.core.belongings import Owner, Part, removal, step
 from stackwright.core.clouds import SERVER, Look, Slot
-from stackwright.core.clusterapi import NAME
+from stackwright.core.clusterapi import CLAIM, NAME
 from stackwright.core.objects import FINALIZER, owner_reference
 from stackwright.core.plan import Apply, Object, Plan
 
@@ -187,3 +187,57 @@ def test_a_floating_ip_that_another_pool_has_given_away_stays() -> None:
     seen = PoolSeen(obj, 0.0, parsed, cloud=CLOUD, look=look, claims=(), found=Found({"id": ID}, {}))
     assert [action.target for action in decide_pool(seen).actions] == [f"delete floating-ip 0 {uuid(3)}"]
     assert decide_pool(replace(seen, taken=frozenset({"192.0.2.1"}))).actions == ()
+
+
+def lost_root(**more: Any) -> Observed:
+    """A server with two disks, one of which somebody deleted."""
+    device = {"name": "data", "sizeGiB": 1, "storage": {"type": "Volume"}}
+    seen = server(Look(), ("root", "data"), rootVolume={"sizeGiB": 10}, additionalBlockDevices=[device], **more)
+    disks = [{"name": "root", "id": uuid(5)}, {"name": "data", "id": uuid(6)}]
+    seen.obj["status"]["resources"]["volumes"] = disks
+    things = (thing(SERVER, uuid(1), "ACTIVE"), thing(PORT, uuid(2)), thing(("volume", "data"), uuid(6), "in-use"))
+    return replace(seen, look=Look(things))
+
+
+def test_the_disks_that_are_left_go_after_the_server_that_holds_them() -> None:
+    """Cinder refuses to delete a volume that is attached."""
+    seen = lost_root(recreatePolicy="Always")
+    assert [action.target for action in decide(seen).actions] == [f"delete server {uuid(1)}"]
+    assert seen.look
+    without = replace(seen, look=Look(seen.look.things[1:]))
+    assert [action.target for action in decide(without).actions] == [f"delete volume data {uuid(6)}"]
+
+
+def test_the_server_of_a_machine_that_is_known_by_its_id_is_never_made_anew() -> None:
+    """Cluster API would have a machine with the providerID of a server that is gone."""
+    plan = decide(replace(lost_root(recreatePolicy="Always"), known=uuid(1)))
+    assert plan.actions == ()
+    assert plan.conditions[0].reason == "BlockedResourceNotFound"
+
+
+def test_a_machine_is_not_ready_any_more_when_its_server_is_to_go() -> None:
+    seen = machine({"flavor": "s", "image": {"id": ID}})
+    meta = {"name": KEY[1], "namespace": KEY[0], "uid": "its", "ownerReferences": [owner_reference(seen.obj)]}
+    status = {**CLAIMED, "instanceID": uuid(1)}
+    going = {**meta, "deletionTimestamp": "2026-01-01T00:00:00Z"}
+    told = [
+        decide_machine(replace(seen, server={"metadata": m, "spec": SPEC, "status": status})) for m in (meta, going)
+    ]
+    assert [plan.status["ready"] for plan in told] == [True, False]
+
+
+def test_a_claim_is_served_once_it_is_known_which_address_its_server_has() -> None:
+    """After a restore it may have one already, of which a list that is not settled says nothing."""
+    obj, parsed = an(OpenStackFloatingIPPool, {"identityRef": SPEC["identityRef"]})
+    obj["status"] = {"resources": [{"type": "floating-ip", "name": "0", "id": uuid(3)}]}
+    look = Look((thing(("floating-ip", "0"), uuid(3), floating_ip_address="192.0.2.1"),))
+    meta = {"namespace": KEY[0], "name": "c", "uid": "c"}
+    claim = {"apiVersion": CLAIM.api_version, "kind": CLAIM.kind, "metadata": meta, "spec": {}}
+    seen = PoolSeen(obj, 0.0, parsed, cloud=CLOUD, look=look, claims=(claim,), found=Found({"id": ID}, {}))
+
+    def served(**more: Any) -> bool:
+        return any(isinstance(action, Apply) for action in decide_pool(replace(seen, **more)).actions)
+
+    assert served(ports={"c": frozenset({"p"})})
+    assert not served(ports={"c": frozenset({"p"})}, look=replace(look, settled=False))
+    assert not served(ports={"c": frozenset()})

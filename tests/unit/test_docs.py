@@ -113,6 +113,26 @@ def test_every_direct_dependency_has_its_reason() -> None:
     assert not sorted(names ^ told)
 
 
+# A path that begins at the root, in a home or where a checkout may be; /root/.ssh and alike would be of any machine.
+OWN = re.compile(r"(?<![\w.~/}-])/(?:root|home/\w+|work|workspace)/\w")
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_page_names_a_folder_of_our_own_machines(page: Path) -> None:
-    assert str(ROOT) not in page.read_text()
+    text = page.read_text()
+    assert str(ROOT) not in text
+    assert OWN.findall(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "own"),
+    [
+        ("in /root/final", True),
+        ("`/work/main/docs`", True),
+        ("/home/me/x", True),
+        ("/root/.ssh", False),
+        ("a/work/b", False),
+    ],
+)
+def test_a_folder_of_a_machine_of_ours_is_known_by_its_path(text: str, own: bool) -> None:
+    assert bool(OWN.search(text)) is own

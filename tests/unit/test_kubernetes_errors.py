@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import time
 
+from test_naming import Server
+
 from stackwright.adapters.kubernetes_errors import Call, error_of
+from stackwright.api.kinds import DEPLOYMENT
 from stackwright.core.clusterapi import MACHINE
 from stackwright.core.ports import Conflict, NotServed, Refused
 
@@ -26,3 +29,18 @@ def test_a_refusal_does_not_repeat_an_object_and_takes_no_time_to_read() -> None
     since = time.process_time()
     error_of(CALL, 422, json.dumps({"message": 'Invalid value: "{' * 7_500 + "}" * 100_000}).encode())
     assert time.process_time() - since < 1, "seconds"
+
+
+def test_an_object_that_was_replaced_by_one_of_its_name_is_looked_at_again() -> None:
+    told = {"message": 'machines "m" is invalid: metadata.uid: Invalid value: "a": field is immutable'}
+    assert isinstance(error_of(CALL, 422, json.dumps(told).encode()), Conflict)
+    assert isinstance(error_of(CALL, 409, b"{}"), Conflict)
+    other = {"message": 'machines "m" is invalid: spec.version: Invalid value: "a": must be b'}
+    assert isinstance(error_of(CALL, 422, json.dumps(other).encode()), Refused)
+
+
+async def test_what_is_deleted_takes_along_what_it_owns() -> None:
+    """Else pods of a Deployment would run on without it."""
+    server = Server()
+    await server.cluster.delete(DEPLOYMENT, ("ns", "api"))
+    assert server.queries == ["propagationPolicy=Background"]

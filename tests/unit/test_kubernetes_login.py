@@ -3,19 +3,28 @@
 from __future__ import annotations
 
 import asyncio
+import base64
 import json
+import os
 import ssl
 import stat
+import sys
 import tempfile
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from cryptography.hazmat.primitives import serialization
+from lightkube import AsyncClient
+from lightkube.config.client_adapter import ExecAuth
+from lightkube.config.kubeconfig import KubeConfig
+from lightkube.config.models import UserExec
+from lightkube.core.generic_client import GenericAsyncClient
 
 from stackwright.adapters import kubernetes_login
 from stackwright.adapters.kubernetes import KubernetesCluster
@@ -42,8 +51,8 @@ def configured(folder: Path, user: dict[str, Any]) -> Path:
     return path
 
 
-async def told(folder: Path, user: dict[str, Any]) -> str:
-    cluster = KubernetesCluster.from_file(str(configured(folder, user)))
+async def told(folder: Path, user: dict[str, Any], tell: Any = None) -> str:
+    cluster = KubernetesCluster.from_file(str(configured(folder, user)), tell=tell)
     try:
         with pytest.raises(NotYet) as raised:
             await cluster.get(NODE, ("", "n"))
@@ -52,8 +61,44 @@ async def told(folder: Path, user: dict[str, Any]) -> str:
     return str(raised.value)
 
 
-def command(script: str, version: str = "v1") -> dict[str, Any]:
-    return {"exec": {"apiVersion": f"{API}/{version}", "command": "/bin/sh", "args": ["-c", script]}}
+def log_reader(path: Path, tell: Any = None) -> LogReader:
+    return LogReader(KubernetesCluster.from_file(str(path), tell=tell))
+
+
+def command(script: str, version: str = "v1", **more: Any) -> dict[str, Any]:
+    return {"exec": {"apiVersion": f"{API}/{version}", "command": "/bin/sh", "args": ["-c", script], **more}}
+
+
+# Owner → its private attributes that adapters/kubernetes*.py use, each with its type.
+PRIVATE: dict[str, dict[str, Any]] = {
+    "lightkube.AsyncClient": {"_client": GenericAsyncClient},
+    "lightkube.core.generic_client.GenericAsyncClient": {"_client": httpx2.AsyncClient},
+    "lightkube.config.client_adapter.ExecAuth": {"_exec": UserExec, "_prepare": Callable},
+    "httpx2.AsyncClient": {"_transport": httpx2.AsyncBaseTransport},
+    "asyncio.subprocess.Process": {"_transport": asyncio.SubprocessTransport},
+}
+
+
+@pytest.mark.parametrize(("owner", "name"), [(owner, name) for owner in PRIVATE for name in PRIVATE[owner]])
+async def test_libraries_have_the_private_attributes_that_the_login_uses(tmp_path: Path, owner: str, name: str) -> None:
+    """An upgrade of a library that renames one fails here."""
+    config = KubeConfig.from_file(configured(tmp_path, command("true", "v1beta1"))).get()
+    assert config and config.user and config.user.exec
+    process = await asyncio.create_subprocess_exec("true")
+    async with httpx2.AsyncClient() as http:
+        client = AsyncClient(config=config, trust_env=False)
+        owners = (client, getattr(client, "_client", None), ExecAuth(config.user.exec), http, process)
+        found = getattr(dict(zip(PRIVATE, owners, strict=True))[owner], name, None)
+        await client.close()
+    await process.wait()
+    assert isinstance(found, PRIVATE[owner][name]), f"{owner} has no {name} of the type that the login needs"
+
+
+async def test_a_request_goes_by_the_private_transport_of_its_client() -> None:
+    async with httpx2.AsyncClient() as http:
+        await http._transport.aclose()
+        http._transport = httpx2.MockTransport(lambda request: httpx2.Response(200, text="by it"))
+        assert (await http.get("http://127.0.0.1:1")).text == "by it"
 
 
 @pytest.mark.parametrize("version", ["v1", "v1beta1"])
@@ -103,7 +148,7 @@ async def test_what_a_command_says_is_told_without_secrets(tmp_path: Path) -> No
 
 async def test_logs_are_read_with_the_same_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kubernetes_login, "LOGIN", 0.5)
-    reader = LogReader(configured(tmp_path, command("sleep 100")))
+    reader = log_reader(configured(tmp_path, command("sleep 100")))
     with pytest.raises(NotYet, match="/bin/sh has not ended after"):
         [line async for line in reader.lines(Container("n", "p", "c"), Part(), follow=False)]
 
@@ -299,7 +344,7 @@ async def test_a_certificate_that_cannot_be_used_is_told_without_it(tmp_path: Pa
 
 
 async def test_logs_say_what_is_wrong_with_a_login_too(tmp_path: Path) -> None:
-    reader = LogReader(configured(tmp_path, command("echo hush")))
+    reader = log_reader(configured(tmp_path, command("echo hush")))
     with pytest.raises(NotYet, match="/bin/sh gives no ExecCredential"):
         [line async for line in reader.lines(Container("n", "p", "c"), Part(), follow=False)]
 
@@ -342,3 +387,186 @@ async def test_half_of_a_character_is_no_matter_of_the_login(tmp_path: Path) -> 
     with pytest.raises(Refused, match="apply Node n: a text in it is not Unicode"):
         await cluster.apply(NODE, {"metadata": {"name": "n", "labels": {"a": "\ud800"}}}, "test")
     await cluster.close()
+
+
+@pytest.mark.parametrize("what", ["objects", "logs"])
+async def test_where_to_log_in_is_told_while_a_command_waits(tmp_path: Path, what: str) -> None:
+    said: list[str] = []
+    script = f"echo open https://login.example/device >&2; printf 'and enter: ' >&2; until [ -e {tmp_path}/done ];"
+    script += " do sleep 0.05; done; echo thanks >&2; exit 3"
+    path = configured(tmp_path, command(script))
+    if what == "logs":
+        lines = log_reader(path, said.append).lines(Container("n", "p", "c"), Part(), follow=False)
+        asked: Any = asyncio.create_task(anext(lines))
+    else:
+        cluster = KubernetesCluster.from_file(str(path), tell=said.append)
+        asked = asyncio.create_task(cluster.get(NODE, ("", "n")))
+    for _ in range(100):
+        await asyncio.sleep(0.05)
+        if "enter" in "".join(said):
+            break
+    assert "".join(said) == "open https://login.example/device\nand enter: ", "a question is told, too"
+    assert not asked.done()
+    (tmp_path / "done").touch()
+    with pytest.raises(NotYet, match=r"its command /bin/sh ended with 3$"):
+        await asked
+    assert "".join(said) == "open https://login.example/device\nand enter: thanks\n"
+
+
+async def test_what_is_told_while_a_command_waits_is_without_secrets_and_escaped(tmp_path: Path) -> None:
+    said: list[str] = []
+    script = r"""printf 'token: ' >&2; sleep 0.5; printf 'hush\n\033[2Jno\r\nAuthorization' >&2; sleep 0.5;
+        printf ': Bearer hush' >&2; exit 3"""
+    await told(tmp_path, command(script), said.append)
+    text = "".join(said)
+    assert text.startswith("token: ***\n\\x1b[2Jno\nAuthorization")
+    assert text.endswith("***\n") and "hush" not in text
+
+
+async def test_the_last_line_of_a_command_that_does_not_end_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kubernetes_login, "LOGIN", 0.5)
+    for tell in (None, [].append):
+        found = await told(tmp_path, command("echo one >&2; printf 'enter token: hush' >&2; exec sleep 100"), tell)
+        assert found.endswith("has not ended after 0 s; it said last: enter token: ***")
+
+
+@pytest.mark.parametrize("end", ["", "; exec >&-; sleep 0.5"], ids=["at once", "after its answer"])
+async def test_what_a_command_leaves_running_is_not_waited_for(tmp_path: Path, end: str) -> None:
+    """A browser, say, that keeps standard error open. The command may end some time after its answer."""
+    answer = json.dumps({"status": {"token": "t"}})
+    start = time.monotonic()
+    found = await told(tmp_path, command(f"sleep 20 >/dev/null & echo $! > {tmp_path}/pid; echo '{answer}'{end}"))
+    os.kill(int((tmp_path / "pid").read_text()), 9)
+    assert "cannot be reached" in found
+    assert time.monotonic() - start < 10
+
+
+async def information(folder: Path, user: dict[str, Any], tell: Any = None, **cluster: Any) -> dict[str, Any]:
+    """What a command is told by Kubernetes' variable, and all that it finds on standard input."""
+    path = configured(folder, user)
+    config = json.loads(path.read_text())
+    config["clusters"][0]["cluster"] |= cluster
+    path.write_text(json.dumps(config))
+    client = KubernetesCluster.from_file(str(path), tell=tell)
+    with pytest.raises(NotYet):
+        await client.get(NODE, ("", "n"))
+    await client.close()
+    found: dict[str, Any] = json.loads((folder / "info").read_text())
+    return found
+
+
+class Terminal:
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("version", ["v1", "v1beta1"])
+@pytest.mark.parametrize("mode", [None, "Never", "IfAvailable"])
+@pytest.mark.parametrize("terminal", [False, True])
+async def test_a_command_knows_whether_it_may_ask(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, version: str, mode: str | None, terminal: bool
+) -> None:
+    if terminal:
+        monkeypatch.setattr(sys, "stdin", Terminal())
+    script = f'printf %s "$KUBERNETES_EXEC_INFO" > {tmp_path}/info; exit 3'
+    user = command(script, version, **({"interactiveMode": mode} if mode else {}))
+    wanted = {"kind": "ExecCredential", "apiVersion": f"{API}/{version}"}
+    quiet = {**wanted, "spec": {"interactive": False}}
+    assert await information(tmp_path, user) == quiet, "the operator asks nobody"
+    asks = terminal and mode != "Never"
+    assert await information(tmp_path, user, [].append) == {**wanted, "spec": {"interactive": asks}}
+
+
+async def test_a_command_that_must_ask_is_not_run_where_nobody_is(tmp_path: Path) -> None:
+    user = command(f"touch {tmp_path}/run", interactiveMode="Always")
+    for tell in (None, [].append):
+        assert "wants to ask somebody" in await told(tmp_path, user, tell)
+    assert "interactiveMode Often, which" in await told(tmp_path, command("true", interactiveMode="Often"))
+    assert not (tmp_path / "run").exists()
+
+
+async def test_a_command_that_may_not_ask_has_no_standard_input(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(kubernetes_login, "LOGIN", 5)
+    read, write = os.pipe()
+    before = os.dup(0)
+    os.dup2(read, 0)
+    try:
+        found = await told(tmp_path, command("cat; echo that was all >&2; exit 3"))
+    finally:
+        os.dup2(before, 0)
+        for each in (read, write, before):
+            os.close(each)
+    assert found.endswith("ended with 3: that was all")
+
+
+async def test_a_command_is_told_of_the_cluster_if_it_wants_to(tmp_path: Path) -> None:
+    script = f'printf %s "$KUBERNETES_EXEC_INFO" > {tmp_path}/info; exit 3'
+    own = {"name": f"{API}/exec", "extension": {"audience": "a"}}
+    more = {
+        "insecure-skip-tls-verify": True,
+        "tls-server-name": "n",
+        "proxy-url": "http://p",
+        "disable-compression": True,
+        "extensions": ["x", {"name": "other", "extension": 1}, own],
+    }
+    assert "cluster" not in (await information(tmp_path, command(script), **more))["spec"]
+    found = await information(tmp_path, command(script, provideClusterInfo=True), **more)
+    del more["extensions"]
+    assert found["spec"]["cluster"] == {"server": "http://127.0.0.1:1", **more, "config": {"audience": "a"}}
+    authority = x509.authority("authority", time.time())["ca.crt"]
+    (tmp_path / "ca.crt").write_text(authority)
+    for given in (
+        {"certificate-authority": "ca.crt"},
+        {"certificate-authority-data": base64.b64encode(authority.encode()).decode()},
+    ):
+        found = await information(tmp_path, command(script, provideClusterInfo=True), **given)
+        assert base64.b64decode(found["spec"]["cluster"]["certificate-authority-data"]).decode() == authority
+
+
+@pytest.mark.parametrize("name", ["./login.sh", "bin/../login.sh"])
+async def test_a_command_with_a_slash_and_the_file_of_a_token_are_beside_the_kubeconfig(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    answer = json.dumps({"status": {"token": "t"}})
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "login.sh").write_text(f"#!/bin/sh\necho '{answer}'\n")
+    (tmp_path / "login.sh").chmod(0o755)
+    (tmp_path / "token").write_text("t")
+    user = {"exec": {"apiVersion": f"{API}/v1", "command": name}}
+    assert "cannot be reached" in await told(tmp_path, user)
+    assert "cannot be reached" in await told(tmp_path, {"tokenFile": "token"})
+    monkeypatch.chdir(tmp_path)
+    for each in (user, {"tokenFile": "token"}):
+        configured(tmp_path, each)
+        cluster = KubernetesCluster.from_file("config")
+        with pytest.raises(NotYet, match="cannot be reached"):
+            await cluster.get(NODE, ("", "n"))
+        await cluster.close()
+    plain = {"exec": {"apiVersion": f"{API}/v1", "command": "login.sh"}}
+    assert "its command login.sh cannot be run" in await told(tmp_path, plain), "without a slash it is in $PATH"
+
+
+@pytest.mark.parametrize("token", ["hunter2\n", "hunter2\0"])
+async def test_logs_do_not_tell_a_token_that_no_header_can_have(tmp_path: Path, token: str) -> None:
+    server = await asyncio.start_server(lambda reader, writer: writer.close(), "127.0.0.1", 0)
+    path = configured(tmp_path, {"token": token})
+    path.write_text(path.read_text().replace("127.0.0.1:1", f"127.0.0.1:{server.sockets[0].getsockname()[1]}"))
+    with pytest.raises(NotYet, match=r"p/c: .*characters that no header has") as raised:
+        [line async for line in log_reader(path).lines(Container("n", "p", "c"), Part(), follow=False)]
+    assert "hunter2" not in str(raised.value) and raised.value.__suppress_context__
+    server.close()
+
+
+async def test_who_reads_logs_logs_in_once(tmp_path: Path) -> None:
+    path = configured(tmp_path, command(f"echo >> {tmp_path}/runs; echo '{json.dumps({'status': {'token': 't'}})}'"))
+    cluster = KubernetesCluster.from_file(str(path))
+    with pytest.raises(NotYet, match="cannot be reached"):
+        await cluster.get(NODE, ("", "n"))
+    with pytest.raises(NotYet, match="cannot be reached"):
+        [line async for line in LogReader(cluster).lines(Container("n", "p", "c"), Part(), follow=False)]
+    await cluster.close()
+    assert len((tmp_path / "runs").read_text()) == 1

@@ -306,6 +306,7 @@ NOT_ASKED = 'Error from server (InternalError): failed calling webhook "validate
         ('admission webhook "validate" denied the request: spec: no', True),
         (NOT_ASKED, False),
         ("The connection to the server was refused", False),
+        ("open kubeconfig: permission denied", False),
     ],
 )
 def test_an_operator_is_there_when_it_has_checked_an_object(

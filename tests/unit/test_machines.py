@@ -63,6 +63,18 @@ def test_a_group_is_given_once() -> None:
     assert server_spec(machine(securityGroups=[{"id": OTHER}]), place)["ports"][0]["securityGroups"] == [{"id": OTHER}]
 
 
+def test_port_security_of_the_clusters_network_is_that_of_ports_in_it_and_of_no_others() -> None:
+    place = Place({}, network=ID, secured=False, group=OTHER)
+    ports = [
+        {},
+        {"network": {"id": OTHER}},
+        {"enablePortSecurity": True},
+        {"network": {"id": OTHER}, "enablePortSecurity": False},
+    ]
+    found = server_spec(machine(ports=ports), place)["ports"]
+    assert [port.get("securityGroups") for port in found] == [None, [{"id": OTHER}], [{"id": OTHER}], None]
+
+
 def spec(**more: Any) -> dict[str, Any]:
     return {**server_spec(machine(), PLACE), **more}
 

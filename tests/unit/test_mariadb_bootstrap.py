@@ -1,4 +1,4 @@
-"""Which server of a Galera cluster begins after all have ended: the decision, and the position of a volume."""
+"""Which server of a Galera cluster begins after all have ended, when a transfer is lost, and what is on a volume."""
 
 from __future__ import annotations
 
@@ -22,6 +22,12 @@ def elect(size: int | str, *servers: Server) -> str:
     return subprocess.run(
         ["bash", "-c", script], input=lines, capture_output=True, text=True, check=True
     ).stdout.strip()
+
+
+def transfer_lost(senders: str, peers: str) -> bool:
+    lines = "".join(f"{line} {UUIDS[0]} 5\n" for line in peers.splitlines())
+    script = f". {BIN}/decide.sh; transfer_lost '{senders}'"
+    return subprocess.run(["bash", "-c", script], input=lines, text=True).returncode == 0
 
 
 def waiting(ordinal: int, seqno: int | str, uuid: str = UUIDS[0]) -> Server:
@@ -68,6 +74,33 @@ def test_without_the_number_of_servers_nobody_begins(size: str) -> None:
     assert elect(size, waiting(0, 5), waiting(1, 5), waiting(2, 5)) == "wait nobody knows how many servers there are"
 
 
+@pytest.mark.parametrize(
+    ("peers", "lost"),
+    [
+        ("0 waiting", True),
+        ("0 split", True),
+        ("0 waiting\n2 waiting", True),
+        ("0 waiting\n2 starting", True),
+        ("0 waiting\n2 primary", False),
+        ("0 starting", False),
+        ("0 primary", False),
+        ("2 waiting", False),
+        ("", False),
+    ],
+)
+def test_a_transfer_is_lost_when_its_sender_has_ended_and_nobody_is_primary(peers: str, lost: bool) -> None:
+    """Server 0 was primary when the transfer began; a server 2 may be receiving as well."""
+    assert transfer_lost("0", peers) == lost
+
+
+def test_a_transfer_is_lost_when_all_have_ended_that_may_send_it() -> None:
+    assert not transfer_lost("0 2", "0 waiting\n2 starting")
+    assert not transfer_lost("0 2", "0 waiting")
+    assert transfer_lost("0 2", "0 waiting\n2 split")
+    assert not transfer_lost("1", "10 waiting")
+    assert not transfer_lost("", "0 waiting")
+
+
 SEQNO = st.one_of(st.sampled_from([-3, -2, -1, 0, 1]), st.integers(0, 2**40))
 SERVERS = st.lists(
     st.tuples(st.sampled_from(["waiting", "waiting", "waiting", "starting", "split"]), st.sampled_from(UUIDS), SEQNO),
@@ -105,9 +138,10 @@ def position(volume: Path, log: str = "") -> str:
 def ran(volume: Path, world: str, what: str, *arguments: str, size: int, script: str = "start.sh") -> str:
     """What a script of the pod server-0 prints if `what` is called in the place of main.
 
-    world  functions in the place of programs
+    world   functions in the place of programs
+    script  with ? at its end it may fail
     """
-    text = (BIN / script).read_text().replace("\nmain\n", f"\n{what}\n")
+    text = (BIN / script.removesuffix("?")).read_text().replace("\nmain\n", f"\n{what}\n")
     for name in ("lib", "decide"):
         text = text.replace(f". /opt/stackwright/{name}.sh", (BIN / f"{name}.sh").read_text())
     (volume / "run").mkdir(exist_ok=True)
@@ -115,7 +149,8 @@ def ran(volume: Path, world: str, what: str, *arguments: str, size: int, script:
     env = {"PATH": "/usr/bin:/bin", "POD_NAME": "server-0", "CLUSTER_SIZE": str(size), "CLUSTER_DOMAIN": "x"}
     env |= {"STATE_PORT": "1", "POD_IP": "::1"}
     bash = ["bash", "-c", f"{world}\n{text}", "script", *arguments]
-    return subprocess.run(bash, env=env, capture_output=True, text=True, check=True).stdout.strip()
+    check = not script.endswith("?")
+    return subprocess.run(bash, env=env, capture_output=True, text=True, check=check).stdout.strip()
 
 
 def data(volume: Path, uuid: str, seqno: int, *files: str) -> Path:
@@ -187,6 +222,57 @@ def test_a_server_that_is_ready_has_been_whole(tmp_path: Path) -> None:
     data(tmp_path, UUIDS[0], 41, "sst_in_progress")
     ran(tmp_path, "timeout() { echo 'wsrep_ready	ON'; }", "", size=1, script="ready.sh")
     assert position(tmp_path) == f"{NONE} -1"
+
+
+SAYS = """timeout() {{
+    case "${{*: -1}}" in
+        *wsrep_ready*) printf 'wsrep_ready\\t{ready}\\n' ;;
+        *wsrep_cluster_status*) printf 'wsrep_cluster_status\\t{status}\\n' ;;
+        'SELECT 1') {alive} ;;
+    esac
+}}"""
+
+
+def says(ready: str = "OFF", status: str = "", alive: str = "false") -> str:
+    """In the place of MariaDB's client."""
+    return SAYS.format(ready=ready, status=status, alive=alive)
+
+
+def test_a_server_that_was_ready_is_no_fresh_one_and_must_answer_from_then_on(tmp_path: Path) -> None:
+    """Before that it may receive data for hours, and to end it would only lose time."""
+    data(tmp_path, UUIDS[0], 0, "stackwright-fresh")
+
+    def lives(world: str) -> bool:
+        return ran(tmp_path, f"trap 'echo $?' EXIT\n{world}", "", size=1, script="alive.sh?") == "0"
+
+    def ready(world: str) -> bool:
+        return ran(tmp_path, f"trap 'echo $?' EXIT\n{world}", "", size=1, script="ready.sh?") == "0"
+
+    assert not ready(says("OFF"))
+    assert lives(says())
+    assert (tmp_path / "data/stackwright-fresh").exists()
+    assert ready(says("ON"))
+    assert not (tmp_path / "data/stackwright-fresh").exists()
+    assert not lives(says())
+    assert lives(says(alive="true"))
+
+
+@pytest.mark.parametrize(
+    ("phase", "world", "told"),
+    [
+        ("waiting", says("ON", "Primary"), "waiting"),
+        ("running", says(), "starting"),
+        ("running", says("OFF", "non-Primary"), "split"),
+        ("running", says("ON", "Primary"), "primary"),
+        ("", says("OFF", "Primary"), "starting"),
+    ],
+)
+def test_a_server_tells_its_peers_how_it_is(tmp_path: Path, phase: str, world: str, told: str) -> None:
+    """One without a majority is none to join, and holds up no election as one that starts does."""
+    (tmp_path / "run").mkdir()
+    (tmp_path / "run/phase").write_text(f"{phase}\n")
+    (tmp_path / "run/position").write_text(f"{UUIDS[0]} 7\n")
+    assert ran(tmp_path, world, "", size=3, script="state.sh") == f"0 {told} {UUIDS[0]} 7"
 
 
 def started(volume: Path, how: str, known: str) -> None:

@@ -8,8 +8,6 @@ import subprocess
 import time
 from pathlib import Path
 
-import pytest
-
 BIN = Path(__file__).parents[2] / "charts/mariadb/bin"
 # Told to end before it answers, it forgets that for good, as version 11.8 with Galera does.
 MARIADBD = """#!/bin/bash
@@ -31,12 +29,8 @@ CLIENT = """#!/bin/bash
 NOTED = "    mariadbd_pid=$!\n"
 
 
-@pytest.fixture
-def server(tmp_path: Path) -> subprocess.Popen[bytes]:
-    return started(tmp_path)
-
-
-def started(tmp_path: Path, *, before_pid_is_noted: str = "") -> subprocess.Popen[bytes]:
+def started(tmp_path: Path, patience: int = 2, *, before_pid_is_noted: str = "") -> subprocess.Popen[bytes]:
+    """`patience`: seconds that a mariadbd that starts has for an answer."""
     programs = {"mariadbd": MARIADBD, "mariadb-install-db": INSTALL, "mariadb": CLIENT, "socat": "#!/bin/sh\nsleep 9\n"}
     for name, text in programs.items():
         (tmp_path / name).write_text(text)
@@ -52,7 +46,7 @@ def started(tmp_path: Path, *, before_pid_is_noted: str = "") -> subprocess.Pope
     env = {"PATH": f"{tmp_path}:{os.environ['PATH']}", "WORLD": str(tmp_path), "POD_NAME": "server-0", "POD_IP": "::1"}
     env |= {"CLUSTER_SIZE": "1", "CLUSTER_DOMAIN": "x", "STATE_PORT": "1"}
     assert text.count(NOTED) == 1
-    script = text.replace("STARTING=30", "STARTING=2").replace(NOTED, f"    {before_pid_is_noted}\n{NOTED}")
+    script = text.replace("STARTING=30", f"STARTING={patience}").replace(NOTED, f"    {before_pid_is_noted}\n{NOTED}")
     with (tmp_path / "said").open("w") as said:
         return subprocess.Popen(["bash", "-c", script], env=env, stderr=said, start_new_session=True)
 
@@ -66,19 +60,21 @@ def told(server: subprocess.Popen[bytes], world: Path, *, answers: bool) -> tupl
         time.sleep(0.2)
         if answers:
             (world / "answers").touch()
-        server.wait(timeout=10)
+        server.wait(timeout=60)
     finally:
         os.killpg(server.pid, signal.SIGKILL)
     return (world / "told").read_text() if (world / "told").exists() else "", (world / "said").read_text()
 
 
-def test_one_that_starts_is_told_to_end_when_it_answers(server: subprocess.Popen[bytes], tmp_path: Path) -> None:
+def test_one_that_starts_is_told_to_end_when_it_answers(tmp_path: Path) -> None:
+    server = started(tmp_path, patience=60)
     text, said = told(server, tmp_path, answers=True)
     assert text == "late\n", said
     assert server.returncode == 0
 
 
-def test_one_that_never_answers_is_killed(server: subprocess.Popen[bytes], tmp_path: Path) -> None:
+def test_one_that_never_answers_is_killed(tmp_path: Path) -> None:
+    server = started(tmp_path)
     text, said = told(server, tmp_path, answers=False)
     assert "has not begun to answer: killed" in said
     assert text == ""

@@ -79,6 +79,8 @@ async def test_a_group_has_two_rules_at_once_and_none_twice_and_takes_them_along
     rule = {"security_group_id": group, "direction": "egress", "ethertype": "IPv4"}
     assert await make(clouds, "security-group-rule", **rule) in {t.id for t in clouds.all("security-group-rule")}
     assert len(clouds.all("security-group-rule")) == 4
+    anywhere = {**rule, "remote_ip_prefix": "0.0.0.0/0"}
+    assert await make(clouds, "security-group-rule", **anywhere) == await make(clouds, "security-group-rule", **rule)
     await make(clouds, "security-group-rule", **{**rule, "security_group_id": other, "remote_group_id": group})
     await remove(clouds, "security-group", group)
     assert {t.facts["security_group_id"] for t in clouds.all("security-group-rule")} == {other}

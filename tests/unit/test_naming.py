@@ -43,13 +43,16 @@ class Server:
 
     def __init__(self) -> None:
         self.paths: list[str] = []
+        self.queries: list[str] = []
         config = KubeConfig.from_one(cluster=ApiServer(server="https://api.test"), user=User(), context_name="test")
         self.cluster = KubernetesCluster(config)
         transport = httpx2.MockTransport(self._answer)
         self.cluster._client._client = httpx2.AsyncClient(transport=transport, base_url="https://api.test")
 
     def _answer(self, request: httpx2.Request) -> httpx2.Response:
-        self.paths.append(request.url.raw_path.decode().partition("?")[0])
+        path, _, query = request.url.raw_path.decode().partition("?")
+        self.paths.append(path)
+        self.queries.append(query)
         body = {"kind": "Status", "code": 404, "message": "none", "details": {"name": "x"}}
         return httpx2.Response(404, content=json.dumps(body))
 

@@ -1,4 +1,4 @@
-"""What follow.sh does with the port of a device that went, on a switch and a clock of functions."""
+"""What follow.sh does with ports whose devices go, come and are down, on a switch and a clock of functions."""
 
 from __future__ import annotations
 
@@ -43,3 +43,54 @@ def test_only_a_port_that_stays_without_a_device_goes(tick: str, gone: bool) -> 
     text = f'{WORLD}\ntick() {{ {tick or ":"}; }}\n{SCRIPT.read_text()}\nforget tap1\necho "gone:$gone_port"'
     done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, timeout=20, check=True)
     assert done.stdout.strip().rpartition("gone:")[2] == ("tap1" if gone else ""), done.stderr
+
+
+def ran(script: str, *, world: str = WORLD) -> list[str]:
+    text = f"{world}\ntick() {{ :; }}\n{SCRIPT.read_text()}\n{script}\nwait"
+    done = subprocess.run(["bash", "-c", text], capture_output=True, text=True, timeout=20, check=True)
+    return sorted(done.stdout.split("\n"))[1:]
+
+
+def link(name: str, flags: str, deleted: bool = False) -> str:
+    return (
+        f"{'Deleted ' if deleted else ''}7: {name}: <{flags}> mtu 1450 qdisc noqueue state UP \\    link/ether fa:16:3e"
+    )
+
+
+UP, DOWN = "BROADCAST,MULTICAST,UP,LOWER_UP", "BROADCAST,MULTICAST"
+
+
+@pytest.mark.parametrize(
+    ("lines", "did"),
+    [
+        ([link("tap1", UP)], []),
+        ([link("tap1", DOWN)], ["raise tap1"]),
+        ([link("tap1", "BROADCAST,LOWER_UP")], ["raise tap1"]),
+        ([link("tap1", DOWN, deleted=True)], ["forget tap1"]),
+        ([link("tap1", UP, deleted=True), link("tap1", UP), link("tap1", UP)], ["forget tap1", "reopen tap1"]),
+        ([link("tap1", UP, deleted=True), link("tap2", UP)], ["forget tap1"]),
+        ([link("qvo1", DOWN), link("eth0", UP, deleted=True)], []),
+    ],
+)
+def test_what_the_kernel_tells_of_taps_is_acted_on(lines: list[str], did: list[str]) -> None:
+    """LOWER_UP alone is no UP. What came again is opened anew once."""
+    told = "\n".join(lines)
+    stubs = "".join(f'{name}() {{ echo "{name} $1"; }}\n' for name in ("raise", "forget", "reopen"))
+    assert ran(f"{stubs}ip() {{ cat <<'END'\n{told}\nEND\n}}\nfollow_devices") == did
+
+
+@pytest.mark.parametrize(
+    ("world", "now", "raised"),
+    [
+        ("", DOWN, True),
+        ("", UP, False),
+        ("", "BROADCAST,LOWER_UP", True),
+        ("vsctl() { echo internal; }", DOWN, False),
+        ("exists() { false; }", DOWN, False),
+    ],
+)
+def test_only_the_tap_of_a_machine_that_stays_down_is_raised(world: str, now: str, raised: bool) -> None:
+    """That of a DHCP server is vswitchd's own."""
+    ip = f"ip() {{ case $1 in -oneline) echo '7: tap1: <{now}> mtu 1450' ;; link) echo \"ip $*\" ;; esac; }}"
+    found = ran(f"{ip}\nexists() {{ true; }}\n{world}\nraise tap1")
+    assert found == (["ip link set dev tap1 up"] if raised else [])

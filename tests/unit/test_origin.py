@@ -36,13 +36,22 @@ def test_the_origin_that_is_written_down_counts_in_another_cluster() -> None:
     assert identity(moved, origin_here("two", moved)) == identity(obj(), there)
 
 
-def test_what_an_earlier_version_marked_by_the_uid_keeps_its_mark() -> None:
+def test_what_an_earlier_version_marked_by_the_uid_keeps_its_mark_as_long_as_it_has_that_uid() -> None:
     before = obj(uid="before", finalizers=[FINALIZER])
     there = origin_here("one", before)
     assert identity(before, there) == "before"
+    written = obj(uid="before", annotations={ORIGIN: there}, finalizers=[FINALIZER])
+    assert identity(written, "") == "before"
+    assert inherited(written) == {}, "its server had a UID of its own"
     moved = obj(uid="after", annotations={ORIGIN: there}, finalizers=[FINALIZER])
-    assert identity(moved, origin_here("two", moved)) == "before"
-    assert inherited(moved) == {}, "its server had a UID of its own"
+    assert identity(moved, "") not in ("before", "after")
+    assert identity({**moved, "metadata": {**moved["metadata"], "uid": "later"}}, "") == identity(moved, "")
+
+
+def test_an_origin_that_names_the_identity_of_another_object_does_not_lead_to_it() -> None:
+    for victim in (identity(obj(namespace="victim"), "o"), "uid-of-an-earlier-version"):
+        forged = obj(namespace="mine", annotations={ORIGIN: f"uid:{victim}"})
+        assert identity(forged, "") not in (victim, "u")
 
 
 def test_a_forged_origin_does_not_lead_into_another_namespace() -> None:

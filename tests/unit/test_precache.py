@@ -41,6 +41,9 @@ def on(count, ready=None):
         (holder(**on(1)), [CONTROL], ["a", "c", "d"], "DaemonSet image-precaching to name c, d"),
         (holder(**on(1)), [CONTROL, COMPUTE], ["a"], "images on 1 of 2 nodes (DaemonSet image-precaching)"),
         (holder(**on(2, ready=0)), [CONTROL, COMPUTE], [], "images on 2 of 2 nodes (DaemonSet image-precaching)"),
+        # Pods of the former list of images are ready and hold other images.
+        (holder(updatedNumberScheduled=1, numberReady=2), [CONTROL, COMPUTE], ["a"],
+         "images on 1 of 2 nodes (DaemonSet image-precaching)"),
         (holder(), [CONTROL], [], "images on 1 of 1 nodes (DaemonSet image-precaching)"),
         # A status about an earlier list of images says nothing.
         (holder(generation=3, **on(1)), [CONTROL], [], "images on 1 of 1 nodes (DaemonSet image-precaching)"),
@@ -49,7 +52,7 @@ def on(count, ready=None):
         (holder(), [LOST, STRANGER, SWITCHED_OFF], ["a"], ""),
         (holder(), [], [], ""),
     ],
-)
+)  # fmt: skip
 def test_what_is_still_awaited(found, nodes, images, expected):
     assert precache.lacking(found, nodes, images) == expected
 

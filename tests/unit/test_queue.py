@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from looptime import new_event_loop
 
-from stackwright.runtime.queue import KeyedQueue
+from stackwright.runtime.queue import BURST, PACE, KeyedQueue
 
 pytestmark = pytest.mark.looptime
 
@@ -267,6 +267,50 @@ async def test_shares_have_their_turn_one_after_the_other_and_none_has_more_work
     assert await queue.get_shared(2, 64) == "a1"
 
 
+async def rounds(queue, item, number, get):
+    """When an item is worked on that asks for it again each time."""
+    loop, at = asyncio.get_running_loop(), []
+    queue.add(item)
+    for _ in range(number):
+        assert await get() == item
+        at.append(loop.time())
+        queue.add(item)
+        queue.done(item)
+    return at
+
+
+async def test_an_item_of_a_share_that_comes_again_and_again_has_pauses_and_no_other_has():
+    queue = with_shares("u")
+
+    def shared():
+        return queue.get_shared(1, 64)
+
+    at = await rounds(queue, "a1", BURST + 10, shared)
+    assert at == pytest.approx([0.0] * BURST + [PACE * number for number in range(1, 11)], abs=0.1)
+    assert queue.next_due() == pytest.approx(at[-1] + PACE, abs=0.1)
+    queue.add("a2")
+    assert await shared() == "a2", "one of the same share does not wait"
+    queue.done("a2")
+    await asyncio.sleep(30 * PACE)
+    assert await shared() == "a1", "what was added is not lost"
+    queue.done("a1")
+    before = asyncio.get_running_loop().time()
+    assert sum(each - before < 0.1 for each in await rounds(queue, "a1", 40, shared)) == pytest.approx(30, abs=2)
+    for other in ("o", "u"):
+        before = asyncio.get_running_loop().time()
+        assert await rounds(queue, other, 3 * BURST, queue.get) == [before] * 3 * BURST
+        assert await queue.get() == other
+
+
+async def test_of_items_that_do_not_come_again_nothing_is_kept():
+    queue = with_shares()
+    for name in ("a1", "b1", "c1", "d1"):
+        queue.add(name)
+        queue.done(await queue.get_shared(1, 64))
+        await asyncio.sleep(2 * PACE)
+    assert len(queue._spent) == 1
+
+
 @given(
     steps=st.lists(
         st.tuples(st.sampled_from(["a1", "a2", "a3", "b1", "o", "p", "u"]), st.sampled_from([0.0, 0.0, 0.4, 2.0])),
@@ -411,10 +455,30 @@ def test_whatever_happens_every_item_that_was_added_is_worked_on_after_it_was_ad
             for item in sorted(working):
                 queue.done(item)
             working.clear()
-        assert queue.idle
+        while not queue.idle:  # what came once more, and was due at the same moment
+            async with asyncio.timeout(1):
+                await take()
+            for item in sorted(working):
+                queue.done(item)
+            working.clear()
 
     loop = new_event_loop()
     try:
         loop.run_until_complete(scenario())
     finally:
         loop.close()
+
+
+async def test_a_delay_of_before_brings_no_later_one_forward(looptime):
+    """Such as that of the next look at an object, which an event made come sooner and then failed."""
+    queue = KeyedQueue(first=60)
+    queue.add("a", 5)
+    queue.add("a")
+    assert (await queue.get(), queue.retry("a")) == ("a", 60)
+    queue.done("a")
+    assert (await queue.get(), looptime) == ("a", 60)
+
+
+async def test_those_who_are_told_when_to_come_back_do_not_all_come_at_once():
+    queue = KeyedQueue(jitter=lambda: 1.5)
+    assert [queue.retry("a", after) for after in (None, 100)] == [0.75, 150]

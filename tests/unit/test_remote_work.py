@@ -23,7 +23,7 @@ from stackwright.core.plan import Plan, SetLabel
 from stackwright.core.settings import Settings
 from stackwright.runtime.cache import Store
 from stackwright.runtime.queue import KeyedQueue
-from stackwright.runtime.reconcile import REMOTE, SHARE, SOON, Item, Runtime
+from stackwright.runtime.reconcile import REMOTE, SHARE, SOON, Item, Runtime, bounded
 
 SLOW = 60.0  # seconds for a request, as much as an answer may take
 WORKERS = 8
@@ -191,6 +191,15 @@ async def test_a_plan_takes_away_a_few_things_and_the_next_look_does_the_rest() 
     await asyncio.sleep(15)
     assert rounds[10:] == [0]
     await operator.close()
+
+
+def test_who_removes_something_looks_again_after_a_moment() -> None:
+    cloud = CloudRef(("ns", "clouds"), "mine")
+    made, gone = (CloudCall(cloud, do, ("port", "0"), UID) for do in ("create", "delete"))
+    assert bounded(Plan((made,), requeue=0.0)).requeue == 0.0
+    assert bounded(Plan((gone,), requeue=0.0)).requeue == SOON
+    for requeue in (None, 60.0):
+        assert bounded(Plan((gone,), requeue=requeue)).requeue == requeue
 
 
 def test_whatever_asks_clouds_of_users_says_so() -> None:

@@ -116,7 +116,8 @@ class Walk:
         found = self.ours()
         thing = found[number % len(found)] if found else None
         match act:
-            case "remove" if thing:
+            # Not of two volumes with one mark: without the recorded one the other may be a copy, and stays.
+            case "remove" if thing and not (thing.what == "volume" and [t.mark for t in found].count(thing.mark) > 1):
                 self.clouds.remove(thing.what, thing.id)
             case "leave":  # the server, without its disks
                 for server in self.clouds.all("server"):

@@ -1,6 +1,7 @@
 """Values, contracts and conditions of Nova and its hypervisors, from what a cloud asks of them."""
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -99,3 +100,15 @@ def test_what_is_no_answer_tells_nothing() -> None:
     assert told is not None
     silent = pod("a", answer("qemu"), code=1), pod("b", "Error"), pod("c", answer("qemu"), "node"), {"metadata": {}}
     assert told(silent) == ()
+
+
+def test_migrations_come_in_where_the_nodes_say_and_the_certificate_is_for_that_too() -> None:
+    told = (pod("node1", json.dumps({"address": "192.0.2.9", "virt_type": "kvm"})), pod("node2", answer("kvm"), code=1))
+    certificate, _ = nova.SERVICE.certificates(replace(context(), pods=told))
+    assert certificate.addresses == ("10.0.0.1", "10.0.0.2", "192.0.2.9")
+
+
+def test_nova_only_reads_images_in_ceph() -> None:
+    """Of these it makes clones; with a right to write it could change what everybody boots from."""
+    (disks,) = [each for each in nova.SERVICE.contracts(context(images={"backend": "ceph"})) if each.stage == "Storage"]
+    assert {pool["role"]: pool["readOnly"] for pool in disks.spec["pools"]} == {"vms": False, "images": True}

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -95,6 +95,8 @@ def test_a_run_of_everything_goes_on_with_packs_that_did_not_pass_on_this_code(h
     assert suite.unproven(one, {"one": Run("passed", unknown, "2026-11-20T10:00:00Z", 1.0, unknown)}) == one
     packs.RECORD.write_text(packs.write(record))
     git(history, "commit", "--quiet", "--all", "--message", "record")
+    assert suite.unproven(one, record) == []
+    commit(history, "docs/page.md")
     assert suite.unproven(one, record) == []
     commit(history, "src/a.py")
     assert suite.unproven(one, record) == one
@@ -212,25 +214,37 @@ def test_a_tree_of_which_git_says_nothing_is_not_taken_for_clean(history: Path) 
     assert not suite.is_clean()
 
 
-def test_a_pack_whose_cloud_does_not_start_has_not_passed(history: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Whatever its tests say: they had another cloud than the one that it declares."""
-    monkeypatch.setattr(suite, "run", lambda *words, env=None: int(suite.CLOUDS in words))
+def test_a_pack_whose_cloud_does_not_start_fails_and_runs_no_test(
+    history: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They would start the cloud again, with limits of an hour."""
+    ran: list[tuple[object, ...]] = []
+
+    def run(*words: object, env: object = None) -> int:
+        ran.append(words)
+        return 1
+
+    monkeypatch.setattr(suite, "run", run)
     made = suite.Suite()
     assert not made.pack(Pack("one", 1, "small", ("src/**",)))
+    assert ran == [(sys.executable, suite.CLOUDS, "small")]
     assert suite.read_record()["one"].result == "failed"
     assert made.summary() == 1
 
 
 class Steps:
-    """In place of programs: which steps ran, and which of them fail."""
+    """In place of programs: which steps ran, with which words, and which of them fail."""
 
     def __init__(self, *failing: str) -> None:
         self.failing, self.ran = failing, list[str]()
+        self.words: dict[str, tuple[str, ...]] = {}
+        self.env: dict[str, object] = {}
 
     def __call__(self, *words: object, env: object = None) -> int:
         junit = next((Path(str(word)).stem for word in words if str(word).startswith("--junitxml=")), "")
         name = junit or str(words[-1])
         self.ran.append(name)
+        self.words[name], self.env[name] = tuple(map(str, words)), env
         return int(name in self.failing)
 
 
@@ -304,6 +318,94 @@ def test_a_run_fails_by_a_test_or_by_an_old_record(
     assert verb() == 1
 
 
+@pytest.mark.parametrize(
+    ("name", "failing", "ran", "code"),
+    [
+        ("", (), ["core", "core_end"], 0),
+        ("", ("core",), ["core"], 1),
+        ("", ("core_end",), ["core", "core_end"], 1),
+        ("one", (), ["one"], 0),
+        ("one", ("one",), ["one"], 1),
+    ],
+)
+def test_the_core_or_one_pack_fails_by_its_tests(
+    started: Path, monkeypatch: pytest.MonkeyPatch, name: str, failing: tuple[str, ...], ran: list[str], code: int
+) -> None:
+    steps = Steps(*failing)
+    monkeypatch.setattr(suite, "run", steps)
+    assert suite.e2e(name) == code
+    assert [step for step in steps.ran if step in ("core", "core_end", "one")] == ran
+
+
+def test_the_core_does_not_end_before_the_packs_on_its_cloud(monkeypatch: pytest.MonkeyPatch) -> None:
+    steps = Steps()
+    monkeypatch.setattr(suite, "run", steps)
+    made = suite.Suite()
+    assert made.core() and made.end()
+    assert f"--ignore={suite.END}" in steps.words["core"]
+    assert steps.words["core"][-1] == str(packs.CORE)
+    assert steps.words["core_end"][-1] == str(suite.END)
+    assert suite.END.is_file()
+
+
+def test_a_pack_runs_its_own_tests_and_those_that_it_names_elsewhere(
+    history: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    steps = Steps()
+    monkeypatch.setattr(suite, "run", steps)
+    suite.Suite().pack(Pack("one", 1, "none", ("a",), ("tests/functional/test_x.py",)))
+    assert steps.words["one"][-1] == "tests/functional/test_x.py"
+    (packs.PACKS / "one/test_one.py").touch()
+    suite.Suite().pack(Pack("one", 1, "none", ("a",), ("tests/functional/test_x.py",)))
+    assert steps.words["one"][-2:] == (str(packs.PACKS / "one"), "tests/functional/test_x.py")
+
+
+@pytest.mark.parametrize(("verb", "pure"), [(suite.test, "unit"), (suite.everything, "sweep")])
+def test_style_and_types_come_before_pure_and_functional_tests(
+    history: Path, monkeypatch: pytest.MonkeyPatch, verb: Callable[[], int], pure: str
+) -> None:
+    """Of all tests, all cases of the pure ones."""
+    asked: list[Sequence[str]] = []
+    monkeypatch.setattr(suite, "whole", lambda first, chosen: asked.append(first) or 0)
+    assert verb() == 0
+    assert [tuple(first) for first in asked] == [("lint", pure, "functional")]
+
+
+def test_what_each_step_says_of_its_tests_is_of_this_run(
+    started: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(suite, "JUNIT", tmp_path / "junit")
+    (tmp_path / "junit").mkdir()
+    (tmp_path / "junit/servers.xml").touch()
+    steps = Steps()
+    monkeypatch.setattr(suite, "run", steps)
+    assert suite.whole(("unit",), []) == 0
+    assert list((tmp_path / "junit").iterdir()) == [], "that of a pack of an earlier run is gone"
+    assert steps.env["unit"] == {"PYTEST_ADDOPTS": f"--junitxml={tmp_path}/junit/unit.xml"}
+
+
+def test_an_interrupted_run_has_not_passed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    def interrupted() -> int:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(suite, "JUNIT", tmp_path)
+    monkeypatch.setattr(suite, "test", interrupted)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    assert suite.main(["test"]) == 130
+
+
+@pytest.mark.parametrize("words", [[], ["tests"], ["test", "one"], ["e2e", "nothing"]])
+def test_wrong_words_are_told_and_run_nothing(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str], words: list[str]
+) -> None:
+    monkeypatch.setattr(suite, "JUNIT", tmp_path)
+    monkeypatch.setattr("signal.signal", lambda *_: None)
+    for name in ("test", "e2e", "everything"):
+        monkeypatch.setattr(suite, name, lambda *_: pytest.fail("it ran"))
+    assert suite.main(words) == 2
+    assert "suite.py takes test, all, report, durations, or e2e" in capsys.readouterr().err
+
+
 def test_a_step_that_fails_does_not_end_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(suite, "run", lambda *words, env=None: 1 if "unit" in words else 0)
     made = suite.Suite()
@@ -368,6 +470,52 @@ def test_a_cloud_that_does_not_start_is_told_with_what_it_said(
         assert not suite.started(made, process, time.monotonic())
     assert "no disk is left" in capsys.readouterr().out
     assert made.summary() == 1
+
+
+def test_a_cloud_that_never_is_there_is_not_waited_for_without_end(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "clouds.py"
+    program.write_text("import time\ntime.sleep(60)\n")
+    monkeypatch.setattr(suite, "ROOT", tmp_path)
+    monkeypatch.setattr(suite, "CLOUDS", program)
+    monkeypatch.setattr(suite, "UP_LOG", tmp_path / "out/up.log")
+    monkeypatch.setattr(suite, "UP_LIMIT", 0.1)
+    made = suite.Suite()
+    with suite.starting() as process:
+        assert not suite.started(made, process, time.monotonic())
+    assert made.summary() == 1
+    assert process.returncode is not None
+
+
+DEAF = "import signal, time; signal.signal(signal.SIGINT, signal.SIG_IGN); print('deaf', flush=True); time.sleep(60)"
+
+
+def test_who_does_not_listen_is_killed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(suite, "STOP_LIMIT", 0.2)
+    command = [sys.executable, "-c", DEAF]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, start_new_session=True) as process:
+        assert process.stdout
+        assert process.stdout.readline() == b"deaf\n"
+        suite.stop(process)
+        assert process.returncode == -signal.SIGKILL
+
+
+def test_a_program_ends_when_its_run_is_interrupted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is in a session of its own, which Ctrl-C does not reach."""
+    ended: list[int | None] = []
+    wait = subprocess.Popen.wait
+
+    def interrupted(process: subprocess.Popen[bytes], timeout: float | None = None) -> int:
+        if timeout is None:
+            raise KeyboardInterrupt
+        ended.append(wait(process, timeout))
+        return 0
+
+    monkeypatch.setattr(subprocess.Popen, "wait", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        suite.run(sys.executable, "-c", "import time; time.sleep(60)")
+    assert ended and ended[0] in (-signal.SIGINT, 1)
 
 
 def test_the_processes_of_a_run_end_with_it() -> None:

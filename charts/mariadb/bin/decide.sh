@@ -1,4 +1,4 @@
-# Which of the waiting servers begins the cluster. Pure: read by start.sh and by the tests.
+# Which of the waiting servers begins the cluster, and when a state transfer is lost. Pure: read by start.sh and by the tests.
 
 # elect SIZE, on standard input a line "<ordinal> <phase> <uuid> <seqno>" for each server that answers. Prints
 # "begin <ordinal>", or "wait <reason>". A seqno of -2 is a server without data; it votes for nothing. A seqno that is
@@ -29,5 +29,18 @@ elect() {
                     " some: restore a backup, or delete the volume and the pod of server" half " to begin without any data"
             else
                 print "begin " best
+        }'
+}
+
+# transfer_lost SENDERS, on standard input a line as above for each peer that answers: whether none of them is primary, and
+# each of the SENDERS, ordinals with a space between, has ended or has no majority. A peer that does not answer, or starts,
+# may still be sending.
+transfer_lost() {
+    awk -v senders="$1" '
+        { phase[$1] = $2; primary += $2 == "primary" }
+        END {
+            count = split(senders, sender, " ")
+            for (i = 1; i <= count; i++) lost += phase[sender[i]] ~ /^(waiting|split)$/
+            exit !(count && lost == count && !primary)
         }'
 }

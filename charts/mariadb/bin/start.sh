@@ -145,6 +145,17 @@ watch_split() {
         ((strikes < 3)) || { say "no majority and no primary left: starting over"; kill -TERM "$1"; return; }
     done
 }
+
+# Galera ends a transfer whose sender has gone only where there is a majority. Without one the server that receives the data
+# waits for good, and the others for it: they need it to find the newest data.
+watch_transfer() {
+    local strikes=0 senders
+    senders=$(grep -oE '[0-9]+(,|$)' <<<"$2" | tr ',\n' '  ')
+    while sleep 2 && [[ $(state_phase) == starting ]]; do
+        if ask_peers | cut -d' ' -f2- | transfer_lost "$senders"; then strikes=$((strikes + 1)); else strikes=0; fi
+        ((strikes < 5)) || { say "those that could send the data have ended: starting over"; kill -KILL "$1"; return; }
+    done
+}
 state_phase() { /opt/stackwright/state.sh | cut -d' ' -f2; }
 
 # ---- mariadbd -------------------------------------------------------------------------------------------------------
@@ -175,7 +186,8 @@ run() {
     mariadbd_pid=$!
     [[ -z $stopping ]] || end $mariadbd_pid &
     watch_split $mariadbd_pid &
-    local watcher=$! rc
+    local watchers=$! rc
+    [[ $how != join ]] || { watch_transfer $mariadbd_pid "$donors" & watchers+=" $!"; }
     # A signal ends the wait but not mariadbd, so wait until it has really gone.
     while :; do
         wait $mariadbd_pid
@@ -183,7 +195,7 @@ run() {
         kill -0 $mariadbd_pid 2>/dev/null || break
     done
     mariadbd_pid=
-    kill $watcher 2>/dev/null
+    kill $watchers 2>/dev/null
     rm -f $SERVED_FILE
     say "mariadbd ended with $rc"
 }

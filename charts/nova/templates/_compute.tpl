@@ -29,7 +29,8 @@ initContainers:
 containers:
   - name: nova-compute
     image: nova_compute
-    command: {{ prepend $arguments "nova-compute" | toJson }}
+    # Its folder is not searched for modules (-P): some of Nova's own could have these names.
+    command: {{ concat (list "python3" "-P" "/opt/stackwright/compute.py") $arguments | toJson }}
     # It mounts file systems of volumes, sets up taps and reads the consoles of virtual machines, through helpers that drop
     # to the capabilities they need. Whoever has libvirt's socket is root of the node anyway.
     security: {privileged: true, allowPrivilegeEscalation: true, capabilities: null}

@@ -5,10 +5,10 @@ controller keeps them apart, as clouds with many services may want.
 {{- define "stackwright.processes" -}}
 {{- if eq .Values.controllers.mode "split" }}
 {{- range .Values.controllers.names }}
-- {name: {{ include "lib.text" . }}, controllers: [{{ . }}]}
+- {name: {{ include "lib.text" . }}, controllers: [{{ include "lib.text" . }}]}
 {{- end }}
 {{- else }}
-- {name: operator, controllers: [{{ join ", " .Values.controllers.names }}]}
+- {name: operator, controllers: {{ toJson .Values.controllers.names }}}
 {{- end }}
 {{- end }}
 

@@ -16,13 +16,12 @@ import structlog
 from lightkube.config.client_adapter import ConnectionParams
 from lightkube.config.kubeconfig import KubeConfig
 from lightkube.core import decoders
-from lightkube.core.exceptions import ConfigError
 from lightkube.core.generic_client import BasicRequest, GenericAsyncClient
 from lightkube.types import PatchType
 
+from stackwright.adapters.kubernetes_command import Tell
 from stackwright.adapters.kubernetes_errors import Call, error_of
-from stackwright.adapters.kubernetes_login import logged_in, of_context
-from stackwright.api.errors import printable
+from stackwright.adapters.kubernetes_login import explained, kubeconfig, logged_in, of_context
 from stackwright.api.kinds import EVENT
 from stackwright.api.meta import Kind
 from stackwright.api.naming import NAMESPACE, OBJECT
@@ -47,22 +46,30 @@ class _Plain:
 
 
 class KubernetesCluster:
-    """core.ports.Cluster over one API server. `on_call` is told every request, for metrics."""
+    """core.ports.Cluster over one API server.
 
-    def __init__(self, config: KubeConfig, context: str | None = None, on_call: OnCall | None = None) -> None:
+    on_call  is told every request, for metrics
+    tell     is told what a command says by which somebody logs in, as it says it
+    """
+
+    def __init__(
+        self,
+        config: KubeConfig,
+        context: str | None = None,
+        on_call: OnCall | None = None,
+        tell: Tell | None = None,
+    ) -> None:
         single = of_context(config, context)
         params = ConnectionParams(timeout=httpx2.Timeout(10, read=60), trust_env=False)
-        self._client = logged_in(GenericAsyncClient(params, single))
+        self._client = logged_in(GenericAsyncClient(params, single), tell)
         self._on_call = on_call or (lambda verb, kind: None)
 
     @classmethod
-    def from_file(cls, path: str, context: str | None = None, on_call: OnCall | None = None) -> KubernetesCluster:
-        return cls(KubeConfig.from_file(path), context, on_call)
-
-    @classmethod
-    def from_env(cls, context: str | None = None, on_call: OnCall | None = None) -> KubernetesCluster:
-        """In-cluster account, $KUBECONFIG or ~/.kube/config, whichever is there first."""
-        return cls(KubeConfig.from_env(), context, on_call)
+    def from_file(
+        cls, path: str | None, context: str | None = None, on_call: OnCall | None = None, tell: Tell | None = None
+    ) -> KubernetesCluster:
+        """None: by the account of the pod, or what the environment gives."""
+        return cls(kubeconfig(path), context, on_call, tell)
 
     async def close(self) -> None:
         await self._client._client.aclose()
@@ -154,19 +161,8 @@ class KubernetesCluster:
             built = self._client.build_adapter_request(request)
         except UnicodeEncodeError:
             raise Refused(f"{call}: a text in it is not Unicode") from None
-        try:
+        with explained(call):
             response = await self._client._client.send(built)
-        except httpx2.LocalProtocolError:  # its text repeats the header
-            raise NotYet(f"{call}: no login by the kubeconfig: its token has characters that no header has") from None
-        except (httpx2.TransportError, OSError) as error:
-            cause = str(error) or type(error).__name__
-            raise NotYet(f"{call}: the Kubernetes API cannot be reached: {cause}") from error
-        except UnicodeDecodeError:  # its text repeats what it read
-            raise NotYet(f"{call}: no login by the kubeconfig: the file of its token is no text") from None
-        except ConfigError as error:  # a command or a file that should give a token
-            raise NotYet(
-                f"{call}: no login by the kubeconfig: {printable(' '.join(str(error).split())[:300])}"
-            ) from error
         if response.status_code >= 400:
             raise error_of(call, response.status_code, response.content)
         return bytes(response.content)

@@ -6,26 +6,31 @@ lightkube knows tokens only, waits for a command as long as it takes, and knows 
 from __future__ import annotations
 
 import asyncio
+import os
 import ssl
 import tempfile
-from asyncio.subprocess import PIPE
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Iterator
+from contextlib import contextmanager
+from copy import copy
 from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
 
 import httpx2
 from lightkube.config.client_adapter import ExecAuth, verify_cluster
-from lightkube.config.kubeconfig import KubeConfig, SingleConfig
-from lightkube.config.models import User
+from lightkube.config.kubeconfig import DEFAULT_KUBECONFIG, KubeConfig, SingleConfig, StrOrPath, to_mapping
+from lightkube.config.models import Context, User
 from lightkube.core.exceptions import ConfigError
 from lightkube.core.generic_client import GenericAsyncClient
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
+from yaml import YAMLError
 
-from stackwright.api.secrecy import hidden
-from stackwright.core.ports import Refused
+from stackwright.adapters.kubernetes_command import Exec, Served, Tell, output
+from stackwright.api.errors import printable
+from stackwright.core.ports import NotYet, Refused
 
 # Seconds that a command of a kubeconfig may take; people may have to log in with a browser.
 LOGIN = 120.0
-EXEC_V1, EXEC_V1BETA1 = (f"client.authentication.k8s.io/{version}" for version in ("v1", "v1beta1"))
 WANTED = "status.token, or status.clientCertificateData and status.clientKeyData"
 
 
@@ -53,13 +58,52 @@ class _Answer(BaseModel):
     status: _Given
 
 
-class _Command(ExecAuth):
-    """lightkube's log-in by a command, with a limit of its time, and its name in what is wrong with it."""
+class _User(User, omit_defaults=True):
+    exec: Exec | None = None
 
-    def __init__(self, client: httpx2.AsyncClient, config: SingleConfig, user: User) -> None:
-        assert user.exec
-        super().__init__(user.exec)
-        self._client, self._config, self._user = client, config, user
+
+class Kubeconfig(KubeConfig):
+    """With what lightkube leaves out of it."""
+
+    @classmethod
+    def from_dict(cls, conf: dict[str, Any], fname: StrOrPath | None = None) -> Kubeconfig:
+        if not isinstance(conf, dict):
+            raise ConfigError("it is no mapping" if conf else "it is empty")
+        for part in ("clusters", "contexts"):
+            if not isinstance(conf.get(part), list):
+                raise ConfigError(f"it has no list of {part}")
+        return cls(
+            current_context=conf.get("current-context"),
+            clusters=to_mapping(conf["clusters"], "cluster", Served),
+            contexts=to_mapping(conf["contexts"], "context", Context),
+            users=to_mapping(conf.get("users") or [], "user", _User),
+            fname=fname,
+        )
+
+
+def wrong_with(error: Exception) -> str:
+    """What an error says of a kubeconfig, in one line. YAML's own text quotes its lines, in which secrets may be."""
+    if mark := getattr(error, "problem_mark", None):
+        return f"line {mark.line + 1}, column {mark.column + 1}: {getattr(error, 'problem', '')}"
+    known = isinstance(error, ConfigError | YAMLError | OSError)
+    return " ".join(f"{'' if known else f'{type(error).__name__}: '}{error}".split())
+
+
+def kubeconfig(path: StrOrPath | None) -> KubeConfig:
+    """None: the account of the pod we run in, $KUBECONFIG or ~/.kube/config, whichever is there first."""
+    if path is not None:
+        return Kubeconfig.from_file(path)
+    try:
+        return Kubeconfig.from_service_account()
+    except ConfigError:
+        return Kubeconfig.from_file(os.environ.get("KUBECONFIG", DEFAULT_KUBECONFIG))
+
+
+class _Command(httpx2.Auth):
+    """In the place of lightkube's log-in by a command. `tell` is told what it says; without it, the error has it."""
+
+    def __init__(self, client: httpx2.AsyncClient, config: SingleConfig, tell: Tell | None) -> None:
+        self._client, self._config, self._tell = client, config, tell
         self._outcome: _Given | ConfigError | None = None  # of the command's last run
         self._lock = asyncio.Lock()
 
@@ -85,9 +129,10 @@ class _Command(ExecAuth):
 
     async def _login(self) -> _Given:
         """Raises ConfigError."""
-        command = f"its command {self._exec.command}"
+        assert self._config.user and self._config.user.exec
+        command = f"its command {self._config.user.exec.command}"
         try:
-            given = _Answer.model_validate_json(await self._output()).status
+            given = _Answer.model_validate_json(await output(self._config, LOGIN, self._tell)).status
         except ValidationError:  # it may repeat a token
             given = None
         if not given or not given.enough():
@@ -103,47 +148,53 @@ class _Command(ExecAuth):
         return given
 
     def _context(self, pem: str) -> ssl.SSLContext:
-        context = verify_cluster(self._config.cluster, self._user, self._config.abs_file, trust_env=False)
+        assert self._config.user
+        context = verify_cluster(self._config.cluster, self._config.user, self._config.abs_file, trust_env=False)
         with tempfile.NamedTemporaryFile() as file:  # Python reads certificates from files only; this is its owner's
             file.write(pem.encode())
             file.flush()
             context.load_cert_chain(file.name, password="")  # never asks a terminal for one
         return context
 
-    async def _output(self) -> bytes:
-        """Raises ConfigError."""
-        words, environment = self._prepare()
-        try:
-            process = await asyncio.create_subprocess_exec(*words, env=environment, stdout=PIPE, stderr=PIPE)
-        except OSError as error:
-            raise ConfigError(f"its command {words[0]} cannot be run: {error.strerror or error}") from error
-        try:
-            output, errors = await asyncio.wait_for(process.communicate(), LOGIN)
-        except TimeoutError:
-            raise ConfigError(f"its command {words[0]} has not ended after {LOGIN:.0f} s") from None
-        finally:
-            process._transport.close()  # type: ignore[attr-defined]  # kills it, and waits for none of its children
-            await process.wait()
-        if process.returncode:
-            said = hidden(errors.decode(errors="replace").strip())
-            raise ConfigError(f"its command {words[0]} ended with {process.returncode}: {said}")
-        return output
 
-
-def logged_in(client: GenericAsyncClient) -> GenericAsyncClient:
+def logged_in(client: GenericAsyncClient, tell: Tell | None) -> GenericAsyncClient:
     """The same client; if a command logs it in, by what is above."""
     if isinstance(client._client.auth, ExecAuth):
-        config = client.config
-        assert config and config.user
-        client._client.auth = _Command(client._client, config, config.user)
+        assert client.config
+        client._client.auth = _Command(client._client, client.config, tell)
     return client
 
 
+@contextmanager
+def explained(what: object) -> Iterator[None]:
+    """Around a request. Raises NotYet for all that keeps it from an answer, without a token."""
+    login = f"{what}: no login by the kubeconfig"
+    try:
+        yield
+    except httpx2.LocalProtocolError:  # its text repeats the header
+        raise NotYet(f"{login}: its token has characters that no header has") from None
+    except (httpx2.TransportError, OSError) as error:
+        raise NotYet(f"{what}: the Kubernetes API cannot be reached: {str(error) or type(error).__name__}") from error
+    except UnicodeDecodeError:  # its text repeats what it read
+        raise NotYet(f"{login}: the file of its token is no text") from None
+    except ConfigError as error:  # a command or a file that should give a token
+        raise NotYet(f"{login}: {printable(' '.join(str(error).split())[:300])}") from error
+
+
 def of_context(config: KubeConfig, context: str | None) -> SingleConfig:
-    """A cluster and a user; the current context if None. Raises Refused if there is none."""
+    """A cluster and a user; the current context if None. Raises Refused if there is none.
+
+    As for kubectl, files beside the kubeconfig are named by paths from there, and so is a command with a slash.
+    """
     single = config.get(context_name=context)
     if single is None:  # lightkube answers None only for a default that nobody gives
         raise Refused("the kubeconfig has no current context")
-    if single.user and single.user.exec and single.user.exec.apiVersion == EXEC_V1:
-        single.user.exec.apiVersion = EXEC_V1BETA1  # of the answer both have what is read; lightkube knows this one
-    return single
+    if single.user is None or single.fname is None:
+        return single
+    user, folder = copy(single.user), Path(single.fname).absolute().parent
+    if user.token_file:
+        user.token_file = str(folder / user.token_file)
+    if user.exec and "/" in user.exec.command:
+        user.exec = copy(user.exec)
+        user.exec.command = str(folder / user.exec.command)
+    return single._replace(user=user)

@@ -1,4 +1,4 @@
-"""Logs of containers as a stream of lines, by lightkube's connection; for `stackwright logs`.
+"""Logs of containers as a stream of lines; for `stackwright logs`.
 
 lightkube's own `log` knows no `previous`, so the request is made here.
 """
@@ -7,15 +7,14 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import httpx2
-from lightkube import ApiError, AsyncClient, KubeConfig
-from lightkube.core.exceptions import ConfigError
+from lightkube import ApiError
 from lightkube.resources.core_v1 import PodLog
 
-from stackwright.adapters.kubernetes_login import logged_in, of_context
+from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes_login import explained
 from stackwright.core.ports import NotYet
 
 
@@ -36,12 +35,10 @@ class Part:
 
 
 class LogReader:
-    """kubeconfig  path, or None for what the environment gives. context  one of it; its current one if None"""
+    """By the connection of a cluster, so that nobody has to log in twice."""
 
-    def __init__(self, kubeconfig: Path | None, context: str | None = None) -> None:
-        whole = KubeConfig.from_file(str(kubeconfig)) if kubeconfig else KubeConfig.from_env()
-        config = of_context(whole, context)
-        self._client: Any = logged_in(AsyncClient(config=config, trust_env=False)._client)  # its methods have no types
+    def __init__(self, cluster: KubernetesCluster) -> None:
+        self._client: Any = cluster._client  # its methods have no types
 
     async def lines(self, of: Container, part: Part, *, follow: bool) -> AsyncIterator[str]:
         """Lines without their ends. Raises NotYet when there is no such log, or the stream breaks."""
@@ -52,7 +49,9 @@ class LogReader:
         if follow:
             request.timeout = httpx2.Timeout(10, read=None)
         try:
-            response = await self._client.send(self._client.build_adapter_request(request), stream=True)
+            built = self._client.build_adapter_request(request)
+            with explained(f"{of.pod}/{of.name}"):
+                response = await self._client.send(built, stream=True)
             try:
                 if response.is_error:
                     await response.aread()
@@ -61,5 +60,5 @@ class LogReader:
                     yield line
             finally:
                 await response.aclose()
-        except (ApiError, ConfigError, httpx2.HTTPError, RuntimeError) as error:
+        except (ApiError, httpx2.HTTPError, RuntimeError) as error:
             raise NotYet(f"{of.pod}/{of.name}: the log ended: {error}") from error

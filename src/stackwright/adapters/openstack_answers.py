@@ -25,8 +25,10 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ReadTimeoutError
 
 from stackwright.adapters.openstack_client import TIMEOUT
+from stackwright.adapters.openstack_deadline import left
 from stackwright.adapters.openstack_shapes import values_in
 from stackwright.adapters.threads import LibraryFailed
+from stackwright.core.clouds import LATE
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
@@ -55,21 +57,21 @@ class NotTaken(RequestException):
 
 
 class _Received(io.RawIOBase):
-    """What a socket receives in LONGEST; later reads raise TimeoutError."""
+    """What a socket receives in LONGEST, and until the thread's deadline; later reads raise TimeoutError."""
 
     def __init__(self, sock: socket.socket, received: io.RawIOBase) -> None:
         self._sock, self._received = sock, received
         self._pause = sock.gettimeout() or LONGEST
-        self._until = time.monotonic() + LONGEST
+        self._until = time.monotonic() + min(LONGEST, left())
 
     def readable(self) -> bool:
         return True
 
     def readinto(self, buffer: WriteableBuffer, /) -> int | None:
-        left = self._until - time.monotonic()
-        if left <= 0:
+        rest = self._until - time.monotonic()
+        if rest <= 0:
             raise TimeoutError("the answer takes too long")
-        self._sock.settimeout(min(self._pause, left))
+        self._sock.settimeout(min(self._pause, rest))
         return self._received.readinto(buffer)
 
     def close(self) -> None:
@@ -106,7 +108,8 @@ class Bounded(TCPKeepAliveAdapter):
 
     Libraries decode answers of which nobody here knows, so values of JSON are counted before anybody gets the text.
 
-    Once it is closed it sends nothing more: a thread that nobody waits for ends with the request that is on its way.
+    Once it is closed, or the thread's deadline has come, it sends nothing more: a thread that nobody waits for ends
+    with the request that is on its way. All requests pass here, those of log-ins and redirects too.
     """
 
     _closed = False
@@ -118,6 +121,10 @@ class Bounded(TCPKeepAliveAdapter):
     def send(self, request: PreparedRequest, *args: Any, **kwargs: Any) -> Response:
         if self._closed:
             raise NotTaken("the connection is closed")
+        rest = left()
+        if rest <= 0:
+            raise NotTaken(LATE)
+        kwargs["timeout"] = min(kwargs.get("timeout") or TIMEOUT, rest)
         response: Response = super().send(request, *args, **kwargs)
         try:
             self._check(request, response)

@@ -9,12 +9,15 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import math
 import time
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import Executor
+from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from stackwright.adapters.openstack_attempts import Attempts
 from stackwright.adapters.openstack_confirm import CONFIRM, confirm
 from stackwright.adapters.openstack_find import WHERE, find
 from stackwright.adapters.openstack_flight import Flight, Late
@@ -62,7 +65,11 @@ class OpenStackClouds:
         self._projects: dict[str, Project] = {}
         self._threads: dict[str, Executor] = {}  # by namespace of the Secret
         self._unsure: dict[str, float] = {}  # uid → until when a request may still be on its way
+        self._attempts = Attempts()
         self._started = self._swept = time.monotonic()
+
+    def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
+        return self._attempts.look((controller, key))
 
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         project = await self._project(cloud)
@@ -81,7 +88,7 @@ class OpenStackClouds:
         unseen = listed - project.snapshot.taken.keys()
         began = min((project.snapshot.fresh.get(what, 0.0) for what in listed - unseen), default=0.0)
         ask = partial(self._single, cloud, project)
-        sure = await confirm(project.snapshot, asker, listed - unseen, ask, time.monotonic())
+        sure = await confirm(project.snapshot, asker, listed - unseen, ask, time.monotonic)
         if listed & project.snapshot.doubts.lists.keys() or not sure:
             self._look_again(asking)
             sure = False
@@ -99,19 +106,41 @@ class OpenStackClouds:
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         project = await self._project(cloud)
         answer = project.answers.setdefault(asked, Answer())
-        if not answer.holds:
+        attempt = self._attempts.at(project)
+        if not answer.holds(attempt.since if attempt else math.inf):
             project.line.check(WHERE[asked.what][0])  # or all would wait for the one who tries
-            await answer.flight.join(f"{cloud}: {asked}", partial(self._ask, cloud, project, asked, answer))
+            try:
+                await answer.flight.join(f"{cloud}: {asked}", partial(self._ask, cloud, project, asked, answer))
+            except Late:
+                if attempt:
+                    answer.told.add(attempt)
+                    attempt.awaits.add(asked)
+                raise
         return answer.things
 
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+        """All are waited for, also when one fails: what the others bring counts at the next look."""
+        ended = await asyncio.gather(*(self.find(cloud, each) for each in asked), return_exceptions=True)
+        if errors := [each for each in ended if isinstance(each, BaseException)]:
+            raise errors[0]
+        return [each for each in ended if not isinstance(each, BaseException)]
+
     async def _ask(self, cloud: CloudRef, project: Project, asked: Question, answer: Answer) -> None:
-        answer.things = await self._do(cloud, project, WHERE[asked.what][0], lambda made: find(made, asked))
-        answer.at = time.monotonic()
+        try:
+            answer.things = await self._do(cloud, project, WHERE[asked.what][0], lambda made: find(made, asked))
+            answer.at = time.monotonic()
+            self._tell_all(attempt.who for attempt in answer.told if attempt.awaits == {asked})
+        finally:  # whoever waited for an error looks again by himself
+            for attempt in answer.told:
+                attempt.awaits.discard(asked)
+            answer.told.clear()
+        answer.weight = Answer.weight + len(ascii(asked)) + sum(thing.weight for thing in answer.things)
+        project.trim()
 
     async def run(self, call: CloudCall) -> str:
         project = await self._project(call.cloud)
         what = "port" if ADD_INTERFACE in call.body else call.slot[0]
-        asker, id_ = project.askers[call.uid].asker, ""
+        asker, id_ = self._who_looked(project, call), ""
         project.order.lists(project.listing)
         project.order.begin(call, asker, time.monotonic())
         try:
@@ -131,6 +160,15 @@ class OpenStackClouds:
         if port := call.body.get("port_id"):
             self._tell_all((each.controller, each.key) for each in project.having(("port", port)))
         return id_
+
+    def _who_looked(self, project: Project, call: CloudCall) -> Asker:
+        """At this project: what was decided of one is not done in another one."""
+        asking = project.askers.get(call.uid)
+        others = (each.askers[call.uid] for each in self._projects.values() if call.uid in each.askers)
+        if asking is None or any(other.looked > asking.looked for other in others):
+            text = f"{call.cloud} was looked at with other credentials than it has now; it is looked at again"
+            raise Trouble("CredentialsChanged", text)
+        return asking.asker
 
     async def _ask_for(self, call: CloudCall, project: Project) -> tuple[str, Mapping[str, Any] | None]:
         user_data, service = await self._user_data(call), PATHS[call.slot[0]][0]
@@ -265,9 +303,10 @@ class OpenStackClouds:
 
     def _sweep(self, now: float) -> None:
         self._swept = now
+        self._attempts.forget(now - FORGET)
         self._unsure = {uid: until for uid, until in self._unsure.items() if until > now}
         for digest, project in list(self._projects.items()):
-            project.forget(now - FORGET)
+            project.forget(now - FORGET, self._attempts.since(project))
             if project.used < now - FORGET:
                 self._projects.pop(digest).close()
         used = {project.line.threads for project in self._projects.values()}

@@ -4,6 +4,9 @@ A replica of an API that has just started may answer a list with 200 and too few
 recorded counts as gone only after two requests for it, some seconds apart, that were both answered with 404. Of what
 is known by its mark alone no id is recorded; a list that suddenly lacks many items therefore counts only once a later
 one does not lack more. Meanwhile no look is settled. As long as nothing is missing, no request is added.
+
+An object may have recorded 200 ids. Each answer counts when it is there, so a look that takes too long is of use: the
+next one asks for the rest.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ if TYPE_CHECKING:
 
 Id = tuple[str, str]  # what it is, and its id
 Ask = Callable[[str, str], Awaitable[Thing | None]]
+AT_ONCE = 8  # requests of one look
 CONFIRM = 5.0  # seconds between two answers that something is not there
 MANY = 3  # items of which a list may lack half, as long as it is not empty
 
@@ -59,15 +63,24 @@ class Doubts:
         self.single.intersection_update(recorded)
 
 
-async def confirm(snapshot: Snapshot, asker: Asker, kinds: Collection[str], ask: Ask, now: float) -> bool:
+async def confirm(
+    snapshot: Snapshot, asker: Asker, kinds: Collection[str], ask: Ask, clock: Callable[[], float]
+) -> bool:
     """Whether all that the asker has recorded of these kinds is there, or is known to be gone."""
-    doubts = snapshot.doubts
+    doubts, now = snapshot.doubts, clock()
     lacking = {key for key in asker.ids if key[0] in kinds and key not in snapshot.things} - doubts.gone
     due = [key for key in sorted(lacking) if now - doubts.missing.get(key, now - CONFIRM) >= CONFIRM]
     due = [key for key in due if key[0] not in snapshot.absent]  # of those, every answer is a 404
-    for key, thing in zip(due, await asyncio.gather(*(ask(*key) for key in due)), strict=True):
-        if thing is not None:
-            snapshot.restore(thing, now)
-        elif now - doubts.missing.setdefault(key, now) >= CONFIRM:
+
+    async def weigh(key: Id) -> None:
+        began = clock()
+        if (thing := await ask(*key)) is not None:
+            snapshot.restore(thing, began)
+        elif began - doubts.missing.setdefault(key, began) >= CONFIRM:
             doubts.gone.add(key)
+
+    for at in range(0, len(due), AT_ONCE):  # all of these are waited for: none goes on when one fails
+        ended = await asyncio.gather(*map(weigh, due[at : at + AT_ONCE]), return_exceptions=True)
+        if errors := [each for each in ended if each is not None]:
+            raise errors[0]
     return all(key in snapshot.things or key in doubts.gone for key in lacking)

@@ -32,32 +32,57 @@ WHERE: Mapping[str, tuple[str, str, str, tuple[str, ...]]] = {
     "volume": ("block_storage", "/volumes/detail", "volumes", ("name",)),
     "availability-zone": ("compute", "/os-availability-zone", "availabilityZoneInfo", ()),
 }
-FACTS = (
-    "network_id", "cidr", "ip_version", "gateway_ip", "router:external", "mtu", "tags", "floating_ip_address",
-    "external_gateway_info", "zoneState",
-)  # fmt: skip
+FACTS = ("network_id", "cidr", "tags", "floating_ip_address", "external_gateway_info", "zoneState")
 LIMIT = 500  # items of a page
 # Bounds of a whole list. A port of Neutron has 1.2 KiB, a server of Nova 3 KiB, of 60 values.
 LARGEST = 64 << 20  # bytes after decompression
 VALUES = 1_500_000  # of JSON, each of which takes Python up to 150 bytes
 MOST = 25_000  # items
 PAGES = 1000
+KEPT = 64 << 10  # bytes of what is found: a hundred things, or one with very many tags
+WHOLE = 256 << 10  # the same where all of it is wanted, for a status: four hundred subnets of a network
 NOT_SHARED = ("security-group", "floating-ip", "port", "trunk")
 
 
+class _Few:
+    """The first things of a list: as many as fit into KEPT, or two, which tell that it is not one.
+
+    Of a whole list all, or Trouble if they do not fit into WHOLE.
+    """
+
+    def __init__(self, asked: Question) -> None:
+        self.things: list[Thing] = []
+        self._asked = asked
+        self._left = WHOLE if asked.whole else KEPT
+
+    def add(self, thing: Thing) -> None:
+        if len(self.things) > 1 and self._left < 0 and not self._asked.whole:
+            return
+        if (weight := thing.weight) > KEPT:
+            raise Trouble("Unreachable", f"a {thing.what} has more than {KEPT >> 10} KiB, which is not read")
+        self._left -= weight
+        if self._asked.whole and self._left < 0:
+            text = f"a list of {thing.what}s has more than {WHOLE >> 10} KiB, which is not read"
+            raise Trouble("Unreachable", f"{text}: name those that are meant" if self._asked.where else text)
+        if len(self.things) < 2 or self._left >= 0:
+            self.things.append(thing)
+
+
 def find(connection: Connection, asked: Question) -> tuple[Thing, ...]:
-    """Raises Trouble or Denied."""
+    """What is found, or the first of very much where the whole is not asked for. Raises Trouble or Denied."""
     service, path, key, here = WHERE[asked.what]
     where = dict(asked.where)
     mine = {} if "project_id" in where or "id" in where else own(connection, service)
     params = {name: _parameter(name, value) for name, value in where.items() if name not in here}
     if asked.what in NOT_SHARED:
         params |= mine
-    every = [(thing(asked.what, raw), raw.get("project_id")) for raw in pages(connection, service, path, key, params)]
-    found = [each for each, _ in every]
-    if mine and "network_id" not in where:  # what is in one network is of whoever it is
-        found = [each for each, project in every if project == mine["project_id"]] or found
-    return tuple(each for each in found if all(_field(each, name) == where[name] for name in here if name in where))
+    first = None if "network_id" in where else mine.get("project_id")  # what is in one network is of whoever it is
+    ours, others = _Few(asked), _Few(asked)
+    for raw in pages(connection, service, path, key, params):
+        each = thing(asked.what, raw)
+        if all(_field(each, name) == where[name] for name in here if name in where):
+            (ours if first and raw.get("project_id") == first else others).add(each)
+    return tuple(ours.things or others.things)
 
 
 def own(connection: Connection, service: str) -> dict[str, str]:

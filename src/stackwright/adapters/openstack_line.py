@@ -4,12 +4,15 @@ All who have something in the project ask through it. When OpenStack wants fewer
 long as it says. When a service lets somebody wait and never answers, or does not take the credentials, one at a time
 tries it again; to all others its last word is repeated at once. So a cloud that hangs holds up nobody who has to look
 at its objects. Nor does it hold up those who ask other clouds: each namespace of credentials has threads of its own,
-enough for many clouds that hang, and what waits for one is not asked of a cloud that has hung meanwhile.
+enough for many clouds that hang, and what waits for one is not asked of a cloud that has hung meanwhile. Whatever
+somebody asks, he waits no longer than LONGEST for all the requests that it takes: a cloud may answer each in time, and
+name so many things that they take hours.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import random
 import threading
 import time
@@ -18,11 +21,12 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
+from stackwright.adapters.openstack_deadline import after, in_time, within
 from stackwright.adapters.openstack_login import Count, Login, connection
 from stackwright.adapters.openstack_send import problem
 from stackwright.adapters.openstack_shapes import project_of
 from stackwright.adapters.threads import LibraryFailed, contained, in_thread_of
-from stackwright.core.clouds import Denied, Trouble
+from stackwright.core.clouds import LONGEST, Denied, Trouble
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -33,6 +37,10 @@ SHARED = 16 * THREADS  # threads of all lines of a namespace
 SLOW = 10.0  # seconds; what fails sooner holds nobody up
 PAUSE = 5.0  # seconds before somebody tries again
 TRY = 60.0  # seconds that he has for it before the next one does
+GRACE = 30.0  # seconds for the last request to end, which may have to look up a name, or try many addresses
+BEGIN = 0.8  # of LONGEST; what waited longer for a thread has less time left than an answer may take, and is not sent
+WAITED = "other requests to the OpenStacks of this namespace took so long that this one was not sent"
+MOMENT = 0.1  # seconds; a request that the deadline ends does so about then
 SPREAD = (1.0, 1.2)  # those who were told to be quiet do not all come back in one moment
 
 
@@ -69,30 +77,40 @@ class Line:
     async def do(self, service: str, what: Callable[[Connection], T], *, queues: bool = True) -> T:
         """In a thread. Raises Trouble or Denied for whatever goes wrong.
 
-        Lists, of which there is one of a kind at a time and for which many wait, do not queue behind all the rest.
+        Lists, of which there is one of a kind at a time and for which many wait, do not queue behind all the rest. Nor
+        do they have a deadline: they may have many pages, and nobody waits for them long.
         """
-        async with self._free if queues else nullcontext():
-            self.check(service)
-            tries = service in self._silent
-            if tries:
-                self._silent[service] = (time.monotonic() + TRY, self._silent[service][1])
+        until = after(LONGEST) if queues else math.inf
+        async with in_time(LONGEST + GRACE if queues else None), self._free if queues else nullcontext():
+            return await self._ask(service, until, lambda: within(until, lambda: self._guarded(service, what)))
 
-            def ask() -> T:
-                """What it says of the service is noted before the thread takes up what waits for it."""
-                if not tries:
-                    self.check(service)
-                began = time.monotonic()
-                try:
-                    answer = self._guarded(service, what)
-                except (Trouble, Denied) as error:
-                    self._note(service, began, error)
-                    raise
-                self._silent.pop(service, None)
-                return answer
+    async def _ask(self, service: str, until: float, what: Callable[[], T]) -> T:
+        self.check(service)
+        tries = service in self._silent
+        if tries:
+            self._silent[service] = (time.monotonic() + TRY, self._silent[service][1])
 
-            return await in_thread_of(self.threads, ask)
+        def ask() -> T:
+            """What it says of the service is noted before the thread takes up what waits for it."""
+            if not tries:
+                self.check(service)
+            if after((1 - BEGIN) * LONGEST) > until:
+                if tries and (silent := self._silent.get(service)):
+                    self._silent[service] = time.monotonic(), silent[1]  # the next one tries
+                raise Trouble("Unreachable", WAITED)
+            began = time.monotonic()
+            try:
+                answer = what()
+            except (Trouble, Denied) as error:
+                self._note(service, began, error, late=after(MOMENT) > until)
+                raise
+            self._silent.pop(service, None)
+            return answer
 
-    def _note(self, service: str, began: float, error: Trouble | Denied) -> None:
+        return await in_thread_of(self.threads, ask)
+
+    def _note(self, service: str, began: float, error: Trouble | Denied, *, late: bool) -> None:
+        """What comes too `late` had less time than the service may take, for those before it took theirs."""
         self._silent.pop(service, None)
         now = time.monotonic()
         if isinstance(error, Denied):
@@ -101,7 +119,7 @@ class Line:
             until = now + (error.after or PAUSE)
             if self._quiet is None or until > self._quiet[0]:
                 self._quiet = until, error
-        hung = error.reason in ("Unreachable", "ServerError") and now - began > SLOW
+        hung = not late and error.reason in ("Unreachable", "ServerError") and now - began > SLOW
         if hung or error.reason == "AuthenticationFailed":
             self._silent[service] = now + PAUSE, error
 

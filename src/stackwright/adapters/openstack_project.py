@@ -197,7 +197,7 @@ class Snapshot:
         return what in self.taken and self.fresh[what] >= settled
 
     def kept(self, what: str, settled: float, now: float) -> bool:
-        """It does, and whoever keeps it new succeeds: else who looks asks himself, and hears what is wrong."""
+        """True if the list is fresh and refreshes succeed; otherwise the caller fetches it and gets the error."""
         return self.does(what, settled) and now - self.seen(what) <= KEPT
 
     def seen(self, what: str, never: float = 0.0) -> float:

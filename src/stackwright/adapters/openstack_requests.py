@@ -14,7 +14,9 @@ from stackwright.adapters.openstack_attach import REQUESTS, attach, let_go, one
 from stackwright.adapters.openstack_send import key_in, send
 from stackwright.adapters.openstack_shapes import json_of, thing_in, things_in
 from stackwright.adapters.openstack_things import METADATA, OWN
+from stackwright.api.capi import MARK
 from stackwright.core.clouds import CloudCall, Denied, Trouble, mark
+from stackwright.core.grouprules import meaning
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -23,9 +25,6 @@ TAGGED = ("port", "trunk", "floating-ip", "network", "subnet", "router", "securi
 # Distributed and highly available routers have their own words for it.
 INTERFACES = (
     "network:router_interface", "network:router_interface_distributed", "network:ha_router_replicated_interface",
-)  # fmt: skip
-SAME_RULE = (
-    "direction", "ethertype", "protocol", "port_range_min", "port_range_max", "remote_group_id", "remote_ip_prefix",
 )  # fmt: skip
 
 
@@ -48,7 +47,7 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
     tags = list(body.pop("tags", ()))
     hints = body.pop("hints", {})
     if what == "server":
-        body["tags"] = [*tags, made]
+        body["tags"] = [*_unlike_marks(tags), made]
         if user_data is not None:
             body["user_data"] = base64.b64encode(user_data).decode()
     elif what == "volume":
@@ -69,6 +68,13 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
     return str(answer["id"]), {**answer, "name": body.get("name"), "tags": body.get("tags", tags), **_told(what, body)}
 
 
+def _unlike_marks(tags: list[str]) -> list[str]:
+    """Nova tells tags in an order of its own: with a second mark among them, the server could be another object's."""
+    for tag in filter(MARK.fullmatch, tags):
+        raise Denied("Rejected", f"tag {tag} has the form of those by which the operator finds what it made")
+    return tags
+
+
 def _own(connection: Connection, volume: str) -> dict[str, str]:
     """What tells it from its copies. Without it they are kept as it is, so its id is not lost for want of this."""
     own = {OWN: volume}
@@ -84,7 +90,7 @@ def _same_rule(connection: Connection, body: Mapping[str, Any], error: Trouble) 
     params = {"security_group_id": body["security_group_id"]}
     answer = json_of(send(connection, "security-group-rule", "GET", params=params))
     for rule in things_in(answer, "security_group_rules"):
-        if all(rule.get(name) == body.get(name) for name in SAME_RULE):
+        if meaning(rule) == meaning(body):
             return str(rule["id"]), rule
     raise error
 
@@ -100,8 +106,9 @@ def _update(connection: Connection, call: CloudCall) -> Mapping[str, Any]:
         return attach(connection, call.id, added, body[added])
     if "tags" in body:
         tags = body.pop("tags")
-        keep = [mark(call.uid, call.slot)] if what == "server" else []
-        send(connection, what, "PUT", f"/{call.id}/tags", json={"tags": [*tags, *keep]})
+        if what == "server":
+            tags = [*_unlike_marks(tags), mark(call.uid, call.slot)]
+        send(connection, what, "PUT", f"/{call.id}/tags", json={"tags": tags})
     if what == "server" and "metadata" in body:
         send(connection, what, "POST", f"/{call.id}/metadata", json={"metadata": body.pop("metadata")})
     if not body:

@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from dataclasses import dataclass, field
 
 from stackwright.adapters.openstack_flight import Flight
 from stackwright.adapters.openstack_line import Line
 from stackwright.adapters.openstack_project import Snapshot
-from stackwright.adapters.openstack_turns import Order
+from stackwright.adapters.openstack_turns import Order, Who
 from stackwright.core.clouds import Asker, Question, Thing
 
 ANSWER = 60.0  # seconds that an answer to a question holds
 WATCHED = frozenset({"server", "volume"})  # they come and go by themselves
+ANSWERS = 8 << 20  # bytes of questions and answers that are kept of a project
 FORGET = 3600.0  # seconds; who is there looks every minute, unless it is paused
 
 
@@ -33,16 +35,48 @@ class Asking:
     doubted: float = -FORGET
 
 
-@dataclass
-class Answer:
-    at: float = -FORGET
-    things: tuple[Thing, ...] = ()
-    flight: Flight[None] = field(default_factory=Flight)
+@dataclass(eq=False)
+class Attempt:
+    """Looks of one object of which none has ended: the first one `began` then, the `last` one then.
+
+    project  where it asks
+    awaits   what it could not wait for that long
+    """
+
+    who: Who
+    began: float
+    last: float
+    project: Project | None = None
+    awaits: set[Question] = field(default_factory=set)
 
     @property
-    def holds(self) -> bool:
-        """That there is none is asked again at once: somebody may be about to make it."""
-        return time.monotonic() - self.at < (ANSWER if self.things else 2.0)
+    def since(self) -> float:
+        """Answers that came later count for it."""
+        return max(self.began, time.monotonic() - FORGET)
+
+
+@dataclass
+class Answer:
+    """weight  about as many bytes as it takes
+    told    who hears of it when it is there
+    """
+
+    at: float = -FORGET
+    weight: int = 1000
+    things: tuple[Thing, ...] = ()
+    flight: Flight[None] = field(default_factory=Flight)
+    told: set[Attempt] = field(default_factory=set)
+
+    def holds(self, since: float = math.inf) -> bool:
+        """For one whose looks have not ended `since` then, what came later does.
+
+        That there is none is asked again at once: somebody may be about to make it.
+        """
+        return self.at >= since or time.monotonic() - self.at < (ANSWER if self.things else 2.0)
+
+    def due(self, since: float) -> bool:
+        """Nobody has any use for it."""
+        return not (self.holds(since) or self.flight.flies)
 
 
 @dataclass
@@ -78,6 +112,16 @@ class Project:
             return self.snapshot.kept(what, settled, time.monotonic())
         return self.snapshot.does(what, settled)
 
+    def trim(self) -> None:
+        """The oldest answers go where there are too many."""
+        weight = sum(each.weight for each in self.answers.values())
+        if weight <= ANSWERS:
+            return
+        for asked in [asked for asked, each in self.answers.items() if not each.flight.flies]:
+            weight -= self.answers.pop(asked).weight
+            if weight <= ANSWERS:
+                return
+
     def waiting(self) -> list[Asker]:
         now = time.monotonic()
         return [each.asker for each in self.askers.values() if each.waits > now]
@@ -89,9 +133,10 @@ class Project:
         """What those who wait have."""
         return frozenset[tuple[str, str]]().union(*(asker.ids for asker in self.waiting()))
 
-    def forget(self, before: float) -> None:
+    def forget(self, before: float, since: float = math.inf) -> None:
+        """Who last looked `before`, and answers that hold for nobody, also not for looks that began `since` then."""
         self.askers = {uid: each for uid, each in self.askers.items() if each.looked >= before}
-        self.answers = {asked: each for asked, each in self.answers.items() if each.at >= before}
+        self.answers = {asked: each for asked, each in self.answers.items() if not each.due(since)}
         self.snapshot.forget(before)
         self.snapshot.doubts.forget(frozenset[tuple[str, str]]().union(*(e.asker.ids for e in self.askers.values())))
 

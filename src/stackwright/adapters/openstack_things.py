@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from stackwright.core.clouds import ANSWERED, CREATED, PREFIX, Thing
+from stackwright.api.capi import MARK
+from stackwright.core.clouds import ANSWERED, CREATED, Thing
 
-MARK = re.compile(rf"{PREFIX}:[0-9a-f-]{{36}}:[0-9a-f]{{8}}")
 METADATA = "stackwright.dev/mark"  # of a volume
 OWN = "stackwright.dev/volume"  # among the metadata of a volume: its id, or that of the one it is a copy of
 RESTORED = "src_backup_id"  # which Cinder writes into a volume that it restored the backup of another one to
@@ -18,8 +17,8 @@ Raw = Mapping[str, Any]
 
 
 def mark_in(text: str) -> str:
-    found = MARK.search(text or "")
-    return found.group() if found else ""
+    """The last one: ours comes after what a user wrote, who may have copied that from another thing."""
+    return next(reversed(MARK.findall(text or "")), "")
 
 
 def server(raw: Raw) -> Thing:

@@ -36,9 +36,9 @@ class _Turn:
 class Turns:
     """Times are those of a monotonic clock; who has a turn goes by its uid."""
 
-    def __init__(self, what: str, least: int, most: int) -> None:
-        """`what` is done in turn, in the words of a condition; `least` at a time at first, and `most` at best."""
-        self._what, self._least, self._most = what, least, most
+    def __init__(self, busy: str, least: int, most: int) -> None:
+        """`busy` tells whoever waits what is in progress; `least` at a time at first, and `most` at best."""
+        self._busy, self._least, self._most = busy, least, most
         self._limit, self._quickest = float(least), LONG
         self._turns: dict[str, _Turn] = {}
         self._queue: dict[str, Who] = {}  # by uid, in their order
@@ -54,8 +54,8 @@ class Turns:
         self._expire(now)
         if uid not in self._turns and len(self._turns) >= self.at_once:
             self._queue.setdefault(uid, who)
-            text = f"{self._what}: as many of the project as OpenStack does well at a time; this one waits for its turn"
-            raise Trouble("WaitingForTurn", text, AFTER)
+            # Without their number, which changes: a new message is a write, and wakes all that watch the object.
+            raise Trouble("WaitingForTurn", f"Waiting for a free slot: {self._busy}", AFTER)
         self._queue.pop(uid, None)
         had = self._turns.get(uid)
         self._turns[uid] = _Turn(now + LONG, had.began if had and had.began is not None else now)
@@ -92,7 +92,7 @@ class Order:
 
     def __init__(self) -> None:
         self._requests: dict[tuple[str, str], Turns] = {}  # by what is done, and to what
-        self._servers = Turns("Servers are made", *SERVERS)
+        self._servers = Turns("other servers of this project are being made", *SERVERS)
         self._made_for: dict[str, str] = {}  # a server's id → uid
 
     def lists(self, count: int) -> None:
@@ -117,7 +117,8 @@ class Order:
 
     def _of(self, kind: tuple[str, str]) -> Turns:
         if kind not in self._requests:
-            self._requests[kind] = Turns(f"Requests to {' '.join(kind)}", *REQUESTS)
+            busy = f"other requests of this project to {' '.join(kind)} are in progress"
+            self._requests[kind] = Turns(busy, *REQUESTS)
         return self._requests[kind]
 
     def built(self, servers: Mapping[str, bool], now: float) -> list[Who]:

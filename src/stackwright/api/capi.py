@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+from collections import Counter
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar
 
@@ -21,7 +22,7 @@ from pydantic import AfterValidator, ConfigDict, Field, GetCoreSchemaHandler, Ge
 from pydantic_core import CoreSchema, core_schema
 
 from stackwright.api.errors import messages
-from stackwright.api.lines import Line
+from stackwright.api.lines import Short
 from stackwright.api.meta import Column, Resource, Status
 from stackwright.api.rules import Change, Rule, Ruled
 
@@ -30,6 +31,10 @@ CATEGORIES = ("cluster-api",)
 READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
 MESSAGE = Column("Message", '.status.conditions[?(@.type=="Ready")].message')
 AGE = Column("Age", ".metadata.creationTimestamp", "date")
+# Of the items of a list: so many that nobody has more, and so few that the API server lets our rules look at each, and
+# that a look takes no time.
+MOST = 64
+MANY = 256
 CLUSTER = Column("Cluster", r".metadata.labels.cluster\.x-k8s\.io/cluster-name")
 
 _ACRONYMS = {
@@ -106,7 +111,7 @@ def _range(value: str) -> str:
 
 Uuid = Annotated[str, AfterValidator(_uuid), Field(json_schema_extra={"format": "uuid"})]
 Ipv4 = Annotated[str, AfterValidator(_ipv4), Field(json_schema_extra={"format": "ipv4"})]
-Ipv4Range = Annotated[Line, Field(min_length=1), AfterValidator(_range)]
+Ipv4Range = Annotated[Short, Field(min_length=1), AfterValidator(_range)]
 
 
 @dataclass(frozen=True)
@@ -123,13 +128,25 @@ class Keyed:
         return {**handler(core), **(mark if self.by else {"x-kubernetes-list-type": "set"})}
 
     def _check(self, values: list[Any]) -> list[Any]:
-        seen = [getattr(value, self.by) if self.by else value for value in values]
-        if twice := sorted({str(each) for each in seen if seen.count(each) > 1}):
+        seen = Counter(getattr(value, self.by) if self.by else value for value in values)
+        if twice := sorted(str(each) for each, times in seen.items() if times > 1):
             raise ValueError(f"{', '.join(twice)} is there twice")
         return values
 
 
-Texts = Annotated[list[Line], Keyed()]
+Texts = Annotated[list[Short], Field(max_length=MOST), Keyed()]
+# That by which the operator finds what it made, among tags and in descriptions (core/clouds.mark).
+MARK = re.compile(r"stackwright:[0-9a-f-]{36}:[0-9a-f]{8}")
+
+
+def _unlike_marks(tags: list[str]) -> list[str]:
+    if marks := sorted(filter(MARK.fullmatch, tags)):
+        raise ValueError(f"{', '.join(marks)} has the form of tags by which the operator finds what it made")
+    return tags
+
+
+# Of what is made. Nova tells a server's tags in an order of its own: among two marks it could be another object's.
+Tags = Annotated[Texts, AfterValidator(_unlike_marks)]
 
 
 class InfraStatus(Status):

@@ -65,6 +65,7 @@ class DatabaseAccountSpec(CamelModel):
     grants: list[Privilege] = Field(
         default_factory=lambda: ["ALL PRIVILEGES"],
         min_length=1,
+        max_length=32,
         description="Privileges on the database, as GRANT takes them; GRANT OPTION is none.",
     )
     secret_name: ObjectName = Field(
@@ -137,10 +138,15 @@ class KeystoneServiceSpec(CamelModel):
     endpoints: KeystoneEndpoints = Field(description="The endpoints of the service.")
     username: ServiceUser = Field(description="Service user to make, in the project `service`.")
     roles: list[Line] = Field(
-        default_factory=lambda: ["admin", "service"], min_length=1, description="Roles of the service user."
+        default_factory=lambda: ["admin", "service"],
+        min_length=1,
+        max_length=32,
+        description="Roles of the service user.",
     )
     sections: list[OptionName] = Field(
-        default_factory=list, description="Sections of auth.conf in which the user logs in at other services."
+        default_factory=list,
+        max_length=64,
+        description="Sections of auth.conf in which the user logs in at other services.",
     )
     secret_name: ObjectName = Field(
         description="Secret to write: username, password, auth_url, keystone_authtoken.conf, auth.conf."
@@ -177,7 +183,7 @@ class CephClientSpec(CamelModel):
         description="Who it is for: the field of Secret openstack-ceph-keys, e.g. cinder.",
         json_schema_extra=FIXED,
     )
-    pools: list[CephPool] = Field(min_length=1, description="Pools that the client needs.")
+    pools: list[CephPool] = Field(min_length=1, max_length=32, description="Pools that the client needs.")
     options: dict[OptionName, dict[OptionName, Line]] = Field(
         default_factory=dict,
         description="section → option → user, secret_uuid, or pool:<role>: what rbd.conf tells the service.",

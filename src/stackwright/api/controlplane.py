@@ -178,7 +178,7 @@ class OpenStackControlPlaneStatus(Status):
 
 
 _DATABASES = "spec.galera.templates.openstack.replicas"
-KEEPS_MAJORITY = Change(
+REPLICAS_KEEP_VOTERS = Change(
     _DATABASES,
     "cannot become 1: one server of three has no majority; allowed: 3",
     f"!has(self.spec.galera) || {maybe(_DATABASES)}.orValue(1) >= {maybe(_DATABASES, 'oldSelf')}.orValue(1)",
@@ -188,7 +188,7 @@ KEEPS_MAJORITY = Change(
 
 class OpenStackControlPlane(Resource):
     DESCRIPTION = "An OpenStack cloud, as the openstack-k8s-operators write it."
-    CHANGES: ClassVar[tuple[Change, ...]] = (KEEPS_MAJORITY,)
+    CHANGES: ClassVar[tuple[Change, ...]] = (REPLICAS_KEEP_VOTERS,)
     KIND: ClassVar[Kind] = Kind(
         CORE, "v1beta1", "OpenStackControlPlane", "openstackcontrolplanes", short=("oscp", "osctlplane"),
         columns=(

@@ -27,7 +27,7 @@ from stackwright.api.lines import Line
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
 from stackwright.api.naming import OptionalObjectName
 from stackwright.api.rules import Change
-from stackwright.api.services import KEEPS_MAJORITY, LogLevel, Release, Size
+from stackwright.api.services import SIZE_KEEPS_VOTERS, LogLevel, Release, Size
 from stackwright.api.support import Absent, Unsupported, absent, unsupported
 
 DOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
@@ -227,7 +227,7 @@ class OpenStackDeploymentStatus(Status):
 
 class OpenStackDeployment(Resource):
     DESCRIPTION = "An OpenStack cloud on this Kubernetes cluster."
-    CHANGES: ClassVar[tuple[Change, ...]] = (KEEPS_MAJORITY,)
+    CHANGES: ClassVar[tuple[Change, ...]] = (SIZE_KEEPS_VOTERS,)
     KIND: ClassVar[Kind] = Kind(
         LCM, "v1alpha1", "OpenStackDeployment", "openstackdeployments", short=("osdpl",),
         columns=(

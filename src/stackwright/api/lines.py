@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Annotated, Any
 
 from stackwright.api.naming import Format
@@ -15,12 +16,14 @@ from stackwright.api.naming import Format
 # What a class of characters excludes, [^…]: control characters but the tab, and all that some program breaks lines at.
 BREAKS = r"\x00-\x08\n-\x1f\x7f\x85\u2028\u2029"
 LINE = Format(f"[^{BREAKS}]*", None, "must be one line, without control characters")
+LENGTH = 255  # of names, and of most other texts, in the databases of OpenStack
 URL = Format(f"https?://[^{BREAKS}]*", None, "must be a URL that begins with http:// or https://")
 # Of a section or an option, as the library chart has it (lib.oslo_conf.name).
 _NAME = r"=\[\]\t" + BREAKS
 OPTION = Format(f"[A-Za-z0-9_]([^{_NAME}]*[^ {_NAME}])?", None, "is no name for a configuration file")
 
 Line = Annotated[str, LINE]
+Short = Annotated[str, replace(LINE, longest=LENGTH)]
 Url = Annotated[str, URL]
 OptionName = Annotated[str, OPTION]
 

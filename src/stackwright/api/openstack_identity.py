@@ -7,8 +7,8 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from stackwright.api.capi import AGE, CATEGORIES, GROUP, MESSAGE, READY, InfraResource, InfraStatus, Part
-from stackwright.api.lines import Line
+from stackwright.api.capi import AGE, CATEGORIES, GROUP, MESSAGE, MOST, READY, InfraResource, InfraStatus, Part
+from stackwright.api.lines import Line, Short
 from stackwright.api.meta import Column, Kind
 from stackwright.api.naming import NamespaceName, ObjectName
 from stackwright.api.rules import Change, Rule, fixed
@@ -22,8 +22,8 @@ class IdentityReference(Part):
 
     type: Literal["Secret", "ClusterIdentity"] = Field("Secret", description="What `name` is the name of.")
     name: ObjectName = Field(description="A Secret of this namespace, or an OpenStackClusterIdentity.")
-    cloud_name: Line = Field(min_length=1, description="Which cloud of its clouds.yaml.")
-    region: Line | None = Field(None, description="Region; absent: that of clouds.yaml.")
+    cloud_name: Short = Field(min_length=1, description="Which cloud of its clouds.yaml.")
+    region: Short | None = Field(None, description="Region; absent: that of clouds.yaml.")
 
 
 class SecretRef(Part):
@@ -44,9 +44,9 @@ class Requirement(Part):
         ),
     )
 
-    key: Line = Field(min_length=1, description="Label.")
+    key: Line = Field(min_length=1, max_length=317, description="Label.")
     operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = Field(description="What is asked of it.")
-    values: list[Line] = Field(default_factory=list, description="Values, for In and NotIn.")
+    values: list[Short] = Field(default_factory=list, max_length=MOST, description="Values, for In and NotIn.")
 
     def holds(self, labels: Mapping[str, str]) -> bool:
         value = labels.get(self.key)
@@ -61,8 +61,10 @@ class Requirement(Part):
 
 
 class LabelSelector(Part):
-    match_labels: dict[Line, Line] = Field(default_factory=dict, description="Labels that it has.")
-    match_expressions: list[Requirement] = Field(default_factory=list, description="What else holds for its labels.")
+    match_labels: dict[Line, Short] = Field(default_factory=dict, max_length=MOST, description="Labels that it has.")
+    match_expressions: list[Requirement] = Field(
+        default_factory=list, max_length=MOST, description="What else holds for its labels."
+    )
 
     def matches(self, labels: Mapping[str, str]) -> bool:
         """An empty one matches everything."""

@@ -6,16 +6,16 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from stackwright.api.capi import Keyed, Part, Texts
-from stackwright.api.lines import BREAKS, Line
+from stackwright.api.capi import MANY, MOST, Keyed, Part, Tags
+from stackwright.api.lines import BREAKS, LENGTH, Short
 from stackwright.api.naming import Format, ObjectName
 from stackwright.api.openstack_params import ImageParam, SecurityGroupParam, ServerGroupParam
-from stackwright.api.openstack_ports import MOST, PortOpts
+from stackwright.api.openstack_ports import PortOpts
 from stackwright.api.rules import Change, Raw, Rule, fixed
 
 RecreatePolicy = Literal["Never", "Always"]
 CredentialsLostPolicy = Literal["Wait", "Detach", "Orphan"]
-ZoneName = Annotated[str, Format(f"[^ {BREAKS}]+", None, "must be one line without spaces")]
+ZoneName = Annotated[str, Format(f"[^ {BREAKS}]+", LENGTH, "must be one line without spaces")]
 LOST = "Deletion without credentials: Wait, Detach (tell ids) or Orphan (no login either)."
 
 
@@ -34,7 +34,7 @@ class VolumeAvailabilityZone(Part):
 
 
 class BlockDeviceVolume(Part):
-    type: Line | None = Field(None, description="Volume type; absent: Cinder's default.")
+    type: Short | None = Field(None, description="Volume type; absent: Cinder's default.")
     availability_zone: VolumeAvailabilityZone | None = Field(None, description="Where it is; absent: Cinder chooses.")
 
 
@@ -48,14 +48,14 @@ class BlockDeviceStorage(Part):
 
 
 class BlockDevice(Part):
-    name: Line = Field(min_length=1, description="Ends the volume's name, and is the tag of the device.")
+    name: Short = Field(min_length=1, description="Ends the volume's name, and is the tag of the device.")
     size_gib: int = Field(ge=1, description="Size in GiB.")
     storage: BlockDeviceStorage = Field(description="What kind of disk.")
 
 
 class ServerMetadata(Part):
-    key: Line = Field(min_length=1, max_length=255, description="Key.")
-    value: str = Field(min_length=1, max_length=255, description="Value.")
+    key: Short = Field(min_length=1, description="Key.")
+    value: str = Field(min_length=1, max_length=LENGTH, description="Value.")
 
 
 def _member(type_: str, field: str) -> Rule:
@@ -76,7 +76,7 @@ class HintValue(Part):
 
     type: Literal["Bool", "String", "Number"] = Field(description="Which of the others is set.")
     bool_: bool | None = Field(None, alias="bool", description="Yes or no.")
-    string: Line | None = Field(None, min_length=1, max_length=255, description="A text.")
+    string: Short | None = Field(None, min_length=1, description="A text.")
     number: int | None = Field(None, ge=-(2**31), le=2**31 - 1, description="A number.")
 
     @property
@@ -87,7 +87,7 @@ class HintValue(Part):
 
 
 class SchedulerHint(Part):
-    name: Line = Field(min_length=1, description="Name of the hint.")
+    name: Short = Field(min_length=1, description="Name of the hint.")
     value: HintValue = Field(description="Its value.")
 
 
@@ -96,8 +96,8 @@ class LocalRef(Part):
 
 
 class TypedRef(LocalRef):
-    api_group: Line | None = Field(None, alias="apiGroup", description="Group of its kind.")
-    kind: Line = Field(min_length=1, description="Its kind.")
+    api_group: Short | None = Field(None, alias="apiGroup", description="Group of its kind.")
+    kind: Short = Field(min_length=1, description="Its kind.")
 
 
 ROOT = Rule(
@@ -116,15 +116,15 @@ class ServerFields(Part):
     RULES: ClassVar[tuple[Rule, ...]] = (ROOT,)
 
     image: ImageParam = Field(description="Image to boot from, or to make the root volume of.")
-    ssh_key_name: Line = Field("", description="Keypair of Nova.")
+    ssh_key_name: Short = Field("", description="Keypair of Nova.")
     ports: list[PortOpts] = Field(default_factory=list, max_length=MOST, description="Its ports, in their order.")
     security_groups: list[SecurityGroupParam] = Field(
-        default_factory=list, description="Security groups of ports that name none."
+        default_factory=list, max_length=MOST, description="Security groups of ports that name none."
     )
     trunk: bool = Field(False, description="Ports are trunks unless they say otherwise.")
-    tags: Texts = Field(default_factory=list, description="Tags of the server, its ports and trunks.")
+    tags: Tags = Field(default_factory=list, description="Tags of the server, its ports and trunks.")
     server_metadata: Annotated[list[ServerMetadata], Keyed("key")] = Field(
-        default_factory=list, description="Metadata in Nova."
+        default_factory=list, max_length=MANY, description="Metadata in Nova."
     )
     config_drive: bool = Field(False, description="Give it a config drive.")
     root_volume: RootVolume | None = Field(None, description="Boot from a volume; absent: from a disk of the host.")
@@ -138,8 +138,9 @@ class ServerFields(Part):
     )
     recreate_policy: RecreatePolicy = Field(
         "Never",
-        description="Always: make the server anew when somebody deleted it in OpenStack, unless a machine has its id "
-        "as providerID: such a machine is replaced by its owner.",
+        description="Always: make the server anew when somebody deleted it, or a port or volume of it, in OpenStack; "
+        "its volumes too, so what is on them is lost. Not where a machine has its id as providerID: such a machine is "
+        "replaced by its owner.",
     )
     credentials_lost_policy: CredentialsLostPolicy = Field("Wait", description=LOST)
 

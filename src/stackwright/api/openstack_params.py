@@ -6,13 +6,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from stackwright.api.capi import NonEmpty, OneOf, Part, Texts, Uuid
+from stackwright.api.capi import MOST, NonEmpty, OneOf, Part, Texts, Uuid
 from stackwright.api.crd import KEEP
-from stackwright.api.lines import BREAKS, Line
+from stackwright.api.lines import BREAKS, LENGTH, Short
 from stackwright.api.naming import Format, ObjectName
 
 # A filter stands in a cluster a dozen times, so it is said as shortly as can be.
-NeutronTag = Annotated[str, Format(f"[^,{BREAKS}]+", None, "must be one line without commas")]
+NeutronTag = Annotated[str, Format(f"[^,{BREAKS}]+", LENGTH, "must be one line without commas")]
+NeutronTags = Annotated[list[NeutronTag], Field(max_length=MOST)]
 
 
 class NamedRef(Part):
@@ -20,7 +21,7 @@ class NamedRef(Part):
 
 
 class NameFilter(NonEmpty):
-    name: Line | None = Field(None, description="Its name.")
+    name: Short | None = Field(None, description="Its name.")
 
 
 class ImageFilter(NameFilter):
@@ -34,7 +35,7 @@ class ImageParam(OneOf):
 
 
 class FlavorParam(OneOf):
-    id: Line | None = Field(None, min_length=1, description="Id of the flavor, of any form.")
+    id: Short | None = Field(None, min_length=1, description="Id of the flavor, of any form.")
     filter: NameFilter | None = Field(None, description="Finds it.")
 
 
@@ -55,21 +56,21 @@ class ServerGroupParam(OneOf):
 
 
 class NeutronFilter(NonEmpty):
-    name: Line | None = Field(None, description="Its name.")
-    description: Line | None = Field(None, description="Its description.")
-    project_id: Line | None = Field(None, description="Its project.")
-    tags: list[NeutronTag] = Field(default_factory=list, description="All of these tags.")
-    tags_any: list[NeutronTag] = Field(default_factory=list, description="One of these tags.")
-    not_tags: list[NeutronTag] = Field(default_factory=list, description="Not all of these tags.")
-    not_tags_any: list[NeutronTag] = Field(default_factory=list, description="None of these tags.")
+    name: Short | None = Field(None, description="Its name.")
+    description: Short | None = Field(None, description="Its description.")
+    project_id: Short | None = Field(None, description="Its project.")
+    tags: NeutronTags = Field(default_factory=list, description="All of these tags.")
+    tags_any: NeutronTags = Field(default_factory=list, description="One of these tags.")
+    not_tags: NeutronTags = Field(default_factory=list, description="Not all of these tags.")
+    not_tags_any: NeutronTags = Field(default_factory=list, description="None of these tags.")
 
 
 class SubnetFilter(NeutronFilter):
     ip_version: Literal[4, 6] | None = Field(None, description="4 or 6.")
-    gateway_ip: Line | None = Field(None, description="Its gateway.")
-    cidr: Line | None = Field(None, description="Its range.")
-    ipv6_address_mode: Line | None = Field(None, description="Address mode.")
-    ipv6_ra_mode: Line | None = Field(None, description="Router mode.")
+    gateway_ip: Short | None = Field(None, description="Its gateway.")
+    cidr: Short | None = Field(None, description="Its range.")
+    ipv6_address_mode: Short | None = Field(None, description="Address mode.")
+    ipv6_ra_mode: Short | None = Field(None, description="Router mode.")
 
 
 class NetworkParam(OneOf):

@@ -7,24 +7,22 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from stackwright.api.capi import Keyed, Part, Texts
-from stackwright.api.lines import Line
+from stackwright.api.capi import MOST, Keyed, Part, Tags
+from stackwright.api.lines import LENGTH, Line, Short
 from stackwright.api.openstack_params import NetworkParam, SecurityGroupParam, SubnetParam
 from stackwright.api.rules import FIXED, Change, Raw, Rule, either, same
 
-# So many that nobody has more, and so few that the API server lets our rules look at each. LENGTH is Neutron's own.
-MOST = 64
-LENGTH = 255
+TEXT = LENGTH - 60  # characters of a description in Neutron, which ends with our mark
 
 
 class FixedIP(Part):
     subnet: SubnetParam | None = Field(None, description="Subnet of the port's network.")
-    ip_address: Line | None = Field(None, description="Absent: any of the subnet.")
+    ip_address: Short | None = Field(None, description="Absent: any of the subnet.")
 
 
 class AddressPair(Part):
-    ip_address: Line = Field(min_length=1, description="Address or range.")
-    mac_address: Line | None = Field(None, description="MAC address; absent: the port's.")
+    ip_address: Short = Field(min_length=1, description="Address or range.")
+    mac_address: Short | None = Field(None, description="MAC address; absent: the port's.")
 
 
 class BindingProfile(Part):
@@ -33,9 +31,9 @@ class BindingProfile(Part):
 
 
 class ValueSpec(Part):
-    name: Line = Field(min_length=1, description="Name of the entry here.")
-    key: Line = Field(min_length=1, description="Key in the request.")
-    value: Line = Field(min_length=1, description="Its value.")
+    name: Short = Field(min_length=1, description="Name of the entry here.")
+    key: Short = Field(min_length=1, description="Key in the request.")
+    value: Line = Field(min_length=1, max_length=1024, description="Its value.")
 
 
 class PortFields(Part):
@@ -46,7 +44,7 @@ class PortFields(Part):
     allowed_address_pairs: list[AddressPair] = Field(
         default_factory=list, max_length=LENGTH, description="More addresses to send from."
     )
-    host_id: Line | None = Field(None, max_length=LENGTH, description="Host of the port.")
+    host_id: Short | None = Field(None, description="Host of the port.")
     vnic_type: Line | None = Field(None, max_length=64, description="Kind of interface; Neutron checks it.")
     profile: BindingProfile | None = Field(None, description="Details of the binding.")
     enable_port_security: bool | None = Field(None, description="Port security; absent: as the network says.")
@@ -81,21 +79,15 @@ class PortOpts(PortFields):
     )
 
     network: NetworkParam | None = Field(None, description="Network; absent: that of the first subnet.")
-    description: str | None = Field(None, max_length=LENGTH, description="Text in Neutron.")
-    name_suffix: Line | None = Field(None, max_length=LENGTH, description="End of the port's name; absent: its index.")
+    description: str | None = Field(None, max_length=TEXT, description="Text in Neutron.")
+    name_suffix: Short | None = Field(None, description="End of the port's name; absent: its index.")
     fixed_ips: list[FixedIP] = Field(default_factory=list, max_length=MOST, description="Addresses of the port.")
     security_groups: list[SecurityGroupParam] = Field(
         default_factory=list, max_length=MOST, description="Security groups; absent: those of the server."
     )
-    tags: Texts = Field(default_factory=list, max_length=MOST, description="Tags, beside those of the server.")
+    tags: Tags = Field(default_factory=list, description="Tags, beside those of the server.")
     trunk: bool | None = Field(None, description="Make a trunk of it; absent: as the server says.")
     disable_port_security: bool | None = Field(None, description="Older: enablePortSecurity, turned round.")
-
-    @property
-    def port_security(self) -> bool | None:
-        """None: as the network says."""
-        off = self.disable_port_security
-        return self.enable_port_security if off is None else not off
 
     @model_serializer(mode="wrap")
     def _later_spelling(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -130,7 +122,7 @@ def _port(port: Mapping[str, Any], ignored: set[str]) -> tuple[Any, bool | None]
 
 class ResolvedFixedIP(Part):
     subnet: str | None = Field(None, description="Id of the subnet.")
-    ip_address: Line | None = Field(None, description="The address.")
+    ip_address: Short | None = Field(None, description="The address.")
 
 
 class ResolvedPort(PortFields):

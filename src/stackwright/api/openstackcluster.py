@@ -17,13 +17,15 @@ from stackwright.api.capi import (
     CLUSTER,
     GROUP,
     MESSAGE,
+    MOST,
     READY,
     InfraResource,
     InfraStatus,
     Part,
+    Tags,
     Texts,
 )
-from stackwright.api.lines import Line
+from stackwright.api.lines import Short
 from stackwright.api.meta import Column, Kind
 from stackwright.api.openstack_identity import IdentityReference
 from stackwright.api.openstack_machine_parts import LOST, CredentialsLostPolicy, RecreatePolicy
@@ -74,7 +76,7 @@ class OpenStackClusterSpec(Part):
     enable_external_network: bool | None = Field(None, description="false: the cluster has no way out; absent: it has.")
     api_server: ApiServer | None = Field(None, description="The way to the API.")
     managed_security_groups: ManagedSecurityGroups | None = Field(None, description="Security groups to make.")
-    tags: Texts = Field(default_factory=list, description="Tags of all that is made.")
+    tags: Tags = Field(default_factory=list, description="Tags of all that is made.")
     control_plane_endpoint: Endpoint | None = Field(
         None, description="Where the API is; absent: the operator writes it."
     )
@@ -92,50 +94,15 @@ class OpenStackClusterSpec(Part):
 
     network_mtu: Annotated[int, Field(ge=0, le=65535)] | None = _older("managedNetwork.mtu")
     disable_port_security: bool | None = _older("managedNetwork.enablePortSecurity", opposite=True)
-    external_router_ips: list[ExternalRouterIP] | None = _older("managedRouter.externalIPs")
+    external_router_ips: Annotated[list[ExternalRouterIP], Field(max_length=MOST)] | None = _older(
+        "managedRouter.externalIPs"
+    )
     disable_external_network: bool | None = _older("enableExternalNetwork", opposite=True)
     disable_api_server_floating_ip: bool | None = _older("apiServer.enableFloatingIP", opposite=True)
-    api_server_floating_ip: Line | None = _older("apiServer.floatingIP")
-    api_server_fixed_ip: Line | None = _older("apiServer.fixedIP")
+    api_server_floating_ip: Short | None = _older("apiServer.floatingIP")
+    api_server_fixed_ip: Short | None = _older("apiServer.fixedIP")
     api_server_port: Annotated[int, Field(ge=0, le=65535)] | None = _older("apiServer.port")
     api_server_load_balancer: Absent | None = absent(LOAD_BALANCER)
-
-    @property
-    def has_external_network(self) -> bool:
-        return self._flag(self.enable_external_network, self.disable_external_network) is not False
-
-    @property
-    def port_security(self) -> bool | None:
-        """Of the network that is made; None: as Neutron does."""
-        managed = self.managed_network.enable_port_security if self.managed_network else None
-        return self._flag(managed, self.disable_port_security)
-
-    @property
-    def mtu(self) -> int | None:
-        """None: as Neutron has it."""
-        return self.network_mtu or (self.managed_network.mtu if self.managed_network else None) or None
-
-    @property
-    def router_ips(self) -> list[ExternalRouterIP]:
-        return (self.managed_router.external_ips if self.managed_router else self.external_router_ips) or []
-
-    @property
-    def api(self) -> ApiServer:
-        """However it is spelled; `enable_floating_ip` says true or false."""
-        given = self.api_server or ApiServer()
-        floating = self._flag(given.enable_floating_ip, self.disable_api_server_floating_ip)
-        return given.model_copy(
-            update={
-                "port": given.port or self.api_server_port,
-                "fixed_ip": given.fixed_ip or self.api_server_fixed_ip,
-                "floating_ip": given.floating_ip or self.api_server_floating_ip,
-                "enable_floating_ip": floating is not False,
-            }
-        )
-
-    @staticmethod
-    def _flag(on: bool | None, off: bool | None) -> bool | None:
-        return on if off is None else not off
 
     @model_serializer(mode="wrap")
     def _later_spelling(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

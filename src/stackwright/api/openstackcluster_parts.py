@@ -6,9 +6,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from stackwright.api.capi import Ipv4, Ipv4Range, Keyed, NonEmpty, Part
-from stackwright.api.lines import Line
+from stackwright.api.capi import MANY, MOST, Ipv4, Ipv4Range, Keyed, NonEmpty, Part
+from stackwright.api.lines import Line, Short
 from stackwright.api.openstack_params import SubnetParam
+from stackwright.api.openstack_ports import TEXT
 from stackwright.api.openstackmachine import MachineSpec
 from stackwright.api.rules import Rule, either
 from stackwright.api.support import Absent, absent
@@ -17,18 +18,22 @@ LOAD_BALANCER = "Octavia before the API."
 
 
 class AllocationPool(Part):
-    start: Line = Field(min_length=1, description="First address.")
-    end: Line = Field(min_length=1, description="Last address.")
+    start: Short = Field(min_length=1, description="First address.")
+    end: Short = Field(min_length=1, description="Last address.")
 
 
 class SubnetSpec(Part):
     cidr: Ipv4Range = Field(description="Its range, e.g. 10.6.0.0/24.")
-    dns_nameservers: list[Line] = Field(default_factory=list, description="DNS servers that machines ask.")
-    allocation_pools: list[AllocationPool] = Field(default_factory=list, description="Addresses to give; absent: all.")
+    dns_nameservers: list[Short] = Field(
+        default_factory=list, max_length=MOST, description="DNS servers that machines ask."
+    )
+    allocation_pools: list[AllocationPool] = Field(
+        default_factory=list, max_length=MOST, description="Addresses to give; absent: all."
+    )
 
 
 class ExternalRouterIP(Part):
-    fixed_ip: Line | None = Field(None, description="Absent: any of the subnet.")
+    fixed_ip: Short | None = Field(None, description="Absent: any of the subnet.")
     subnet: SubnetParam = Field(description="Subnet of the external network.")
 
 
@@ -38,19 +43,21 @@ class ManagedNetwork(NonEmpty):
 
 
 class ManagedRouter(Part):
-    external_ips: list[ExternalRouterIP] = Field(min_length=1, description="External addresses of the router.")
+    external_ips: list[ExternalRouterIP] = Field(
+        min_length=1, max_length=MOST, description="External addresses of the router."
+    )
 
 
 class ApiServer(Part):
     port: int | None = Field(None, ge=0, le=65535, description="Port of the API; absent or 0: 6443.")
-    fixed_ip: Line | None = Field(None, description="Address of the API inside, kept free for it.")
-    floating_ip: Line | None = Field(None, description="Address of the API outside; absent: any.")
+    fixed_ip: Short | None = Field(None, description="Address of the API inside, kept free for it.")
+    floating_ip: Short | None = Field(None, description="Address of the API outside; absent: any.")
     enable_floating_ip: bool | None = Field(None, description="Whether the API has a floating IP; absent: it has.")
     managed_load_balancer: Absent | None = absent(LOAD_BALANCER)
 
 
 class Endpoint(Part):
-    host: Line | None = Field(None, description="Name or address.")
+    host: Short | None = Field(None, description="Name or address.")
     port: int | None = Field(None, ge=0, le=65535, description="Port.")
 
 
@@ -67,22 +74,22 @@ class SecurityGroupRule(Part):
         ),
     )
 
-    name: Line = Field(min_length=1, description="Name of the rule here.")
-    description: str | None = Field(None, description="Text in Neutron.")
+    name: Line = Field(min_length=1, max_length=TEXT, description="Name of the rule here.")
+    description: str | None = Field(None, max_length=TEXT, description="Text in Neutron; absent: the name.")
     direction: Literal["ingress", "egress"] = Field(description="In or out.")
     ether_type: Literal["IPv4", "IPv6"] | None = Field(None, description="Version of IP.")
     port_range_min: int | None = Field(None, description="First port.")
     port_range_max: int | None = Field(None, description="Last port.")
-    protocol: Line | None = Field(None, description="E.g. tcp; absent: any.")
-    remote_group_id: Line | None = Field(None, description="The other end, an id.")
-    remote_ip_prefix: Line | None = Field(None, description="The other end, a range.")
+    protocol: Short | None = Field(None, description="E.g. tcp; absent: any.")
+    remote_group_id: Short | None = Field(None, description="The other end, an id.")
+    remote_ip_prefix: Short | None = Field(None, description="The other end, a range.")
     # Absent is not empty: an empty one beside another is two of them.
     remote_managed_groups: list[Literal["bastion", "controlplane", "worker"]] | None = Field(
-        None, description="The other end, by group."
+        None, max_length=3, description="The other end, by group."
     )
 
 
-Rules = Annotated[list[SecurityGroupRule], Keyed("name")]
+Rules = Annotated[list[SecurityGroupRule], Field(max_length=MANY), Keyed("name")]
 
 
 class ManagedSecurityGroups(Part):
@@ -95,10 +102,6 @@ class ManagedSecurityGroups(Part):
     )
     worker_nodes_security_group_rules: Rules = Field(default_factory=list, description="Rules of worker nodes.")
     allow_all_in_cluster_traffic: bool = Field(False, description="Let everything through between nodes.")
-
-    @property
-    def node_rules(self) -> list[SecurityGroupRule]:
-        return self.cluster_nodes_security_group_rules or self.all_nodes_security_group_rules or []
 
     @model_serializer(mode="wrap")
     def _later_spelling(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -119,5 +122,5 @@ class Bastion(Part):
 
     enabled: bool = Field(True, description="Whether there is a bastion; turn it off before you remove this.")
     spec: MachineSpec | None = Field(None, description="The machine.")
-    availability_zone: Line | None = Field(None, description="Availability zone of Nova.")
+    availability_zone: Short | None = Field(None, description="Availability zone of Nova.")
     floating_ip: Ipv4 | None = Field(None, description="Its floating IP; absent: any.")

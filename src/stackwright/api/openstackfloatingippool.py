@@ -13,12 +13,15 @@ from stackwright.api.openstack_params import NetworkParam
 from stackwright.api.openstackcluster_status import Tagged
 
 FINALIZER = f"openstackfloatingippool.{GROUP}"
+GIVEN = 512  # addresses, each of which is asked for
 
 
 class OpenStackFloatingIPPoolSpec(Part):
     identity_ref: IdentityReference = Field(description="The credentials.")
     pre_allocated_floating_ips: list[Ipv4] = Field(
-        default_factory=list, description="Floating IPs that are there; used first, and never deleted."
+        default_factory=list,
+        max_length=GIVEN,
+        description="Floating IPs that are there; used first, and never deleted.",
     )
     max_ips: int | None = Field(None, ge=0, description="How many may be claimed; absent: any number.")
     floating_ip_network: NetworkParam | None = Field(

@@ -14,11 +14,11 @@ from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_ser
 
 from stackwright.api.capi import AGE, CATEGORIES, CLUSTER, GROUP, MESSAGE, READY, InfraResource, InfraStatus, Part
 from stackwright.api.crd import NEEDS_ONE
-from stackwright.api.lines import Line
+from stackwright.api.lines import Line, Short
 from stackwright.api.meta import Column, Kind
 from stackwright.api.openstack_identity import IdentityReference
 from stackwright.api.openstack_machine_parts import SERVER_CHANGES, Address, ServerFields, unset
-from stackwright.api.openstack_params import Flavor, FlavorParam
+from stackwright.api.openstack_params import Flavor
 from stackwright.api.openstack_ports import kept_ports
 from stackwright.api.rules import FIXED, Change, Raw, Rule, fixed, with_rules
 
@@ -56,17 +56,12 @@ class MachineSpec(ServerFields):
     )
 
     flavor: Flavor | None = Field(None, description="Name of the flavor (v1beta1), or one of id, filter (v1beta2).")
-    flavor_id: Line | None = Field(None, min_length=1, description="Id of the flavor (v1beta1); it wins over a name.")
+    flavor_id: Short | None = Field(None, min_length=1, description="Id of the flavor (v1beta1); it wins over a name.")
     identity_ref: IdentityReference | None = Field(None, description="The credentials; absent: those of the cluster.")
-    provider_id: Line | None = Field(None, description="openstack://<region>/<id>; the operator writes it.")
-    instance_id: Line | None = Field(None, description="Id in Nova.")
-
-    @property
-    def wanted_flavor(self) -> FlavorParam:
-        if self.flavor_id:
-            return FlavorParam(id=self.flavor_id)
-        assert self.flavor is not None  # a rule sees to it
-        return self.flavor
+    provider_id: Line | None = Field(
+        None, max_length=512, description="openstack://<region>/<id>; the operator writes it."
+    )
+    instance_id: Short | None = Field(None, description="Id in Nova.")
 
     @model_serializer(mode="wrap")
     def _later_spelling(self, handler: SerializerFunctionWrapHandler) -> dict[str, Any]:

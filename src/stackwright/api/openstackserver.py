@@ -10,13 +10,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from stackwright.api.capi import AGE, CATEGORIES, GROUP, MESSAGE, READY, InfraResource, OwnerStatus, Part
-from stackwright.api.lines import Line
+from stackwright.api.capi import AGE, CATEGORIES, GROUP, MESSAGE, MOST, READY, InfraResource, OwnerStatus, Part
+from stackwright.api.lines import Short
 from stackwright.api.meta import Column, Kind
 from stackwright.api.openstack_identity import IdentityReference
 from stackwright.api.openstack_machine_parts import SERVER_CHANGES, Address, LocalRef, ServerFields, unset
-from stackwright.api.openstack_params import FlavorParam, NameFilter
-from stackwright.api.openstack_ports import MOST, PortOpts, ResolvedPort, kept_ports
+from stackwright.api.openstack_ports import PortOpts, ResolvedPort, kept_ports
 from stackwright.api.rules import Change, Rule, fixed
 
 FINALIZER = f"openstackserver.{GROUP}"
@@ -39,18 +38,12 @@ class OpenStackServerSpec(ServerFields):
     )
 
     identity_ref: IdentityReference = Field(description="The credentials.")
-    flavor: Line | None = Field(None, min_length=1, description="Name of the flavor.")
-    flavor_id: Line | None = Field(None, min_length=1, description="Id of the flavor; it wins over the name.")
+    flavor: Short | None = Field(None, min_length=1, description="Name of the flavor.")
+    flavor_id: Short | None = Field(None, min_length=1, description="Id of the flavor; it wins over the name.")
     ports: list[PortOpts] = Field(min_length=1, max_length=MOST, description="Its ports, in their order.")
-    ssh_key_name: Line = Field(description="Keypair of Nova; empty for none.")
-    availability_zone: Line | None = Field(None, description="Availability zone of Nova.")
+    ssh_key_name: Short = Field(description="Keypair of Nova; empty for none.")
+    availability_zone: Short | None = Field(None, description="Availability zone of Nova.")
     user_data_ref: LocalRef | None = Field(None, description="Secret whose key `value` is the user data.")
-
-    @property
-    def wanted_flavor(self) -> FlavorParam:
-        if self.flavor_id:
-            return FlavorParam(id=self.flavor_id)
-        return FlavorParam(filter=NameFilter(name=self.flavor))
 
 
 class ResolvedServer(Part):

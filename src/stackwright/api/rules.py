@@ -22,6 +22,7 @@ from stackwright.api.meta import Model
 Raw = Mapping[str, Any]
 VALIDATIONS = "x-kubernetes-validations"
 FIXED = "cannot change; make another object"
+ERRORS = 100  # of one part of an object, that are told
 
 
 @dataclass(frozen=True)
@@ -149,7 +150,7 @@ def _again(error: ValidationError) -> list[InitErrorDetails]:
     """The errors of an exception, to raise them together with others."""
     return [
         InitErrorDetails(type=_error(item["type"], item["msg"], item.get("ctx")), loc=item["loc"], input=item["input"])
-        for item in error.errors(include_url=False)
+        for item in error.errors(include_url=False)[:ERRORS]
     ]
 
 

@@ -22,7 +22,7 @@ LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
 # MariaDB, Etcd and Ceph have one server that votes at size single, and three at every other size. The one that would
 # be left of three has no majority, and serves nobody.
-KEEPS_MAJORITY = Change(
+SIZE_KEEPS_VOTERS = Change(
     "spec.size",
     "cannot become single: one server of three has no majority; allowed: tiny, small, medium",
     "self.?spec.?size.orValue('single') != 'single' || oldSelf.?spec.?size.orValue('single') == 'single'",
@@ -103,7 +103,7 @@ class Keystone(ServiceResource):
 class MariaDB(ServiceResource):
     DESCRIPTION = "The database: a MariaDB Galera cluster."
     KIND: ClassVar[Kind] = _kind("MariaDB", "mariadbs", "mdb")
-    CHANGES: ClassVar[tuple[Change, ...]] = (KEEPS_MAJORITY,)
+    CHANGES: ClassVar[tuple[Change, ...]] = (SIZE_KEEPS_VOTERS,)
 
 
 class RabbitMQ(ServiceResource):
@@ -149,7 +149,7 @@ class Ingress(ServiceResource):
 class Ceph(ServiceResource):
     DESCRIPTION = "Storage: a small Ceph of the cloud's own, or the watch over one that lives elsewhere."
     KIND: ClassVar[Kind] = _kind("Ceph", "cephs", "cph")
-    CHANGES: ClassVar[tuple[Change, ...]] = (KEEPS_MAJORITY,)
+    CHANGES: ClassVar[tuple[Change, ...]] = (SIZE_KEEPS_VOTERS,)
 
 
 class CephRGW(ServiceResource):
@@ -165,4 +165,4 @@ class Cinder(ServiceResource):
 class Etcd(ServiceResource):
     DESCRIPTION = "Coordination: locks that all processes of a service share."
     KIND: ClassVar[Kind] = _kind("Etcd", "etcds", "ec")
-    CHANGES: ClassVar[tuple[Change, ...]] = (KEEPS_MAJORITY,)
+    CHANGES: ClassVar[tuple[Change, ...]] = (SIZE_KEEPS_VOTERS,)

@@ -68,14 +68,14 @@ def replace(path: Path, text: str, mode: int) -> bool:
     import os
     import tempfile
 
-    target = path.resolve()
-    if target.is_file() and target.read_text() == text and target.stat().st_mode & 0o777 == mode:
+    target, data = path.resolve(), text.encode()
+    if target.is_file() and target.read_bytes() == data and target.stat().st_mode & 0o777 == mode:
         return False
     target.parent.mkdir(parents=True, exist_ok=True)
     handle, aside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # nobody else can read it
     try:
-        with os.fdopen(handle, "w") as file:
-            file.write(text)
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
             file.flush()
             os.fsync(file.fileno())
         Path(aside).chmod(mode)

@@ -15,6 +15,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand, TyperGroup
 
+from stackwright.cli import common
 from stackwright.cli.common import add
 
 EXIT_FAILURE, EXIT_USAGE, EXIT_INTERRUPTED = 1, 2, 130
@@ -73,7 +74,11 @@ class LazyCommand(TyperCommand):
         return add(typer.main.get_command(single))
 
     def make_context(self, info_name: str | None, args: list[str], parent: Any = None, **extra: Any) -> Any:
-        return self.load().make_context(info_name, args, parent=parent, **extra)
+        try:
+            return self.load().make_context(info_name, args, parent=parent, **extra)
+        except typer.BadParameter as error:
+            error.message = error.message.removeprefix("Value error, ")  # pydantic's, with which Typer checks choices
+            raise
 
 
 class LazyGroup(TyperGroup):
@@ -116,7 +121,7 @@ def root(version: bool = typer.Option(False, "--version", help="Print the versio
     if version:
         from importlib.metadata import version as of
 
-        typer.echo(of("stackwright"))
+        common.echo(of("stackwright"))
         raise typer.Exit
 
 
@@ -131,7 +136,7 @@ def main() -> None:
         from stackwright.runtime.faults import place
 
         trace()
-        typer.echo(
+        common.echo(
             f"Internal error: {place(error)}. This is an error in Stackwright: "
             "please report this message, with what the command prints with --verbose",
             err=True,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import common
 from stackwright.cli.cluster import KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.common import nothing, say
 from stackwright.cli.confirm import YesOption
@@ -41,8 +42,9 @@ def apply(
 
     The API server is asked first whether it would accept each of them (a dry run), which it can tell where the
     namespace is there. Several files are applied in their order. A namespace that does not exist is made only when a
-    manifest names it. Before a Helm release is uninstalled, or a cloud, service, database or server is deleted, you are
-    asked; without a terminal it is refused, unless --yes is given.
+    manifest names it. Before a Helm release is uninstalled, or a cloud, service, database or server is deleted, or a
+    server, volume or floating IP in an OpenStack, you are asked; without a terminal it is refused, unless --yes is
+    given.
 
     For example:
 
@@ -155,7 +157,7 @@ async def _print(reader: Reader, results: list[Result], output: Data) -> None:
     for manifest, result in results:
         current = await reader.get(manifest.kind, key_of(manifest.obj)) or manifest.obj
         told.append({**described({**current, "kind": manifest.kind.kind}), "result": result})
-    typer.echo(dumped(told, Format(output.value)))
+    common.data(dumped(told, Format(output.value)))
 
 
 async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float, tell: Tell = say) -> None:

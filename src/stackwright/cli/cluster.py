@@ -1,7 +1,8 @@
 """How a command finds its cluster, and how it ends when the cluster does not answer.
 
 The kubeconfig is the first there is of: `--kubeconfig`, `$KUBECONFIG`, the local cluster's, `~/.kube/config`, the
-account of the pod we run in. Whatever is wrong is told in a sentence; a traceback would explain nothing.
+account of the pod we run in. A file that somebody named and that cannot be read is an error. Whatever is wrong is told
+in a sentence; a traceback would explain nothing.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import os
 import re
-from collections.abc import AsyncIterator, Collection, Coroutine
+from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn, TypeVar
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 NAMESPACE = "openstack"
 OPERATOR_NAMESPACE = "stackwright"
+MISSING = "there is no such file"
 POD_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 KubeconfigOption = Annotated[
@@ -48,7 +50,7 @@ class CliError(Exception):
 
 
 def fail(message: str, code: int = 1) -> NoReturn:
-    typer.echo(message, err=True)
+    common.echo(message, err=True)
     raise typer.Exit(code)
 
 
@@ -57,23 +59,43 @@ def kubeconfig(given: Path | None) -> Path | None:
     from stackwright.local.config import LocalCluster
 
     if given is not None:
-        if not given.is_file():
-            raise CliError(f"--kubeconfig {given}: there is no such file")
+        if problem := _problem(given):
+            raise CliError(f"--kubeconfig {given}: {problem}")
         return given
-    named = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
-    tried = [(path, "$KUBECONFIG") for path in named]
-    tried += [(LocalCluster.discover().kubeconfig, "the local cluster"), (Path.home() / ".kube/config", "the default")]
+    if (there := named()) is not None:
+        return there
+    tried = [(LocalCluster.discover().kubeconfig, "the local cluster"), (Path.home() / ".kube/config", "the default")]
     for path, _ in tried:
-        if path.is_file() and os.access(path, os.R_OK):
+        if not _problem(path):
             return path
     if POD_ACCOUNT.is_dir():
         return None
-    places = "".join(f"\n  {path} ({what}): {_absence(path)}" for path, what in tried)
+    places = "".join(f"\n  {path} ({what}): {_problem(path)}" for path, what in tried)
     raise CliError(f"No Kubernetes cluster is known. Tried:{places}\n`stackwright up` makes one on this machine.")
 
 
-def _absence(path: Path) -> str:
-    return "not readable by you" if path.is_file() else "no such file"
+def named() -> Path | None:
+    """The first file of $KUBECONFIG that is there; None where it names none.
+
+    Raises CliError for what cannot be read, as kubectl does, and where none is there: no other cluster is meant then.
+    """
+    names = (name for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name)
+    problems = {path: _problem(path) for path in map(Path, names)}
+    there = [path for path, problem in problems.items() if not problem]
+    if wrong := [f"{path}: {why}" for path, why in problems.items() if why and not (there and why == MISSING)]:
+        raise CliError(f"$KUBECONFIG: {'; '.join(wrong)}")
+    return there[0] if there else None
+
+
+def _problem(path: Path) -> str:
+    """Why a file cannot be read; empty where it can."""
+    try:
+        path.stat()
+    except (FileNotFoundError, NotADirectoryError):
+        return MISSING
+    except OSError as error:
+        return error.strerror or str(error)
+    return "is not a file" if not path.is_file() else "" if os.access(path, os.R_OK) else "you may not read it"
 
 
 def is_local(path: Path | None) -> bool:
@@ -91,9 +113,12 @@ def is_stopped() -> bool:
 
 
 @asynccontextmanager
-async def connected(given: Path | None) -> AsyncIterator[KubernetesCluster]:
-    """The cluster; nothing is sent to it yet."""
+async def connected(
+    given: Path | None, tell: Callable[[str], None] | None = common.tell
+) -> AsyncIterator[KubernetesCluster]:
+    """The cluster; nothing is sent to it yet. `tell` is told what a command says by which somebody logs in."""
     from stackwright.adapters.kubernetes import KubernetesCluster
+    from stackwright.adapters.kubernetes_login import wrong_with
 
     path = kubeconfig(given)
     if is_local(path) and is_stopped():
@@ -101,12 +126,10 @@ async def connected(given: Path | None) -> AsyncIterator[KubernetesCluster]:
         raise CliError("The local cluster is stopped; `stackwright up` starts it again, with its data.")
     context, told = common.given.context, common.on_call()
     try:
-        cluster = (
-            KubernetesCluster.from_file(str(path), context, told) if path else KubernetesCluster.from_env(context, told)
-        )
+        cluster = KubernetesCluster.from_file(str(path) if path else None, context, told, tell)
     except Exception as error:  # lightkube, YAML, TLS and file errors alike: the file is not usable
         common.trace()
-        raise CliError(f"{path} is not a usable kubeconfig: {type(error).__name__}: {error}") from error
+        raise CliError(f"{path} is not a usable kubeconfig: {wrong_with(error)}") from error
     try:
         yield cluster
     finally:

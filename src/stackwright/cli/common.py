@@ -6,6 +6,7 @@ command needs to pass them on.
 
 from __future__ import annotations
 
+import re
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from stackwright.api.meta import Kind
 
 CLUSTER = "kubeconfig"  # the parameter of commands that speak to a cluster
+COLOUR = re.compile(r"(\x1b\[[0-9;]*m)")
 OWN_CLUSTER = ("up", "operator", "provisioner")  # they choose it in their own way
 
 
@@ -68,22 +70,47 @@ def _with_context(context: Context = None, quiet: Quiet = False, verbose: Verbos
 def _without(quiet: Quiet = False, verbose: Verbose = False) -> None: ...
 
 
+def safe(text: str) -> str:
+    """What others wrote, such as pods: without what a terminal would obey, but ends of lines and tabs."""
+    if text.replace("\n", "").replace("\t", "").isprintable():
+        return text
+    from stackwright.api.errors import printable  # most texts need not wait for pydantic
+
+    return "".join(part if part in ("\n", "\t") else printable(part) for part in re.split(r"([\n\t])", text))
+
+
+def echo(text: str, *, err: bool = False, painted: bool = False) -> None:
+    """All that people read passes here. Of what is painted, colours stay."""
+    parts = COLOUR.split(text) if painted else [text]
+    typer.echo("".join(part if number % 2 else safe(part) for number, part in enumerate(parts)), err=err)
+
+
+def data(text: str, *, nl: bool = True) -> None:
+    """What programs read, as it is: of `output.dumped`, or a log."""
+    typer.echo(text, nl=nl)
+
+
 def say(text: str) -> None:
     """Progress, and what was done, on standard output; nothing with --quiet."""
     if not given.quiet:
-        typer.echo(text)
+        echo(text)
 
 
 def nothing(text: str) -> None:
     """In the place of `say`, where standard output is for programs."""
 
 
+def tell(text: str) -> None:
+    """What a command says by which somebody logs in, on standard error; --quiet does not keep it back."""
+    typer.echo(safe(text), err=True, nl=False)
+
+
 def on_call() -> Callable[[str, Kind], None] | None:
     """What is told of each request to Kubernetes: with --verbose its verb and kind, on standard error."""
-    return (lambda verb, kind: typer.echo(f"→ {verb} {kind.kind}", err=True)) if given.verbose else None
+    return (lambda verb, kind: echo(f"→ {verb} {kind.kind}", err=True)) if given.verbose else None
 
 
 def trace() -> None:
     """With --verbose, where the error that is being handled came from, on standard error."""
     if given.verbose:
-        typer.echo(traceback.format_exc(), err=True, nl=False)
+        echo(traceback.format_exc().rstrip("\n"), err=True)

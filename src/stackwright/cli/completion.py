@@ -92,7 +92,7 @@ def _asked(ctx: typer.Context, names: Callable[[Reader, str], Awaitable[set[str]
 
     async def work() -> set[str]:
         given = words.get("kubeconfig")
-        async with connected(Path(given) if given else None) as cluster:
+        async with connected(Path(given) if given else None, None) as cluster:
             return await names(cluster, words.get("namespace") or NAMESPACE)
 
     try:

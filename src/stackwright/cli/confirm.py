@@ -8,17 +8,22 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import common
+
 if TYPE_CHECKING:
     from stackwright.cli.manifests import Manifest
     from stackwright.cli.planned import Entry
+    from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
 
+# In an OpenStack: users have data in them, or an address that others know and that nobody gets again.
+IRREPLACEABLE = ("server", "volume", "floating-ip")
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before something is lost; for scripts.")]
 
 
 def losses(found: Iterable[Entry]) -> list[str]:
-    """What a plan uninstalls, the clouds, services, databases and servers that it deletes, and what is lost with them
-    or by a change. Accounts are not data.
+    """What a plan uninstalls, the clouds, services, databases and servers that it deletes, what goes in an OpenStack,
+    and what is lost with them or by a change. Accounts are not data.
     """
     from stackwright.api.contracts import DatabaseAccount
     from stackwright.api.registry import CLOUD_KINDS, SERVER_KINDS, SERVICE_KINDS
@@ -29,14 +34,16 @@ def losses(found: Iterable[Entry]) -> list[str]:
     return [
         entry.what
         for entry in found
-        if (entry.does == DELETE and (entry.verb == "helm" or entry.subject[0] in kinds))
+        if (
+            entry.does == DELETE and (entry.verb == "helm" or entry.subject[0] in kinds or entry.thing in IRREPLACEABLE)
+        )
         or (entry.does == NOTE and entry.verb == "lost")
     ]
 
 
 async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[str]:
     """What applying them would take from what is there. Asks nothing of what is new, and of kinds that the operator
-    does nothing with. What goes without them, because somebody deleted it, is not theirs.
+    does nothing with. Ignore losses these manifests do not cause.
 
     Of what is paused, it is what a resume would take: nobody is asked again then.
     """
@@ -49,19 +56,29 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
     kinds = {resource.KIND for resource in RESOURCES} - {resource.KIND for resource in STILL}
     asked = [each for each in manifests if each.kind in kinds]
     there: list[Manifest] = []
-    for kind, key in ((each.kind, key_of(each.obj)) for each in asked):
-        if (found := await cluster.get(kind, key)) is not None:
+    anew = False
+    for each in asked:
+        key = key_of(each.obj)
+        if (found := await cluster.get(each.kind, key)) is not None:
             same = {"metadata": dict(zip(("namespace", "name"), key, strict=True)), "spec": found.get("spec") or {}}
-            there.append(Manifest(kind, same, whole=True))
+            there.append(Manifest(each.kind, same, whole=True))
+            anew = anew or _made_anew(each.obj) > _made_anew(same)
     if not there:
         return []
     namespace = there[0].obj["metadata"]["namespace"]
     try:
-        lost = losses((await foresee(cluster, asked, namespace, resumed=True))[0])
+        planned = (await foresee(cluster, asked, namespace, resumed=True))[0]
+        # What is recorded counts as there, where a cloud cannot be asked: nobody knows what would be made anew.
+        lost = [f"unknown, because {entry.what}" for entry in planned if anew and entry.verb == "ask"]
+        lost += losses(planned)
         anyway = losses((await foresee(cluster, there, namespace))[0]) if lost else []
     except (NotYet, Refused, Conflict) as error:
         return [f"unknown, because no plan can be made: {error}"]
     return [each for each in lost if each not in anyway]
+
+
+def _made_anew(obj: Object) -> bool:
+    return (obj.get("spec") or {}).get("recreatePolicy") == "Always"
 
 
 def confirm(lost: list[str], refused: str) -> None:
@@ -70,7 +87,7 @@ def confirm(lost: list[str], refused: str) -> None:
 
     if not lost:
         return
-    typer.echo("\n".join(["This would be lost:", *(f"  - {each}" for each in lost)]), err=True)
+    common.echo("\n".join(["This would be lost:", *(f"  - {each}" for each in lost)]), err=True)
     if not sys.stdin.isatty():
         raise CliError(f"{refused} To do it all the same, repeat the command with --yes.")
     if not typer.confirm("Go on?", err=True):

@@ -11,8 +11,7 @@ from collections.abc import Awaitable, Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from stackwright.cli import common
 from stackwright.core.plan import HelmUpgrade, Key, Object
 
 if TYPE_CHECKING:
@@ -36,7 +35,7 @@ def rendering() -> Iterator[Render | None]:
     built = binary("helm")
     program = str(built) if built.is_file() else shutil.which("helm")
     if program is None:
-        typer.echo("Note: there is no helm here to tell which pods restart.", err=True)
+        common.echo("Note: there is no helm here to tell which pods restart.", err=True)
         yield None
         return
     helm = HelmCli(binary=program)

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
     from stackwright.core.plan import Object
     from stackwright.core.ports import Cluster
 
+MACHINES = "the way to its virtual machines, which run on: delete its servers first, or a new cloud refuses their nodes"
+
 
 def delete(
     name: Annotated[str, typer.Argument(help="The cloud.", autocompletion=completion.clouds)],
@@ -43,7 +45,7 @@ def delete(
             cloud = await _found(cluster, namespace, name)
             if not yes:
                 what = f"{cloud['kind']} {namespace}/{name} with its services and their data"
-                confirm([what], "Nothing was deleted.")
+                confirm([what, MACHINES], "Nothing was deleted.")
             await _delete(cluster, cloud)
             say(f"{cloud['kind']} {namespace}/{name}: deletion requested")
             if wait:

@@ -42,27 +42,37 @@ def doctor(
       stackwright doctor --kubeconfig ~/.kube/config
 
     """
-    from stackwright.api.errors import printable
     from stackwright.cli.cluster import run
     from stackwright.local.config import LocalCluster
     from stackwright.local.doctor import examine
 
     elsewhere = kubeconfig is not None or common.given.context is not None
-    findings = run(_elsewhere(kubeconfig)) if elsewhere else examine(LocalCluster.discover())
+    findings = run(_elsewhere(kubeconfig)) if elsewhere else [*_variable(), *examine(LocalCluster.discover())]
     if output is Format.JSON:
         import json
 
-        typer.echo(json.dumps([asdict(finding) for finding in findings], indent=2))
+        common.data(json.dumps([asdict(finding) for finding in findings], indent=2))
     else:
         for one in findings:
-            text = "\n".join(map(printable, one.text.split("\n")))
-            typer.echo(f" {MARKS[one.level]} {printable(one.subject)}: {text}")
+            common.echo(f" {MARKS[one.level]} {one.subject}: {one.text}")
             if one.remedy:
-                typer.echo(f"      → {one.remedy}")
+                common.echo(f"      → {one.remedy}")
             for line in one.log.splitlines():
-                typer.echo(printable(f"      | {line[:240]}"))
+                common.echo(f"      | {line[:240]}")
     if any(finding.level == "problem" for finding in findings):
         raise typer.Exit(1)
+
+
+def _variable() -> list[Finding]:
+    """With which no other command goes on, though this one looks at the local cluster."""
+    from stackwright.cli.cluster import CliError, named
+    from stackwright.local.doctor import Finding
+
+    try:
+        named()
+    except CliError as error:
+        return [Finding("kubeconfig", "problem", str(error), "Set $KUBECONFIG to a file that is there, or unset it.")]
+    return []
 
 
 async def _elsewhere(kubeconfig: Path | None) -> list[Finding]:

@@ -8,7 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
-from stackwright.cli import completion
+from stackwright.cli import common, completion
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.output import Format, FormatOption
 
@@ -93,10 +93,10 @@ def _print(columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], output: Fo
     from stackwright.cli.output import dumped, table
 
     if output is not Format.TABLE:
-        typer.echo(dumped([dict(zip(columns, row, strict=True)) for row in rows], output))
+        common.data(dumped([dict(zip(columns, row, strict=True)) for row in rows], output))
         return
     shown = [tuple(_cell(each) for each in row) for row in rows]
-    typer.echo(table([tuple(map(str.upper, columns)), *shown]))
+    common.echo(table([tuple(map(str.upper, columns)), *shown]))
 
 
 def _cell(value: Any) -> str:

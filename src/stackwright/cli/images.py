@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import common
+
 if TYPE_CHECKING:
     from stackwright.local.image_cache import BuiltImage
 
@@ -49,7 +51,7 @@ def list_images(
             own = image.archive.stat().st_size
             row |= {"size": image.size, "own": own, "archive": str(image.archive), "sbom": str(image.sbom)}
         rows.append(row)
-    typer.echo(_shown(rows, output))
+    common.data(_shown(rows, output))
 
 
 @app.command("import")
@@ -66,11 +68,11 @@ def import_images(names: Names = None) -> None:
     cluster = LocalCluster.discover()
     nodes = [node for node in cluster.nodes(remembered_nodes(cluster)) if node.containerd_socket.exists()]
     if not nodes:
-        typer.echo("No node is running; `stackwright up` starts them, with these images.", err=True)
+        common.echo("No node is running; `stackwright up` starts them, with these images.", err=True)
         raise typer.Exit(1)
     with explained(RESUME), progress()(f"Load images into {len(nodes)} nodes"):
         imported = store.load(for_nodes(images), nodes, cluster)
-    typer.echo("\n".join(imported) or "Every node has them already.")
+    common.echo("\n".join(imported) or "Every node has them already.")
 
 
 @app.command()
@@ -81,7 +83,7 @@ def prune() -> None:
 
     with explained():
         removed = images.prune()
-    typer.echo("\n".join(removed) or "Nothing to remove.")
+    common.echo("\n".join(removed) or "Nothing to remove.")
 
 
 def _ensure(names: list[str] | None) -> list[BuiltImage]:

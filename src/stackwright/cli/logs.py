@@ -17,6 +17,7 @@ from stackwright.cli import common, completion
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
+    from stackwright.adapters.kubernetes import KubernetesCluster
     from stackwright.adapters.kubernetes_logs import LogReader
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
@@ -74,7 +75,7 @@ def logs(
     """Show the logs of a service, of the operator, or of a pod.
 
     A service is named as in an OpenStackDeployment (identity), as its program (keystone), or with one of its parts
-    (nova-compute). Each line begins with its pod, when there are several.
+    (nova-compute). Each line begins with its pod, when there are several. Exit code 1 when none of them could be read.
 
     For example:
 
@@ -121,24 +122,24 @@ async def _work(what: str, namespace: str, choice: Choice, given: Path | None) -
         pods = await find_pods(cluster, what, space)
         streams, silent = streams_of(pods, choice.container)
         for cause in silent:
-            typer.echo(cause, err=True)
+            common.echo(cause, err=True)
         if not streams:
             if choice.container and not silent:
                 raise CliError(f"None of these pods has a container {choice.container}: {containers_of(pods)}")
             raise CliError(f"Nothing of {what} has written a log yet")
-        client = _client(given)
+        client = _reader(cluster)
         if choice.follow:
-            await asyncio.gather(*(_copy(client, stream, choice) for stream in streams))
+            read = await asyncio.gather(*(_copy(client, stream, choice) for stream in streams))
         else:
-            for stream in streams:
-                await _copy(client, stream, choice)
+            read = [await _copy(client, stream, choice) for stream in streams]
+        if not any(read):
+            raise typer.Exit(1)
 
 
-def _client(given: Path | None) -> LogReader:
+def _reader(cluster: KubernetesCluster) -> LogReader:
     from stackwright.adapters.kubernetes_logs import LogReader
-    from stackwright.cli.cluster import kubeconfig
 
-    return LogReader(kubeconfig(given), common.given.context)
+    return LogReader(cluster)
 
 
 async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
@@ -204,7 +205,8 @@ def containers_of(pods: list[Object]) -> str:
     return f"they have {', '.join(sorted(names))}" if names else "none has started"
 
 
-async def _copy(client: LogReader, stream: Stream, choice: Choice) -> None:
+async def _copy(client: LogReader, stream: Stream, choice: Choice) -> bool:
+    """Whether it could be read to its end."""
     from stackwright.adapters.kubernetes_logs import Container, Part
     from stackwright.core.ports import NotYet
 
@@ -213,9 +215,14 @@ async def _copy(client: LogReader, stream: Stream, choice: Choice) -> None:
     part = Part(choice.tail, choice.since, choice.previous)
     try:
         async for line in client.lines(place, part, follow=choice.follow):
-            typer.echo(f"{prefix}{readable(line) if choice.readable else line}")
+            if choice.readable:
+                common.echo(f"{prefix}{readable(line)}")
+            else:
+                common.data(f"{prefix}{line}")
     except NotYet as error:
-        typer.echo(str(error), err=True)
+        common.echo(str(error), err=True)
+        return False
+    return True
 
 
 def readable(line: str) -> str:
@@ -228,17 +235,11 @@ def readable(line: str) -> str:
     try:
         fields = json.loads(line) if line.startswith("{") else None
         if not isinstance(fields, dict) or "event" not in fields:
-            return _plain(line)
+            return common.safe(line)
         time, level, event = (str(fields.pop(name, "")) for name in ("timestamp", "level", "event"))
         trace = str(fields.pop("exception", ""))
         told = "  ".join(f"{name}={value}" for name, value in fields.items())
     except (ValueError, RecursionError):
-        return _plain(line)
+        return common.safe(line)
     first = "  ".join(part for part in (time[:19].replace("T", " "), f"{level:<7}", event, told) if part.strip())
     return "\n".join(printable(each) for each in (first, *(f"    {each}" for each in trace.splitlines())))
-
-
-def _plain(line: str) -> str:
-    from stackwright.api.errors import printable
-
-    return "\t".join(printable(part) for part in line.split("\t"))

@@ -92,8 +92,8 @@ def load_all(files: Sequence[Path], namespace: str | None) -> list[Manifest]:
 
 async def check_changes(reader: Reader, manifests: list[Manifest]) -> None:
     """Not every field may change of what is there. Raises BadManifest with each change that the API would refuse."""
-    from stackwright.controllers.members import KINDS
     from stackwright.controllers.validate import change_errors
+    from stackwright.controllers.voters import KINDS
     from stackwright.core.objects import key_of
     from stackwright.core.ports import Refused
     from stackwright.runtime.memory import MemoryCluster

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import common
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
@@ -68,9 +69,9 @@ def openrc(
         if write:
             path = clouds_file()
             changed = replace(path, merged(path, name, access, ca), 0o600)
-            typer.echo(f"{path}: cloud {name} {'written' if changed else 'unchanged'}")
+            common.echo(f"{path}: cloud {name} {'written' if changed else 'unchanged'}")
         else:
-            typer.echo(printed(form, name, access, str(ca), namespace), nl=False)
+            common.data(printed(form, name, access, str(ca), namespace), nl=False)
     except (OSError, CliError) as error:
         fail(str(error))
 
@@ -99,5 +100,5 @@ def merged(path: Path, name: str, access: Access, ca: Path) -> str:
     try:
         existing = yaml.safe_load(path.read_text()) if path.exists() else None
         return as_yaml(with_cloud(existing, name, clouds_entry(access, str(ca))))
-    except (yaml.YAMLError, ValueError) as error:
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         raise CliError(f"{path} is left alone: {error}") from error

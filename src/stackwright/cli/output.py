@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from enum import StrEnum
 from typing import Annotated, Any
@@ -23,7 +24,8 @@ def dumped(data: Any, format_: Format) -> str:
     if format_ is Format.JSON:
         import json
 
-        return json.dumps(data, indent=2, ensure_ascii=False)
+        text = json.dumps(data, indent=2, ensure_ascii=False)
+        return re.sub(r"[\x7f-\x9f]", lambda found: f"\\u{ord(found[0]):04x}", text)  # terminals obey some of these
     return as_yaml(data).rstrip("\n")
 
 

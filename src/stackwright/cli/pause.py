@@ -90,7 +90,7 @@ async def _annotated(cluster: Cluster, kind: Kind, obj: Object, paused: bool) ->
     from stackwright.runtime import pausing
 
     of_cluster_api = kind in {resource.KIND for resource in SERVER_KINDS}
-    if (clusterapi.is_paused(obj) if of_cluster_api else pausing.is_paused(obj)) == paused:
+    if (clusterapi.is_capi_paused(obj) if of_cluster_api else pausing.is_stackwright_paused(obj)) == paused:
         return False
     note = {clusterapi.PAUSED if of_cluster_api else ANNOTATION: "true" if paused else None}
     await cluster.patch(kind, key_of(obj), {"metadata": {"annotations": note}})

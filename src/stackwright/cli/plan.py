@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stackwright.cli import common
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.output import Format, FormatOption
 
@@ -68,9 +69,9 @@ def plan(
         from stackwright.cli.output import dumped
 
         data = {"changes": [entry.as_dict() for entry in found], "stuck": stuck}
-        typer.echo(dumped(data, output))
+        common.data(dumped(data, output))
     else:
-        typer.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=sys.stdout.isatty()))))
+        common.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=sys.stdout.isatty()))), painted=True)
     if summary(found):
         raise typer.Exit(EXIT_CHANGES)
 
@@ -83,7 +84,11 @@ def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[st
     if any(entry.does == DELETE and entry.verb == "helm" for entry in found):
         text.append("Databases of services stay while their server does; generated passwords go with their Secrets.")
     if stuck:
-        text += ["", "It would not get ready:", *(f"  {name}: {message}" for name, message in sorted(stuck.items()))]
+        text += [
+            "",
+            "It would not get ready:",
+            *(common.safe(f"  {name}: {message}") for name, message in sorted(stuck.items())),
+        ]
     return text
 
 
@@ -115,7 +120,7 @@ async def foresee(
     known = await operator_settings(cluster)
     if not known.images:
         where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
-        typer.echo(f"Note: there is no ConfigMap {where}, so references of images are not the real ones.", err=True)
+        common.echo(f"Note: there is no ConfigMap {where}, so references of images are not the real ones.", err=True)
     written = await _with_secrets(cluster, manifests)
     for space in spaces:
         asked = replace(await _request(cluster, space, manifests, delete), resumed=resumed)
@@ -147,6 +152,9 @@ async def _request(reader: Reader, namespace: str, manifests: list[Manifest], de
 
     mine = [m for m in manifests if m.obj["metadata"].get("namespace", namespace) == namespace]
     gone = []
+    if delete and any(m.kind == OpenStackDeployment.KIND and m.obj["metadata"]["name"] == delete for m in mine):
+        what = f"OpenStackDeployment {namespace}/{delete}"
+        raise CliError(f"{what} is in a manifest and in --delete; give one of the two")
     if delete is not None or not manifests:
         cloud = await the_cloud(reader, namespace, delete)
         if cloud is None:

@@ -46,12 +46,17 @@ class Sourced:
 
 @dataclass(frozen=True)
 class Entry:
+    """verb   apply, helm, sql, …
+    thing  of an OpenStack that it is about, if it is: server, volume, …
+    """
+
     does: str
-    verb: str  # apply, helm, sql, …
+    verb: str
     what: str
     why: str = ""
     changes: tuple[Sourced, ...] = ()
     note: str = ""
+    thing: str = ""
 
     @property
     def subject(self) -> tuple[str, str, str]:
@@ -136,7 +141,7 @@ def _entry(step: Step, background: Background) -> Entry:
         case CloudCall():
             does = {"create": CREATE, "update": CHANGE, "delete": DELETE}[action.do]
             what = f"{action.target.removeprefix(action.do).strip()} in {action.cloud}"
-            return Entry(does, action.verb, what, action.why or f"for {step.about}")
+            return Entry(does, action.verb, what, action.why or f"for {step.about}", thing=action.slot[0])
         case HelmUpgrade():
             return _upgrade(action, background)
         case HelmUninstall():

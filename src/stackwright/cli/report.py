@@ -22,6 +22,7 @@ from stackwright.cli import common
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
+    from stackwright.adapters.kubernetes import KubernetesCluster
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
 
@@ -50,14 +51,14 @@ def report(
 
     async def work() -> dict[str, str]:
         async with connected(kubeconfig) as cluster:
-            return {**await objects(cluster, namespace), **await _logs(cluster, namespace, kubeconfig)}
+            return {**await objects(cluster, namespace), **await _logs(cluster, namespace)}
 
     found = run(work())
     try:
         bundle(file, found)
     except OSError as error:
         fail(f"--file {file}: {error.strerror or error}")
-    typer.echo(f"{file}: {len(found)} files; read it before you pass it on")
+    common.echo(f"{file}: {len(found)} files; read it before you pass it on")
 
 
 def bundle(path: Path, files: dict[str, str]) -> None:
@@ -123,17 +124,16 @@ def blanked(value: Any, name: str = "", within: bool = False, free: bool = False
     return hidden(value)
 
 
-async def _logs(reader: Reader, namespace: str, kubeconfig: Path | None) -> dict[str, str]:
+async def _logs(cluster: KubernetesCluster, namespace: str) -> dict[str, str]:
     from stackwright.adapters.kubernetes_logs import Container, LogReader, Part
     from stackwright.api.kinds import POD
     from stackwright.api.secrecy import hidden
-    from stackwright.cli.cluster import kubeconfig as resolved
     from stackwright.cli.logs import streams_of
     from stackwright.core.ports import NotYet
 
-    pods = await reader.list(POD, OPERATOR_NAMESPACE)
-    pods += [pod for pod in await reader.list(POD, namespace) if not _well(pod)]
-    client = LogReader(resolved(kubeconfig), common.given.context)
+    pods = await cluster.list(POD, OPERATOR_NAMESPACE)
+    pods += [pod for pod in await cluster.list(POD, namespace) if not _well(pod)]
+    client = LogReader(cluster)
     found: dict[str, str] = {}
     for stream in streams_of(pods, None)[0]:
         place = Container(stream.namespace, stream.pod, stream.container)

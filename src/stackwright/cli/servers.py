@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stackwright.cli import completion
+from stackwright.cli import common, completion
 from stackwright.cli.cluster import KubeconfigOption
 from stackwright.cli.output import Format, FormatOption
 
@@ -43,11 +43,11 @@ def servers(
 
     found = run(_trees(name, namespace, kubeconfig))
     if output is not Format.TABLE:
-        typer.echo(dumped([node.as_dict() for node in found], output))
+        common.data(dumped([node.as_dict() for node in found], output))
         return
     colour = sys.stdout.isatty()
     text = [line for node in found for line in (*lines(node, colour=colour), "")]
-    typer.echo("\n".join(text[:-1]) if text else "There are no servers; make one: examples/server.yaml")
+    common.echo("\n".join(text[:-1]) if text else "There are no servers; make one: examples/server.yaml", painted=True)
 
 
 async def _trees(name: str | None, namespace: str, kubeconfig: Any) -> list[Node]:

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import common
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
@@ -44,7 +45,6 @@ def shell(
 
       stackwright shell
     """
-    from stackwright.cli import common
     from stackwright.cli.cluster import CliError, connected, fail, run
     from stackwright.cli.cluster import kubeconfig as resolved
 

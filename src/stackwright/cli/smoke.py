@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from stackwright.cli import common
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import say
 
@@ -85,7 +86,7 @@ def _run(stage: Stage, wanted: list[Check], output: Output, *, keep: bool) -> li
         return run(stage, wanted, silent, lambda result: None, keep=keep)
     results = run(stage, wanted, progress(), _line, keep=keep)
     if keep and stage.project:
-        typer.echo(f"Kept until the next run: project {stage.project.name}, key {stage.key}, {stage.made.floating}")
+        common.echo(f"Kept until the next run: project {stage.project.name}, key {stage.key}, {stage.made.floating}")
     return results
 
 
@@ -108,10 +109,10 @@ def _tell(results: list[Result], output: Output, junit: Path | None) -> None:
         junit.write_text(report.junit(results))
     data = report.as_dict(results)
     if output is Output.JSON:
-        typer.echo(dumped(data, Format.JSON))
+        common.data(dumped(data, Format.JSON))
     else:
         passed = sum(each["outcome"] == "passed" for each in data["checks"])
-        typer.echo(f"{passed} of {len(results)} passed in {data['seconds']:.0f} s")
+        common.echo(f"{passed} of {len(results)} passed in {data['seconds']:.0f} s")
     if not data["passed"]:
         raise typer.Exit(1)
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stackwright.cli import completion
+from stackwright.cli import common, completion
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.output import Format, FormatOption
 
@@ -73,7 +73,10 @@ def status(
             raise typer.Exit((0 if shown else 130) if end.exit_code == -1 else end.exit_code) from None
         return
     answer = run(_once(question, local=True))
-    typer.echo(dumped(answer.as_dict(), output) if output is not Format.TABLE else "\n".join(answer.lines()))
+    if output is Format.TABLE:
+        common.echo("\n".join(answer.lines()), painted=True)
+    else:
+        common.data(dumped(answer.as_dict(), output))
 
 
 @dataclass(frozen=True)
@@ -215,15 +218,15 @@ def _changed_lines() -> Callable[[Answer], None]:
         nonlocal before
         now = dict(flat(answer.nodes()))
         if not before:
-            typer.echo("\n".join(answer.lines()))
+            common.echo("\n".join(answer.lines()))
         else:
             stamp = f"{time.monotonic() - started:5.0f}s"
             for path, node in now.items():
                 old = before.get(path)
                 if old is None or (old.state, old.message) != (node.state, node.message):
-                    typer.echo(f"{stamp} {MARKS[node.state]} {node.title}{': ' if node.message else ''}{node.message}")
+                    common.echo(f"{stamp} {MARKS[node.state]} {node.title}{': ' if node.message else ''}{node.message}")
             for path in before.keys() - now.keys():
-                typer.echo(f"{stamp} - {before[path].title} is gone")
+                common.echo(f"{stamp} - {before[path].title} is gone")
         before = now
         sys.stdout.flush()
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from stackwright.cli import common
 from stackwright.cli.confirm import YesOption
 
 INTERRUPTED = (
@@ -85,10 +86,10 @@ def up(
     with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
         bringup.up(context, progress(), skipped)
     if context.token:
-        typer.echo(f"\n$ stackwright shell -- openstack token issue\n{context.token}")
+        common.echo(f"\n$ stackwright shell -- openstack token issue\n{context.token}")
     if told := demo.summary(context):
-        typer.echo("\n" + "\n".join(told))
-    typer.echo(f"\nKubernetes is ready. Use it with:  export KUBECONFIG={context.kubeconfig_in_use}")
+        common.echo("\n" + "\n".join(told))
+    common.echo(f"\nKubernetes is ready. Use it with:  export KUBECONFIG={context.kubeconfig_in_use}")
 
 
 def _ask(kubeconfig: Path, manifest: Path) -> None:

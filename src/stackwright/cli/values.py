@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from stackwright.cli import completion
+from stackwright.cli import common, completion
 from stackwright.cli.cluster import OnlyNamespaceOption
 from stackwright.cli.crds import Data
 
@@ -57,7 +57,7 @@ def values(
             found = _translated(chart, found)
     except ValueError as error:
         fail(str(error))
-    typer.echo(dumped(found, Format(output.value)))
+    common.data(dumped(found, Format(output.value)))
 
 
 def _cloud(files: list[Path], namespace: str | None) -> Object:
@@ -111,7 +111,7 @@ def _translated(chart: str, found: dict[str, Any]) -> dict[str, Any]:
 
     defaults = yaml.safe_load(require(f"charts/{chart}/values.yaml").read_text())
     result = translate(chart, found, defaults)
-    typer.echo("Not carried over:", err=True)
+    common.echo("Not carried over:", err=True)
     for path, why in result.left_out:
-        typer.echo(f"  {path}: {why}", err=True)
+        common.echo(f"  {path}: {why}", err=True)
     return result.values

@@ -6,8 +6,7 @@ import asyncio
 from pathlib import Path
 from typing import Any
 
-import typer
-
+from stackwright.cli import common
 from stackwright.cli.cluster import OPERATOR_NAMESPACE, KubeconfigOption
 from stackwright.cli.output import Format, FormatOption
 
@@ -31,15 +30,15 @@ def version(output: FormatOption = Format.TABLE, kubeconfig: KubeconfigOption = 
 
     told = {"program": of("stackwright"), **asyncio.run(_cluster(kubeconfig))}
     if output is not Format.TABLE:
-        typer.echo(dumped(told, output))
+        common.data(dumped(told, output))
         return
     rows = [("program", told["program"])]
     if told["operator"]:
         rows.append(("operator", f"{told['operator']['version']} ({told['operator']['image']})"))
     rows += [(f"{each['kind']} {each['namespace']}/{each['name']}", each["version"]) for each in told["clouds"]]
-    typer.echo(table(rows))
+    common.echo(table(rows))
     if told["problem"]:
-        typer.echo(told["problem"], err=True)
+        common.echo(told["problem"], err=True)
 
 
 async def _cluster(kubeconfig: Path | None) -> dict[str, Any]:

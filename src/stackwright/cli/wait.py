@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from stackwright.cli import completion
+from stackwright.cli import common, completion
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import nothing, say
 from stackwright.cli.crds import Data
@@ -97,7 +97,7 @@ async def _print(obj: Object | None, output: Data) -> None:
     from stackwright.cli.output import Format, dumped
     from stackwright.cli.world import described
 
-    typer.echo(dumped(None if obj is None else described(obj), Format(output.value)))
+    common.data(dumped(None if obj is None else described(obj), Format(output.value)))
 
 
 def asked(text: str | None, verb: str = "wait for") -> tuple[Kinds, str | None]:

@@ -12,7 +12,7 @@ from stackwright.controllers.cloud.charts import Schemas, chart_errors, values_e
 from stackwright.controllers.cloud.validate import parse as parse_deployment
 from stackwright.controllers.controlplane.validate import parse as parse_control_plane
 from stackwright.controllers.helmbundle.validate import errors_of as helmbundle_errors
-from stackwright.controllers.members import member_errors
+from stackwright.controllers.voters import voter_errors
 from stackwright.core.plan import Object
 from stackwright.core.settings import Settings
 
@@ -36,7 +36,7 @@ def errors_of(
 
 def change_errors(old: Object, new: Object) -> list[str]:
     """What an update changes that must stay."""
-    return [*update_errors(old, new), *member_errors(old, new)]
+    return [*update_errors(old, new), *voter_errors(old, new)]
 
 
 def _errors(obj: Object, old: Object | None, settings: Settings | None) -> list[str]:

@@ -37,6 +37,11 @@ TWICE = 300.0  # seconds between two volumes at most of which the request for on
 GONE = ("DELETED", "SOFT_DELETED")  # a server that can be had back by its cloud's administrator only
 
 
+def is_gone(thing: Thing) -> bool:
+    """Whether it is not there any more though it is listed. What else is listed is there, whatever is told of it."""
+    return thing.what == "server" and thing.state in GONE
+
+
 def listed(record: Mapping[Slot, Any]) -> list[dict[str, Any]]:
     """A record as a list in a status; a value may still be Made."""
     return [{"type": what, "name": name, "id": id_} for (what, name), id_ in record.items()]
@@ -71,12 +76,13 @@ class Owner:
 
 @dataclass(frozen=True)
 class Step:
-    """record  as it is after the calls, with Made in it for what they make
-    calls   to be made, one at most that makes something
-    lost    slots whose recorded thing is not there any more; they are still in the record
-    things  slot → thing, of all that is recorded and there
-    wait    why nothing can be made yet though something is missing
-    copies  volumes with our mark that somebody else made or may have made, which stay
+    """record     as it is after the calls, with Made in it for what they make
+    calls      to be made, one at most that makes something
+    lost       slots whose recorded thing is not there any more; they are still in the record
+    things     slot → thing, of all that is recorded and there
+    wait       why nothing can be made yet though something is missing
+    ambiguous  volumes one of which is its own, and nobody knows which; until somebody tells, it waits
+    copies     volumes that stay after its end: with our mark, made by somebody else or not known to be ours
     """
 
     record: Mapping[Slot, Any]
@@ -84,6 +90,7 @@ class Step:
     lost: tuple[Slot, ...] = ()
     things: Mapping[Slot, Thing] = field(default_factory=dict)
     wait: str = ""
+    ambiguous: tuple[Thing, ...] = ()
     copies: tuple[Thing, ...] = ()
 
     @property
@@ -99,7 +106,7 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
     known: dict[Slot, Any] = dict(record)
     things: dict[Slot, Thing] = {}
     for slot, id_ in record.items():
-        if (thing := look.get(slot, id_)) is not None and thing.state not in GONE:
+        if (thing := look.get(slot, id_)) is not None and not is_gone(thing):
             things[slot] = thing
     lost = tuple(slot for slot in record if slot not in things and slot[0] not in look.unseen)
     others = _others(owner, record, look)
@@ -109,11 +116,11 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
         for slot in [slot for slot in lost if slot not in wanted and slot not in copied]:
             del known[slot]
         lost = tuple(slot for slot in lost if slot in wanted)
-    unclear: tuple[Thing, ...] = ()
+    ambiguous: tuple[Thing, ...] = ()
     for part in parts:  # what has a mark and no record is taken over: it may be made of what is lost
-        if part.slot not in known and (found := [t for t in look.marked(owner.uid, part.slot) if t.state not in GONE]):
-            if _unclear(found):
-                unclear += tuple(found)
+        if part.slot not in known and (found := [t for t in look.marked(owner.uid, part.slot) if not is_gone(t)]):
+            if _ambiguous(found):
+                ambiguous += tuple(found)
             else:
                 known[part.slot], things[part.slot] = found[0].id, found[0]
     if lost and not look.certain:
@@ -121,8 +128,10 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
     twins = _twins(owner, others)
     if lost or twins:
         return Step(known, twins, lost, things)
-    if unclear:
-        return Step(known, things=things, wait=f"Of {_ids(unclear)} one is its own", copies=unclear)
+    if ambiguous:
+        ids = ", ".join(thing.id for thing in ambiguous)
+        wait = f"Cannot tell which volume belongs to this server: {ids}"
+        return Step(known, things=things, wait=wait, ambiguous=ambiguous)
     for part in parts:
         if part.slot in known:
             continue
@@ -132,14 +141,21 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
             return Step(known, things=things, wait=wait)
         call = owner.call("create", part.slot, body=part.body(known), user_data=part.user_data)
         return Step({**known, part.slot: Made(part.slot)}, (call,), things=things)
-    return Step(known, _surplus(owner, parts, known, things), things=things)
+    calls = _surplus(owner, parts, known, things)
+    return Step(known, calls, things=things)
 
 
 def _surplus(
     owner: Owner, parts: Sequence[Part], known: dict[Slot, Any], things: Mapping[Slot, Thing]
 ) -> tuple[CloudCall, ...]:
-    """What was a part once, what was made last first. It stays in the record until it is seen to be gone."""
+    """What was a part once, what was made last first. It stays in the record until it is seen to be gone.
+
+    What is a part by another slot too, as a rule that is written in another way now, is forgotten and stays.
+    """
     wanted = {part.slot for part in parts}
+    kept = {(slot[0], id_) for slot, id_ in known.items() if slot in wanted}
+    for slot in [slot for slot, id_ in known.items() if slot not in wanted and (slot[0], id_) in kept]:
+        del known[slot]
     due = [slot for slot in reversed(known) if slot not in wanted]
     calls = (remove(owner, slot, things[slot]) for slot in due if slot in things)
     return tuple(call for call in calls if call is not None)
@@ -157,7 +173,7 @@ def _others(owner: Owner, record: Record, look: Look) -> Others:
     found = []
     for thing in look.things:
         slot, ours = wanted.get(thing.mark, (None, None))
-        if slot and record[slot] != thing.id and thing.state not in GONE:
+        if slot and record[slot] != thing.id and not is_gone(thing):
             found.append((slot, thing, thing.what == "volume" and _is_copy(thing, ours)))
     return found
 
@@ -166,7 +182,8 @@ def _is_copy(volume: Thing, ours: Thing | None) -> bool:
     """Whether somebody else made it: who copies a volume, by way of a backup, say, may copy its metadata and our mark.
 
     The copy of a volume with its own id in its metadata has that id too, and so counts as one without a mark. Beside
-    such a volume, what we made twice was made within minutes and nobody uses it. Whoever cannot tell keeps it.
+    such a volume, what we made twice was made within minutes and nobody uses it. If ownership is unclear, keep the
+    volume.
     """
     if ours is None or not ours.facts.get(ANSWERED) or volume.facts.get("attachments"):
         return True
@@ -174,7 +191,7 @@ def _is_copy(volume: Thing, ours: Thing | None) -> bool:
     return made is None or known is None or abs(made - known) > TWICE
 
 
-def _unclear(found: Sequence[Thing]) -> bool:
+def _ambiguous(found: Sequence[Thing]) -> bool:
     """Whether one of these volumes with one mark is ours, in the order of `Look.marked`, and nobody knows which."""
     return len(found) > 1 and found[0].what == "volume" and not found[0].facts.get(ANSWERED)
 
@@ -182,8 +199,8 @@ def _unclear(found: Sequence[Thing]) -> bool:
 def removal(owner: Owner, record: Record, look: Look) -> Step:
     """The next step towards having nothing: whatever is recorded or marked, by kinds, what holds others first.
 
-    What was made twice goes before that by which it is known. Copies that others made stay, and are told from ours by
-    the record, which lasts as long. Without a record all stay that have one mark: one at a time, the last would go.
+    Delete duplicates before the recorded resource. Keep foreign copies. The record, which lasts as long, tells them
+    from ours. Without a record all stay that have one mark: one at a time, the last would go.
     """
     others = _others(owner, record, look)
     if twins := _twins(owner, others):
@@ -191,7 +208,7 @@ def removal(owner: Owner, record: Record, look: Look) -> Step:
     kept_for = {(t.what, t.id): slot for slot, t, is_copy in others if is_copy}
     copies, copied = kept_for.keys() | _several(owner, record, look), set(kept_for.values())
     names = {(slot[0], id_): slot for slot, id_ in record.items()}
-    found = {(t.what, t.id): t for t in look.things if t.state not in GONE}
+    found = {(t.what, t.id): t for t in look.things if not is_gone(t)}
     left = {key: t for key, t in found.items() if key in names or (marked_by(t, owner.uid) and key not in copies)}
     kept = {slot: id_ for slot, id_ in record.items() if (slot[0], id_) in left or slot in copied or not look.certain}
     for what in TAKEN_AWAY:
@@ -216,10 +233,6 @@ def remove(owner: Owner, slot: Slot, thing: Thing, why: str = "") -> CloudCall |
     if str(thing.facts.get("task_state") or thing.state).lower() in ("deleting", "soft-deleting"):
         return None
     return owner.call("delete", slot, id=thing.id, why=why)
-
-
-def _ids(things: Iterable[Thing]) -> str:
-    return ", ".join(f"{thing.what} {thing.id}" for thing in things)
 
 
 def _named(things: list[Thing]) -> str:

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any, Literal, Protocol, TypeVar
 
 from stackwright.core.conditions import steady
@@ -28,6 +30,9 @@ Slot = tuple[What, str]  # a thing of an object: what it is, and its name among 
 SERVER: Slot = ("server", "")
 PREFIX = "stackwright"
 REMOVALS = 10  # things of an OpenStack that one plan takes away: each may take a minute
+# Seconds that one look, and one action, may take: it is for an OpenStack to say how many requests that are.
+LONGEST = 300.0
+LATE = f"the OpenStack took longer than {LONGEST:.0f} s to answer"
 A = TypeVar("A", bound=Action)
 CREATED = "created_at"  # of a volume, among its facts: seconds since 1970
 # Of a volume, among its facts: its metadata has its own id, written when the request that made it was answered.
@@ -66,6 +71,11 @@ class Thing:
     mark: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
 
+    @property
+    def weight(self) -> int:
+        """About as many bytes as it takes."""
+        return 400 + len(ascii(self))
+
 
 def marked_by(thing: Thing, uid: str) -> bool:
     """Whether it was made for the object with this uid."""
@@ -91,16 +101,27 @@ class Look:
         """What is not here is not there, of whatever kind."""
         return self.settled and not self.unseen
 
+    @cached_property
+    def _by_id(self) -> Mapping[tuple[str, str], Thing]:
+        """It is for an OpenStack to say how many things there are, and each may be asked for."""
+        return {(thing.what, thing.id): thing for thing in reversed(self.things)}
+
+    @cached_property
+    def _by_mark(self) -> Mapping[str, Sequence[Thing]]:
+        found: dict[str, list[Thing]] = {}
+        for thing in self.things:
+            found.setdefault(thing.mark, []).append(thing)
+        return found
+
     def get(self, slot: Slot, id_: str) -> Thing | None:
-        return next((thing for thing in self.things if thing.what == slot[0] and thing.id == id_), None)
+        return self._by_id.get((slot[0], id_))
 
     def marked(self, uid: str, slot: Slot) -> tuple[Thing, ...]:
         """Usually none or one: two where a request succeeded that had seemed to fail, or of a copy.
 
         What was made by a request that was answered comes first, then the oldest.
         """
-        wanted = mark(uid, slot)
-        return tuple(sorted((t for t in self.things if t.mark == wanted), key=_rank))
+        return tuple(sorted(self._by_mark.get(mark(uid, slot), ()), key=_rank))
 
 
 def _rank(thing: Thing) -> tuple[bool, float, str]:
@@ -128,10 +149,14 @@ class Asker:
 
 @dataclass(frozen=True)
 class Question:
-    """A search for what is not ours. `where` are filters as the API names them; a list value means all of them."""
+    """A search for what is not ours. `where` are filters as the API names them; a list value means all of them.
+
+    whole  a part of the list would be taken for all of it: then there is Trouble instead
+    """
 
     what: str
     where: tuple[tuple[str, Any], ...]
+    whole: bool = False
 
     def __str__(self) -> str:
         return f"{self.what} with {', '.join(f'{name} {value}' for name, value in self.where)}"
@@ -141,6 +166,11 @@ def question(what: str, **where: Any) -> Question:
     """Without the filters that are not set."""
     pairs = ((name, tuple(v) if isinstance(v, list) else v) for name, v in where.items())
     return Question(what, tuple(sorted((name, v) for name, v in pairs if v not in (None, "", ()))))
+
+
+def every(what: str, **where: Any) -> Question:
+    """For the whole list."""
+    return replace(question(what, **where), whole=True)
 
 
 @dataclass(frozen=True)
@@ -180,12 +210,12 @@ class CloudCall(Action):
 
 
 def at_once(actions: Iterable[A]) -> tuple[A, ...]:
-    """Those of one plan: REMOVALS at most, for it is for an OpenStack to say how much has a mark of ours."""
+    """At most REMOVALS deletions per plan: the remote cloud controls how many marked resources it reports."""
     removals = itertools.count()
-    return tuple(each for each in actions if not _removes(each) or next(removals) < REMOVALS)
+    return tuple(each for each in actions if not removes(each) or next(removals) < REMOVALS)
 
 
-def _removes(action: Action) -> bool:
+def removes(action: Action) -> bool:
     return isinstance(action, CloudCall) and action.do == "delete"
 
 
@@ -208,14 +238,26 @@ class Denied(Refused):
 class Clouds(Protocol):
     """All OpenStacks of which there are credentials. Everything raises Trouble or Denied."""
 
+    def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
+        """For all that one look of an object asks: it ends after LONGEST, by Trouble.
+
+        What it was answered counts at its next looks, for an hour or until one of them ends without Trouble.
+        """
+
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         """What the object has; lists of a project are shared by all who look."""
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
-        """What is found; an answer may be a minute old."""
+        """What is found; an answer may be a minute old, or of an earlier look that has not ended."""
+
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+        """The same of several at once, which should be few."""
 
     async def run(self, call: CloudCall) -> str:
-        """Do it, for one who looked; the id of what was made or changed. What is to be deleted may be gone."""
+        """Do it, for one who looked; the id of what was made or changed. What is to be deleted may be gone.
+
+        After LONGEST it is given up; what takes many requests goes on when it is asked for again.
+        """
 
 
 def fill(value: Any, made: Mapping[Slot, str]) -> Any:

@@ -41,7 +41,7 @@ def _plural(word: str) -> str:
     return f"{word}es" if word.endswith(("s", "x", "ch", "sh")) else f"{word}s"
 
 
-def is_paused(obj: Object) -> bool:
+def is_capi_paused(obj: Object) -> bool:
     return PAUSED in (obj["metadata"].get("annotations") or {})
 
 

@@ -119,6 +119,12 @@ def merged(
 _OF_A_VERSION = ("resourceVersion", "managedFields")
 
 
+def is_as_before(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
+    """Whether two versions of an object differ in its status only, if at all."""
+    meta, new = (_without(each["metadata"], *_OF_A_VERSION) for each in (before, now))
+    return meta == new and _without(before, "status", "metadata") == _without(now, "status", "metadata")
+
+
 def is_reworded(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     """Whether two versions of an object differ in messages of its status, and in nothing else.
 
@@ -126,8 +132,7 @@ def is_reworded(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
     """
     return (
         before.get("status") != now.get("status")
-        and _without(before["metadata"], *_OF_A_VERSION) == _without(now["metadata"], *_OF_A_VERSION)
-        and _without(before, "status", "metadata") == _without(now, "status", "metadata")
+        and is_as_before(before, now)
         and _says_as_much(before.get("status"), now.get("status"))
     )
 

@@ -13,6 +13,7 @@ from typing import Any
 from stackwright.core.clouds import Question, Thing, question
 
 Answers = Mapping[Question, tuple[Thing, ...]]
+TOLD = 5  # of several things that are found
 TAGS = {"tags": "tags", "tagsAny": "tags-any", "notTags": "not-tags", "notTagsAny": "not-tags-any"}
 COMMON = {"name": "name", "description": "description", "projectID": "project_id", **TAGS}
 FILTERS: Mapping[str, Mapping[str, str]] = {
@@ -37,12 +38,12 @@ def named(thing: Thing, **more: Any) -> dict[str, Any]:
 
 @dataclass
 class Resolver:
-    """missing   questions without an answer yet
+    """missing   questions without an answer yet, each once
     problems  what found none, or more than one, in words
     """
 
     answers: Answers
-    missing: list[Question] = field(default_factory=list)
+    missing: dict[Question, None] = field(default_factory=dict)
     problems: list[str] = field(default_factory=list)
 
     def one(self, what: str, param: Mapping[str, Any] | None, where: str, **more: Any) -> Thing | None:
@@ -68,8 +69,9 @@ class Resolver:
         if found is None:
             return None
         if len(found) != 1:
-            names = ", ".join(sorted(thing.id for thing in found)) or "there is none"
-            self.problems.append(f"{where}: {asked} must be exactly one: {names}")
+            ids = sorted(thing.id for thing in found)
+            told = ", ".join([*ids[:TOLD], *(["…"] if len(ids) > TOLD else [])]) or "there is none"
+            self.problems.append(f"{where}: {asked} must be exactly one: {told}")
             return None
         return found[0]
 
@@ -77,5 +79,5 @@ class Resolver:
         """However many there are; None while that is not known."""
         found = self.answers.get(asked)
         if found is None:
-            self.missing.append(asked)
+            self.missing[asked] = None
         return found

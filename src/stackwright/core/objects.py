@@ -54,8 +54,13 @@ def owners(obj: Object) -> set[str]:
 
 
 def label_value(text: str) -> str:
-    """A text no longer than a label may be; the end of one that is too long is replaced by its digest."""
-    return text if len(text) <= LABEL else f"{text[: LABEL - LENGTH - 1]}-{digest(text)}"
+    """A text no longer than a label may be."""
+    return shortened(text, LABEL)
+
+
+def shortened(text: str, most: int) -> str:
+    """A text of ours with so many characters; the end of one that is too long is replaced by its digest."""
+    return text if len(text) <= most else f"{text[: most - LENGTH - 1]}-{digest(text)}"
 
 
 def owned(

@@ -6,7 +6,8 @@ clusters may have objects of the same name in one project, and one cluster one a
 annotation of the object, so copies of the object have the same mark, and no later object of its name has it.
 
 A forged origin gains nothing. The namespace of the object itself is part of the digest, so no origin leads to what
-belongs to another namespace. Objects of an earlier version have marks of their UID alone; their origin says so.
+belongs to another namespace. Objects of an earlier version have marks of their UID alone, and their origin says so; it
+counts as long as the object has that UID, which nobody can choose.
 """
 
 from __future__ import annotations
@@ -22,7 +23,6 @@ from stackwright.core.plan import Finalizer, Object
 
 ORIGIN = f"{OURS}/origin"
 _EARLIER = "uid:"
-INSTANCE = f"{OURS}/instance"  # of an OpenStackServer: id of the server that its machine has already
 
 
 def origin_here(cluster: str, obj: Object) -> str:
@@ -30,13 +30,14 @@ def origin_here(cluster: str, obj: Object) -> str:
 
     An object with our finalizer and without an origin had things before there were origins: they have its UID as mark.
     """
-    uid = str(obj["metadata"]["uid"])
+    uid = _uid(obj)
     return f"{_EARLIER}{uid}" if has_finalizer(obj) else _digest(cluster, key_of(obj)[0], uid)
 
 
 def identity(obj: Object, origin: str) -> str:
+    """Any text of a tenant's is only a part of the digest."""
     known = annotation(obj, ORIGIN) or origin
-    return known.removeprefix(_EARLIER) if known.startswith(_EARLIER) else _digest(known, obj["kind"], *key_of(obj))
+    return _uid(obj) if known == f"{_EARLIER}{_uid(obj)}" else _digest(known, obj["kind"], *key_of(obj))
 
 
 def is_guarded(obj: Object, origin: str) -> bool:
@@ -61,6 +62,10 @@ def is_restored(obj: Object | None, owner: Object) -> bool:
         return False
     named = (owner["kind"], owner["metadata"]["name"])
     return all((each["kind"], each["name"]) == named for each in obj["metadata"].get("ownerReferences") or ())
+
+
+def _uid(obj: Object) -> str:
+    return str(obj["metadata"]["uid"])
 
 
 def _digest(*parts: Any) -> str:

@@ -11,7 +11,7 @@ from functools import wraps
 from typing import Protocol, TypeVar
 
 from stackwright.api.meta import OURS
-from stackwright.core.clusterapi import PAUSED, is_paused
+from stackwright.core.clusterapi import PAUSED, is_capi_paused
 from stackwright.core.conditions import READY, Condition, copied, done, find, waiting
 from stackwright.core.leaving import POLL
 from stackwright.core.objects import has_finalizer, is_deleting
@@ -52,12 +52,12 @@ def with_pause_ended(plan: Plan, obj: Object) -> Plan:
     return replace(plan, conditions=(*plan.conditions, Condition(PAUSED_CONDITION, False, "NotPaused")))
 
 
-def pause_cause(obj: Object, top: Object | None = None, *owners: Object | None) -> str:
+def capi_pause_cause(obj: Object, top: Object | None = None, *owners: Object | None) -> str:
     """What pauses an object; empty if nothing does. `top` is its Cluster of Cluster API, `owners` objects of ours."""
-    if is_paused(obj):
+    if is_capi_paused(obj):
         return f"the annotation {PAUSED}"
     for owner in owners:
-        if owner and is_paused(owner):
+        if owner and is_capi_paused(owner):
             return f"the annotation {PAUSED} of {owner['kind']} {owner['metadata']['name']}"
     if ((top or {}).get("spec") or {}).get("paused"):
         return f"spec.paused of Cluster {(top or {})['metadata']['name']}"

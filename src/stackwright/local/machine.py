@@ -38,7 +38,7 @@ def resolv_conf() -> Path:
     """systemd-resolved's stub listens on a loopback address that no pod can reach; its upstream list is elsewhere."""
     full = Path("/run/systemd/resolve/resolv.conf")
     stub = Path("/etc/resolv.conf")
-    return full if full.exists() and "127.0.0.53" in stub.read_text() else stub
+    return full if full.exists() and "127.0.0.53" in stub.read_text(errors="replace") else stub
 
 
 def _has_capability(number: int) -> bool:

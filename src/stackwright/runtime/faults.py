@@ -47,7 +47,7 @@ def words(error: BaseException) -> str:
 
 
 def told(error: BaseException) -> Plan:
-    """What an object says whose Ready is the controller's that failed."""
+    """Conditions for an object whose Ready this failed controller owns."""
     text = words(error)
     return Plan(conditions=(Condition(READY, False, REASON, text), Condition(PROGRESSING, False, REASON, text)))
 

@@ -28,12 +28,12 @@ class Paused(NotYet):
     reason = PAUSED_CONDITION
 
 
-def is_paused(obj: Object) -> bool:
+def is_stackwright_paused(obj: Object) -> bool:
     """Whether an object itself has the annotation."""
     return annotation(obj, ANNOTATION) == "true"
 
 
-async def pause_cause(reader: Reader, obj: Object) -> str:
+async def stackwright_pause_cause(reader: Reader, obj: Object) -> str:
     """Which annotation pauses an object; empty if none does."""
     if is_deleting(obj):
         return ""
@@ -41,7 +41,7 @@ async def pause_cause(reader: Reader, obj: Object) -> str:
     for _ in range(DEEPEST):  # whoever writes ownerReferences may let two objects own each other
         if current is None:
             break
-        if is_paused(current):
+        if is_stackwright_paused(current):
             return f"the annotation {ANNOTATION} of {current['kind']} {current['metadata']['name']}"
         current = await _owner(reader, current)
     return ""
@@ -61,7 +61,7 @@ async def unless_paused(controller: Controller, plan: Plan, reader: Reader, obj:
     """The plan, or of a paused object what may be told of it; with the condition Paused once there was a pause."""
     if not controller.pausable:
         return plan
-    if cause := await pause_cause(reader, obj):
+    if cause := await stackwright_pause_cause(reader, obj):
         return held(plan, obj, cause)
     return with_pause_ended(plan, obj)
 

@@ -11,7 +11,8 @@ long the others are held, an urgent item is worked on at once.
 Shared items wait in a line for each share, such as a namespace, and no worker of the others takes them. Shares have
 their turn one after the other, and of none are more than so many items worked on at a time: however long these take,
 they hold up their own share only. The fewer workers are free, the fewer items of one share are worked on, so that
-several shares leave workers for others (the dynamic threshold of buffers that queues share).
+several shares leave workers for others (the dynamic threshold of buffers that queues share). One that comes again and
+again, as what somebody else's cloud answers may make it, is worked on BURST times at once, and then once in PACE.
 """
 
 from __future__ import annotations
@@ -22,20 +23,13 @@ import heapq
 import itertools
 from collections import Counter, deque
 from collections.abc import Callable, Hashable
-from typing import Generic, Protocol, TypeVar
+from typing import Generic, TypeVar
 
 T = TypeVar("T", bound=Hashable)
 TICK = 0.001  # a timer may fire a little early; who then waits for the rest would spin
 DOUBLINGS = 16  # beyond that the longest delay is reached anyhow
-
-
-class Queue(Protocol[T]):
-    def add(self, item: T, delay: float = 0.0) -> None: ...
-    async def get(self, urgent: bool = False) -> T: ...
-    async def get_shared(self, most: int, workers: int) -> T: ...
-    def done(self, item: T) -> None: ...
-    def retry(self, item: T, after: float | None = None) -> float: ...
-    def forget(self, item: T) -> None: ...
+# Of shared items: times that one may be worked on without a pause, which it regains one in PACE seconds.
+BURST, PACE = 100, 1.0
 
 
 class KeyedQueue(Generic[T]):
@@ -59,6 +53,8 @@ class KeyedQueue(Generic[T]):
         self._delayed: list[tuple[float, int, T]] = []
         self._due: dict[T, float] = {}
         self._failures: dict[T, int] = {}
+        # Shared item → when all its work is made up for, that which was longest ago first.
+        self._spent: dict[T, float] = {}
         self._order = itertools.count()
         self._wake = asyncio.Event()
 
@@ -76,6 +72,8 @@ class KeyedQueue(Generic[T]):
         return min(self._due.values(), default=None)
 
     def add(self, item: T, delay: float = 0.0) -> None:
+        if delay <= 0 and item not in self._working and item not in self._queued:
+            delay = self._pause(item)
         if delay > 0:
             due = asyncio.get_running_loop().time() + delay
             if item not in self._due or due < self._due[item]:
@@ -90,6 +88,20 @@ class KeyedQueue(Generic[T]):
             self._queued.add(item)
             self._line(item).append(item)
             self._wake.set()
+
+    def _pause(self, item: T) -> float:
+        """Seconds until it may be worked on again."""
+        pause = self._spent.get(item, 0.0) - asyncio.get_running_loop().time() - (BURST - 1) * PACE
+        return pause if pause > TICK else 0.0
+
+    def _spend(self, item: T) -> None:
+        if self.share(item) is None:
+            return
+        now = asyncio.get_running_loop().time()
+        self._spent[item] = max(now, self._spent.pop(item, now)) + PACE
+        oldest = next(iter(self._spent))
+        if self._spent[oldest] <= now:  # one goes for each that comes
+            del self._spent[oldest]
 
     def _line(self, item: T) -> deque[T]:
         if self.urgent(item):
@@ -134,6 +146,7 @@ class KeyedQueue(Generic[T]):
                 item = ready.popleft()
                 self._queued.discard(item)
                 self._working.add(item)
+                self._spend(item)
                 if self._queued:
                     self._wake.set()
                 return item
@@ -150,6 +163,7 @@ class KeyedQueue(Generic[T]):
         while self._delayed and self._delayed[0][0] <= now:
             due, _, item = heapq.heappop(self._delayed)
             if self._due.get(item) == due:
+                del self._due[item]
                 self.add(item)
 
     def done(self, item: T) -> None:

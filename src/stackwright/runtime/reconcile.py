@@ -16,8 +16,8 @@ from typing import Any
 import structlog
 
 from stackwright.api.meta import Kind
-from stackwright.core.clouds import Slot, at_once, fill
-from stackwright.core.conditions import is_reworded, steady
+from stackwright.core.clouds import Slot, at_once, fill, removes
+from stackwright.core.conditions import is_as_before, is_reworded, steady
 from stackwright.core.controller import ByOwner, Controller
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object, Plan
@@ -25,7 +25,7 @@ from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
 from stackwright.runtime import faults, metrics
 from stackwright.runtime.cache import PARTIAL, Store, is_told_of, is_watched
 from stackwright.runtime.execute import execute
-from stackwright.runtime.pausing import is_paused, unless_paused
+from stackwright.runtime.pausing import is_stackwright_paused, unless_paused
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.report import after_failure, report
 
@@ -34,8 +34,9 @@ RESERVED = 2  # workers for urgent work
 # Workers for what asks OpenStacks of users. They mostly wait, but the client of the API server has 100 connections.
 REMOTE = 64
 SHARE = 8  # of these for a namespace at most, fewer when few are free: whoever has slow clouds waits for them alone
-SOON = 2.0  # seconds until the next look takes away more
-# Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin.
+SOON = 2.0  # seconds from a removal to the next look: what goes takes a moment, and may never go
+# Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin. What
+# asks OpenStacks of users ends long before, whatever these do (core.clouds.LONGEST).
 LONGEST = 900.0
 log = structlog.get_logger()
 
@@ -43,7 +44,9 @@ log = structlog.get_logger()
 def bounded(plan: Plan) -> Plan:
     """The plan, with as many removals as it may have. What is left over is there at the next look, and on record."""
     actions = at_once(plan.actions)
-    return plan if len(actions) == len(plan.actions) else replace(plan, actions=actions, requeue=SOON)
+    if len(actions) < len(plan.actions) or (plan.requeue == 0 and any(map(removes, actions))):
+        return replace(plan, actions=actions, requeue=SOON)
+    return plan
 
 
 class Runtime:
@@ -92,14 +95,18 @@ class Runtime:
         before = self.store.told(kind, key_of(obj))
         if self.store.put(kind, obj):
             now = self.store.told(kind, key_of(obj))
-            self.enqueue(kind, obj, reworded=before is not None and now is not None and is_reworded(before, now))
+            writer, reworded = self.store.writer(kind, obj), False
+            if before is None or now is None or not is_as_before(before, now):
+                writer = ""  # a change by somebody else came before our write, and no watch tells of it alone
+            else:
+                reworded = is_reworded(before, now)
+            self.enqueue(kind, obj, writer, reworded)
 
-    def enqueue(self, kind: Kind, obj: Object, reworded: bool = False) -> None:
+    def enqueue(self, kind: Kind, obj: Object, writer: str = "", reworded: bool = False) -> None:
         """Queue all keys that an object concerns. One that says in other words what it said before helps no retry.
 
         Two that fail and watch each other would wake each other without pause: messages may differ at each attempt.
         """
-        writer = self.store.writer(kind, obj)
         owners = dict.fromkeys(ref.get("kind") for ref in obj["metadata"].get("ownerReferences") or ())
         for name, keys, words in [each for owner in ("", *owners) for each in self._routes.get((kind, owner), ())]:
             if reworded and not words:
@@ -112,7 +119,7 @@ class Runtime:
                 for key in self.store.keys(self.controllers[name].kind):
                     self.queue.add((name, key))
         kept = self.store.get(kind, key_of(obj))
-        if (kept is not None and is_paused(kept)) != ((kind, key_of(obj)) in self._paused):
+        if (kept is not None and is_stackwright_paused(kept)) != ((kind, key_of(obj)) in self._paused):
             self._pause_changed(kind, obj)
         metrics.QUEUE_DEPTH.set(len(self.queue))
 

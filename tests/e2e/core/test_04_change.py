@@ -12,13 +12,6 @@ from full import STORAGE, FullCloud
 from harness import changed
 
 
-def option(cloud: FullCloud, name: str) -> str:
-    """An option of keystone.conf in the running pod."""
-    script = f"grep -h '^{name} ' /etc/keystone/keystone.conf /etc/keystone/keystone.conf.d/*"
-    words = ("exec", "-n", "openstack", "deployment/keystone-api", "-c", "keystone-api", "--", "sh", "-c", script)
-    return cloud.kubectl(*words, code=None)
-
-
 def test_plan_shows_the_effect_of_an_override_and_apply_does_just_that(cloud: FullCloud) -> None:
     services = values("identity", "keystone", conf={"keystone": {"token": {"expiration": 7200}}})
     before = cloud.revisions()
@@ -33,7 +26,7 @@ def test_plan_shows_the_effect_of_an_override_and_apply_does_just_that(cloud: Fu
     assert cloud.revisions() == before, "a plan changes nothing"
 
     cloud.change(services=services)
-    assert "7200" in option(cloud, "expiration")
+    assert "7200" in cloud.keystone_option("expiration")
     assert cloud.revisions() == {**before, "openstack-keystone": before["openstack-keystone"] + 1}
     assert "No changes" in cloud.stackwright("plan")
 
@@ -42,7 +35,7 @@ def test_kubectl_takes_a_change_too_and_puts_it_back(cloud: FullCloud) -> None:
     """The change is that of the test above."""
     cloud.patch_spec({"services": None})
     cloud.wait_ready()
-    assert "7200" not in option(cloud, "expiration")
+    assert "7200" not in cloud.keystone_option("expiration")
     assert cloud.token()
     assert "No changes" in cloud.stackwright("plan")
 

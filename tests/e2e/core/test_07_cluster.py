@@ -8,11 +8,11 @@ from infra import Infra
 from storage import Storage
 
 
-def test_the_example_becomes_a_cluster_with_bastion_and_machines(member: Infra, storage: Storage) -> None:
+def test_a_member_makes_the_cluster_of_the_example(member: Infra, storage: Storage) -> None:
     make_example(member, storage)
 
 
-def test_a_deleted_cluster_waits_for_its_machines_and_leaves_nothing(member: Infra) -> None:
+def test_a_member_deletes_the_cluster_of_the_example(member: Infra) -> None:
     member.kubectl("delete", f"{CLUSTERS}.infrastructure.cluster.x-k8s.io", "shop", "--wait=false")
     eventually(lambda: "shop-control-plane" in str(member.status(CLUSTERS, "shop")["conditions"]), limit=60)
     member.delete(MACHINES)

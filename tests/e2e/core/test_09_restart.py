@@ -22,7 +22,7 @@ def test_vms_keep_running_and_reachable_while_pods_are_restarted_in_turn(full_cl
 
 
 def test_after_that_the_cloud_still_does_all_it_did(full_cloud: FullCloud, vms: Vms) -> None:
-    eventually(lambda: all(agent.is_alive for agent in vms.sdk.network.agents()), limit=120, pause=2)
+    eventually(lambda: {agent.is_alive for agent in vms.sdk.network.agents()} == {True}, limit=120, pause=2)
     eventually(lambda: {s.state for s in vms.sdk.compute.services()} == {"up"}, limit=120, pause=2)
     assert vms.ssh(vms.demo, "hostname") == "demo"
     uuid = vms.ssh(vms.demo, "wget -q -O - http://169.254.169.254/openstack/latest/meta_data.json")

@@ -155,3 +155,18 @@ def test_a_client_gets_its_secret_and_again_when_the_keys_change() -> None:
     assert client(client_of(keys, made, trial=True)).requeue is None
     newer = secret("openstack-ceph-keys", "mon_endpoints", "nova", version="2")
     assert client(client_of(newer, made)).actions
+
+
+def test_a_client_gets_its_secret_again_when_that_of_the_keys_is_another_one() -> None:
+    """After a restore of a backup it may have the version of the former one."""
+    keys = secret("openstack-ceph-keys", "mon_endpoints", "nova")
+    (action,) = client(client_of(keys)).actions
+    assert isinstance(action, CephAccess)
+    made = {"metadata": {"annotations": {"stackwright.dev/digest": action.digest}}}
+    assert client(client_of({**keys, "metadata": {**keys["metadata"], "uid": "another"}}, made)).actions
+
+
+def test_nothing_is_asked_for_a_client_that_is_going() -> None:
+    going = {**NOVA, "metadata": {**NOVA["metadata"], "deletionTimestamp": "2026-11-22T00:00:00Z"}}
+    asked = next(each for each in decide(Observed(CEPH, TRIAL, (going,))).actions if isinstance(each, Apply)).obj
+    assert json.loads(asked["data"]["requests.json"]) == {"clients": {}}

@@ -18,6 +18,11 @@ from stackwright.controllers.node.decide import decide as decide_nodes
 from stackwright.controllers.node.observe import Observed as NodesSeen
 from stackwright.controllers.primary.decide import decide as decide_primary
 from stackwright.controllers.primary.observe import Observed as PrimarySeen
+from stackwright.controllers.revision.decide import decide as decide_revision
+from stackwright.controllers.revision.observe import Observed as RevisionsSeen
+from stackwright.core.digest import digest
+from stackwright.core.revisions import KEPT, Revision
+from stackwright.core.secretwrites import KeepRevision
 
 CLOUD = obj(OpenStackDeployment.KIND, "cloud")
 GOING = obj(OpenStackDeployment.KIND, "cloud", deleting=True)
@@ -208,3 +213,28 @@ def test_keys_of_watches_lead_to_the_objects_they_concern():
     }
     assert concerned == {"helmbundle": {(NAMESPACE, "b")}, "health": {(NAMESPACE, "cloud")}}
     assert len({c.manager for c in every.values()}) == len(every), "each controller owns its own fields"
+
+
+def revision(number, spec):
+    return Revision(number, (NAMESPACE, f"r{number}"), digest(spec), "")
+
+
+@pytest.mark.parametrize(
+    ("known", "actions"),
+    [
+        ((), ["revision 1"]),
+        ((1, 2), ["revision 3"]),
+        (range(1, KEPT + 1), [f"revision {KEPT + 1}", "delete r1"]),
+        (range(1, KEPT + 3), [f"revision {KEPT + 3}", "delete r1", "delete r2", "delete r3"]),
+    ],
+)
+def test_a_new_spec_is_kept_and_the_oldest_go_so_that_never_more_than_ten_stay(known, actions):
+    plan = decide_revision(RevisionsSeen(CLOUD, tuple(revision(number, {"other": number}) for number in known)))
+    told = [f"revision {a.number}" if isinstance(a, KeepRevision) else f"delete {a.key[1]}" for a in plan.actions]
+    assert told == actions
+
+
+def test_a_spec_that_is_the_newest_of_those_kept_is_not_kept_again():
+    kept = (revision(1, {"other": 1}), revision(2, CLOUD["spec"]))
+    assert decide_revision(RevisionsSeen(CLOUD, kept)).empty
+    assert not decide_revision(RevisionsSeen(CLOUD, kept[::-1])).empty

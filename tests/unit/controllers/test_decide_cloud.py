@@ -1,18 +1,25 @@
 """What an OpenStackDeployment becomes."""
 
+from dataclasses import replace
+
 import pytest
 from builders import ANY, AWAY, CONDITIONS, NAMESPACE, condition, makes_nothing, obj, with_ready
 from hypothesis import given
 from hypothesis import strategies as st
 
+from stackwright.api.certificates import GIVEN
 from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import SECRET
 from stackwright.controllers.cloud.decide import decide
 from stackwright.controllers.cloud.objects import service_images, service_object, wanted_services
 from stackwright.controllers.cloud.observe import Observed, observe
 from stackwright.controllers.cloud.validate import parse
 from stackwright.core import precache
+from stackwright.core.objects import DIGEST
 from stackwright.core.plan import Delete
+from stackwright.core.secretwrites import ExtractSecret
 from stackwright.core.settings import Settings
+from stackwright.runtime import x509
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
 from stackwright.services.registry import BY_SERVICE, SERVICES
 
@@ -274,3 +281,19 @@ def test_every_service_that_a_user_may_name_is_declared():
     from stackwright.api.deployment import SERVICES as NAMES
 
     assert sorted(NAMES) == sorted(declared.service for declared in SERVICES)
+
+
+def test_a_certificate_that_somebody_took_out_of_its_secret_is_put_back():
+    authority = x509.authority("it", 1_700_000_000.0)
+    issued, _ = x509.issue(authority, ("*.example.org",), (), 1_700_000_000.0)
+    given = {"ca_cert": authority["ca.crt"], "api_cert": issued["tls.crt"], "api_key": issued["tls.key"]}
+    thing = cloud({"features": {"ssl": {"public_endpoints": given}}})
+
+    def extracted(*secrets):
+        plan = decide(replace(seen(thing), secrets=secrets))
+        return [action for action in plan.actions if isinstance(action, ExtractSecret)]
+
+    (action,) = extracted()
+    there = obj(SECRET, GIVEN, annotations={DIGEST: action.digest}) | {"data": dict.fromkeys(action.fields, "")}
+    assert extracted(there) == []
+    assert extracted(there | {"data": dict.fromkeys(list(action.fields)[1:], "")}) == [action]

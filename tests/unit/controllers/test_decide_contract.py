@@ -424,3 +424,13 @@ def test_a_service_encrypts_the_tokens_that_it_keeps_in_the_cache():
     token = text["keystone_authtoken"]
     assert (token["memcache_security_strategy"], token["memcache_secret_key"]) == ("ENCRYPT", "K")
     assert CONTRACTS["identity"].generated == ("password", "cache_key")
+
+
+@each_contract
+def test_since_when_its_provider_served_is_kept_until_the_account_was_looked_at(name):
+    """Else a provider that came back, and was not asked yet, would count as one that was."""
+    made = decide(seen(name)).status
+    what = seen(name, digest=made["digest"])
+    what.obj["status"] |= {"providerUid": made["providerUid"], "providerSince": "before"}
+    assert decide(what).status["providerSince"] == "before"
+    assert decide(replace(what, since="now")).status["providerSince"] == "now"

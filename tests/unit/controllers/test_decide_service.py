@@ -1,5 +1,6 @@
 """What a service object becomes: Secrets, contracts, its HelmBundle; and in which order."""
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -12,14 +13,16 @@ from stackwright.api.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import SECRET
 from stackwright.api.services import Etcd, Keystone
+from stackwright.controllers.service.backends import given_up
 from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH, ROTATED, decide
 from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe
 from stackwright.core.objects import DIGEST
 from stackwright.core.plan import Apply, Delete
 from stackwright.core.secretwrites import CopySecret, EnsureSecret, RotateKeys
-from stackwright.services import etcd, keystone, memcached
+from stackwright.services import etcd, glance, keystone, memcached
 from stackwright.services.registry import SERVICES
+from stackwright.services.values import LOSSES, merged_values
 
 KEY = (NAMESPACE, "keystone")
 KEYSTONE = ", ".join(sorted(keystone.KeystoneSettings.model_fields))
@@ -35,7 +38,7 @@ async def test_the_stages_follow_each_other_and_then_nothing_is_left_to_do():
     second = await stage.do()
     assert second.empty
     assert condition(second).message == "Waiting for DatabaseAccount openstack/keystone: it was not looked at yet"
-    assert second.status["state"] == "WAITING"
+    assert (second.status["state"], second.status["release"]) == ("WAITING", "")
     stage.ready(DatabaseAccount.KIND, "keystone")
     third = await stage.do()
     assert [str(action) for action in third.actions] == ["apply HelmBundle openstack/openstack-keystone"]
@@ -290,3 +293,45 @@ async def test_whatever_leaves_fewer_servers_that_vote_changes_nothing(old, new,
     assert stage.cluster.peek(HelmBundle.KIND, (NAMESPACE, "openstack-etcd"))["spec"] == before
     stage.cluster.put(Etcd.KIND, {**live, "spec": old})
     assert condition(await stage.plan(), "Settings").status is True
+
+
+async def of_glance(**status):
+    seen = await Stage(glance.SERVICE).look()
+    return replace(seen, obj={**seen.obj, "status": status})
+
+
+async def test_back_ends_are_noted_as_those_in_use_only_once_the_service_is_ready():
+    """Until then the former ones are, so that nothing in them is given up unseen."""
+    plan = decide(await of_glance(backends=["former"]))
+    assert not condition(plan).status
+    assert plan.status["backends"] == ["former"]
+
+
+async def test_a_back_end_is_given_up_only_after_a_look_of_now_found_nothing_in_it():
+    seen = await of_glance(backends=["former"])
+    (look,), stage = given_up(seen, seen.context)
+    assert (look.backends, stage.status) == (("former",), False)
+
+    def found(digest, things):
+        data = {"held.json": json.dumps({"former": things})}
+        return replace(seen, inventory={"metadata": {"annotations": {DIGEST: digest}}, "data": data})
+
+    actions, stage = given_up(found(look.digest, []), seen.context)
+    assert (actions, stage.status) == ([], True)
+    actions, stage = given_up(found("of a while ago", []), seen.context)
+    assert (len(actions), stage.status, stage.blocked) == (1, False, False)
+    for digest in (look.digest, "of a while ago"):
+        _, stage = given_up(found(digest, ["guest"]), seen.context)
+        assert stage.reason == "BlockedWouldOrphan"
+        assert "guest" in stage.message
+
+
+async def test_a_lost_database_restarts_those_pods_alone_that_have_one():
+    context = replace((await Stage().look()).context, losses=2)
+    marked = {
+        chart.name: merged_values(keystone.SERVICE, context, chart)["pod"].get("annotations")
+        for chart in keystone.SERVICE.charts
+        if "pod" in merged_values(keystone.SERVICE, context, chart)
+    }
+    assert marked["keystone"] == {"default": {LOSSES: "2"}}
+    assert not marked.get("keystoneclient")

@@ -7,6 +7,8 @@ from contextlib import contextmanager
 
 import typer
 
+from stackwright.cli import common
+
 
 @contextmanager
 def explained(resume: str = "") -> Iterator[None]:
@@ -16,8 +18,8 @@ def explained(resume: str = "") -> Iterator[None]:
     try:
         yield
     except LocalError as problem:
-        typer.echo(f"\n{problem}", err=True)
+        common.echo(f"\n{problem}", err=True)
         raise typer.Exit(1) from None
     except KeyboardInterrupt:
-        typer.echo(f"\nInterrupted. {resume}", err=True)
+        common.echo(f"\nInterrupted. {resume}", err=True)
         raise typer.Exit(130) from None

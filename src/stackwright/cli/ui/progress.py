@@ -32,7 +32,7 @@ def outcome(mark: str, title: str, start: float) -> str:
 def skipped(title: str, reason: str) -> None:
     """A step that does not apply."""
     if not common.given.quiet:
-        print(f" {SKIPPED} {title} (skipped: {reason})", flush=True)
+        common.echo(f" {SKIPPED} {title} (skipped: {reason})")
 
 
 @contextmanager
@@ -45,26 +45,27 @@ def _plain(title: str) -> Iterator[Report]:
         nonlocal shown
         now = time.monotonic()
         if common.given.verbose or now - shown > 10:
-            print(f"   … {title}: {detail}", flush=True)
+            common.echo(f"   … {title}: {detail}")
             shown = now
 
     try:
         yield report
     except BaseException:
-        print(outcome(FAILED, title, start), flush=True)
+        common.echo(outcome(FAILED, title, start))
         raise
-    print(outcome(OK, title, start), flush=True)
+    common.echo(outcome(OK, title, start))
 
 
 @contextmanager
 def _live(title: str) -> Iterator[Report]:
     from rich.console import Console  # a tenth of a second that a pipe need not pay
+    from rich.markup import escape
 
     console = Console(highlight=False)
     start = time.monotonic()
     try:
         with console.status(title) as status:
-            yield lambda detail: status.update(f"{title} [dim]{detail}[/dim]")
+            yield lambda detail: status.update(f"{title} [dim]{escape(common.safe(detail))}[/dim]")
     except BaseException:
         console.print(f"[red]{outcome(FAILED, title, start)}[/red]")
         raise

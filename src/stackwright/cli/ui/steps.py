@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from stackwright.cli import common
 from stackwright.cli.planned import BUILT, CREATE, DELETE, FAIL, NOTE, SIGNS, WAIT, Entry, Sourced
 
 COLOURS = {
@@ -23,7 +24,8 @@ def lines(found: Iterable[Entry], *, full: bool = False, colour: bool = False) -
     told: list[str] = []
     for entry in found:
         tail = "; ".join(text for text in (entry.why, entry.note) if text)
-        head = f"  {SIGNS[entry.does]} {SAYS.get(entry.verb, '') if entry.does == NOTE else ''}{entry.what}"
+        tail, what = common.safe(tail), common.safe(entry.what)
+        head = f"  {SIGNS[entry.does]} {SAYS.get(entry.verb, '') if entry.does == NOTE else ''}{what}"
         told.append(_painted(head, entry.does, colour) + (f"  ({tail})" if tail and entry.does != FAIL else ""))
         if entry.does == FAIL:
             told.append(f"      {tail}")

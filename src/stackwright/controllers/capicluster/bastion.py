@@ -9,11 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.controllers.capicluster.endpoint import first_port
+from stackwright.controllers.capicluster.endpoint import first_port, ports_of
 from stackwright.controllers.capicluster.objects import has_bastion
 from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import BASTION, record_of
 from stackwright.controllers.capicluster.stages import BASTION_READY
+from stackwright.core.addresses import is_of, kept_away
 from stackwright.core.belongings import Owner
 from stackwright.core.clouds import Thing
 from stackwright.core.clusterapi import cluster_name
@@ -104,6 +105,10 @@ def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
     if address is None:
         before = (seen.status.get("bastion") or {}).get("floatingIP", "")
         return Outcome(done(BASTION_READY), (), _status(server, "" if _looked(seen) else before))
+    made = is_of(address, seen.identity, record_of(seen.status))
+    if why := kept_away(address, made, {*ports_of(server)}, "bastion"):
+        text = f"{why}, or set another one in spec.bastion.floatingIP"
+        return Outcome(waiting(BASTION_READY, text, "AddressInUse"), (), _status(server))
     told = _status(server, str(address.facts.get("floating_ip_address") or ""))
     if not port or address.facts.get("port_id", port) == port:
         return Outcome(done(BASTION_READY), (), told)

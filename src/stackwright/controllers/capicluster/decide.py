@@ -20,7 +20,7 @@ from stackwright.controllers.capicluster.stages import NETWORK_READY, ROUTER_REA
 from stackwright.core.belongings import Owner, Record, Step, step
 from stackwright.core.clouds import Slot
 from stackwright.core.clusterapi import is_managed_elsewhere
-from stackwright.core.conditions import blocked, done, waiting
+from stackwright.core.conditions import blocked, copied, done, find, waiting
 from stackwright.core.corrections import corrections, strangers
 from stackwright.core.corrections import told as set_back
 from stackwright.core.leaving import POLL
@@ -106,9 +106,14 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
     told = {**stages.FIELDS, **seen.status, **stages.facts(seen, found)}
     if attach := attached(owner, want, found):
         stage = waiting(ROUTER_READY, "The router gets its interface", "Applying")
-        return report(seen, stopped(stage), attach, 0.0, **written(found.record), **_given(told))
-    where = endpoint.endpoint(seen, told)
-    api, before = endpoint.stage(where, want.lost), bastion(seen, owner, told)
+        asked = find(seen.obj, ROUTER_READY)
+        requeue = POLL if asked and copied(asked) == stage else 0.0  # a port may stay as it is whatever is asked
+        return report(seen, stopped(stage), attach, requeue, **written(found.record), **_given(told))
+    held = endpoint.held(seen, told)
+    where = endpoint.endpoint(seen, told, held)
+    api, before = endpoint.stage(seen, told, where, want.lost, held), bastion(seen, owner, told)
+    if held:
+        told = {**told, "apiServerFloatingIP": {}}
     provisioned = bool(where) or bool((seen.status.get("initialization") or {}).get("provisioned"))
     actions = (
         *endpoint.noted(seen, where),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
+from stackwright.api.openstack_ports import TEXT
 from stackwright.controllers.capicluster import rules
 from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import (
@@ -27,7 +28,7 @@ from stackwright.controllers.capicluster.record import (
 )
 from stackwright.core.belongings import Owner, Part, Step
 from stackwright.core.clouds import ADD_INTERFACE, CloudCall, Slot
-from stackwright.core.objects import key_of
+from stackwright.core.objects import key_of, shortened
 from stackwright.core.plan import Key
 
 Ids = Mapping[Slot, Any]
@@ -56,7 +57,7 @@ class Wanted:
 
     @property
     def described(self) -> dict[str, Any]:
-        return {"description": f"Cluster {'/'.join(self.key)}"}
+        return {"description": shortened(f"Cluster {'/'.join(self.key)}", TEXT)}
 
 
 def wanted(seen: Observed) -> Wanted:

@@ -21,7 +21,7 @@ from stackwright.core.conditions import is_ready
 from stackwright.core.machines import SERVER
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
 from stackwright.core.origin import is_restored
-from stackwright.core.pausing import pause_cause
+from stackwright.core.pausing import capi_pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.seen import Seen, looked, troubled
@@ -64,17 +64,18 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if obj is None:
         return None
     spec, errors = OpenStackCluster.parsed(obj)
-    paused = pause_cause(obj, await cluster_referring(reader, obj))
+    paused = capi_pause_cause(obj, await cluster_referring(reader, obj))
     seen = await _with_servers(Observed(obj, now, spec, tuple(errors), paused), reader)
     if not seen.asks or (is_managed_elsewhere(obj) and not is_deleting(obj)):
         return seen
     try:
-        seen = replace(seen, origin=await origin_of(reader, obj))
-        cloud = await cloud_of(reader, key[0], spec["identityRef"])
-        seen = replace(seen, cloud=cloud)
-        if not is_deleting(obj):
-            seen = replace(seen, found=await answered(clouds, cloud, partial(resolve, spec, seen.status)))
-        return looked(seen, await clouds.look(cloud, _asker(seen)), record_of(seen.status))
+        async with clouds.in_time(NAME, key):
+            seen = replace(seen, origin=await origin_of(reader, obj))
+            cloud = await cloud_of(reader, key[0], spec["identityRef"])
+            seen = replace(seen, cloud=cloud)
+            if not is_deleting(obj):
+                seen = replace(seen, found=await answered(clouds, cloud, partial(resolve, spec, seen.status)))
+            return looked(seen, await clouds.look(cloud, _asker(seen)), record_of(seen.status))
     except (Trouble, Denied) as error:
         return troubled(seen, error)
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.core.clouds import Question, Thing, question
+from stackwright.core.clouds import Question, Thing, every, question
 from stackwright.core.names import Answers, Resolver, named
 
 
@@ -38,7 +38,7 @@ def resolve(spec: Mapping[str, Any], status: Mapping[str, Any], answers: Answers
     made = any(each["type"] == "router" for each in status.get("resources") or ())
     gateway = [] if made else _gateway(asks, spec, str((external or {}).get("id") or ""))
     addresses = {"api": _address(asks, spec, "apiServer"), "bastion": _address(aside, spec, "bastion")}
-    zones = aside.all(question("availability-zone")) or ()
+    zones = aside.all(every("availability-zone")) or ()
     missing = (*asks.missing, *aside.missing)
     return Found(
         None if missing or asks.problems else {name: value for name, value in names.items() if value},
@@ -85,7 +85,7 @@ def _network(asks: Resolver, spec: Mapping[str, Any], status: Mapping[str, Any])
     given = spec.get("subnets") or ()
     found: list[Thing | None] = [asks.there("subnet", p, f"spec.subnets[{i}]", **within) for i, p in enumerate(given)]
     if network and not given:
-        found = list(asks.all(question("subnet", network_id=network.id)) or ())
+        found = list(asks.all(every("subnet", network_id=network.id)) or ())
     if network is None and found and found[0]:
         network = asks.ask(question("network", id=found[0].facts.get("network_id")), "spec.subnets[0]")
     if network is None or None in found:

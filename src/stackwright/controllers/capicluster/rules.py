@@ -1,7 +1,7 @@
 """The rules of a cluster's security groups. Pure.
 
 They are those that kubeadm's ports need, as Cluster API Provider OpenStack has them. A rule is known by what it lets
-through and not by its name: Neutron holds none twice, and a rule that changes is another one.
+through and not by its name: Neutron holds none twice, however it is written, and a rule that changes is another one.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from stackwright.controllers.capicluster.record import group
 from stackwright.core.belongings import Part
 from stackwright.core.clouds import Slot
 from stackwright.core.digest import digest
+from stackwright.core.grouprules import meaning
 
 CONTROL_PLANE, WORKER, BASTION = "controlplane", "worker", "bastion"
 NODES = (CONTROL_PLANE, WORKER)
@@ -43,17 +44,23 @@ class Rule:
     def slot(self) -> Slot:
         return ("security-group-rule", f"{self.group}-{digest(self.body, self.remote)[:10]}")
 
+    @property
+    def meaning(self) -> tuple[Any, ...]:
+        return (self.group, self.remote, *meaning(self.body))
+
     def request(self, ids: Mapping[Slot, Any]) -> dict[str, Any]:
         remote = {"remote_group_id": ids[group(self.remote)]} if self.remote else {}
         return {"security_group_id": ids[group(self.group)], **self.body, **remote, "description": self.text}
 
 
 def parts(managed: Mapping[str, Any], api_port: int, bastion: bool) -> Iterator[Part]:
-    """`managed` is spec.managedSecurityGroups."""
+    """`managed` is spec.managedSecurityGroups. Of rules that say the same the first is one, so the usual ones stay."""
     groups = (*NODES, BASTION) if bastion else NODES
     every = (*_usual(bool(managed.get("allowAllInClusterTraffic")), api_port, groups), *_asked(managed, groups))
-    for slot, rule in {rule.slot: rule for rule in every}.items():
-        yield Part(slot, partial(Rule.request, rule))
+    first: dict[tuple[Any, ...], Rule] = {}
+    for rule in every:
+        first.setdefault(rule.meaning, rule)
+    yield from (Part(rule.slot, partial(Rule.request, rule)) for rule in first.values())
 
 
 def _let(text: str, to: str, ports: tuple[int, int] | None, *remotes: str, protocol: str = "tcp") -> Iterator[Rule]:

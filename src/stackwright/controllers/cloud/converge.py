@@ -13,9 +13,9 @@ from typing import Any
 
 from stackwright.api.deployment import OpenStackDeploymentSpec
 from stackwright.api.kinds import DAEMONSET
-from stackwright.controllers.cloud.majority import Path, lost, option
 from stackwright.controllers.cloud.objects import Refinement, Wanted, service_images, service_object, wanted_services
 from stackwright.controllers.cloud.observe import Observed
+from stackwright.controllers.cloud.voters import Path, option, update_voter_errors
 from stackwright.core import precache
 from stackwright.core.conditions import (
     PROGRESSING,
@@ -68,7 +68,7 @@ def stopped(condition: Condition) -> Plan:
 def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry()) -> Plan:
     every = wanted_services(spec)
     objects = [service_object(seen.obj, spec, each, entry.refine(each)) for each in every]
-    if errors := lost(seen, zip(every, objects, strict=True), entry.path):
+    if errors := update_voter_errors(seen, zip(every, objects, strict=True), entry.path):
         return stopped(blocked("Ready", "WouldLoseMajority", "; ".join(errors)))
     images, held = _images(seen, every, objects)
     pairs = [

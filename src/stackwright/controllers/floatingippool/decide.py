@@ -8,12 +8,13 @@ the user gave us, then ours, and then new ones are made, one at a time.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from itertools import islice
 from typing import Any
 
 from stackwright.controllers.floatingippool.leave import leave
 from stackwright.controllers.floatingippool.objects import (
     FIELDS,
-    adopted,
+    adoptable,
     ip_address,
     is_restored,
     is_stale,
@@ -22,6 +23,7 @@ from stackwright.controllers.floatingippool.objects import (
     unused,
 )
 from stackwright.controllers.floatingippool.observe import KIND, Observed
+from stackwright.core.addresses import MARKED, is_of
 from stackwright.core.belongings import Owner, Step, listed, step, unlisted
 from stackwright.core.clouds import CloudCall, Slot, Thing
 from stackwright.core.clusterapi import ADDRESS, CLAIM
@@ -35,6 +37,7 @@ from stackwright.core.seen import AUTHENTICATION, project
 ADDRESSES, MAX_REACHED = "AddressesReady", "MaxIPsReached"
 GIVEN: Slot = ("floating-ip", "")
 POLL = 10.0  # seconds; nobody tells us of claims
+SPARE = 50  # floating IPs that it may have beyond one for each claim; which are of use is for an OpenStack to say
 
 
 @pausable
@@ -73,11 +76,14 @@ def _serve(seen: Observed) -> Plan:
     if "floating-ip" in seen.look.unseen:
         return Plan(_told(seen, {}), requeue=POLL)  # nobody waits, so it is looked at now and then
     owner = Owner(seen.cloud, seen.identity)
-    record = adopted(owner.uid, unlisted(seen.status.get("resources")), seen.look)
+    recorded = unlisted(seen.status.get("resources"))
+    new = adoptable(seen, recorded, seen.look)
+    record = {**recorded, **dict(islice(new.items(), _space(seen, recorded)))}
     taken = {str(each["spec"]["address"]): each for each in seen.addresses}
     free = _free(seen, record)
     due = _due(seen, record, free)
-    short = len(_next(seen)) - len(due)
+    futile = _futile(seen, record) if len(_next(seen)) > len(due) else ""
+    short = len(_next(seen)) > len(due) and not futile
     found = step(
         owner,
         [part(slot, seen) for slot in _kept(seen, record, {*seen.taken, *due.values()}, short)],
@@ -87,10 +93,12 @@ def _serve(seen: Observed) -> Plan:
     actions = (*_told(seen, due), *_withdrawn(seen, record), *found.calls)
     left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
     lost = _lost(seen, record, taken) if seen.look.settled else []
+    more = len(recorded) + len(new) - len(record)
+    surplus = [f"{more} more floating IPs have its mark; it has {SPARE} beyond its claims at most"] if more else []
     unusable = {*(seen.spec.get("preAllocatedFloatingIPs") or ())} - {*free, *seen.taken, *due.values()}
     return _report(
         seen,
-        _stage(seen, found, lost, {ip: port for ip, port in _attached(seen, record).items() if ip in unusable}),
+        _stage(seen, found, lost, futile, "; ".join((*_elsewhere(seen, record, unusable), *surplus))),
         actions,
         0.0 if any(isinstance(action, CloudCall | Apply) for action in actions) or found.lost else POLL,
         claimedIPs=sorted({*taken, *due.values()} - set(lost)),
@@ -99,6 +107,32 @@ def _serve(seen: Observed) -> Plan:
         floatingIPNetwork=dict(seen.found.network),
         resources=listed(left),
     )
+
+
+def _space(seen: Observed, record: Mapping[Slot, str]) -> int:
+    """How many more floating IPs it may have."""
+    return max(0, len(seen.addresses) + len(seen.waiting[: _room(seen)]) + SPARE - len(record))
+
+
+def _futile(seen: Observed, record: Mapping[Slot, str]) -> str:
+    """Why no further floating IP is made although somebody is short of one: it would be of as little use."""
+    for address, ids in _there(seen, record).items():
+        if len(ids) > 1:
+            return f"Floating IPs {' and '.join(ids)} have one address, {address}; delete one of them in the cloud"
+    if _space(seen, record):
+        return ""
+    return f"It has {len(record)} floating IPs of no use, for ports or other pools have them; detach or delete some"
+
+
+def _there(seen: Observed, record: Mapping[Slot, str]) -> dict[str, list[str]]:
+    """Address → ids of what has it."""
+    assert seen.look is not None
+    given = [(GIVEN, thing.id) for thing in seen.found.given.values() if thing.id not in record.values()]
+    found: dict[str, list[str]] = {}
+    for slot, id_ in (*given, *record.items()):
+        if thing := seen.look.get(slot, id_):
+            found.setdefault(str(thing.facts.get("floating_ip_address", thing.id)), []).append(id_)
+    return found
 
 
 def _room(seen: Observed) -> int:
@@ -136,9 +170,18 @@ def _ours(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Slot]:
 def _ips(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Thing]:
     """Address → what is there, those of the user first. Where they are attached is told by the look alone."""
     assert seen.look is not None
-    given = (seen.look.get(GIVEN, thing.id) for thing in seen.found.given.values())
+    given = (thing for thing in _given(seen) if not _of_another(seen, record, thing))
     ours = (seen.look.get(slot, id_) for slot, id_ in record.items())
     return {str(thing.facts.get("floating_ip_address", thing.id)): thing for thing in (*given, *ours) if thing}
+
+
+def _given(seen: Observed) -> list[Thing]:
+    assert seen.look is not None
+    return [there for each in seen.found.given.values() if (there := seen.look.get(GIVEN, each.id))]
+
+
+def _of_another(seen: Observed, record: Mapping[Slot, str], thing: Thing) -> bool:
+    return bool(thing.mark) and not is_of(thing, seen.identity, record)
 
 
 def _free(seen: Observed, record: Mapping[Slot, str]) -> list[str]:
@@ -159,21 +202,31 @@ def _due(seen: Observed, record: Mapping[Slot, str], free: list[str]) -> dict[Ke
     return due
 
 
-def _kept(seen: Observed, record: Mapping[Slot, str], used: set[str], short: int) -> list[Slot]:
+def _kept(seen: Observed, record: Mapping[Slot, str], used: set[str], short: bool) -> list[Slot]:
     """Those that stay, and one more if somebody is short of one."""
+    assert seen.look is not None
     slots = list(record)
     if seen.spec.get("reclaimPolicy") == "Delete":
         mine = {**_ours(seen, record), **dict.fromkeys(seen.spec.get("preAllocatedFloatingIPs") or ())}
         used = used | _attached(seen, record).keys()
         idle = {slot for address, slot in mine.items() if slot and address not in used}
         slots = [slot for slot in slots if slot not in idle]
-    return [*slots, unused(record)] if short > 0 else slots
+    return [*slots, unused(seen.identity, record, seen.look)] if short else slots
 
 
 def _attached(seen: Observed, record: Mapping[Slot, str]) -> dict[str, str]:
     """Addresses → the ports that have them."""
     ports = ((address, thing.facts.get("port_id")) for address, thing in _ips(seen, record).items())
     return {address: str(port) for address, port in ports if port}
+
+
+def _elsewhere(seen: Observed, record: Mapping[Slot, str], unusable: set[str]) -> list[str]:
+    """Of addresses of the user, why they are given to nobody."""
+    others = [thing for thing in _given(seen) if _of_another(seen, record, thing)]
+    attached = {ip: f"port {port} has it" for ip, port in _attached(seen, record).items()}
+    why = {**attached, **{str(thing.facts.get("floating_ip_address")): f"it {MARKED}" for thing in others}}
+    of = "of spec.preAllocatedFloatingIPs is not used"
+    return [f"Floating IP {ip} {of}: {why[ip]}" for ip in why if ip in unusable]
 
 
 def _withdrawn(seen: Observed, record: Mapping[Slot, str]) -> tuple[Action, ...]:
@@ -225,18 +278,18 @@ def _lost(seen: Observed, record: Mapping[Slot, str], taken: Mapping[str, Any]) 
     return sorted(set(taken) - set(seen.found.given) - set(_ours(seen, record)))
 
 
-def _stage(seen: Observed, found: Step, lost: list[str], elsewhere: Mapping[str, str]) -> Condition:
-    """`elsewhere` are addresses of the user → ports of others, which have them."""
+def _stage(seen: Observed, found: Step, lost: list[str], futile: str, unused: str) -> Condition:
+    """`futile` is why no further floating IP is made, `unused` what of the pool's is not used, and why."""
     names = ", ".join(each["metadata"]["name"] for each in _beyond(seen))
-    of = "of spec.preAllocatedFloatingIPs is not used"
-    unused = [f"Floating IP {ip} {of}: port {port} has it" for ip, port in elsewhere.items()]
     if lost:
         text = f"Somebody else deleted floating IP {', '.join(lost)}; delete the claims that have them"
         return blocked(ADDRESSES, "ResourceNotFound", text)
     if found.wait:
         return waiting(ADDRESSES, found.wait)
     if any(call.do == "create" for call in found.calls):
-        return waiting(ADDRESSES, "; ".join(("Making a floating IP", *unused)), "Applying")
+        return waiting(ADDRESSES, "; ".join(filter(None, ("Making a floating IP", unused))), "Applying")
+    if futile:
+        return blocked(ADDRESSES, "AddressesOfNoUse", futile)
     if names:
         return waiting(ADDRESSES, f"{_exhausted(seen)}; not served: {names}", MAX_REACHED)
-    return done(ADDRESSES, "; ".join(unused))
+    return done(ADDRESSES, unused)

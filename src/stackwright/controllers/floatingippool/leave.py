@@ -8,10 +8,13 @@ from stackwright.controllers.floatingippool.objects import FIELDS, is_stale
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.core import leaving
 from stackwright.core.belongings import listed, unlisted
+from stackwright.core.clouds import PREFIX, marked_by
 from stackwright.core.clusterapi import ADDRESS, CLAIM
 from stackwright.core.conditions import waiting
 from stackwright.core.objects import has_finalizer, key_of
 from stackwright.core.plan import Delete, Finalizer, Plan, Warn
+
+SHOWN = 20  # ids in an Event, which has 1024 characters
 
 
 def _used(seen: Observed, given: Collection[str]) -> dict[str, str]:
@@ -36,6 +39,18 @@ def leave(seen: Observed) -> Plan:
             stage = waiting(leaving.DELETED, f"Not deleted: {text}; detach it, or set {out}", "InUse")
             return leaving.going(stage, {name: seen.status[name] for name in FIELDS if name in seen.status})
         return leaving.leave(KIND, seen, record, lambda left: {"resources": listed(left)}, keeps=given, out=out)
-    left = ", ".join(record.values())
+    left = _left(seen, tuple(record.values()))
     told = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: floating IPs {left}"),) if left else ()
     return Plan((*told, Finalizer(KIND, seen.obj, False)))
+
+
+def _left(seen: Observed, recorded: Collection[str]) -> str:
+    """Ids of what is retained: of more than an Event has room for, how many there are, and how to find them.
+
+    A pool that was restored has recorded only as many as it had use for, and all have its mark.
+    """
+    things = seen.look.things if seen.look else ()
+    marked = (each.id for each in things if each.what == "floating-ip" and marked_by(each, seen.identity))
+    ids = tuple(dict.fromkeys((*recorded, *marked)))
+    more = f" and {len(ids) - SHOWN} more; the description of each has {PREFIX}:{seen.identity}"
+    return ", ".join(ids[:SHOWN]) + (more if len(ids) > SHOWN else "")

@@ -2,16 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
+from stackwright.api.openstack_ports import TEXT
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.core.belongings import Part
-from stackwright.core.clouds import Look, Slot, mark
+from stackwright.core.clouds import Look, Slot, Thing, mark, marked_by
 from stackwright.core.clusterapi import ADDRESS, CLAIM, of_cluster
 from stackwright.core.conditions import Condition, copied, find, merged, stamp
-from stackwright.core.objects import OWNER, belongs, is_deleting, key_of, label, owned, owner_label, owner_reference
+from stackwright.core.objects import (
+    OWNER,
+    belongs,
+    is_deleting,
+    key_of,
+    label,
+    owned,
+    owner_label,
+    owner_reference,
+    shortened,
+)
 from stackwright.core.plan import Object, SetStatus
 
 GROUP = KIND.group
@@ -22,20 +33,34 @@ FIELDS: Mapping[str, Any] = {
 
 
 def part(slot: Slot, seen: Observed) -> Part:
-    body = {"floating_network_id": seen.found.network["id"], "description": f"Pool {'/'.join(key_of(seen.obj))}"}
+    text = shortened(f"Pool {'/'.join(key_of(seen.obj))}", TEXT)
+    body = {"floating_network_id": seen.found.network["id"], "description": text}
     return Part(slot, lambda _: body)
 
 
-def adopted(uid: str, record: Mapping[Slot, str], look: Look) -> dict[Slot, str]:
-    """What was made by a process that died before it could write it down. Slots are numbers; gaps are filled first."""
-    most = max((int(name) for _, name in record), default=-1) + len(look.things) + 2
-    new: list[Slot] = [("floating-ip", str(n)) for n in range(most) if ("floating-ip", str(n)) not in record]
-    found = {mark(uid, slot): slot for slot in new}
-    return {**record, **{found[thing.mark]: thing.id for thing in look.things if thing.mark in found}}
+def adoptable(seen: Observed, record: Mapping[Slot, str], look: Look) -> dict[Slot, str]:
+    """What has its mark and is not recorded: made by a process that died, or before the pool was restored.
+
+    Which number a mark is of cannot be told, so a slot like that has the id of the floating IP as its name. What
+    somebody has comes first, then what is free.
+    """
+    marks, ids = {mark(seen.identity, slot) for slot in record}, {*record.values()}
+    used = {str(each["spec"]["address"]) for each in seen.addresses}.union(*seen.ports.values())
+
+    def rank(thing: Thing) -> tuple[bool, bool, str]:
+        address, port = thing.facts.get("floating_ip_address"), thing.facts.get("port_id")
+        return address not in used and port not in used, bool(port), thing.id
+
+    ours = (t for t in look.things if t.what == "floating-ip" and marked_by(t, seen.identity))
+    new = (t for t in ours if t.id not in ids and t.mark not in marks)
+    return {("floating-ip", thing.id): thing.id for thing in sorted(new, key=rank)}
 
 
-def unused(record: Mapping[Slot, Any]) -> Slot:
-    return next(("floating-ip", str(n)) for n in count() if ("floating-ip", str(n)) not in record)
+def unused(uid: str, record: Mapping[Slot, Any], look: Look) -> Slot:
+    """The first number that is not in the record, and of which nothing has the mark."""
+    marks = {thing.mark for thing in look.things}
+    slots: Iterator[Slot] = (("floating-ip", str(n)) for n in count())
+    return next(slot for slot in slots if slot not in record and mark(uid, slot) not in marks)
 
 
 def ip_address(seen: Observed, claim: Object, address: str) -> Object:

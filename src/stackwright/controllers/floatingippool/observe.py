@@ -14,12 +14,12 @@ from stackwright.controllers.identity import cloud_of
 from stackwright.controllers.origin import origin_of
 from stackwright.core.belongings import unlisted
 from stackwright.core.clouds import Asker, Clouds, Denied, Question, Thing, Trouble, What, ids, question
-from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, is_paused
+from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, is_capi_paused
 from stackwright.core.clusterapi import NAME as NAME_LABEL
 from stackwright.core.machines import SERVER
 from stackwright.core.names import Answers, Resolver, named
 from stackwright.core.objects import has_finalizer, is_deleting, label
-from stackwright.core.pausing import pause_cause
+from stackwright.core.pausing import capi_pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.seen import Seen, looked, troubled
@@ -71,7 +71,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if obj is None:
         return None
     spec, errors = OpenStackFloatingIPPool.parsed(obj)
-    seen = Observed(obj, now, spec, tuple(errors), paused=pause_cause(obj, await cluster_of(reader, obj)))
+    seen = Observed(obj, now, spec, tuple(errors), paused=capi_pause_cause(obj, await cluster_of(reader, obj)))
     claims = await list_if_served(reader, CLAIM, key[0])
     if claims is not None:
         every = await list_if_served(reader, ADDRESS, key[0]) or ()
@@ -83,12 +83,13 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if not seen.asks:
         return seen
     try:
-        seen = replace(seen, origin=await origin_of(reader, obj))
-        cloud = await cloud_of(reader, key[0], spec["identityRef"])
-        seen = replace(seen, cloud=cloud)
-        if not is_deleting(obj):
-            seen = replace(seen, found=await answered(clouds, cloud, partial(_resolve, spec, seen.status)))
-        return looked(seen, await clouds.look(cloud, _asker(seen)), unlisted(seen.status.get("resources")))
+        async with clouds.in_time(NAME, key):
+            seen = replace(seen, origin=await origin_of(reader, obj))
+            cloud = await cloud_of(reader, key[0], spec["identityRef"])
+            seen = replace(seen, cloud=cloud)
+            if not is_deleting(obj):
+                seen = replace(seen, found=await answered(clouds, cloud, partial(_resolve, spec, seen.status)))
+            return looked(seen, await clouds.look(cloud, _asker(seen)), unlisted(seen.status.get("resources")))
     except (Trouble, Denied) as error:
         return troubled(seen, error)
 
@@ -112,9 +113,9 @@ def _ports(servers: Iterable[Object]) -> dict[str, frozenset[str]]:
 
 async def _held(reader: Reader, objects: tuple[Object, ...]) -> frozenset[str]:
     tops = {label(each, NAME_LABEL): each for each in objects if label(each, NAME_LABEL)}
-    paused = {name for name, each in tops.items() if pause_cause({"metadata": {}}, await cluster_of(reader, each))}
+    paused = {name for name, each in tops.items() if capi_pause_cause({"metadata": {}}, await cluster_of(reader, each))}
     return frozenset(
-        str(each["metadata"]["name"]) for each in objects if is_paused(each) or label(each, NAME_LABEL) in paused
+        str(each["metadata"]["name"]) for each in objects if is_capi_paused(each) or label(each, NAME_LABEL) in paused
     )
 
 

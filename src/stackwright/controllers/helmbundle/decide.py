@@ -35,8 +35,8 @@ from stackwright.core.objects import CLOUD, controller_of, has_finalizer, is_del
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
-from stackwright.services.majority import DEFAULT, field_of, too_few, voters
 from stackwright.services.registry import VOTING
+from stackwright.services.voters import DEFAULT, field_of, voter_error, voters_by
 
 # After helm ended, the watches may still show the workloads as they were before it.
 SETTLE = 1.0
@@ -114,10 +114,10 @@ def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
     before, record = seen.before(wanted["name"]), seen.records.get(wanted["name"])
     ready, votes = int(before.get("readyRevision") or 0), int(before.get("readyVoters") or 0)
     if step.status["success"]:
-        ready, votes = step.status["revision"], _voters(wanted)
+        ready, votes = step.status["revision"], _voters_wanted(wanted)
     elif not votes and record and record.revision == ready:
         # An earlier version did not count them. A rollback removes those that somebody added by hand.
-        votes = min(_voting(seen, wanted), _voters(wanted))
+        votes = min(_voters_now(seen, wanted), _voters_wanted(wanted))
     more = {"readyRevision": ready, "readyVoters": votes, "namespace": str(wanted.get("namespace") or "")}
     return replace(step, status={**more, **step.status})
 
@@ -129,27 +129,27 @@ def _held(name: str, step: Step, by: list[str]) -> Step:
     return Step((), waiting(condition_type(name), message), {**step.status, "message": message})
 
 
-def _lowered(seen: Observed, wanted: Object) -> str:
+def _release_voter_error(seen: Observed, wanted: Object) -> str:
     """What is wrong with values after which fewer servers vote than do now, ready or not; empty for nothing."""
     if (chart := VOTING.get(wanted["chart"])) is None:
         return ""
-    if not (problem := too_few(_voting(seen, wanted), _voters(wanted))):
+    if not (problem := voter_error(_voters_now(seen, wanted), _voters_wanted(wanted))):
         return ""
     index = seen.obj["spec"]["releases"].index(wanted)
     return f"spec.releases[{index}].values.{field_of(chart)}: {problem}"
 
 
-def _voting(seen: Observed, wanted: Object) -> int:
+def _voters_now(seen: Observed, wanted: Object) -> int:
     """How many servers of a release vote now, ready or not; 0 of a chart where none do."""
     chart = VOTING.get(wanted["chart"])
     servers = [each for each in seen.workloads[wanted["name"]] if chart and label(each, "component") == chart.voters]
     return max([int(each["spec"].get("replicas") or 0) for each in servers], default=0)
 
 
-def _voters(wanted: Object) -> int:
+def _voters_wanted(wanted: Object) -> int:
     """How many servers of a release vote by its values; 0 of a chart where none do."""
     chart = VOTING.get(wanted["chart"])
-    return voters(chart, wanted.get("values") or {}) if chart else 0
+    return voters_by(chart, wanted.get("values") or {}) if chart else 0
 
 
 def _release(seen: Observed, wanted: Object) -> Step:
@@ -170,9 +170,9 @@ def _release(seen: Observed, wanted: Object) -> Step:
     if record and record.digest == target and record.state == FAILED and seen.ages[name] < RETRY_FAILED:
         return _failed(name, record, before, RETRY_FAILED - seen.ages[name])
     if record is None or record.digest != target or record.state != "deployed":
-        if lowered := _lowered(seen, wanted):
-            status = _status(record, success=False, message=lowered)
-            return Step((), blocked(condition_type(name), "WouldLoseMajority", lowered), status, holds=True)
+        if error := _release_voter_error(seen, wanted):
+            status = _status(record, success=False, message=error)
+            return Step((), blocked(condition_type(name), "WouldLoseMajority", error), status, holds=True)
         if lacking := _lacking(seen, wanted):
             message = f"Waiting for {lacking}"
             return Step((), waiting(condition_type(name), message), _status(record, success=False, message=message))
@@ -300,10 +300,10 @@ def _too_late(seen: Observed, wanted: Object, record: Release, message: str, wai
     before = seen.before(name)
     ready = int(before.get("readyRevision") or 0)
     # Where nothing says how many voted, it may have been one.
-    fewer = too_few(_voters(wanted), int(before.get("readyVoters") or DEFAULT)) if ready else ""
-    if fewer:
-        message = f"{message}; not rolled back to revision {ready}: {field_of(VOTING[wanted['chart']])}: {fewer}"
-    if fewer or not ready:
+    error = voter_error(_voters_wanted(wanted), int(before.get("readyVoters") or DEFAULT)) if ready else ""
+    if error:
+        message = f"{message}; not rolled back to revision {ready}: {field_of(VOTING[wanted['chart']])}: {error}"
+    if error or not ready:
         status = _status(record, success=False, message=message, waited=waited)
         return Step((), blocked(condition_type(name), "NotReady", message), status)
     message = f"{message}{ROLLING}{ready}"

@@ -19,7 +19,7 @@ from stackwright.core.clusterapi import CLUSTER, MACHINE, owner_named
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.machines import SERVER
 from stackwright.core.objects import label
-from stackwright.core.pausing import pause_cause
+from stackwright.core.pausing import capi_pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -50,7 +50,7 @@ class Observed:
 
     @property
     def paused(self) -> str:
-        return pause_cause(self.obj, self.top)
+        return capi_pause_cause(self.obj, self.top)
 
 
 async def observe(reader: Reader, key: Key, now: float) -> Observed | None:

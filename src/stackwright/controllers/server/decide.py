@@ -30,6 +30,10 @@ from stackwright.core.seen import AUTHENTICATION, project
 RESOLVED, RESOURCES = "Resolved", "ResourcesReady"
 FIELDS = {"ready": False, "instanceID": "", "instanceState": "", "addresses": [], "resolved": {}, "resources": {}}
 REPLACE = "delete the machine, and its owner makes another one"
+RECREATE = (
+    "set spec.recreatePolicy to Always to have it made anew, which deletes its server and disks with all that is on "
+    "them, or delete this object"
+)
 DRIFT = 60.0  # seconds; what the cloud itself tells of comes sooner
 
 
@@ -84,7 +88,7 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
         return _unknown(seen, before)
     if found.whole:
         return _running(seen, owner, wanted, found)
-    if found.wait and found.copies:
+    if found.ambiguous:
         text = f"{found.wait}; remove stackwright.dev/mark from the metadata of the others"
         stage = blocked(RESOURCES, "ResourceAmbiguous", text)
         return _progress(seen, stage, found.record, requeue=DRIFT)
@@ -171,7 +175,7 @@ def _unknown(seen: Observed, before: Record) -> Plan:
 
 def _told(seen: Observed, found: Step) -> Plan:
     names = ", ".join(f"{what} {name}".rstrip() for what, name in found.lost)
-    out = REPLACE if seen.known else "set spec.recreatePolicy to Always to have it made anew, or delete this object"
+    out = REPLACE if seen.known else RECREATE
     text = f"Somebody else deleted {names}; {out}"
     there = {"ready": False, **written(found.record)}
     if SERVER in found.lost:

@@ -6,12 +6,13 @@ Whatever a cloud may answer becomes a value: `trouble`. Lists of a project are s
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from stackwright.api.meta import Kind
 from stackwright.api.openstackcluster import OpenStackCluster
+from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
 from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.api.openstackserver import OpenStackServer
 from stackwright.controllers.asking import answered
@@ -22,11 +23,12 @@ from stackwright.controllers.server.adopt import SHARED, Adoption, adopt
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.belongings import GONE
+from stackwright.core.belongings import Record, is_gone, unlisted
 from stackwright.core.clouds import SERVER, Asker, CloudRef, Clouds, Denied, Trouble, What, ids, marked_by, question
 from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
 from stackwright.core.objects import OWNER, has_finalizer, is_deleting, key_of, label, owner_label
-from stackwright.core.pausing import pause_cause
+from stackwright.core.origin import identity
+from stackwright.core.pausing import capi_pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.seen import Seen, looked, troubled
@@ -41,11 +43,14 @@ IMAGE = Kind("openstack.k-orc.cloud", "v1alpha1", "Image", "images")
 class Pool:
     """claim    of a floating IP, as it is
     address  that it got, and its id in this cloud; empty while that is not known
+    identity of the pool, by which what it made is marked, and its record; empty while there is none
     """
 
     claim: Object | None = None
     address: str = ""
     id: str = ""
+    identity: str = ""
+    record: Record = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -71,21 +76,22 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
     if not seen.asks:
         return seen
     try:
-        seen = replace(seen, known=await _known(reader, obj))
-        seen = replace(seen, origin=await origin_of(reader, obj))
-        cloud = await cloud_of(reader, key[0], spec["identityRef"])
-        seen = replace(seen, cloud=cloud)
-        if spec.get("floatingIPPoolRef") and not is_deleting(obj):
-            seen = replace(seen, pool=await _pool(clouds, cloud, reader, obj))
-        look = await clouds.look(cloud, _asker(seen))
-        seen = looked(seen, look, record_of(seen.status))
-        if seen.trouble or is_deleting(obj):
-            return seen
-        if resolved := seen.status.get("resolved"):
-            return await _adopting(clouds, seen, resolved)
-        images = await _images(spec, key[0], reader)
-        found = await answered(clouds, cloud, partial(resolve, key[1], spec, images))
-        return replace(seen, resolved=found)
+        async with clouds.in_time(NAME, key):
+            seen = replace(seen, known=await _known(reader, obj))
+            seen = replace(seen, origin=await origin_of(reader, obj))
+            cloud = await cloud_of(reader, key[0], spec["identityRef"])
+            seen = replace(seen, cloud=cloud)
+            if spec.get("floatingIPPoolRef") and not is_deleting(obj):
+                seen = replace(seen, pool=await _pool(clouds, cloud, reader, obj, spec["floatingIPPoolRef"]["name"]))
+            look = await clouds.look(cloud, _asker(seen))
+            seen = looked(seen, look, record_of(seen.status))
+            if seen.trouble or is_deleting(obj):
+                return seen
+            if resolved := seen.status.get("resolved"):
+                return await _adopting(clouds, seen, resolved)
+            images = await _images(spec, key[0], reader)
+            found = await answered(clouds, cloud, partial(resolve, key[1], spec, images))
+            return replace(seen, resolved=found)
     except (Trouble, Denied) as error:
         return troubled(seen, error)
 
@@ -97,7 +103,7 @@ async def _paused(reader: Reader, obj: Object) -> str:
     owners = [await reader.get(kind, (namespace, name)) for kind, name in named if name]
     clusters = [owner for owner in owners if owner and owner["kind"] == OpenStackCluster.KIND.kind]
     top = await cluster_referring(reader, clusters[0]) if clusters else await cluster_of(reader, obj)
-    return pause_cause(obj, top, *owners)
+    return capi_pause_cause(obj, top, *owners)
 
 
 async def _known(reader: Reader, obj: Object) -> str:
@@ -111,7 +117,7 @@ async def _known(reader: Reader, obj: Object) -> str:
 async def _adopting(clouds: Clouds, seen: Observed, resolved: Mapping[str, Any]) -> Observed:
     assert seen.look is not None and seen.cloud is not None
     server = seen.look.get(SERVER, seen.known) if seen.known and SERVER not in record_of(seen.status) else None
-    if server is None or server.state in GONE or marked_by(server, seen.identity):
+    if server is None or is_gone(server) or marked_by(server, seen.identity):
         return seen
     key = key_of(seen.obj)
     if seen.cloud.secret[0] != key[0]:
@@ -132,14 +138,19 @@ def _asker(seen: Observed) -> Asker:
     return Asker(NAME, key_of(seen.obj), seen.identity, kinds, known, waits, has_finalizer(seen.obj))
 
 
-async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object) -> Pool:
+async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object, name: str) -> Pool:
     """It is the pool's controller that answers a claim."""
     key = (obj["metadata"]["namespace"], claim_name(obj))
     claim = await get_if_served(reader, CLAIM, key)
     told = await get_if_served(reader, ADDRESS, key) if claim else None
     address = str(((told or {}).get("spec") or {}).get("address") or "")
-    found = await clouds.find(cloud, question("floating-ip", floating_ip_address=address)) if address else ()
-    return Pool(claim, address, found[0].id if found else "")
+    if not address:
+        return Pool(claim)
+    found = await clouds.find(cloud, question("floating-ip", floating_ip_address=address))
+    pool = await reader.get(OpenStackFloatingIPPool.KIND, (key[0], name))
+    made = unlisted(((pool or {}).get("status") or {}).get("resources"))
+    marked = identity(pool, await origin_of(reader, pool)) if pool else ""
+    return Pool(claim, address, found[0].id if found else "", marked, made)
 
 
 async def _images(spec: Mapping[str, Any], namespace: str, reader: Reader) -> dict[str, str]:

@@ -1,13 +1,15 @@
 """A floating IP from a pool: the server claims one, and attaches what it gets to its first port. Pure.
 
 The floating IP is the pool's. With the server its port goes, which sets the address free, and then the claim, which
-gives it back. One that a pool made is set back if somebody attaches it elsewhere; the user's own is left there.
+gives it back. One that the pool made is set back if somebody attaches it elsewhere; the user's own is left there, and
+so is what another object made.
 """
 
 from __future__ import annotations
 
 from stackwright.controllers.server.objects import port_slots
 from stackwright.controllers.server.observe import KIND, Observed
+from stackwright.core.addresses import is_of, kept_away
 from stackwright.core.belongings import Owner, Step
 from stackwright.core.clouds import Slot
 from stackwright.core.clusterapi import CLAIM, claim_name, of_cluster
@@ -46,12 +48,10 @@ def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[
     thing = seen.look.get(SLOT, seen.pool.id)
     if thing is None:
         return waiting(POOLED, f"There is no floating IP {seen.pool.address} in this cloud", "DependencyFailed"), ()
-    at = thing.facts.get("port_id", port)
-    if at == port:
+    if thing.facts.get("port_id", port) == port:
         return done(POOLED), ()
-    if at and not thing.mark and at not in found.record.values():
-        text = f"Floating IP {seen.pool.address} is attached to port {at}, which is not of this server"
-        return waiting(POOLED, f"{text}; detach it there, or delete {named} to claim another one", "AddressInUse"), ()
+    if why := kept_away(thing, is_of(thing, seen.pool.identity, seen.pool.record), found.record.values(), "server"):
+        return waiting(POOLED, f"{why}, or delete {named} to claim another one", "AddressInUse"), ()
     call = owner.call("update", SLOT, id=thing.id, body={"port_id": port}, why="from the pool")
     return waiting(POOLED, f"Floating IP {seen.pool.address} is being attached", "Applying"), (call,)
 

@@ -25,7 +25,8 @@ def resolve(name: str, spec: Mapping[str, Any], images: Mapping[str, str], answe
     image = _image(asks, spec["image"], images)
     flavor = _flavor(asks, spec)
     group = asks.one("server-group", spec.get("serverGroup"), "spec.serverGroup")
-    ports = [_port(asks, port_name, spec, index) for index, port_name in enumerate(_names(name, spec["ports"]))]
+    shared = _shared(asks, spec)
+    ports = [_port(asks, port_name, spec, index, shared) for index, port_name in enumerate(_names(name, spec["ports"]))]
     if asks.missing or asks.problems or image is None or flavor is None or None in ports:
         return Resolved(None, tuple(asks.missing), tuple(asks.problems))
     value: dict[str, Any] = {"imageID": image, "flavorID": flavor, "ports": ports}
@@ -59,7 +60,7 @@ def _names(name: str, ports: Sequence[Mapping[str, Any]]) -> list[str]:
     return found
 
 
-def _port(asks: Resolver, name: str, spec: Mapping[str, Any], index: int) -> dict[str, Any] | None:
+def _port(asks: Resolver, name: str, spec: Mapping[str, Any], index: int, shared: list[str]) -> dict[str, Any] | None:
     port, where = spec["ports"][index], f"spec.ports[{index}]"
     network = asks.one("network", port.get("network"), f"{where}.network")
     network_id = network.id if network else None
@@ -73,7 +74,7 @@ def _port(asks: Resolver, name: str, spec: Mapping[str, Any], index: int) -> dic
             network_id = subnet.facts.get("network_id") or _network_of(asks, subnet, where)
         address = {"subnet": subnet.id if subnet else None, "ipAddress": fixed.get("ipAddress")}
         addresses.append({key: value for key, value in address.items() if value})
-    groups = _groups(asks, spec, port, where)
+    groups = list(shared) if _shares(port) else _groups(asks, port, where)
     if network_id is None:
         if not asks.missing and not asks.problems:
             asks.problems.append(f"{where}.network: neither the port nor the subnet of its first fixed IP names one")
@@ -106,11 +107,18 @@ def _network_of(asks: Resolver, subnet: Thing, where: str) -> str | None:
     return str(network) if network else None
 
 
-def _groups(asks: Resolver, spec: Mapping[str, Any], port: Mapping[str, Any], where: str) -> list[str]:
-    if port.get("enablePortSecurity") is False:
+def _shared(asks: Resolver, spec: Mapping[str, Any]) -> list[str]:
+    """Groups of all ports that name none: they are found, and told to be wrong, once."""
+    return _groups(asks, spec, "spec") if any(map(_shares, spec["ports"])) else []
+
+
+def _shares(port: Mapping[str, Any]) -> bool:
+    return port.get("enablePortSecurity") is not False and not port.get("securityGroups")
+
+
+def _groups(asks: Resolver, has: Mapping[str, Any], where: str) -> list[str]:
+    if has.get("enablePortSecurity") is False:
         return []
-    own = port.get("securityGroups")
-    place = f"{where}.securityGroups" if own else "spec.securityGroups"
-    wanted = own or spec.get("securityGroups") or ()
-    found = [asks.one("security-group", param, f"{place}[{number}]") for number, param in enumerate(wanted)]
+    wanted = enumerate(has.get("securityGroups") or ())
+    found = [asks.one("security-group", param, f"{where}.securityGroups[{number}]") for number, param in wanted]
     return [group.id for group in found if group]

@@ -29,7 +29,7 @@ from stackwright.core.objects import DIGEST, EXPIRES, annotation, belongs, ensur
 from stackwright.core.plan import Action, Delete, Object, Plan
 from stackwright.core.secretwrites import RotateKeys
 from stackwright.services.declaration import Context
-from stackwright.services.majority import fewer, field_of, level
+from stackwright.services.voters import field_of, level, values_error
 
 RELEASE = "Release"
 POLL = 5.0  # for a Secret that is missing
@@ -173,14 +173,14 @@ def _settings(seen: Observed, context: Context) -> tuple[list[Action], Condition
         desired = bundle(seen, context)
     except ValueError as error:
         return [], blocked("Settings", "InvalidValues", str(error)), None
-    if lowered := _lowered(seen, context, desired):
-        return [], blocked("Settings", "WouldLoseMajority", lowered), None
+    if wrong := _bundle_voter_error(seen, context, desired):
+        return [], blocked("Settings", "WouldLoseMajority", wrong), None
     if actions:
         return actions, waiting("Settings", "Sensitive options are being copied", "Applying"), None
     return [], done("Settings"), desired
 
 
-def _lowered(seen: Observed, context: Context, desired: Object) -> str:
+def _bundle_voter_error(seen: Observed, context: Context, desired: Object) -> str:
     """What is wrong with values after which fewer servers vote than now; empty for nothing."""
     current = {
         each["name"]: each.get("values") or {} for each in ((seen.bundle or {}).get("spec") or {}).get("releases") or ()
@@ -188,7 +188,7 @@ def _lowered(seen: Observed, context: Context, desired: Object) -> str:
     charts = {chart.release(context.name): chart for chart in seen.declared.charts}
     for release in desired["spec"]["releases"]:
         chart = charts[release["name"]]
-        if problem := fewer(chart, current.get(release["name"], {}), release["values"]):
+        if problem := values_error(chart, current.get(release["name"], {}), release["values"]):
             index = level(context.spec, chart)
             source = "" if index is None else f"{context.spec.overrides[index].source}, "
             return f"{source}chart {chart.name}: {field_of(chart)}: {problem}"

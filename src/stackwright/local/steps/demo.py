@@ -115,7 +115,7 @@ def ca_file(cluster: LocalCluster) -> Path:
 
 def write_ca(cluster: LocalCluster, entry: Access) -> Path:
     path = ca_file(cluster)
-    if not path.exists() or path.read_text() != entry.ca:
+    if not path.exists() or path.read_bytes() != entry.ca.encode():
         path.write_text(entry.ca)
     return path
 

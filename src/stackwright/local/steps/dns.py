@@ -37,9 +37,8 @@ def _config_digest(objects: list[tuple[str, manifests.Manifest]]) -> str:
 
 
 def _has_upstream() -> bool:
-    servers = [
-        line.split()[1] for line in machine.resolv_conf().read_text().splitlines() if line.startswith("nameserver ")
-    ]
+    lines = machine.resolv_conf().read_text(errors="replace").splitlines()
+    servers = [words[1] for words in map(str.split, lines) if len(words) > 1 and words[0] == "nameserver"]
     return any(not server.startswith("127.") and server != "::1" for server in servers)
 
 

@@ -6,7 +6,8 @@ A scenario runs with every n in turn, starts again with what is in the cluster, 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Mapping, Sequence
+from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 from stackwright.api.meta import Kind
@@ -120,11 +121,17 @@ class FaultyClouds:
     def __init__(self, inner: Clouds, fuse: Fuse) -> None:
         self._inner, self._fuse = inner, fuse
 
+    def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
+        return self._inner.in_time(controller, key)
+
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         return await self._inner.look(cloud, asker)
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         return await self._inner.find(cloud, asked)
+
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+        return await self._inner.find_all(cloud, asked)
 
     async def run(self, call: CloudCall) -> str:
         return await self._fuse.write(self._inner.run(call))

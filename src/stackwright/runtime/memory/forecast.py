@@ -6,7 +6,8 @@ something: the forecast then tells what would be made, and not whether the cloud
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from itertools import chain, count
 from typing import Any
@@ -27,6 +28,7 @@ from stackwright.core.clouds import (
     mark,
 )
 from stackwright.core.digest import digest
+from stackwright.core.plan import Key
 
 WELL: Mapping[str, str] = {"server": "ACTIVE", "volume": "available"}
 # What other objects name by its id, which must be one: the rest tells what it is.
@@ -41,6 +43,9 @@ class ForecastClouds:
         self._things: dict[tuple[str, str], Thing | None] = {}  # as changed here; None is gone
         self._seen: dict[tuple[str, str], Thing] = {}  # as it was looked at
         self.unheard: dict[CloudRef, str] = {}  # clouds that could not be asked, and why
+
+    def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
 
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         found = {(thing.what, thing.id): thing for thing in await self._real(cloud, asker)}
@@ -69,6 +74,9 @@ class ForecastClouds:
                 self.unheard[cloud] = str(error)
         where: dict[str, Any] = dict(asked.where)
         return (Thing(asked.what, _id(asked.what, f"(id of {asked})"), str(where.get("name") or ""), facts=where),)
+
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+        return [await self.find(cloud, each) for each in asked]
 
     async def run(self, call: CloudCall) -> str:
         what, name = call.slot

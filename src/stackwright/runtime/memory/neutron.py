@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import count
 from typing import Any
 
 from stackwright.core.clouds import Thing
+from stackwright.core.grouprules import meaning
 
 Things = Mapping[tuple[str, str], Thing]
 INTERFACE = "network:router_interface"
 # What it says of something that is used by nobody.
 FREE: Mapping[str, Mapping[str, Any]] = {"port": {"device_id": ""}, "floating-ip": {"port_id": None}}
-RULE = (
-    "security_group_id", "direction", "ethertype", "protocol", "port_range_min", "port_range_max", "remote_group_id",
-    "remote_ip_prefix",
-)  # fmt: skip
 # What a thing is made of: the field of the request, and what it is the id of.
 NEEDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "port": (("network_id", "network"),),
@@ -89,21 +87,21 @@ _HOLDERS = {
 
 def same_rule(things: Things, body: Mapping[str, Any]) -> str:
     """The id of a rule that says the same; two of them cannot be."""
-    wanted = [body.get(name) for name in RULE]
-    found = (t.id for t in _of(things, "security-group-rule") if [t.facts.get(name) for name in RULE] == wanted)
-    return next(found, "")
+    wanted = meaning(body)
+    return next((t.id for t in _of(things, "security-group-rule") if meaning(t.facts) == wanted), "")
 
 
 def facts(things: Things, what: str, body: Mapping[str, Any]) -> dict[str, Any]:
     """What Neutron adds to a new thing."""
-    number = sum(1 for thing in _of(things, "floating-ip")) + 1
     match what:
         case "port":
             subnets = [t.id for t in _of(things, "subnet") if t.facts.get("network_id") == body.get("network_id")]
             given = body.get("fixed_ips") or [{"subnet_id": id_} for id_ in subnets]
             return {"status": "DOWN", "fixed_ips": given, **FREE[what]}
         case "floating-ip":
-            return {"floating_ip_address": f"192.0.2.{number}", **FREE[what]}
+            taken = {thing.facts.get("floating_ip_address") for thing in _of(things, what)}
+            free = (each for n in count(len(taken) + 1) if (each := f"192.0.2.{n}") not in taken)
+            return {"floating_ip_address": next(free), **FREE[what]}
         case "router" if gateway := body.get("external_gateway_info"):
             addresses = gateway.get("external_fixed_ips") or [{"ip_address": "192.0.2.254"}]
             return {"external_gateway_info": {**gateway, "external_fixed_ips": addresses}}

@@ -8,7 +8,8 @@ exception; `lose` makes a request succeed although it seems to fail, as a time-o
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
@@ -33,7 +34,6 @@ from stackwright.core.ports import Clock
 from stackwright.runtime.memory import neutron
 
 BUILD, GO = 8.0, 3.0
-Changed = Callable[[str, Key], None]
 
 
 class MemoryClouds:
@@ -73,6 +73,9 @@ class MemoryClouds:
         now = self.things[thing.what, thing.id]
         self.things[thing.what, thing.id] = replace(now, state=state, facts={**now.facts, **facts})
 
+    def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
+        return nullcontext()
+
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
         self._may("look")
         self.looks += 1
@@ -90,6 +93,9 @@ class MemoryClouds:
         self._may("find")
         where = dict(asked.where)
         return tuple(t for t in self.all(asked.what) if all(_has(t, name, value) for name, value in where.items()))
+
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+        return [await self.find(cloud, each) for each in asked]
 
     async def run(self, call: CloudCall) -> str:
         self._pass()

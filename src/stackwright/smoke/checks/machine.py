@@ -10,7 +10,6 @@ from stackwright.smoke.stage import Stage, is_busy
 
 BOOT_LIMIT = 180
 GUEST_LIMIT = 180
-CONSOLE_LIMIT = 30
 LEASE = re.compile(r"stackwright-guest: eth0 has ([0-9.]+)/\d+, .*by DHCP")
 READY = re.compile(r"stackwright-guest: ready after ([0-9.]+) s; (.+)")
 

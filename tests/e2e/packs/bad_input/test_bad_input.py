@@ -108,7 +108,7 @@ def test_values_that_kubernetes_refuses_are_told_and_the_running_release_stays(c
     assert pods() == before
 
 
-def test_a_missing_image_is_named_and_the_release_is_rolled_back(cloud: Cloud) -> None:
+def test_a_missing_image_is_named_until_another_one_is_asked_for(cloud: Cloud) -> None:
     values = {"images": {"tags": {"keystone_client": "stackwright.local/nothing:1"}}}
     body = spec(services={"identity": {"keystoneclient": {"values": values}}})
     cloud.apply(body)

@@ -17,13 +17,6 @@ def manifest(tmp_path):
     return write
 
 
-def option(cloud: Cloud, name: str) -> str:
-    """An option of keystone.conf in the running pod."""
-    script = f"grep -h '^{name} ' /etc/keystone/keystone.conf /etc/keystone/keystone.conf.d/*"
-    words = ("exec", "-n", "openstack", "deployment/keystone-api", "-c", "keystone-api", "--", "sh", "-c", script)
-    return cloud.kubectl(*words, code=None)
-
-
 def test_common_reaches_all_charts_of_its_group_and_services_wins(cloud: Cloud, manifest) -> None:
     def conf(value: int) -> dict:
         return {"conf": {"keystone": {"token": {"expiration": value}}}}
@@ -31,11 +24,11 @@ def test_common_reaches_all_charts_of_its_group_and_services_wins(cloud: Cloud, 
     common = {"openstack": {"releases": {"keystone": {"values": conf(5000)}}}}
     services = {"identity": {"keystone": {"values": conf(6000)}}}
     cloud.stackwright("apply", "-f", manifest(common=common, services=services), "--wait")
-    assert "6000" in option(cloud, "expiration")
+    assert "6000" in cloud.keystone_option("expiration")
     plan = cloud.stackwright("plan", "-f", manifest(common=common), code=2)
     assert "6000 → 5000" in plan
     cloud.stackwright("apply", "-f", manifest(common=common), "--wait")
-    assert "5000" in option(cloud, "expiration")
+    assert "5000" in cloud.keystone_option("expiration")
 
 
 def test_a_sensitive_option_reaches_the_pod_and_no_value(cloud: Cloud, manifest) -> None:
@@ -44,19 +37,19 @@ def test_a_sensitive_option_reaches_the_pod_and_no_value(cloud: Cloud, manifest)
     services = {"identity": {"keystone": {"values": {"conf": {"keystone": {"ldap": {"password": reference}}}}}}}
     try:
         cloud.stackwright("apply", "-f", manifest(services=services), "--wait")
-        assert "s3cr3t-word" in option(cloud, "password")
+        assert "s3cr3t-word" in cloud.keystone_option("password")
         assert "s3cr3t-word" not in str(cloud.get("helmbundles,configmaps", "-n", "openstack"))
     finally:
         cloud.stackwright("apply", "-f", manifest(), "--wait")
         cloud.kubectl("delete", "secret", "directory", "-n", "openstack")
-    assert "s3cr3t-word" not in option(cloud, "password")
+    assert "s3cr3t-word" not in cloud.keystone_option("password")
 
 
 def test_audit_events_bring_a_messaging_account_and_take_it_away(cloud: Cloud, manifest) -> None:
     features = {"logging": {"cadf": {"enabled": True, "driver": "messagingv2"}}}
     cloud.stackwright("apply", "-f", manifest(features=features), "--wait")
     assert cloud.condition(kind="messagingaccount/keystone")["status"] == "True"
-    assert "messagingv2" in option(cloud, "driver")
+    assert "messagingv2" in cloud.keystone_option("driver")
     assert cloud.token()
     cloud.stackwright("apply", "-f", manifest(), "--wait")
     assert cloud.kubectl("get", "messagingaccounts", "-n", "openstack", "-o", "name").strip() == ""
@@ -70,11 +63,11 @@ def test_a_paused_cloud_takes_a_change_when_it_is_resumed_and_a_rollback_takes_i
     cloud.stackwright("apply", "-f", manifest(services=services))
     eventually(lambda: cloud.condition()["reason"] == "Paused")
     assert cloud.revisions() == before
-    assert "8000" not in option(cloud, "expiration")
+    assert "8000" not in cloud.keystone_option("expiration")
     cloud.stackwright("resume", "cloud")
     cloud.stackwright("wait")
-    assert "8000" in option(cloud, "expiration")
+    assert "8000" in cloud.keystone_option("expiration")
     assert "spec.services" in cloud.stackwright("history", "--cloud", "cloud").splitlines()[-1]
     cloud.stackwright("rollback", "cloud", "--yes")
-    assert "8000" not in option(cloud, "expiration")
+    assert "8000" not in cloud.keystone_option("expiration")
     assert cloud.token()

@@ -157,7 +157,7 @@ def test_the_first_state_transfer_to_a_volume_that_was_cut_off_keeps_nobody_from
     insert(first, 6)
     cut_off(galera, half, first)
     first.start(size=1)
-    eventually(first.ready, limit=90)
+    eventually(first.ready, limit=150)
     assert first.ran() == ["begin"]
     assert (first.folder / "volume/size").read_text() == "2\n"
     last.start()

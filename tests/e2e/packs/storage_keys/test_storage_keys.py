@@ -6,7 +6,6 @@ import time
 
 import pytest
 from harness import eventually
-from openstack.exceptions import SDKException
 from storage import Ceph, Storage
 from vms import Vm
 from writer import Writer
@@ -17,13 +16,6 @@ pytestmark = pytest.mark.usefixtures("undisturbed")
 
 NEW_KEY_LIMIT = 240
 RETURN_LIMIT = 600
-
-
-def read(storage: Storage, container: str) -> bytes:
-    try:
-        return bytes(storage.sdk.object_store.download_object("letter", container))
-    except SDKException as failed:  # the gateway is not back yet
-        raise AssertionError(str(failed)) from failed
 
 
 def test_new_keys_reach_everybody_who_needs_them_and_nothing_is_restarted(

@@ -12,18 +12,18 @@ from pydantic import ValidationError
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle, HelmBundleSpec
 from stackwright.controllers.cloud.charts import service_objects
-from stackwright.controllers.cloud.majority import level_errors
 from stackwright.controllers.cloud.validate import parse
+from stackwright.controllers.cloud.voters import level_errors
 from stackwright.core.plan import Object
 from stackwright.services.declaration import Service
-from stackwright.services.majority import fewer, field_of, lowered
 from stackwright.services.registry import SERVICES, VOTING
+from stackwright.services.voters import field_of, override_errors, values_error
 
 _VOTING = {each.kind.kind: each for each in SERVICES if any(chart.name in VOTING for chart in each.charts)}
 KINDS = {OpenStackDeployment.KIND, HelmBundle.KIND, *(each.kind for each in _VOTING.values())}
 
 
-def member_errors(old: Object, new: Object) -> list[str]:
+def voter_errors(old: Object, new: Object) -> list[str]:
     """One line an error; none for objects that are not valid otherwise."""
     match str(new.get("kind")):
         case OpenStackDeployment.KIND.kind:
@@ -49,7 +49,7 @@ def _services(cloud: Object) -> dict[str, Object]:
 
 
 def _of_service(declared: Service, old: Object, new: Object) -> Iterator[str]:
-    for _, index, chart, problem in lowered(declared, old, new):
+    for _, index, chart, problem in override_errors(declared, old, new):
         yield f"spec.overrides[{index}].values.{chart.name}.{field_of(chart)}: {problem}"
 
 
@@ -61,5 +61,5 @@ def _of_bundle(old: Object, new: Object) -> Iterator[str]:
     former = {(release.name, release.chart): release.values for release in before}
     for index, release in enumerate(after):
         chart, values = VOTING.get(release.chart), former.get((release.name, release.chart))
-        if chart and values is not None and (problem := fewer(chart, values, release.values)):
+        if chart and values is not None and (problem := values_error(chart, values, release.values)):
             yield f"spec.releases[{index}].values.{field_of(chart)}: {problem}"

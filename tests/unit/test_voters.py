@@ -12,8 +12,8 @@ from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.services import Ceph, Etcd, MariaDB
 from stackwright.controllers.validate import errors_of
-from stackwright.services.majority import DEFAULT, field_of
 from stackwright.services.registry import SERVICES
+from stackwright.services.voters import DEFAULT, field_of
 
 ONE, THREE, FIVE = ({"pod": {"replicas": {"server": count}}} for count in (1, 3, 5))
 FIELD = "pod.replicas.server"

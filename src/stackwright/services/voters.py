@@ -1,4 +1,4 @@
-"""Servers that vote, which never get fewer: those that are left may have no majority, and then serve nobody. Pure.
+"""Voters: servers that vote. They never get fewer: those left may have no majority, and then serve nobody. Pure.
 
 They are counted in the merged values, for an override of any level may say how many there are.
 """
@@ -23,19 +23,19 @@ def field_of(chart: Chart) -> str:
     return f"{REPLICAS}.{chart.voters}"
 
 
-def fewer(chart: Chart, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
+def values_error(chart: Chart, before: Mapping[str, Any], after: Mapping[str, Any]) -> str:
     """What is wrong with merged values after others; empty for nothing, and for a chart whose servers do not vote."""
-    return too_few(voters(chart, before), voters(chart, after)) if chart.voters else ""
+    return voter_error(voters_by(chart, before), voters_by(chart, after)) if chart.voters else ""
 
 
-def too_few(old: int, new: int) -> str:
+def voter_error(old: int, new: int) -> str:
     """What is wrong with so many servers that vote after others; empty for nothing."""
     if new >= old or old <= DEFAULT:
         return ""
     return f"cannot become {new}: {new} of {old} servers that vote may have no majority; allowed: {old} or more"
 
 
-def lowered(declared: Service, old: Object, new: Object) -> Iterator[tuple[ServiceSpec, int, Chart, str]]:
+def override_errors(declared: Service, old: Object, new: Object) -> Iterator[tuple[ServiceSpec, int, Chart, str]]:
     """(spec and index of the override that is to blame, chart, what is wrong) of two service objects.
 
     None for objects that are not valid otherwise. A size alone is told elsewhere.
@@ -45,7 +45,7 @@ def lowered(declared: Service, old: Object, new: Object) -> Iterator[tuple[Servi
         return
     for chart in declared.charts:
         try:
-            problem = fewer(chart, *(merged_values(declared, context, chart) for context in (before, after)))
+            problem = values_error(chart, *(merged_values(declared, context, chart) for context in (before, after)))
         except ValueError:
             continue  # of an override that cannot be merged, which is told as such
         for spec in (after.spec, before.spec):
@@ -60,7 +60,7 @@ def level(spec: ServiceSpec, chart: Chart) -> int | None:
     return found[-1] if found else None
 
 
-def voters(chart: Chart, values: Mapping[str, Any]) -> int:
+def voters_by(chart: Chart, values: Mapping[str, Any]) -> int:
     """How many servers vote, by the merged values of a chart."""
     count = at(values, field_of(chart))
     # What is no number is refused by the chart's schema, and changes nothing.

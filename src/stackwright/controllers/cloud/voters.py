@@ -15,7 +15,7 @@ from stackwright.controllers.cloud.observe import Observed
 from stackwright.core.objects import DIGEST, annotation, is_deleting
 from stackwright.core.plan import Object
 from stackwright.services.declaration import Chart, Service
-from stackwright.services.majority import field_of, lowered
+from stackwright.services.voters import field_of, override_errors
 
 # (level, service, chart) → where the manifest says how many servers vote
 Path = Callable[[str, Service, Chart], str]
@@ -28,11 +28,11 @@ def option(source: str, declared: Service, chart: Chart) -> str:
 
 def level_errors(declared: Service, old: Object, new: Object, path: Path = option) -> Iterator[str]:
     """Of levels of overrides; none for objects that are not valid otherwise."""
-    for spec, index, chart, problem in lowered(declared, old, new):
+    for spec, index, chart, problem in override_errors(declared, old, new):
         yield f"{path(spec.overrides[index].source, declared, chart)}: {problem}"
 
 
-def lost(seen: Observed, wanted: Iterable[tuple[Wanted, Object]], path: Path) -> list[str]:
+def update_voter_errors(seen: Observed, wanted: Iterable[tuple[Wanted, Object]], path: Path) -> list[str]:
     """All errors of service objects as they are to be, of levels and of sizes; none of those that do not change."""
     errors: dict[str, None] = {}  # one size is of many services
     for each, thing in wanted:

@@ -1,0 +1,30 @@
+"""Floating IPs that were named to be used: whether they may be attached to a port of ours. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from stackwright.core.belongings import Record
+from stackwright.core.clouds import Thing, marked_by
+
+MARKED = "has the mark of another object in its description; remove that if the object is gone"
+
+
+def is_of(thing: Thing, uid: str, record: Record) -> bool:
+    """Whether the object with this identity and record made it."""
+    return marked_by(thing, uid) or (thing.what, thing.id) in {(slot[0], id_) for slot, id_ in record.items()}
+
+
+def kept_away(ip: Thing, made: bool, ports: Collection[str], whose: str) -> str:
+    """Why it stays where it is, and what to do; empty if it may be attached elsewhere.
+
+    What we `made` may, and what one of these ports has. What is the user's may as long as nobody has it.
+    """
+    at, named = ip.facts.get("port_id"), f"Floating IP {ip.facts.get('floating_ip_address')}"
+    if made or at in ports:
+        return ""
+    if ip.mark:
+        return f"{named} {MARKED}"
+    if at:
+        return f"{named} is attached to port {at}, which is not of this {whose}; detach it there"
+    return ""

@@ -1,0 +1,269 @@
+"""A floating IP that somebody else uses, or another object made, is told and stays where it is."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from capi_world import BASTION, CLUSTERS, MACHINES, MANAGED, PART, SERVERS, Clusters
+from pool_world import POOLS, Pools, pools, served
+
+from stackwright.core.clouds import Thing
+from stackwright.core.clusterapi import ADDRESS, CLAIM, CONTROL_PLANE, NAME
+
+pytestmark = pytest.mark.looptime
+THEIRS = "198.51.100.7"
+OR_ELSE = (
+    "or make the cluster with another one in spec.apiServer.floatingIP; if it leads to a VIP of the API, leave it "
+    "there and set spec.controlPlaneEndpoint, in a new cluster with spec.apiServer.enableFloatingIP: false"
+)
+
+
+def used(world: Clusters) -> tuple[Thing, Thing]:
+    """An address of the user's and the port of somebody else that has it."""
+    port = world.foreigner("port", "theirs", device_id="vm")
+    return world.foreigner("floating-ip", floating_ip_address=THEIRS, port_id=port.id), port
+
+
+def at(world: Clusters, ip: Thing) -> Any:
+    return world.clouds.things["floating-ip", ip.id].facts.get("port_id")
+
+
+async def elsewhere(name: str, **spec: Any) -> tuple[Clusters, Thing]:
+    """A cluster with a machine of the control plane, and the address at which its API is."""
+    world = Clusters()
+    world.make(name, **spec)
+    await world.ready(name=name)
+    world.machine(f"{name}-cp", cluster=name, control_plane=True)
+    await world.run(120)
+    return world, world.clouds.things["floating-ip", world.status(name=name)["apiServerFloatingIP"]["id"]]
+
+
+def intrude(world: Clusters, **spec: Any) -> None:
+    """A cluster with a machine, in another namespace with the same credentials."""
+    spec = {**MANAGED, "managedSubnets": [{"cidr": "10.9.0.0/24"}], **spec}
+    world.cluster.put(CLUSTERS, {"metadata": {"name": "x", "namespace": "tenant"}, "spec": spec})
+    meta = {"name": "x-cp", "namespace": "tenant", "labels": {NAME: "x", CONTROL_PLANE: ""}}
+    world.cluster.put(MACHINES, {"metadata": meta, "spec": dict(PART)})
+
+
+def told_of_intruder(world: Clusters) -> tuple[str, str]:
+    conditions = (world.cluster.peek(CLUSTERS, ("tenant", "x")) or {})["status"]["conditions"]
+    (ready,) = [each for each in conditions if each["type"] == "Ready"]
+    return ready["reason"], ready["message"]
+
+
+async def test_an_address_for_the_api_that_a_port_of_somebody_else_has_stays_there() -> None:
+    world = Clusters()
+    ip, port = used(world)
+    world.make(apiServer={"floatingIP": THEIRS})
+    world.machine("cp", control_plane=True)
+    await world.run(200)
+    assert world.told() == (
+        "AddressInUse", f"Floating IP {THEIRS} is attached to port {port.id}, which is not of this cluster; detach it "
+        f"there, {OR_ELSE}",
+    )  # fmt: skip
+    assert at(world, ip) == port.id
+    assert not (world.get(CLUSTERS, "c") or {})["spec"].get("controlPlaneEndpoint"), "Cluster API keeps it for ever"
+    assert not world.status().get("apiServerFloatingIP")
+    world.clouds.become(ip, "", port_id=None)
+    await world.run(200)
+    assert world.told()[0] == "Ready"
+    assert at(world, ip) == world.one("port", "cp").id
+
+
+@pytest.mark.parametrize("host", ["api.example.org", THEIRS])
+@pytest.mark.parametrize("later", [False, True], ids=["at-once", "later"])
+async def test_an_address_that_leads_to_a_vip_of_the_users_stays_there_and_the_cluster_gets_ready(
+    host: str, later: bool
+) -> None:
+    world = Clusters()
+    ip, port = used(world)
+    given = {"controlPlaneEndpoint": {"host": host, "port": 6443}}
+    world.make(apiServer={"floatingIP": THEIRS}, **({} if later else given))
+    world.machine("cp", control_plane=True)
+    await world.run(200)
+    if later:
+        assert not world.status()["ready"]
+        world.make(apiServer={"floatingIP": THEIRS}, **given)
+        await world.run(200)
+    text = f"Floating IP {THEIRS} is attached to port {port.id}, which is not of this cluster"
+    assert world.told("APIEndpointReady") == ("Done", f"{text}; it stays there, and the API is at {host}")
+    status = world.status()
+    assert (world.told()[0], status["ready"], at(world, ip)) == ("Ready", True, port.id)
+    assert status["controlPlaneEndpoint"] == given["controlPlaneEndpoint"]
+
+
+async def test_a_machine_that_nobody_knows_brings_no_address_of_somebody_else_into_the_endpoint() -> None:
+    """Cluster API keeps it for ever."""
+    world = Clusters()
+    ip, port = used(world)
+    world.machine("cp", control_plane=True, providerID="openstack:///00000000-0000-4000-9000-0000000000ff")
+    world.make(apiServer={"floatingIP": THEIRS})
+    await world.run(400)
+    assert (world.told()[0], at(world, ip)) == ("AddressInUse", port.id)
+    assert not (world.get(CLUSTERS, "c") or {})["spec"].get("controlPlaneEndpoint")
+    assert not world.status().get("controlPlaneEndpoint")
+
+
+async def test_who_cannot_use_an_address_may_do_without_it() -> None:
+    world = Clusters()
+    ip, port = used(world)
+    world.make(apiServer={"floatingIP": THEIRS, "fixedIP": "10.6.0.5"})
+    await world.run(60)
+    assert (world.told()[0], world.status().get("controlPlaneEndpoint")) == ("AddressInUse", None)
+    world.make(apiServer={"enableFloatingIP": False, "fixedIP": "10.6.0.5"})
+    await world.run(60)
+    assert (world.told()[0], world.status()["controlPlaneEndpoint"]["host"]) == ("Ready", "10.6.0.5")
+    assert at(world, ip) == port.id
+
+
+async def test_an_address_for_the_api_that_somebody_attaches_elsewhere_later_is_told_and_stays_there() -> None:
+    world = Clusters()
+    ip = world.foreigner("floating-ip", floating_ip_address=THEIRS)
+    world.make(apiServer={"floatingIP": THEIRS})
+    world.machine("cp", control_plane=True)
+    await world.run(120)
+    assert at(world, ip) == world.one("port", "cp").id
+    port = world.foreigner("port", "theirs")
+    world.clouds.become(ip, "", port_id=port.id)
+    await world.run(200)
+    assert (world.told()[0], at(world, ip)) == ("Ready", port.id), "perhaps to a VIP of the user's"
+    text = f"Floating IP {THEIRS} is attached to port {port.id}, which is not of this cluster"
+    assert world.told("APIEndpointReady") == ("Done", f"{text}; it stays there, and the API is at {THEIRS}")
+    assert (world.get(CLUSTERS, "c") or {})["spec"]["controlPlaneEndpoint"]["host"] == THEIRS
+    world.clouds.become(ip, "", port_id=None)
+    await world.run(200)
+    assert (world.told()[0], at(world, ip)) == ("Ready", world.one("port", "cp").id)
+
+
+@pytest.mark.parametrize("free", [False, True], ids=["attached", "free"])
+async def test_an_address_that_another_cluster_made_is_not_taken(free: bool) -> None:
+    world, ip = await elsewhere("c")
+    if free:
+        world.delete(MACHINES, "c-cp")
+        await world.run(60)
+    before, address = at(world, ip), ip.facts["floating_ip_address"]
+    calls = len(world.clouds.calls)
+    intrude(world, apiServer={"floatingIP": address})
+    await world.run(200)
+    assert told_of_intruder(world) == (
+        "AddressInUse", f"Floating IP {address} has the mark of another object in its description; remove that if the "
+        f"object is gone, {OR_ELSE}",
+    )  # fmt: skip
+    assert (at(world, ip), world.told()[0]) == (before, "Ready")
+    assert not [call for call in world.clouds.calls[calls:] if call.id == ip.id]
+    await world.cluster.delete(MACHINES, ("tenant", "x-cp"))
+    await world.cluster.delete(CLUSTERS, ("tenant", "x"))
+    await world.run(100)
+    assert (at(world, ip), world.told()[0]) == (before, "Ready")
+
+
+async def test_an_address_of_the_user_that_leads_to_one_cluster_is_not_taken_by_another() -> None:
+    world = Clusters()
+    ip = world.foreigner("floating-ip", floating_ip_address=THEIRS)
+    world.make(apiServer={"floatingIP": THEIRS})
+    world.machine("cp", control_plane=True)
+    await world.run(120)
+    before, calls = at(world, ip), len(world.clouds.calls)
+    intrude(world, apiServer={"floatingIP": THEIRS})
+    await world.run(200)
+    assert (at(world, ip), world.told()[0], told_of_intruder(world)[0]) == (before, "Ready", "AddressInUse")
+    assert not [call for call in world.clouds.calls[calls:] if call.id == ip.id]
+
+
+async def test_an_address_of_its_own_that_somebody_attached_elsewhere_is_set_back() -> None:
+    world, ip = await elsewhere("c")
+    before = at(world, ip)
+    assert before == world.one("port", "c-cp").id
+    world.clouds.become(ip, "", port_id=world.foreigner("port", "theirs").id)
+    await world.run(200)
+    assert (at(world, ip), world.told()[0]) == (before, "Ready")
+
+
+async def test_an_address_for_the_bastion_that_a_port_of_somebody_else_has_stays_there() -> None:
+    world = Clusters()
+    ip, port = used(world)
+    world.make(bastion={**BASTION, "floatingIP": THEIRS})
+    await world.run(120)
+    assert world.told("BastionReady") == (
+        "AddressInUse", f"Floating IP {THEIRS} is attached to port {port.id}, which is not of this bastion; detach it "
+        "there, or set another one in spec.bastion.floatingIP",
+    )  # fmt: skip
+    assert at(world, ip) == port.id
+    assert not world.status()["bastion"].get("floatingIP")
+    world.clouds.become(ip, "", port_id=None)
+    await world.run(120)
+    assert (world.told()[0], at(world, ip)) == ("Ready", world.one("port", "c-bastion").id)
+
+
+async def test_an_address_that_another_cluster_made_is_not_taken_by_a_bastion() -> None:
+    world, ip = await elsewhere("c")
+    before, address = at(world, ip), ip.facts["floating_ip_address"]
+    intrude(world, bastion={**BASTION, "floatingIP": address})
+    await world.run(200)
+    reason, message = told_of_intruder(world)
+    assert reason == "AddressInUse" and f"Floating IP {address} has the mark of another object" in message
+    assert (at(world, ip), world.told()[0]) == (before, "Ready")
+
+
+async def test_one_address_for_the_api_and_the_bastion_stays_with_one_of_them() -> None:
+    world = Clusters()
+    ip = world.foreigner("floating-ip", floating_ip_address=THEIRS)
+    world.make(apiServer={"floatingIP": THEIRS}, bastion={**BASTION, "floatingIP": THEIRS})
+    world.machine("cp", control_plane=True)
+    await world.run(200)
+    assert at(world, ip)
+    assert world.told()[0] == "AddressInUse"
+    calls = len(world.clouds.calls)
+    await world.run(300)
+    assert len(world.clouds.calls) == calls
+
+
+async def test_an_address_for_the_api_that_the_bastion_took_is_told() -> None:
+    world = Clusters()
+    world.foreigner("floating-ip", floating_ip_address=THEIRS)
+    world.make(apiServer={"floatingIP": THEIRS}, bastion={**BASTION, "floatingIP": THEIRS})
+    await world.run(200)
+    world.machine("cp", control_plane=True)
+    await world.run(200)
+    assert world.told("APIEndpointReady")[0] == "AddressInUse"
+    assert world.status()["controlPlaneEndpoint"]["host"] == THEIRS
+
+
+async def test_a_server_does_not_attach_an_address_that_another_object_than_its_pool_made() -> None:
+    world = await served()
+    (own,) = world.clouds.all("floating-ip")
+    world.make()
+    await world.run(60)
+    theirs = world.status()["apiServerFloatingIP"]
+    told = world.get(ADDRESS, "web-floating-ip-address") or {}
+    world.cluster.put(ADDRESS, {**told, "spec": {**told["spec"], "address": theirs["address"]}})
+    world.clouds.become(own, "", port_id=None)
+    await world.run(120)
+    assert world.told(kind=SERVERS, name="web") == (
+        "AddressInUse", f"Floating IP {theirs['address']} has the mark of another object in its description; remove "
+        "that if the object is gone, or delete IPAddressClaim web-floating-ip-address to claim another one",
+    )  # fmt: skip
+    assert world.clouds.things["floating-ip", theirs["id"]].facts["port_id"] is None
+    world.delete(CLAIM, "web-floating-ip-address")
+    await world.run(120)
+    assert world.told(kind=SERVERS, name="web")[0] == "Ready"
+
+
+async def test_a_pool_gives_nobody_an_address_that_another_object_made() -> None:
+    world = Pools()
+    world.make()
+    await world.run(60)
+    theirs = world.status()["apiServerFloatingIP"]["address"]
+    await pools(world, preAllocatedFloatingIPs=[theirs])
+    world.claim("a")
+    await world.run(60)
+    assert world.served()["a"] != theirs
+    status = world.status(POOLS, "p")
+    assert (status["failedIPs"], status.get("availableIPs", [])) == ([theirs], [])
+    text = (
+        f"Floating IP {theirs} of spec.preAllocatedFloatingIPs is not used: it has the mark of another object in its "
+        "description; remove that if the object is gone"
+    )
+    assert world.told("AddressesReady", POOLS, "p") == ("Done", text)

@@ -1,0 +1,61 @@
+"""Questions of one object, and how much of the answers it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import cast
+
+import pytest
+
+from stackwright.controllers.asking import MOST, answered
+from stackwright.core.clouds import CloudRef, Clouds, Question, Thing, Trouble, question
+from stackwright.core.names import Answers, Resolver
+
+CLOUD = CloudRef(("ns", "clouds"), "mine")
+
+
+@dataclass
+class Cloud:
+    """It answers every question with this."""
+
+    things: tuple[Thing, ...]
+    asked: int = 0
+
+    async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
+        self.asked += 1
+        return self.things
+
+    async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
+        return [await self.find(cloud, each) for each in asked]
+
+
+def resolve(count: int, answers: Answers) -> Resolver:
+    asks = Resolver(answers)
+    for number in range(count):
+        asks.ask(question("image", name=str(number)), f"spec.images[{number}]")
+    return asks
+
+
+async def test_all_that_is_missing_is_asked_for() -> None:
+    cloud = Cloud((Thing("image", "1"),))
+    found = await answered(cast(Clouds, cloud), CLOUD, partial(resolve, 4000))
+    assert cloud.asked == 4000
+    assert not found.missing and not found.problems
+
+
+async def test_answers_to_one_object_take_little_memory_together() -> None:
+    cloud = Cloud(tuple(Thing("image", f"{n:036}") for n in range(100)))
+    with pytest.raises(Trouble, match="cloud mine of Secret ns/clouds: answers have more than 4 MiB"):
+        await answered(cast(Clouds, cloud), CLOUD, partial(resolve, 4000))
+    assert cloud.asked * sum(thing.weight for thing in cloud.things) < MOST * 1.1
+
+
+async def test_of_many_that_are_found_a_few_are_told() -> None:
+    cloud = Cloud(tuple(Thing("image", str(n)) for n in (7, 3, 1)))
+    (told,) = (await answered(cast(Clouds, cloud), CLOUD, partial(resolve, 1))).problems
+    assert told == "spec.images[0]: image with name 0 must be exactly one: 1, 3, 7"
+    cloud = Cloud(tuple(Thing("image", str(n)) for n in range(9)))
+    (told,) = (await answered(cast(Clouds, cloud), CLOUD, partial(resolve, 1))).problems
+    assert told.endswith("must be exactly one: 0, 1, 2, 3, 4, …")

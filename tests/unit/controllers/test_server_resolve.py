@@ -1,0 +1,50 @@
+"""Names in a server's spec become questions, and ids."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from stackwright.controllers.server.resolve import Resolved, resolve
+from stackwright.core.clouds import Question, Thing, question
+from stackwright.core.names import Answers
+
+ID = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
+NETWORK = {"network": {"id": ID}}
+GROUPS = [{"filter": {"name": f"g{number}"}} for number in range(64)]
+OWN = {"securityGroups": [{"filter": {"name": "own"}}]}
+
+
+def resolved(answers: Answers, *ports: Any, groups: Any = GROUPS) -> Resolved:
+    spec = {"flavorID": "f", "image": {"id": ID}, "securityGroups": groups, "ports": list(ports)}
+    return resolve("web", spec, {}, answers)
+
+
+def asked(found: Resolved) -> list[Any]:
+    return [dict(each.where)["name"] for each in found.missing]
+
+
+def test_groups_of_many_ports_are_asked_for_and_told_to_be_wrong_once() -> None:
+    """Every port asked for each, and told of each: 64 ports, which name 30,000, took the operator's memory."""
+    ports = [NETWORK] * 64
+    found = resolved({}, *ports)
+    assert asked(found) == [f"g{number}" for number in range(64)]
+    none: dict[Question, tuple[Thing, ...]] = dict.fromkeys(found.missing, ())
+    problems = resolved(none, *ports).problems
+    assert len(problems) == 64
+    assert problems[7] == "spec.securityGroups[7]: security-group with name g7 must be exactly one: there is none"
+
+
+def test_what_several_ports_name_is_asked_for_once() -> None:
+    ports = [{"network": {"filter": {"name": "n"}}, **OWN}] * 64
+    assert asked(resolved({}, *ports)) == ["n", "own"]
+
+
+def test_groups_of_the_server_are_those_of_ports_that_name_none_and_are_secured() -> None:
+    answers: dict[Question, tuple[Thing, ...]] = {
+        question("security-group", name=name): (Thing("security-group", f"id-{name}"),) for name in ("g", "own")
+    }
+    groups = [{"filter": {"name": "g"}}]
+    found = resolved(answers, NETWORK, {**NETWORK, **OWN}, {**NETWORK, "enablePortSecurity": False}, groups=groups)
+    assert found.value is not None
+    assert [port.get("securityGroups") for port in found.value["ports"]] == [["id-g"], ["id-own"], None]
+    assert asked(resolved({}, {**NETWORK, **OWN}, {**NETWORK, "enablePortSecurity": False})) == ["own"]

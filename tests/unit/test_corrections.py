@@ -1,0 +1,68 @@
+"""What somebody else changed of our things is set back; what others only added stays."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from stackwright.core.belongings import Owner, Part, Step
+from stackwright.core.clouds import SERVER, CloudRef, Look, Slot, Thing, mark
+from stackwright.core.corrections import corrections, strangers
+
+OWNER = Owner(CloudRef(("ns", "secret"), "cloud"), "uid")
+GROUP: Slot = ("security-group", "worker")
+RULE: Slot = ("security-group-rule", "worker ssh")
+
+
+def changes(slot: Slot, wanted: Mapping[str, Any], have: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    thing = Thing(slot[0], "1", facts=have)
+    found = Step({slot: "1"}, things={slot: thing})
+    return [call.body for call in corrections(OWNER, [Part(slot, lambda record: wanted)], found)]
+
+
+@pytest.mark.parametrize(
+    ("what", "wanted", "have"),
+    [
+        ("server", {"metadata": {"a": "1"}}, {"metadata": {"a": "1", "theirs": "2"}}),
+        ("server", {"tags": ["a"]}, {"tags": ["theirs", "a"]}),
+        ("port", {"security_groups": ["1", "2"]}, {"security_groups": ["2", "1"]}),
+        ("port", {"allowed_address_pairs": [{"ip_address": "10.0.0.9"}]},
+                 {"allowed_address_pairs": [{"ip_address": "10.0.0.9", "mac_address": "fa:16:3e:00:00:01"}]}),
+        ("router", {"external_gateway_info": {"network_id": "n"}},
+                   {"external_gateway_info": {"network_id": "n", "external_fixed_ips": [{"ip_address": "192.0.2.7"}]}}),
+    ],
+)  # fmt: skip
+def test_what_others_or_the_cloud_added_is_left_alone(what: Any, wanted: Any, have: Any) -> None:
+    assert changes((what, "x"), wanted, have) == []
+
+
+@pytest.mark.parametrize(
+    ("what", "wanted", "have"),
+    [
+        ("server", {"metadata": {"a": "1"}}, {"metadata": {"a": "2"}}),
+        ("server", {"metadata": {"a": "1"}}, {"metadata": {}}),
+        ("port", {"security_groups": ["1"]}, {"security_groups": ["1", "2"]}),
+        ("port", {"allowed_address_pairs": []}, {"allowed_address_pairs": [{"ip_address": "10.0.0.9"}]}),
+        ("subnet", {"dns_nameservers": ["1.1.1.1", "9.9.9.9"]}, {"dns_nameservers": ["9.9.9.9", "1.1.1.1"]}),
+        ("router", {"external_gateway_info": {"network_id": "n"}}, {"external_gateway_info": None}),
+    ],
+)
+def test_what_was_said_is_set_back(what: Any, wanted: Any, have: Any) -> None:
+    assert changes((what, "x"), wanted, have) == [wanted]
+
+
+def test_tags_of_others_stay_when_ours_are_put_back() -> None:
+    assert changes(SERVER, {"tags": ["ours"]}, {"tags": ["theirs"]}) == [{"tags": ["ours", "theirs"]}]
+
+
+def test_a_rule_goes_that_is_neither_recorded_nor_marked_nor_in_another_group() -> None:
+    """One that was recorded before it could be marked is ours."""
+
+    def rule(id_: str, group: str = "g", mark_: str = "") -> Thing:
+        return Thing("security-group-rule", id_, mark=mark_, facts={"security_group_id": group})
+
+    things = (rule("recorded"), rule("marked", mark_=mark("uid", RULE)), rule("elsewhere", "other"), rule("foreign"))
+    found = Step({GROUP: "g", RULE: "recorded"}, things={GROUP: Thing("security-group", "g")})
+    assert [(call.do, call.id) for call in strangers(OWNER, found, Look(things))] == [("delete", "foreign")]

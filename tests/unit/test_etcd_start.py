@@ -1,0 +1,142 @@
+"""How a member of etcd begins: alone it forms no cluster, and one whose data is lost joins as a new member."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+BIN = Path(__file__).parents[2] / "charts/etcd/bin"
+URL = "https://etcd-{}.etcd-discovery:2380"
+# In the place of etcdctl: what the cluster has in `members`, and what it was asked to do in `asked`.
+ETCDCTL = """#!/bin/bash
+words=()
+for word; do [[ $word == --cert=* || $word == --key=* || $word == --cacert=* ]] || words+=("$word"); done
+[[ ${words[0]} == "--endpoints=$OTHERS" ]] || exit 1
+echo "${words[*]}" >>"$WORLD/asked"
+case "${words[*]:1}" in
+    "member list") cat "$WORLD/members" ;;
+    "member remove "*) [[ ! -e $WORLD/refuses ]] ;;
+    "member add "*) printf 'Member added\\n\\nETCD_NAME="x"\\nETCD_INITIAL_CLUSTER="all-of-them"\\n' ;;
+esac
+"""
+# In the place of socat: what a member says of itself.
+SOCAT = """#!/bin/bash
+[[ $* =~ TCP:etcd-([0-9])\\.etcd-discovery:1, ]] && cat "$WORLD/state-${BASH_REMATCH[1]}"
+"""
+
+
+class World:
+    """A pod of three members, etcd-1, and what its peers answer."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        for name, text in {"etcdctl": ETCDCTL, "socat": SOCAT, "state-1": "empty\n"}.items():
+            (folder / name).write_text(text)
+            (folder / name).chmod(0o755)
+
+    def text(self, name: str) -> str:
+        text = (BIN / name).read_text().replace(". /opt/stackwright/lib.sh", (BIN / "lib.sh").read_text())
+        return text.replace("/var/lib/etcd", f"{self.folder}/volume").replace("/tmp/forming", f"{self.folder}/forming")
+
+    def has(self, *names: str) -> None:
+        for name in names:
+            (self.folder / name).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / name).touch()
+
+    def run(self, script: str, **env: str) -> str:
+        places = {"PATH": f"{self.folder}:{os.environ['PATH']}", "WORLD": str(self.folder), "POD_NAME": "etcd-1"}
+        ports = {"CLUSTER_SIZE": "3", "CLUSTER_DOMAIN": "etcd-discovery", "PEER_PORT": "2380", "CLIENT_PORT": "2379"}
+        ports |= {"STATE_PORT": "1", "OTHERS": ",".join(f"https://etcd-{n}.etcd-discovery:2379" for n in (0, 2))}
+        words = ["bash", "-c", script]
+        done = subprocess.run(words, env={**places, **ports, **env}, capture_output=True, text=True, timeout=20)
+        return done.stdout.strip()
+
+    def decides(self, *states: str, **env: str) -> str:
+        """`states` of members 0 and 2; those without one do not answer."""
+        for ordinal, state in zip((0, 2), states, strict=False):
+            (self.folder / f"state-{ordinal}").write_text(f"{state}\n")
+        start = self.text("start.sh").rstrip()
+        assert start.endswith("\nmain")
+        return self.run(f"{start.removesuffix('main')}decide", **env)
+
+    def asked(self) -> list[str]:
+        path = self.folder / "asked"
+        return [line.partition(" ")[2] for line in path.read_text().splitlines()] if path.exists() else []
+
+
+@pytest.fixture
+def world(tmp_path: Path) -> World:
+    return World(tmp_path)
+
+
+WAL = "volume/data/member/wal/0.wal"
+FORM = f"new etcd-0={URL.format(0)},etcd-1={URL.format(1)},etcd-2={URL.format(2)}"
+
+
+@pytest.mark.parametrize("states", [(), ("empty",), ("member", "member")])
+def test_a_member_with_data_goes_on_with_it_whatever_others_say(world: World, states: tuple[str, ...]) -> None:
+    world.has(WAL)
+    assert world.decides(*states) == "existing"
+    assert world.asked() == []
+
+
+@pytest.mark.parametrize("states", [("empty", "empty"), ("empty", "forming"), ("forming", "forming")])
+def test_without_data_a_cluster_is_formed_when_all_are_here(world: World, states: tuple[str, ...]) -> None:
+    assert world.decides(*states) == FORM
+    assert (world.folder / "forming").exists()
+
+
+@pytest.mark.parametrize("states", [(), ("empty",), ("forming",)])
+def test_one_without_data_waits_for_those_who_do_not_answer(world: World, states: tuple[str, ...]) -> None:
+    """They may have a cluster."""
+    assert world.decides(*states) == ""
+    assert not (world.folder / "forming").exists()
+
+
+def test_the_only_member_forms_its_cluster(world: World) -> None:
+    assert world.decides(CLUSTER_SIZE="1", POD_NAME="etcd-0") == f"new etcd-0={URL.format(0)}"
+
+
+@pytest.mark.parametrize("states", [("member",), ("empty", "member"), ("member", "forming")])
+def test_where_a_cluster_works_a_lost_member_is_taken_out_and_a_new_one_joins(
+    world: World, states: tuple[str, ...]
+) -> None:
+    lines = [f"a{n}, started, etcd-{n}, {URL.format(n)}, https://etcd-{n}:2379, false" for n in range(3)]
+    (world.folder / "members").write_text("\n".join(lines) + "\n")
+    assert world.decides(*states) == "existing all-of-them"
+    add = f"member add etcd-1 --peer-urls={URL.format(1)}"
+    assert world.asked() == ["member list", "member remove a1", add]
+
+
+def test_one_that_the_cluster_does_not_know_takes_nobody_out(world: World) -> None:
+    (world.folder / "members").write_text(f"a0, started, etcd-0, {URL.format(0)}, https://etcd-0:2379, false\n")
+    assert world.decides("member", "empty") == "existing all-of-them"
+    assert [asked.split()[1] for asked in world.asked()] == ["list", "add"]
+
+
+@pytest.mark.parametrize("trouble", ["nobody answers", "refuses"])
+def test_one_that_cannot_join_waits_and_forms_no_cluster(world: World, trouble: str) -> None:
+    if trouble == "refuses":
+        world.has("refuses")
+        (world.folder / "members").write_text(f"a1, started, etcd-1, {URL.format(1)}, https://etcd-1:2379, false\n")
+    assert world.decides("member", "empty") == ""
+    assert not [asked for asked in world.asked() if "add" in asked]
+
+
+@pytest.mark.parametrize(
+    ("files", "state"),
+    [
+        ((), "empty"),
+        (("forming",), "forming"),
+        ((WAL,), "forming"),
+        ((WAL, "volume/formed"), "member"),
+        (("volume/formed",), "empty"),
+    ],
+)
+def test_a_member_tells_its_peers_what_it_is(world: World, files: tuple[str, ...], state: str) -> None:
+    """Data alone is no sign that the cluster has worked, and without data nobody is a member."""
+    world.has(*files)
+    assert world.run(world.text("state.sh")) == state

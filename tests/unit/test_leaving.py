@@ -1,0 +1,79 @@
+"""What becomes of things in an OpenStack when their object goes: they go first, unless their owner said otherwise."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from stackwright.controllers.server.observe import KIND
+from stackwright.core.clouds import CloudCall, CloudRef, Look, Slot, Thing, Trouble
+from stackwright.core.leaving import leave
+from stackwright.core.objects import FINALIZER
+from stackwright.core.pausing import held
+from stackwright.core.plan import Finalizer, Object, Plan, Warn
+from stackwright.core.seen import Seen, troubled
+
+PORT: Slot = ("port", "web-0")
+OBJ: Object = {
+    "apiVersion": KIND.api_version,
+    "kind": KIND.kind,
+    "metadata": {"name": "web", "namespace": "ns", "uid": "u", "finalizers": [FINALIZER], "deletionTimestamp": "now"},
+    "status": {"ready": True, "project": "p"},
+}
+AWAY, REFUSED = Trouble("Unreachable", "timed out"), Trouble("AuthenticationFailed", "401")
+GONE = Trouble("CredentialsMissing", "there is no Secret")
+
+
+def going(policy: str | None, trouble: Trouble | None = None) -> Plan:
+    spec = {"credentialsLostPolicy": policy} if policy else {}
+    seen = Seen(OBJ, 0.0, spec, cloud=CloudRef(("ns", "clouds"), "mine"), look=Look((Thing(*PORT[:1], "1"),)))
+    seen = troubled(replace(seen, look=None), trouble) if trouble else seen
+    return leave(KIND, seen, {PORT: "1"}, lambda record: {"ports": list(record.values())})
+
+
+@pytest.mark.parametrize("policy", [None, "Wait", "Detach"])
+def test_as_long_as_the_cloud_answers_all_goes_first(policy: str | None) -> None:
+    (call,) = going(policy).actions
+    assert isinstance(call, CloudCall)
+    assert (call.do, call.id) == ("delete", "1")
+
+
+@pytest.mark.parametrize(
+    ("policy", "trouble", "way"),
+    [
+        (None, AWAY, "Orphan"),
+        ("Wait", REFUSED, "Detach"),
+        ("Wait", GONE, "Detach"),
+        ("Detach", AWAY, "Orphan"),
+    ],
+)
+def test_a_cloud_that_cannot_be_asked_is_waited_for_and_the_way_out_is_told(
+    policy: str | None, trouble: Any, way: str
+) -> None:
+    """Who detaches has lost the credentials; a cloud that only does not answer may be back soon."""
+    plan = going(policy, trouble)
+    assert plan.actions == ()
+    assert plan.status == {"project": "p", "ready": False, "ports": ["1"]}
+    assert plan.requeue
+    assert f"spec.credentialsLostPolicy to {way}," in plan.conditions[0].message
+
+
+@pytest.mark.parametrize(
+    ("policy", "trouble"), [("Orphan", None), ("Orphan", AWAY), ("Detach", REFUSED), ("Detach", GONE)]
+)
+def test_whoever_let_go_is_told_what_is_left(policy: str, trouble: Any) -> None:
+    warn, finalizer = going(policy, trouble).actions
+    assert isinstance(warn, Warn) and isinstance(finalizer, Finalizer)
+    assert warn.message == "Left in the cloud: port 1"
+    assert not finalizer.present
+
+
+def test_what_is_paused_while_it_goes_is_not_ready_and_says_why() -> None:
+    plan = held(OBJ, "the annotation x")
+    assert plan.actions == ()
+    assert plan.status == {"ready": False, "project": "p"}
+    assert "what it has in OpenStack stays until that is removed" in plan.conditions[0].message
+    there = {**OBJ, "metadata": {**OBJ["metadata"], "deletionTimestamp": ""}}
+    assert held(there, "the annotation x").status == {"ready": True, "project": "p"}

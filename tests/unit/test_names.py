@@ -1,0 +1,54 @@
+"""Names in a spec → ids: exactly one must be meant, and what is not known yet is asked for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from stackwright.core.clouds import Thing, question
+from stackwright.core.names import Resolver
+
+BY_NAME = question("network", name="private")
+
+
+def resolved(param: Any, *found: str | None) -> tuple[Resolver, Thing | None]:
+    """`found` are ids of networks of that name; None for a question that was not answered yet."""
+    answers = {} if None in found else {BY_NAME: tuple(Thing("network", str(id_)) for id_ in found)}
+    resolver = Resolver(answers)
+    return resolver, resolver.one("network", param, "spec.ports[0].network")
+
+
+def test_one_of_that_name_is_meant() -> None:
+    resolver, thing = resolved({"filter": {"name": "private"}}, "a")
+    assert thing and thing.id == "a"
+    assert (resolver.problems, list(resolver.missing)) == ([], [])
+
+
+@pytest.mark.parametrize(("found", "told"), [((), "there is none"), (("b", "a"), "a, b")])
+def test_none_or_several_of_that_name_are_told_and_none_is_taken(found: tuple[str, ...], told: str) -> None:
+    """The first of two would be another one tomorrow."""
+    resolver, thing = resolved({"filter": {"name": "private"}}, *found)
+    assert thing is None
+    assert resolver.problems == [f"spec.ports[0].network: network with name private must be exactly one: {told}"]
+
+
+def test_what_is_not_known_yet_is_asked_for_and_no_problem() -> None:
+    resolver, thing = resolved({"filter": {"name": "private"}}, None)
+    assert (thing, resolver.problems, list(resolver.missing)) == (None, [], [BY_NAME])
+
+
+def test_what_is_named_by_its_id_is_taken_as_it_is_unless_more_of_it_is_needed() -> None:
+    resolver, thing = resolved({"id": "x"})
+    assert thing == Thing("network", "x")
+    assert list(resolver.missing) == []
+    assert resolver.there("network", {"id": "x"}, "spec.router") is None
+    assert list(resolver.missing) == [question("network", id="x")]
+
+
+def test_the_external_network_is_the_one_that_is_named_or_the_only_one() -> None:
+    only = question("network", **{"router:external": True})
+    resolver = Resolver({only: (Thing("network", "out"),)})
+    assert resolver.outside(None, "spec.externalNetwork") == Thing("network", "out")
+    assert resolver.outside({"filter": {"name": "b"}}, "spec.externalNetwork") is None
+    assert list(resolver.missing) == [question("network", name="b", **{"router:external": True})]

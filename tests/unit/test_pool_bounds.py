@@ -1,0 +1,111 @@
+"""A pool whose OpenStack tells of more, or of other floating IPs, than it should."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from cloud_strategies import CLOUD, KEY, UID
+
+from stackwright.controllers.floatingippool.decide import SPARE, decide
+from stackwright.controllers.floatingippool.observe import Found, Observed
+from stackwright.core.belongings import unlisted
+from stackwright.core.clouds import CloudCall, Look, Thing, mark
+from stackwright.core.clusterapi import CLAIM
+from stackwright.core.conditions import Condition
+from stackwright.core.objects import FINALIZER
+from stackwright.core.origin import ORIGIN
+from stackwright.core.plan import Apply, Object, Plan
+
+ORIGINAL = f"uid:{UID}"
+POOL: Object = {
+    "apiVersion": "x/v1",
+    "kind": "OpenStackFloatingIPPool",
+    "metadata": {
+        "name": KEY[1], "namespace": KEY[0], "uid": UID, "finalizers": [FINALIZER], "annotations": {ORIGIN: ORIGINAL},
+    },
+}  # fmt: skip
+
+
+def floating(number: int, address: str = "", **facts: Any) -> Thing:
+    """With the mark of the pool."""
+    address = address or f"10.{number >> 16}.{number >> 8 & 255}.{number & 255}"
+    made = mark(UID, ("floating-ip", str(number)))
+    return Thing("floating-ip", f"id-{number}", mark=made, facts={"floating_ip_address": address, **facts})
+
+
+def claim(name: str) -> Object:
+    meta = {"name": name, "namespace": KEY[0], "uid": f"{name}-uid"}
+    return {"apiVersion": CLAIM.api_version, "kind": CLAIM.kind, "metadata": meta, "spec": {}}
+
+
+def address(name: str, ip: str) -> Object:
+    owner = {"uid": f"{name}-uid", "controller": True, "kind": CLAIM.kind, "name": name}
+    meta = {"name": name, "namespace": KEY[0], "ownerReferences": [owner]}
+    return {"metadata": meta, "spec": {"address": ip}}
+
+
+def pool(*things: Thing, claims: tuple[str, ...] = (), served: dict[str, str] | None = None, **spec: Any) -> Plan:
+    """What is decided of a pool that has recorded nothing."""
+    addresses = tuple(address(name, ip) for name, ip in (served or {}).items())
+    taken = frozenset((served or {}).values())
+    return decide(
+        Observed(
+            POOL, 0.0, {"identityRef": {"name": "clouds"}, **spec}, origin=ORIGINAL, cloud=CLOUD,
+            look=Look(things, place="p"), claims=tuple(map(claim, claims)), addresses=addresses, taken=taken,
+            found=Found({"id": "net"}, {}),
+        )
+    )  # fmt: skip
+
+
+def recorded(plan: Plan) -> set[str]:
+    assert plan.status is not None
+    return set(unlisted(plan.status["resources"]).values())
+
+
+def stage(plan: Plan) -> Condition:
+    return plan.conditions[-1]
+
+
+def creations(plan: Plan) -> list[CloudCall]:
+    return [each for each in plan.actions if isinstance(each, CloudCall) and each.do == "create"]
+
+
+def test_however_many_floating_ips_have_its_mark_a_decision_takes_a_moment_and_the_status_stays_small() -> None:
+    things = [floating(number) for number in range(10_000)]
+    for policy in ("Retain", "Delete"):
+        began = time.process_time()
+        plan = pool(*things, claims=("a", "b"), reclaimPolicy=policy)
+        assert time.process_time() - began < 1
+        assert len(recorded(plan)) == SPARE + 2
+        assert "9948 more floating IPs have its mark" in stage(plan).message
+
+
+def test_of_many_that_have_its_mark_those_in_use_come_first() -> None:
+    """As after a restore of a backup."""
+    others = [floating(number, port_id="of somebody") for number in range(100)]
+    plan = pool(*others, floating(100), floating(101), claims=("a",), served={"a": "10.0.0.101"})
+    assert {"id-100", "id-101"} <= recorded(plan)
+    assert plan.status is not None and plan.status["claimedIPs"] == ["10.0.0.101"]
+
+
+def test_no_further_one_is_made_while_two_have_one_address() -> None:
+    plan = pool(floating(0, "192.0.2.7"), floating(1, "192.0.2.7"), claims=("a", "b"), served={"a": "192.0.2.7"})
+    assert not creations(plan)
+    assert stage(plan).reason == "BlockedAddressesOfNoUse"
+    assert "id-0 and id-1 have one address, 192.0.2.7" in stage(plan).message
+
+
+def test_no_further_one_is_made_while_many_are_of_no_use() -> None:
+    few = [floating(number, port_id="of somebody") for number in range(SPARE)]
+    assert creations(pool(*few, claims=("a",)))
+    plan = pool(*few, floating(SPARE, port_id="of somebody"), claims=("a",))
+    assert not creations(plan)
+    assert stage(plan).reason == "BlockedAddressesOfNoUse"
+    assert "It has 51 floating IPs of no use" in stage(plan).message
+
+
+def test_a_claim_is_served_whatever_else_is_of_no_use() -> None:
+    plan = pool(floating(0, "192.0.2.7"), floating(1, "192.0.2.7"), claims=("a",))
+    assert [type(each) for each in plan.actions if isinstance(each, Apply)] == [Apply]
+    assert stage(plan).status

@@ -1,0 +1,354 @@
+"""A cloud that is slow, out of ill will or not, holds no worker for longer than it may, and what it answers is kept."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+import time
+from base64 import b64encode
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from unittest.mock import AsyncMock, Mock
+
+import pytest
+from tests.unit.server_objects import GOOD, ID, obj
+
+from stackwright.adapters import (
+    openstack_clouds,
+    openstack_flight,
+    openstack_line,
+    openstack_login,
+    openstack_sharing,
+)
+from stackwright.adapters.openstack_clouds import OpenStackClouds
+from stackwright.adapters.openstack_line import GRACE, Line
+from stackwright.adapters.openstack_login import Login
+from stackwright.adapters.openstack_requests import INTERFACES, run
+from stackwright.api.kinds import NAMESPACE
+from stackwright.api.openstackserver import OpenStackServer
+from stackwright.controllers.catalog import controllers
+from stackwright.controllers.server import controller as server_controller
+from stackwright.core.clouds import LATE, LONGEST, CloudCall, CloudRef, Look, Thing, Trouble
+from stackwright.core.objects import FINALIZER
+from stackwright.core.origin import ORIGIN
+from stackwright.core.ports import Ports
+from stackwright.core.settings import Settings
+from stackwright.runtime import reconcile
+from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.health import Health
+from stackwright.runtime.memory import (
+    FrozenClock,
+    MemoryBroker,
+    MemoryCluster,
+    MemoryHelm,
+    MemoryIdentity,
+    MemorySql,
+    SeededEntropy,
+)
+from stackwright.runtime.queue import KeyedQueue
+from stackwright.runtime.reconcile import Runtime
+
+# openstacksdk warns of what it tries to import.
+pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
+SIMULATED = pytest.mark.looptime(noop_cycles=3)  # nothing here is done in a thread
+SLOW = 55.0  # seconds of an answer that comes just in time
+RECORD = {
+    "instanceID": "s",
+    "resources": {f"{what}s": [{"name": f"{n}", "id": f"{what}-{n}"} for n in range(64)] for what in ("port", "trunk")},
+}
+REMOTE = [each for each in controllers(Settings({}, {}), clouds=Mock()) if each.remote]
+
+
+def now() -> float:
+    return asyncio.get_running_loop().time()
+
+
+class Objects:
+    """A reader with one object of a kind."""
+
+    def __init__(self, one: Any) -> None:
+        self._one = one
+
+    async def get(self, kind: Any, key: Any) -> Any:
+        if kind == NAMESPACE:
+            return {"metadata": {"name": key[1], "uid": "u"}}
+        return self._one if kind.kind == self._one["kind"] else None
+
+    async def list(self, kind: Any, namespace: str = "", labels: Any = None) -> list[Any]:
+        return []
+
+
+async def looked(look: Callable[..., Any], find: Callable[..., Any], name: str, **spec: Any) -> Any:
+    """What its controller sees where the port itself answers so."""
+    clouds = OpenStackClouds(AsyncMock(), lambda *_: None)
+    clouds.look, clouds.find = look, find  # type: ignore[method-assign]
+    (declared,) = [each for each in controllers(Settings({}, {}), clouds=clouds) if each.name == name]
+    made = obj(declared.kind.kind, **({"spec": spec} if spec else {}))
+    made["metadata"]["uid"] = "u"
+    return await declared.observe(Objects(made), ("b", "a"), 0.0)
+
+
+@SIMULATED
+@pytest.mark.parametrize("name", [each.name for each in REMOTE])
+async def test_a_look_at_a_cloud_that_never_answers_ends_and_says_so(name: str) -> None:
+    seen = await looked(lambda *_: asyncio.sleep(1e6), lambda *_: asyncio.sleep(1e6), name)
+    assert now() == LONGEST
+    assert (seen.trouble.reason, seen.trouble.message) == ("Unreachable", LATE)
+
+
+@SIMULATED
+async def test_a_look_ends_though_each_of_its_many_questions_is_answered_in_time() -> None:
+    async def find(*_: Any) -> tuple[Thing, ...]:
+        await asyncio.sleep(25.0)
+        return (Thing("network", ID),)
+
+    async def look(*_: Any) -> Look:
+        return Look()
+
+    ports = [{"network": {"filter": {"name": f"n{n}"}}} for n in range(64)]
+    groups = [{"filter": {"name": f"g{n}"}} for n in range(64)]
+    ports = [{**port, "securityGroups": [group]} for port, group in zip(ports, groups, strict=True)]
+    seen = await looked(look, find, "server", **{**GOOD["OpenStackServer"], "ports": ports})
+    assert now() <= LONGEST
+    assert seen.trouble.message == LATE
+
+
+async def at_once(function: Callable[..., Any], *args: Any) -> Any:
+    return function(*args)
+
+
+class Cloud:
+    """What threads would ask in simulated time: each request takes SLOW, an action `takes`; `there` are its things."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.there: set[tuple[str, str]] = set()
+        self.requests, self.takes, self._for = 0, SLOW, 0.0
+        clock = Mock(monotonic=lambda: now() + 100_000, time=lambda: now() + 100_000, perf_counter=now)
+        parts = (openstack_clouds, openstack_flight, openstack_line, openstack_login, openstack_sharing)
+        for module in (*parts, reconcile):
+            monkeypatch.setattr(module, "time", clock)
+        monkeypatch.setattr(openstack_line, "connection", lambda *_: Mock(current_project_id="p"))
+        monkeypatch.setattr(openstack_line, "in_thread_of", self._in_thread_of)
+        monkeypatch.setattr(openstack_login, "in_thread", at_once)
+        monkeypatch.setattr(openstack_clouds, "fetch", lambda *_: [])
+        monkeypatch.setattr(openstack_clouds, "peek", lambda *_: [])
+        monkeypatch.setattr(openstack_clouds, "single", self._single)
+        monkeypatch.setattr(openstack_clouds, "run", self._run)
+
+    def _single(self, connection: Any, what: str, id_: str) -> Thing | None:
+        self.requests, self._for = self.requests + 1, SLOW
+        return Thing(what, id_, state="ACTIVE") if (what, id_) in self.there else None
+
+    def _run(self, connection: Any, call: CloudCall, user_data: Any) -> Any:
+        self.requests, self._for = self.requests + 1, self.takes
+        return call.id or "id", {}
+
+    async def _in_thread_of(self, threads: Any, what: Callable[[], Any]) -> Any:
+        self._for = 0.0
+        answer = what()
+        await asyncio.sleep(self._for)
+        return answer
+
+
+class World:
+    """The operator over an API in memory and a slow cloud; one server with many things, which is being deleted."""
+
+    def __init__(self, _: Cloud) -> None:
+        self.cluster, store, clock = MemoryCluster(clock=FrozenClock()), Store(), FrozenClock()
+        text = "clouds: {openstack: {auth: {auth_url: https://keystone/v3, password: pw-x}}}"
+        secret = {"data": {"clouds.yaml": b64encode(text.encode()).decode()}}
+
+        async def secrets(_: Any) -> Any:
+            return secret
+
+        clouds = OpenStackClouds(secrets, lambda name, key: self.runtime.queue.add((name, key)))
+        helm = MemoryHelm(self.cluster, clock, lambda chart, values: [])
+        foreign = (helm, MemorySql(), MemoryBroker(), MemoryIdentity(), clock, SeededEntropy())
+        ports = Ports(WriteThrough(store, self.cluster), *foreign, clouds=clouds)
+        reader = CachedReader(store, self.cluster)
+        self.runtime = Runtime([server_controller(clouds)], ports, reader, store, KeyedQueue())
+        self.cluster.subscribe(
+            lambda event, kind, each: (
+                self.runtime.on_event(event == "DELETED", kind, each) if kind in self.runtime.kinds else None
+            )
+        )
+        self.health = Health(self.runtime, Mock(silent=dict))
+
+    async def make(self) -> None:
+        made = obj("OpenStackServer", GOOD["OpenStackServer"], status={**RECORD, "project": "p"})
+        made["metadata"] |= {"finalizers": [FINALIZER], "annotations": {ORIGIN: "o"}}
+        self.cluster.put(OpenStackServer.KIND, made)
+        await self.cluster.delete(OpenStackServer.KIND, ("b", "a"))
+
+    @property
+    def there(self) -> bool:
+        return self.cluster.peek(OpenStackServer.KIND, ("b", "a")) is not None
+
+    async def run(self, hours: float) -> list[str]:
+        """What /healthz says meanwhile, and ends when the server is gone."""
+        causes: list[str] = []
+        await self.runtime.load()
+        task = asyncio.create_task(self.runtime.run(workers=1))
+        for _ in range(int(hours * 360)):
+            await asyncio.sleep(10)
+            assert not task.done()
+            causes += await self.health.causes()
+            if not self.there:
+                break
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return causes
+
+
+@SIMULATED
+async def test_a_slow_cloud_that_lost_everything_is_believed_in_the_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """129 ids are asked for twice each: one look took so long that the operator was taken for dead."""
+    cloud = Cloud(monkeypatch)
+    world = World(cloud)
+    await world.make()
+    assert await world.run(hours=4) == []
+    assert not world.there
+    assert cloud.requests < 2.5 * 129, "hardly any answer was for nothing"
+
+
+@SIMULATED
+async def test_a_hostile_cloud_never_has_the_operator_restarted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What its lists lack is there when it is asked for, and to take it away takes ever so long."""
+    cloud = Cloud(monkeypatch)
+    cloud.there = {(what, f"{what}-{n}") for what in ("port", "trunk") for n in range(64)} | {("server", "s")}
+    cloud.takes = 1e6
+    world = World(cloud)
+    await world.make()
+    assert await world.run(hours=2) == []
+    assert cloud.requests > 50
+    assert world.there
+
+
+@SIMULATED
+async def test_a_worker_that_hangs_is_still_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    world = World(Cloud(monkeypatch))
+    await world.make()
+    world.runtime.reader.get = lambda *_: asyncio.sleep(1e6)  # type: ignore[method-assign, assignment]
+    causes = await world.run(hours=0.5)
+    assert causes and "a worker has been at server b/a" in causes[0]
+
+
+@SIMULATED
+async def test_what_waits_for_its_turn_at_a_slow_cloud_is_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    Cloud(monkeypatch)
+    line = Line(Login("d", {"auth": {}}, "", 0.0))
+    monkeypatch.setattr(openstack_line, "in_thread_of", lambda *_: asyncio.sleep(1e6))
+    ended = await asyncio.gather(*(line.do("compute", lambda _: "") for _ in range(20)), return_exceptions=True)
+    assert {str(each) for each in ended} == {LATE}
+    assert now() == LONGEST + GRACE
+    line.close()
+
+
+class Neutron:
+    """Over HTTP, with a router that has `ports`; each answer takes a moment, and may lead to itself for ever."""
+
+    def __init__(self) -> None:
+        self.ports = [f"p{n}" for n in range(40)]
+        self.asked: list[tuple[str, str]] = []
+        self.takes, self.turns = 0.05, False
+        neutron = self
+
+        class Handler(BaseHTTPRequestHandler):
+            protocol_version = "HTTP/1.1"
+
+            def do_GET(self) -> None:
+                neutron.asked.append((self.command, self.path))
+                said = json.loads(self.rfile.read(int(self.headers.get("Content-Length") or 0)) or "{}")
+                time.sleep(neutron.takes)
+                if self.command == "PUT":
+                    neutron.ports.remove(said["port_id"])
+                found = [{"id": id_, "device_owner": INTERFACES[0]} for id_ in neutron.ports]
+                body = json.dumps({"ports": found}).encode()
+                self.send_response(307 if neutron.turns else 200)
+                self.send_header("Location", neutron.at + self.path)
+                self.send_header("Content-Length", str(len(body)))
+                self.end_headers()
+                self.wfile.write(body)
+
+            do_PUT = do_DELETE = do_GET
+
+            def log_message(self, *_: Any) -> None:
+                pass
+
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        self.at = f"http://127.0.0.1:{self._server.server_port}"
+        threading.Thread(target=self._server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def close(self) -> None:
+        self._server.shutdown()
+        self._server.server_close()
+
+    async def leave(self, line: Line) -> Any:
+        """The router is deleted."""
+        call = CloudCall(CloudRef(("n", "s"), "c"), "delete", ("router", "cluster"), "u", id="r")
+
+        def what(made: Any) -> Any:
+            def request(path: str, method: str, **more: Any) -> Any:
+                return made.session.request(self.at + path, method, authenticated=False, raise_exc=False, **more)
+
+            return run(Mock(network=Mock(request=request)), call, None)
+
+        return await line.do("network", what)
+
+
+@pytest.fixture
+def neutron() -> Iterator[Neutron]:
+    made = Neutron()
+    yield made
+    made.close()
+
+
+@pytest.fixture
+def line(neutron: Neutron, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
+    monkeypatch.setattr(openstack_line, "LONGEST", 1.0)
+    monkeypatch.setattr(openstack_line, "project_of", lambda _: "p")
+    auth = {"auth_url": f"{neutron.at}/v3", "username": "u", "password": "pw-x", "project_name": "p"}
+    made = Line(Login("d", {"auth": {**auth, "user_domain_name": "d", "project_domain_name": "d"}}, "", 0.0))
+    yield made
+    made.close()
+
+
+async def test_an_action_of_very_many_requests_is_given_up_and_goes_on_next_time(neutron: Neutron, line: Line) -> None:
+    """It is for a cloud to say how many interfaces a router has: 1000 were 1000 requests of one action."""
+    await warm(neutron, line)
+    left = len(neutron.ports)
+    attempts = 0
+    for _ in range(40):
+        attempts += 1
+        began = time.monotonic()
+        try:
+            await neutron.leave(line)
+            break
+        except Trouble as error:
+            assert error.reason == "Unreachable"
+        assert time.monotonic() - began < 5
+        assert len(neutron.ports) < left, "each attempt brings it further"
+        left, asked = len(neutron.ports), len(neutron.asked)
+        await asyncio.sleep(0.2)
+        assert len(neutron.asked) == asked, "the thread does not go on"
+    assert attempts > 1
+    assert not neutron.ports
+    assert neutron.asked[-1] == ("DELETE", "/routers/r")
+
+
+@pytest.mark.parametrize("takes", [0.1, 5.0])
+async def test_neither_redirects_nor_an_answer_make_it_longer(neutron: Neutron, line: Line, takes: float) -> None:
+    await warm(neutron, line)
+    neutron.turns, neutron.takes = True, takes
+    began = time.monotonic()
+    with pytest.raises(Trouble):
+        await neutron.leave(line)
+    assert time.monotonic() - began < 4
+    assert len(neutron.asked) <= 10
+
+
+async def warm(neutron: Neutron, line: Line) -> None:
+    """Libraries are imported when the first connection is made."""
+    await line.do("compute", lambda made: made.session, queues=False)
