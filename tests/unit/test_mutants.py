@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 import sys
 from pathlib import Path
 
@@ -46,3 +47,21 @@ def test_each_folder_is_there_and_its_results_are_found(tmp_path: Path, folder: 
 
 def test_tests_that_are_left_out_are_there() -> None:
     assert [name for name in mutants.LEFT_OUT if not (ROOT / "tests/unit" / name).exists()] == []
+
+
+def test_the_copy_is_a_repository_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests that ask for the commit would fail in it, and without their success no mutant is tried."""
+    source, to = tmp_path / "source", tmp_path / "copy"
+    for folder in (source, to):
+        folder.mkdir()
+    (source / "tracked").write_text("a")
+    (source / "other").write_text("b")
+    for words in (["init", "--quiet"], ["add", "tracked"]):
+        subprocess.run(["git", *words], cwd=source, check=True)
+    monkeypatch.setattr(mutants, "ROOT", source)
+    mutants.copy(to)
+    asked = subprocess.run(
+        ["git", "ls-tree", "--name-only", "HEAD"], cwd=to, check=True, capture_output=True, text=True
+    )
+    assert asked.stdout.split() == ["tracked"]
+    assert not (to / "other").exists()
