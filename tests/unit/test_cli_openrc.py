@@ -75,6 +75,8 @@ def test_lines_for_a_shell(home: Path) -> None:
     told = subprocess.run(shell, check=True, capture_output=True, text=True).stdout
     assert told == f"{PASSWORD}|https://keystone.cloud.example/v3|{home / 'ca.crt'}"
     assert (home / "ca.crt").read_text() == "PEM\n"
+    lines = result.stdout.splitlines()
+    assert {"export OS_INTERFACE=public", "export OS_REGION_NAME=Two", "export OS_IDENTITY_API_VERSION=3"} < set(lines)
 
 
 def test_a_file_of_the_authority_that_is_no_text_is_replaced(home: Path) -> None:

@@ -6,7 +6,9 @@ from stackwright.core.conditions import (
     copied,
     done,
     find,
+    is_as_before,
     is_ready,
+    is_reworded,
     merged,
     summary,
     waiting,
@@ -86,3 +88,25 @@ def test_what_is_told_again_is_as_it_was_told():
         entry = Condition("A", status, "R", "m").as_dict(1, "t")
         assert copied(entry) == Condition("A", status, "R", "m")
         assert copied(entry, "B") == Condition("B", status, "R", "m")
+
+
+def test_two_versions_that_differ_in_words_alone_are_told_from_all_others():
+    """What was only worded anew need not be looked at again; what looks the same may be a Secret of another value."""
+    before = {"metadata": {"name": "a", "resourceVersion": "1"}, "spec": {"x": 1}, "status": obj("False")["status"]}
+    (entry,) = before["status"]["conditions"]
+
+    def now(spec=1, name="a", **changes):
+        status = {"conditions": [{**entry, **changes}]}
+        return {"metadata": {"name": name, "resourceVersion": "2"}, "spec": {"x": spec}, "status": status}
+
+    assert is_reworded(before, now(message="other words"))
+    assert not is_reworded(before, now()), "it looks the same"
+    assert is_as_before(before, now(status="True"))
+    for other in (now(status="True"), now(reason="S"), now(message="n", observedGeneration=4)):
+        assert not is_reworded(before, other)
+    for other in (now(spec=2, message="n"), now(name="b", message="n")):
+        assert not is_as_before(before, other)
+        assert not is_reworded(before, other)
+    without = {name: value for name, value in before.items() if name != "status"}
+    assert not is_reworded(without, without)
+    assert not is_reworded(without, before)

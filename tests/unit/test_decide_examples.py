@@ -24,8 +24,9 @@ from stackwright.controllers.server.objects import devices, parts
 from stackwright.controllers.server.observe import Observed
 from stackwright.controllers.server.resolve import resolve
 from stackwright.core.belongings import Owner, Part, removal, step
-from stackwright.core.clouds import SERVER, Look, Slot
+from stackwright.core.clouds import ADD_PORT, ADD_VOLUME, SERVER, CloudCall, Look, Slot
 from stackwright.core.clusterapi import CLAIM, NAME
+from stackwright.core.leaving import POLL
 from stackwright.core.objects import FINALIZER, owner_reference
 from stackwright.core.plan import Apply, Object, Plan
 
@@ -111,6 +112,46 @@ def test_a_volume_that_is_being_made_is_no_error_whatever_its_name() -> None:
     seen = server(Look(things), ("errors",), additionalBlockDevices=[device])
     seen.obj["status"]["instanceID"] = ""
     assert {condition.reason for condition in decide(seen).conditions} == {"Done", "Waiting"}
+
+
+def test_a_volume_in_error_is_told_as_that_and_looked_at_again() -> None:
+    things = (thing(PORT, uuid(2)), thing(DISK, uuid(5), "error"))
+    seen = server(Look(things), ("root",), rootVolume={"sizeGiB": 10})
+    seen.obj["status"]["instanceID"] = ""
+    plan = decide(seen)
+    assert {condition.reason for condition in plan.conditions} == {"Done", "VolumeError"}
+    assert (plan.actions, plan.requeue) == ((), POLL)
+
+
+def test_what_was_asked_for_is_followed_at_once_by_what_comes_next() -> None:
+    """A second for each port, disk and server adds up where a cluster makes hundreds of machines."""
+    seen = server(Look((thing(PORT, uuid(2)),)), rootVolume={"sizeGiB": 10})
+    seen.obj["status"]["instanceID"] = ""
+    plan = decide(seen)
+    assert [action.target for action in plan.actions] == ["create volume web-root"]
+    assert plan.requeue == 0
+
+
+@pytest.mark.parametrize(
+    ("facts", "device", "body", "name"),
+    [
+        ({"volumes": []}, uuid(1), {ADD_VOLUME: uuid(5)}, "volume root"),
+        ({"volumes": [uuid(5)]}, "", {ADD_PORT: uuid(2)}, "port web-0"),
+    ],
+)
+def test_what_somebody_detached_is_given_back_to_the_server(
+    facts: Object, device: str, body: Object, name: str
+) -> None:
+    it = thing(SERVER, uuid(1), "ACTIVE", addresses={}, **facts)
+    port = thing(
+        PORT, uuid(2), device_id=device, mac_address="fa:16:3e:00:00:01", fixed_ips=[{"ip_address": "10.0.0.5"}]
+    )
+    disk = thing(DISK, uuid(5), "available")
+    plan = decide(server(Look((it, port, disk)), ("root",), rootVolume={"sizeGiB": 10}))
+    (call,) = [action for action in plan.actions if isinstance(action, CloudCall)]
+    assert (call.do, call.slot, call.id, call.body) == ("update", SERVER, uuid(1), body)
+    assert plan.conditions[0].message == f"Somebody else detached {name}; it is attached again"
+    assert (plan.status["ready"], plan.status["instanceID"], plan.requeue) == (False, uuid(1), POLL)
 
 
 def test_a_further_disk_may_be_called_root_and_is_not_booted_from() -> None:
@@ -224,6 +265,31 @@ def test_a_machine_is_not_ready_any_more_when_its_server_is_to_go() -> None:
         decide_machine(replace(seen, server={"metadata": m, "spec": SPEC, "status": status})) for m in (meta, going)
     ]
     assert [plan.status["ready"] for plan in told] == [True, False]
+
+
+def mirrored(state: str, instance: str, **spec: Any) -> Plan:
+    seen = machine({"flavor": "s", "image": {"id": ID}, **spec})
+    meta = {"name": KEY[1], "namespace": KEY[0], "uid": "its", "ownerReferences": [owner_reference(seen.obj)]}
+    status = {**CLAIMED, "instanceState": state, "instanceID": instance}
+    return decide_machine(replace(seen, server={"metadata": meta, "spec": SPEC, "status": status}))
+
+
+def test_a_machine_gets_the_name_of_its_server_once_that_runs() -> None:
+    """Kubernetes knows the node by it, so without it no node joins."""
+
+    def named(state: str) -> list[Any]:
+        applied = [action for action in mirrored(state, uuid(1)).actions if isinstance(action, Apply)]
+        return [action.obj["spec"] for action in applied if action.kind == OpenStackMachine.KIND]
+
+    assert named("ACTIVE") == [{"providerID": f"openstack:///{uuid(1)}"}]
+    assert named("BUILD") == []
+
+
+def test_a_machine_that_is_known_by_another_server_says_so() -> None:
+    known = {"providerID": f"openstack:///{uuid(1)}"}
+    plan = mirrored("ACTIVE", uuid(2), **known)
+    assert (plan.conditions[0].reason, plan.status["ready"], plan.actions) == ("BlockedProviderIDMismatch", False, ())
+    assert mirrored("ACTIVE", uuid(1), **known).status["ready"]
 
 
 def test_a_claim_is_served_once_it_is_known_which_address_its_server_has() -> None:

@@ -170,7 +170,7 @@ def test_the_plan_can_be_told_to_a_program() -> None:
 
 
 def test_configuration_that_is_there_is_not_written_again(tmp_path: Path) -> None:
-    file = tmp_path / "node1" / "kube-proxy.yaml"
+    file = tmp_path / "nodes" / "node1" / "kube-proxy.yaml"
     runtimes.write({file: "a"})
     before = file.stat().st_mtime_ns
     runtimes.write({file: "a"})

@@ -136,6 +136,26 @@ def test_a_node_that_is_no_longer_wanted_leaves_the_cluster_and_the_machine(
     assert nodes.surplus(ctx) == []
 
 
+def test_a_node_is_done_again_for_another_configuration_and_for_a_service_that_is_gone(
+    ctx: Context, supervisor: Supervisor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(api, "of", lambda cluster: Api())
+    monkeypatch.setattr(nodes, "unready", lambda ctx, node: None)
+    (node,) = ctx.nodes
+    nodes.run(ctx, quiet)
+    assert nodes.done(ctx)
+    for file in (node.kubelet_config, node.proxy_config):
+        file.write_text("another")
+        assert not nodes.done(ctx), file
+        nodes.run(ctx, quiet)
+        assert nodes.done(ctx)
+    for name in list(supervisor.running):
+        del supervisor.running[name]
+        assert not nodes.done(ctx), name
+        nodes.run(ctx, quiet)
+        assert nodes.done(ctx)
+
+
 def test_a_certificate_that_does_not_fit_any_more_is_made_again(ctx: Context) -> None:
     certificates.run(ctx, quiet)
     assert certificates.done(ctx)

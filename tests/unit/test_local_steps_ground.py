@@ -81,7 +81,8 @@ class Machine:
         patch.setattr(power, "connect", lambda node, nodes: self.did.append(f"connect {node.name}"))
 
     def doing(self, name: str) -> Any:
-        return lambda *words, **more: self.did.append(f"{name} {words[0]}" if name == "kill" else name)
+        told = name in ("kill", "unmount")
+        return lambda *words, **more: self.did.append(f"{name} {words[0]}" if told else name)
 
 
 @pytest.fixture
@@ -130,7 +131,7 @@ def test_what_a_machine_left_that_lost_its_power_is_removed_first(ctx: Context, 
     there.processes = set()
     (ctx.cluster.run / "service").mkdir(parents=True)
     ground.run(ctx, quiet)
-    assert there.did[:3] == [f"kill {config.VM_CGROUP}", "unmount", "network"]
+    assert there.did[:3] == [f"kill {config.VM_CGROUP}", f"unmount {[ctx.cluster.run]}", "network"]
     assert [path.name for path in ctx.cluster.run.iterdir()] == ["home"]
 
 

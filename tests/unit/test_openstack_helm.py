@@ -108,6 +108,26 @@ def test_without_a_volume_there_is_none():
     assert "default_backend" not in done.values["conf"]["glance"]["glance_store"]
 
 
+@pytest.mark.parametrize("chart", CHARTS)
+def test_a_rule_for_the_network_switches_their_policy_on_and_nothing_else(chart):
+    allowed = [{"from": [{"podSelector": {"matchLabels": {"application": "nova"}}}]}]
+    done, before = result(chart, {"network": {"policies": {"api": allowed}}}), result(chart)
+    assert done.values["network_policy"] == {chart: {"policyTypes": ["Ingress"], "ingress": allowed}}
+    assert done.values["manifests"] == {**before.values["manifests"], "network_policy": True}
+
+
+@pytest.mark.parametrize("chart", CHARTS)
+def test_sensitive_options_are_read_last_where_there_are_any(chart):
+    def files(conf: dict | None) -> list[tuple[str, str]]:
+        done = result(chart, {"secrets": {"conf": conf}})
+        sources = [each["secret"] for each in done.values["pod"]["etcSources"][f"{chart}_api"]]
+        return [(each["name"], item["path"]) for each in sources for item in each["items"]]
+
+    without = files(None)
+    assert without[0] == (f"{chart}-database", "database.conf")
+    assert files({chart: {"name": "hidden", "digest": "d"}}) == [*without, ("hidden", "zz-overrides.conf")]
+
+
 @pytest.mark.parametrize(
     ("chart", "more", "path"),
     [

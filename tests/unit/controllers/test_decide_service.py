@@ -182,6 +182,14 @@ async def test_values_that_do_not_fit_name_the_level_the_chart_and_the_path():
     )
 
 
+@pytest.mark.parametrize(
+    ("cadf", "needed"), [("", ["database"]), ("log", ["database"]), ("messagingv2", ["database", "messaging"])]
+)
+def test_a_cloud_has_a_bus_for_audit_events_that_go_there(cadf: str, needed: list[str]):
+    """Without it the account would wait for a RabbitMQ that nobody makes."""
+    assert [*keystone.SERVICE.requires(keystone.KeystoneSettings(cadf=cadf))] == needed
+
+
 async def test_a_contract_that_is_no_longer_needed_is_deleted_once():
     stage = Stage(spec={"settings": {"cadf": "messagingv2"}})
     await stage.do()

@@ -2,19 +2,12 @@
 
 from __future__ import annotations
 
-import socket
-import threading
 from dataclasses import replace
 from pathlib import Path
-from types import SimpleNamespace
-from typing import Any
 
 import pytest
 from cloud_in_memory import Clock, Host, World
 
-from stackwright.local import bringup
-from stackwright.local.config import LocalCluster
-from stackwright.local.steps import demo as step
 from stackwright.smoke.demo import Demo
 from stackwright.smoke.host import ssh_command
 from stackwright.smoke.icmp import echo, is_reply
@@ -60,59 +53,6 @@ def test_one_that_is_not_heard_is_explained(tmp_path: Path) -> None:
     *_, cause, down, _, console = str(raised.value).splitlines()
     assert cause == "A ping of 172.24.4.9: not within 240 s: no answer: its port on node1 is DOWN"
     assert (down, console) == ("Down: L3 agent on node1.", "  | no lease")
-
-
-def context(folder: Path, **features: Any) -> Any:
-    cloud = {
-        "metadata": {"uid": "u1", "namespace": "openstack", "name": "cloud"},
-        "spec": {"public_domain_name": "cloud.example", "features": {"neutron": {"floating_network": features}}},
-        "status": {"services": {name: {} for name in (*step.NEEDED, "dashboard")}},
-    }
-    api = SimpleNamespace(get=lambda path: {"items": [cloud]})
-    cluster = LocalCluster(folder, folder)
-    return SimpleNamespace(cloud=True, vm=True, bare=False, kubeconfig=None, cluster=cluster, api=api)
-
-
-def test_the_step_is_skipped_with_the_reason_when_there_is_nothing_to_boot_in(tmp_path: Path) -> None:
-    assert "floating_network" in (step.skipped(context(tmp_path, enabled=False)) or "")
-    ctx = context(tmp_path, enabled=True)
-    assert step.skipped(ctx) is None
-    assert not step.done(ctx)
-    assert step in bringup.steps(ctx)
-    for option in ("vm", "cloud"):
-        without: Any = SimpleNamespace(**{**vars(ctx), option: False})
-        assert step.skipped(without) == f"--no-{option} was given"
-    assert not any("ssh -i" in line for line in step.summary(ctx))
-
-
-def test_the_step_is_done_when_the_remembered_machine_is_heard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ctx = context(tmp_path, enabled=True)
-    step.marker(ctx.cluster).write_text('{"cloud": "u1", "server": "s", "address": "172.24.4.9"}')
-    monkeypatch.setattr(step, "greets", lambda address: address == "172.24.4.9")
-    assert step.done(ctx)
-    assert "stackwright@172.24.4.9" in step.summary(ctx)[0]
-    assert "https://horizon.cloud.example" in step.summary(ctx)[1]
-    step.marker(ctx.cluster).write_text('{"cloud": "another", "server": "s", "address": "172.24.4.9"}')
-    assert not step.done(ctx)
-
-
-def test_an_ssh_server_is_known_by_its_greeting(monkeypatch: pytest.MonkeyPatch) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        real = socket.create_connection
-        there = listener.getsockname()
-        monkeypatch.setattr(socket, "create_connection", lambda address, timeout: real(there, timeout))
-
-        def greet(words: bytes) -> None:
-            accepted, _ = listener.accept()
-            with accepted:
-                accepted.sendall(words)
-
-        for words, heard in ((b"SSH-2.0-dropbear\r\n", True), (b"HTTP/1.1 400", False)):
-            thread = threading.Thread(target=greet, args=(words,))
-            thread.start()
-            assert step.greets("192.0.2.1") is heard
-            thread.join()
-    assert not step.greets("")
 
 
 def test_ssh_leaves_no_trace_and_asks_nobody() -> None:
