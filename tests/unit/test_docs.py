@@ -127,8 +127,8 @@ def test_no_page_names_a_folder_of_our_own_machines(page: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "own"),
     [
-        ("in /root/final", True),
-        ("`/work/main/docs`", True),
+        ("in /root/checkout", True),
+        ("`/work/checkout/docs`", True),
         ("/home/me/x", True),
         ("/root/.ssh", False),
         ("a/work/b", False),
