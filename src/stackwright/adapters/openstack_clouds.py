@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from stackwright.adapters.openstack_attempts import Attempts
 from stackwright.adapters.openstack_confirm import CONFIRM, confirm
 from stackwright.adapters.openstack_find import WHERE, find
-from stackwright.adapters.openstack_flight import Flight, Late
+from stackwright.adapters.openstack_flight import Flight, Late, together
 from stackwright.adapters.openstack_line import Line, executor
 from stackwright.adapters.openstack_login import Count, Logins, Secrets, Way, as_written
 from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, SETTLE, Snapshot, fetch, peek, single, stamp
@@ -119,11 +119,8 @@ class OpenStackClouds:
         return answer.things
 
     async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
-        """All are waited for, also when one fails: what the others bring counts at the next look."""
-        ended = await asyncio.gather(*(self.find(cloud, each) for each in asked), return_exceptions=True)
-        if errors := [each for each in ended if isinstance(each, BaseException)]:
-            raise errors[0]
-        return [each for each in ended if not isinstance(each, BaseException)]
+        """When one fails, what the others bring counts at the next look."""
+        return await together(self.find(cloud, each) for each in asked)
 
     async def _ask(self, cloud: CloudRef, project: Project, asked: Question, answer: Answer) -> None:
         try:

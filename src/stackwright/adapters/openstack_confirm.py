@@ -11,11 +11,11 @@ next one asks for the rest.
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from stackwright.adapters.openstack_flight import together
 from stackwright.core.clouds import Asker, Thing
 
 if TYPE_CHECKING:
@@ -79,8 +79,6 @@ async def confirm(
         elif began - doubts.missing.setdefault(key, began) >= CONFIRM:
             doubts.gone.add(key)
 
-    for at in range(0, len(due), AT_ONCE):  # all of these are waited for: none goes on when one fails
-        ended = await asyncio.gather(*map(weigh, due[at : at + AT_ONCE]), return_exceptions=True)
-        if errors := [each for each in ended if each is not None]:
-            raise errors[0]
+    for at in range(0, len(due), AT_ONCE):
+        await together(map(weigh, due[at : at + AT_ONCE]))
     return all(key in snapshot.things or key in doubts.gone for key in lacking)

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Generic, TypeVar
 
 from stackwright.core.clouds import Trouble
 
 T = TypeVar("T")
 PATIENCE = 5.0  # seconds, from its beginning
+
+
+async def together(asked: Iterable[Awaitable[T]]) -> list[T]:
+    """All answers, in their order. All are waited for, also when one fails; then the first error is raised."""
+    answers = []
+    for ended in await asyncio.gather(*asked, return_exceptions=True):
+        if isinstance(ended, BaseException):
+            raise ended
+        answers.append(ended)
+    return answers
 
 
 class Late(Trouble):
