@@ -71,9 +71,9 @@ class Thing:
     mark: str = ""
     facts: Mapping[str, Any] = field(default_factory=dict)
 
-    @property
+    @cached_property
     def weight(self) -> int:
-        """About as many bytes as it takes."""
+        """About as many bytes as it takes. It is asked for at each look."""
         return 400 + len(ascii(self))
 
 

@@ -95,11 +95,10 @@ class Runtime:
         before = self.store.told(kind, key_of(obj))
         if self.store.put(kind, obj):
             now = self.store.told(kind, key_of(obj))
-            writer, reworded = self.store.writer(kind, obj), False
-            if before is None or now is None or not is_as_before(before, now):
+            writer = self.store.writer(kind, obj)
+            if writer and (before is None or now is None or not is_as_before(before, now)):
                 writer = ""  # a change by somebody else came before our write, and no watch tells of it alone
-            else:
-                reworded = is_reworded(before, now)
+            reworded = before is not None and now is not None and is_reworded(before, now)
             self.enqueue(kind, obj, writer, reworded)
 
     def enqueue(self, kind: Kind, obj: Object, writer: str = "", reworded: bool = False) -> None:
