@@ -13,7 +13,6 @@ from typing import Any
 
 from bench.options import BenchError, say
 from stackwright.adapters.openstack_client import connect
-from stackwright.adapters.openstack_projects import ProjectsApi, administrator, tenant
 from stackwright.core.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
 from stackwright.core.ports import secret_data
 from stackwright.core.tenant import Flavor, Project, Rule, Tenant
@@ -22,6 +21,7 @@ from stackwright.local.config import LocalCluster
 from stackwright.local.guest import guest_image
 from stackwright.smoke import leftovers
 from stackwright.smoke.host import RealHost
+from stackwright.smoke.openstack.projects import ProjectsApi, administrator, tenant
 from stackwright.smoke.stage import GUEST_IMAGE, Stage
 
 CLOUDS = "/apis/lcm.mirantis.com/v1alpha1/openstackdeployments"

@@ -12,7 +12,6 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters import openstack_projects
 from stackwright.core.access import NEEDED
 from stackwright.core.tenant import CloudError
 from stackwright.local import bringup, guest
@@ -21,6 +20,7 @@ from stackwright.local.config import LocalCluster
 from stackwright.local.steps import demo as step
 from stackwright.smoke import demo as smoke_demo
 from stackwright.smoke import host as smoke_host
+from stackwright.smoke.openstack import projects
 from stackwright.smoke.ports import Failed
 
 ADDRESS = "172.24.4.9"
@@ -79,8 +79,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> type[Demo]:
 
     monkeypatch.setattr(smoke_demo, "Demo", Made)
     monkeypatch.setattr(smoke_host, "RealHost", lambda ca: f"by {ca.name}")
-    monkeypatch.setattr(openstack_projects, "administrator", lambda entry, ca: (entry, ca))
-    monkeypatch.setattr(openstack_projects, "tenant", lambda connection: connection)
+    monkeypatch.setattr(projects, "administrator", lambda entry, ca: (entry, ca))
+    monkeypatch.setattr(projects, "tenant", lambda connection: connection)
     monkeypatch.setattr(guest, "guest_image", lambda cluster: cluster.cache / "guest.qcow2")
     monkeypatch.setattr(step, "greets", lambda address: address == ADDRESS)
     return Made

@@ -118,9 +118,9 @@ def _tell(results: list[Result], output: Output, junit: Path | None) -> None:
 
 
 def _stage(access: Access, folder: Path) -> Stage:
-    from stackwright.adapters.openstack_projects import ProjectsApi, administrator, tenant
     from stackwright.smoke.host import RealHost
     from stackwright.smoke.leftovers import PREFIX
+    from stackwright.smoke.openstack.projects import ProjectsApi, administrator, tenant
     from stackwright.smoke.stage import Stage
 
     ca = folder / "ca.crt"

@@ -11,8 +11,8 @@ import pytest
 from http_cloud import HttpCloud
 
 from stackwright.adapters.openstack_client import connect
-from stackwright.adapters.openstack_projects import ProjectsApi, tenant
 from stackwright.core.tenant import Agent, Boot, CloudError, Flavor, Project, Rule
+from stackwright.smoke.openstack.projects import ProjectsApi, tenant
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning", "ignore::ResourceWarning"

@@ -93,7 +93,7 @@ def run(ctx: Context, report: Report) -> None:
 
 
 def _tenant(entry: Access, ca: Path) -> Any:
-    from stackwright.adapters.openstack_projects import administrator, tenant
+    from stackwright.smoke.openstack.projects import administrator, tenant
 
     return tenant(administrator(entry, str(ca)))
 

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack_client import connect, explained
-from stackwright.adapters.openstack_computing import ComputingApi
-from stackwright.adapters.openstack_networking import NetworkingApi
 from stackwright.core.access import Access
 from stackwright.core.tenant import Project, Tenant, Thing
+from stackwright.smoke.openstack.computing import ComputingApi
+from stackwright.smoke.openstack.networking import NetworkingApi
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
