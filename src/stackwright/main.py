@@ -94,8 +94,8 @@ def count_openstack(method: str, code: str) -> None:
 def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted: bool = False) -> Ports:
     from stackwright.adapters.helm import HelmCli
     from stackwright.adapters.mariadb import MariaDbSql
-    from stackwright.adapters.openstack import KeystoneIdentity
-    from stackwright.adapters.openstack_contents import CloudContents
+    from stackwright.adapters.openstack.catalog import KeystoneIdentity
+    from stackwright.adapters.openstack.inventory import CloudContents
     from stackwright.adapters.rabbitmq import RabbitBroker
 
     return Ports(
@@ -112,7 +112,7 @@ def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted
 
 
 def runtime(cluster: Cluster, options: Options) -> Runtime:
-    from stackwright.adapters.openstack_clouds import OpenStackClouds
+    from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 
     store, queue = Store(), _queue()
 

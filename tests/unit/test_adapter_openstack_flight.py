@@ -10,8 +10,9 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters import openstack_clouds, openstack_flight, openstack_line, openstack_project
-from stackwright.adapters.openstack_flight import PATIENCE, Flight
+from stackwright.adapters.openstack.tenant import clouds, single_flight, snapshot
+from stackwright.adapters.openstack.tenant.single_flight import PATIENCE, Flight
+from stackwright.adapters.openstack.transport import connection_pool
 from stackwright.core.clouds import Asker, CloudRef, Thing, Trouble, question
 
 
@@ -33,7 +34,7 @@ class Slow:
 @pytest.fixture
 def simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = type("Clock", (), {"monotonic": staticmethod(lambda: asyncio.get_running_loop().time())})
-    monkeypatch.setattr(openstack_flight, "time", clock)
+    monkeypatch.setattr(single_flight, "time", clock)
 
 
 @pytest.mark.looptime
@@ -87,17 +88,17 @@ class Late:
 
 async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     fetch, find = Late([Thing("server", "1", state="ACTIVE")]), Late([Thing("image", "i")])
-    monkeypatch.setattr(openstack_clouds, "fetch", fetch)
-    monkeypatch.setattr(openstack_clouds, "find", find)
-    monkeypatch.setattr(openstack_line, "connection", lambda *_: Mock(current_project_id="p"))
-    monkeypatch.setattr(openstack_flight, "PATIENCE", 0.02)
+    monkeypatch.setattr(clouds, "fetch", fetch)
+    monkeypatch.setattr(clouds, "find", find)
+    monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
+    monkeypatch.setattr(single_flight, "PATIENCE", 0.02)
 
     async def secrets(key: object) -> object:
         text = "clouds: {mine: {auth: {auth_url: https://keystone/v3}}}"
         return {"data": {"clouds.yaml": b64encode(text.encode()).decode()}}
 
     cloud, image = CloudRef(("ns", "clouds"), "mine"), question("image", name="debian")
-    port = openstack_clouds.OpenStackClouds(secrets, lambda controller, key: None)  # type: ignore[arg-type]
+    port = clouds.OpenStackClouds(secrets, lambda controller, key: None)  # type: ignore[arg-type]
     asker = Asker("server", ("ns", "a"), "uid", ("server",), frozenset({("server", "1")}), waits=True, begun=False)
     idle = replace(asker, waits=False)
     assert (await port.look(cloud, idle)).unseen == {"server"}, "who waits for nothing is not troubled"
@@ -112,13 +113,13 @@ async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypa
     assert [thing.id for thing in await port.find(cloud, image)] == ["i"]
     assert (fetch.asked, find.asked) == (1, 1)
     fetch.answer = [Thing("server", "1", state="SHUTOFF")]
-    always = {**openstack_project.AGE, "server": (0.0, 0.0)}
-    for module in (openstack_clouds, openstack_project):
+    always = {**snapshot.AGE, "server": (0.0, 0.0)}
+    for module in (clouds, snapshot):
         monkeypatch.setattr(module, "AGE", always)
-    monkeypatch.setitem(openstack_project.SHARE, "server", 0)
-    monkeypatch.setattr(openstack_project, "PART", 0)
-    monkeypatch.setattr(openstack_clouds, "peek", lambda *_: [])
-    monkeypatch.setattr(openstack_clouds, "MOMENT", 0.02)
+    monkeypatch.setitem(snapshot.SHARE, "server", 0)
+    monkeypatch.setattr(snapshot, "PART", 0)
+    monkeypatch.setattr(clouds, "peek", lambda *_: [])
+    monkeypatch.setattr(clouds, "MOMENT", 0.02)
     before = await port.look(cloud, idle)
     assert [thing.state for thing in before.things] == ["ACTIVE"], "the last one will do"
     for _ in range(100):

@@ -9,7 +9,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters.openstack_project import fetch
+from stackwright.adapters.openstack.tenant.snapshot import fetch
 from stackwright.core.clouds import Trouble
 
 

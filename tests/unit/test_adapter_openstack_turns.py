@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.openstack_turns import AFTER, HELD, LONG, REQUESTS, SERVERS, Order, Turns, Who
+from stackwright.adapters.openstack.tenant.limiter import AFTER, HELD, LONG, REQUESTS, SERVERS, Order, Turns, Who
 from stackwright.core.clouds import SERVER, Asker, CloudCall, CloudRef, Do, Slot, Trouble
 
 LEAST, MOST = 4, 20

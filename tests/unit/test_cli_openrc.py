@@ -13,7 +13,7 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from stackwright.adapters.openstack_login import Login, login_by
+from stackwright.adapters.openstack.transport.login import Login, login_by
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind

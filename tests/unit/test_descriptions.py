@@ -9,7 +9,7 @@ import pytest
 from cloud_specs import ID
 from cloud_strategies import CLOUD, UID
 
-from stackwright.adapters.openstack_requests import run
+from stackwright.adapters.openstack.tenant.requests import run
 from stackwright.api.openstack_ports import LENGTH, TEXT, PortOpts
 from stackwright.api.openstackcluster import OpenStackCluster
 from stackwright.api.openstackcluster_parts import SecurityGroupRule

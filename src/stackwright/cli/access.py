@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from stackwright.adapters.openstack_login import Login
+    from stackwright.adapters.openstack.transport.login import Login
     from stackwright.core.access import Access
     from stackwright.core.ports import Reader
 
@@ -34,7 +34,7 @@ async def read_access(reader: Reader, namespace: str) -> Access:
 
 async def way_from_here(reader: Reader, login: Login) -> Login:
     """Credentials with an address that only pods know lead by the public endpoints of that cloud, if it has any."""
-    from stackwright.adapters.openstack_login import login_by
+    from stackwright.adapters.openstack.transport.login import login_by
     from stackwright.cli.cluster import POD_ACCOUNT, CliError
     from stackwright.core.access import namespace_of, outward
     from stackwright.core.ports import Refused

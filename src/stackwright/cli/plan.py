@@ -181,8 +181,8 @@ async def operator_settings(reader: Reader) -> Settings:
 @asynccontextmanager
 async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
     """What users of the cloud have, as its public endpoints tell the administrator; and clouds that servers are in."""
-    from stackwright.adapters.openstack_clouds import OpenStackClouds
-    from stackwright.adapters.openstack_contents import PublicContents
+    from stackwright.adapters.openstack.inventory import PublicContents
+    from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
     from stackwright.api.kinds import SECRET
     from stackwright.cli.access import read_access, way_from_here
     from stackwright.cli.cluster import CliError

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from http_cloud import HttpCloud
 
-from stackwright.adapters.openstack_client import connect
+from stackwright.adapters.openstack.client import connect
 from stackwright.core.tenant import Agent, Boot, CloudError, Flavor, Project, Rule
 from stackwright.smoke.openstack.projects import ProjectsApi, tenant
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_client import explained
+from stackwright.adapters.openstack.client import explained
 from stackwright.core.tenant import Agent, Boot, Flavor, Server
 
 if TYPE_CHECKING:

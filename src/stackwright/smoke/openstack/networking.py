@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_client import explained
+from stackwright.adapters.openstack.client import explained
 from stackwright.core.tenant import Agent, Port, Rule
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_client import connect, explained
+from stackwright.adapters.openstack.client import connect, explained
 from stackwright.core.access import Access
 from stackwright.core.tenant import Project, Tenant, Thing
 from stackwright.smoke.openstack.computing import ComputingApi

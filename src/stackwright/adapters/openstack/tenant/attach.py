@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_send import key_in, send
-from stackwright.adapters.openstack_shapes import json_of, thing_in, things_in
+from stackwright.adapters.openstack.transport.send import key_in, send
+from stackwright.adapters.openstack.transport.shapes import json_of, thing_in, things_in
 from stackwright.core.clouds import ADD_INTERFACE, ADD_PORT, ADD_VOLUME, Denied, Trouble
 
 if TYPE_CHECKING:

@@ -15,8 +15,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_client import TIMEOUT, prepared
-from stackwright.adapters.openstack_entry import BadEntry, entry_of
+from stackwright.adapters.openstack.client import TIMEOUT, prepared
+from stackwright.adapters.openstack.transport.clouds_yaml import BadEntry, entry_of
 from stackwright.adapters.threads import contained, in_thread
 from stackwright.core.clouds import CloudRef, Trouble
 from stackwright.core.plan import Key, Object
@@ -96,7 +96,7 @@ def connection(login: Login, files: ExitStack, count: Count = lambda method, cod
     """A client; nothing is sent yet. The library wants the certificate as a file, which goes when `files` is closed."""
     from openstack.connection import Connection
 
-    from stackwright.adapters.openstack_answers import Bounded
+    from stackwright.adapters.openstack.transport.responses import Bounded
 
     more: dict[str, Any] = {"api_timeout": TIMEOUT, "app_name": "stackwright"}
     if login.ca:

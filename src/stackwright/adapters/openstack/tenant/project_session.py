@@ -7,10 +7,10 @@ import math
 import time
 from dataclasses import dataclass, field
 
-from stackwright.adapters.openstack_flight import Flight
-from stackwright.adapters.openstack_line import Line
-from stackwright.adapters.openstack_project import Snapshot
-from stackwright.adapters.openstack_turns import Order, Who
+from stackwright.adapters.openstack.tenant.limiter import Order, Who
+from stackwright.adapters.openstack.tenant.single_flight import Flight
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot
+from stackwright.adapters.openstack.transport.connection_pool import Line
 from stackwright.core.clouds import Asker, Question, Thing
 
 ANSWER = 60.0  # seconds that an answer to a question holds

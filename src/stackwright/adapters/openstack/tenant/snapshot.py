@@ -14,11 +14,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from stackwright.adapters import openstack_things as things
-from stackwright.adapters.openstack_confirm import CONFIRM, Doubts
-from stackwright.adapters.openstack_find import own, pages
-from stackwright.adapters.openstack_send import key_in, send
-from stackwright.adapters.openstack_shapes import thing_in
+from stackwright.adapters.openstack.tenant import things
+from stackwright.adapters.openstack.tenant.confirm import CONFIRM, Doubts
+from stackwright.adapters.openstack.tenant.references import own, pages
+from stackwright.adapters.openstack.transport.send import key_in, send
+from stackwright.adapters.openstack.transport.shapes import thing_in
 from stackwright.core.clouds import Asker, Thing, Trouble
 
 if TYPE_CHECKING:

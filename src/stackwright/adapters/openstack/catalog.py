@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_client import connect, demand, message_of, status_of
+from stackwright.adapters.openstack.client import connect, demand, message_of, status_of
 from stackwright.adapters.threads import in_thread
 from stackwright.core.digest import digest
 from stackwright.core.plan import CatalogEntry

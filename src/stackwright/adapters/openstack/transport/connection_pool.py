@@ -21,10 +21,10 @@ from concurrent.futures import Executor, ThreadPoolExecutor
 from contextlib import ExitStack, nullcontext
 from typing import TYPE_CHECKING, TypeVar
 
-from stackwright.adapters.openstack_deadline import after, in_time, within
-from stackwright.adapters.openstack_login import Count, Login, connection
-from stackwright.adapters.openstack_send import problem
-from stackwright.adapters.openstack_shapes import project_of
+from stackwright.adapters.openstack.transport.deadline import after, in_time, within
+from stackwright.adapters.openstack.transport.login import Count, Login, connection
+from stackwright.adapters.openstack.transport.send import problem
+from stackwright.adapters.openstack.transport.shapes import project_of
 from stackwright.adapters.threads import LibraryFailed, contained, in_thread_of
 from stackwright.core.clouds import LONGEST, Denied, Trouble
 
@@ -149,7 +149,7 @@ class Line:
 
     def _told(self, error: Exception, service: str) -> str:
         """By which cloud: those who share a line may know it by names of their own."""
-        from stackwright.adapters.openstack_answers import told
+        from stackwright.adapters.openstack.transport.responses import told
 
         return f"{self._login.entry['auth'].get('auth_url', 'cloud')}: {told(error, service)}"
 

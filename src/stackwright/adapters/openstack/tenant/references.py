@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_send import COMPUTE, request
-from stackwright.adapters.openstack_shapes import json_of, project_of, things_in, values_in
+from stackwright.adapters.openstack.transport.send import COMPUTE, request
+from stackwright.adapters.openstack.transport.shapes import json_of, project_of, things_in, values_in
 from stackwright.core.clouds import Denied, Question, Thing, Trouble
 
 if TYPE_CHECKING:

@@ -24,9 +24,9 @@ from urllib3 import HTTPConnectionPool, HTTPSConnectionPool
 from urllib3.connection import HTTPConnection, HTTPSConnection
 from urllib3.exceptions import ReadTimeoutError
 
-from stackwright.adapters.openstack_client import TIMEOUT
-from stackwright.adapters.openstack_deadline import left
-from stackwright.adapters.openstack_shapes import values_in
+from stackwright.adapters.openstack.client import TIMEOUT
+from stackwright.adapters.openstack.transport.deadline import left
+from stackwright.adapters.openstack.transport.shapes import values_in
 from stackwright.adapters.threads import LibraryFailed
 from stackwright.core.clouds import LATE
 

@@ -15,11 +15,11 @@ from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from stackwright.adapters.openstack_flight import together
+from stackwright.adapters.openstack.tenant.single_flight import together
 from stackwright.core.clouds import Asker, Thing
 
 if TYPE_CHECKING:
-    from stackwright.adapters.openstack_project import Snapshot
+    from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 
 Id = tuple[str, str]  # what it is, and its id
 Ask = Callable[[str, str], Awaitable[Thing | None]]

@@ -10,10 +10,10 @@ import base64
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack_attach import REQUESTS, attach, let_go, one
-from stackwright.adapters.openstack_send import key_in, send
-from stackwright.adapters.openstack_shapes import json_of, thing_in, things_in
-from stackwright.adapters.openstack_things import METADATA, OWN
+from stackwright.adapters.openstack.tenant.attach import REQUESTS, attach, let_go, one
+from stackwright.adapters.openstack.tenant.things import METADATA, OWN
+from stackwright.adapters.openstack.transport.send import key_in, send
+from stackwright.adapters.openstack.transport.shapes import json_of, thing_in, things_in
 from stackwright.api.capi import MARK
 from stackwright.core.clouds import CloudCall, Denied, Trouble, mark
 from stackwright.core.grouprules import meaning

@@ -17,17 +17,27 @@ from contextlib import AbstractAsyncContextManager
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from stackwright.adapters.openstack_attempts import Attempts
-from stackwright.adapters.openstack_confirm import CONFIRM, confirm
-from stackwright.adapters.openstack_find import WHERE, find
-from stackwright.adapters.openstack_flight import Flight, Late, together
-from stackwright.adapters.openstack_line import Line, executor
-from stackwright.adapters.openstack_login import Count, Logins, Secrets, Way, as_written
-from stackwright.adapters.openstack_project import AGE, LISTS, MISSING, SETTLE, Snapshot, fetch, peek, single, stamp
-from stackwright.adapters.openstack_requests import run
-from stackwright.adapters.openstack_send import PATHS
-from stackwright.adapters.openstack_sharing import FORGET, WATCHED, Answer, Asking, Project
-from stackwright.adapters.openstack_turns import Who
+from stackwright.adapters.openstack.tenant.attempts import Attempts
+from stackwright.adapters.openstack.tenant.confirm import CONFIRM, confirm
+from stackwright.adapters.openstack.tenant.limiter import Who
+from stackwright.adapters.openstack.tenant.project_session import FORGET, WATCHED, Answer, Asking, Project
+from stackwright.adapters.openstack.tenant.references import WHERE, find
+from stackwright.adapters.openstack.tenant.requests import run
+from stackwright.adapters.openstack.tenant.single_flight import Flight, Late, together
+from stackwright.adapters.openstack.tenant.snapshot import (
+    AGE,
+    LISTS,
+    MISSING,
+    SETTLE,
+    Snapshot,
+    fetch,
+    peek,
+    single,
+    stamp,
+)
+from stackwright.adapters.openstack.transport.connection_pool import Line, executor
+from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
+from stackwright.adapters.openstack.transport.send import PATHS
 from stackwright.core.clouds import (
     ADD_INTERFACE,
     Asker,

@@ -13,9 +13,9 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
-from stackwright.adapters.openstack_deadline import in_time
-from stackwright.adapters.openstack_sharing import Attempt, Project
-from stackwright.adapters.openstack_turns import Who
+from stackwright.adapters.openstack.tenant.limiter import Who
+from stackwright.adapters.openstack.tenant.project_session import Attempt, Project
+from stackwright.adapters.openstack.transport.deadline import in_time
 from stackwright.core.clouds import LONGEST, Denied
 
 _current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
