@@ -20,7 +20,7 @@ from urllib.parse import urlsplit
 import yaml
 
 from bench.options import BenchError
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.contracts import DatabaseAccount
 from stackwright.api.crd import crd

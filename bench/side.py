@@ -36,7 +36,7 @@ def imports() -> None:
     """What is imported only when it is needed: it would count as work."""
     importlib.import_module("httpcore2")
     importlib.import_module("anyio._backends._asyncio")
-    for name in ("adapters.helm", "adapters.mariadb", "adapters.openstack.catalog", "adapters.rabbitmq"):
+    for name in ("adapters.helm.command", "adapters.mariadb", "adapters.openstack.catalog", "adapters.rabbitmq"):
         importlib.import_module(f"stackwright.{name}")
     for name in ("controllers.cloud.validate", "runtime.certificate"):
         importlib.import_module(f"stackwright.{name}")
@@ -134,7 +134,7 @@ def operator(given: argparse.Namespace) -> NoReturn:
 def bare(given: argparse.Namespace) -> NoReturn:
     from dataclasses import dataclass
 
-    from stackwright.adapters.kubernetes import KubernetesCluster
+    from stackwright.adapters.kubernetes.client import KubernetesCluster
     from stackwright.api.contracts import DatabaseAccount
     from stackwright.core.controller import Controller
     from stackwright.core.plan import Key, Object, Plan

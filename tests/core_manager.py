@@ -15,7 +15,7 @@ from typing import Any
 import yaml
 from polling import until
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CRD
 from stackwright.api.meta import Kind
 from stackwright.api.openstackcluster import OpenStackCluster

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from stackwright.adapters.directories import LocalDirectories
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import NODE, SECRET
 from stackwright.api.meta import Kind
@@ -70,7 +70,7 @@ class ProvisionerOptions:
 
 def settings(options: Options) -> Settings:
     """Images from a file {name: reference}, digests and schemas of the shipped charts."""
-    from stackwright.adapters.helm import chart_digests, chart_schemas, privileged_charts
+    from stackwright.adapters.helm.command import chart_digests, chart_schemas, privileged_charts
 
     references = json.loads(options.images.read_text()) if options.images and options.images.exists() else {}
     return Settings(
@@ -92,7 +92,7 @@ def count_openstack(method: str, code: str) -> None:
 
 
 def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted: bool = False) -> Ports:
-    from stackwright.adapters.helm import HelmCli
+    from stackwright.adapters.helm.command import HelmCli
     from stackwright.adapters.mariadb import MariaDbSql
     from stackwright.adapters.openstack.catalog import KeystoneIdentity
     from stackwright.adapters.openstack.inventory import CloudContents

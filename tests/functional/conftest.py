@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
 from stackwright.api.kinds import CRD
 from stackwright.api.registry import RESOURCES

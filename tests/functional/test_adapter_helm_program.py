@@ -16,8 +16,8 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from stackwright.adapters.helm import HelmCli
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.helm.command import HelmCli
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, INGRESS_CLASS, NAMESPACE, SECRET
 from stackwright.cli.costs import _restarts
 from stackwright.core.helmrecords import SELECTOR, releases

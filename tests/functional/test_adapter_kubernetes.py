@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from stackwright.adapters import kubernetes
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes import client
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
 from stackwright.api.kinds import CONFIGMAP, CRD, EVENT, NAMESPACE
 from stackwright.api.meta import Kind, Resource
@@ -74,7 +74,7 @@ async def test_a_patch_with_an_old_version_conflicts(cluster: KubernetesCluster,
 async def test_lists_come_in_pages_by_labels(
     cluster: KubernetesCluster, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kubernetes, "PAGE", 3)
+    monkeypatch.setattr(client, "PAGE", 3)
     for number in range(8):
         meta = {"namespace": namespace, "name": f"m{number}", "labels": {"odd": str(number % 2)}}
         await cluster.apply(CONFIGMAP, {"metadata": meta}, "test")

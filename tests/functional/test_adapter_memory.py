@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, NAMESPACE, SERVICE
 from stackwright.api.meta import Kind
 from stackwright.api.registry import kind_of

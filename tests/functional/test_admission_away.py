@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import NAMESPACE

@@ -13,7 +13,7 @@ import pytest_asyncio
 import yaml
 from typer.testing import CliRunner
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.cli.app import app
 from stackwright.cli.apply import dry_run

@@ -16,7 +16,7 @@ from polling import until
 
 from core_manager import CONTROL, DATA, MACHINES, ClusterApi, core_manager, ref
 from stackwright import main
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock
 from stackwright.api.crd import crd
 from stackwright.api.kinds import NAMESPACE, SECRET

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NAMESPACE
 from stackwright.cli.apply import apply_all
 from stackwright.cli.manifests import Manifest, load

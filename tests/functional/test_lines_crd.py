@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
 from stackwright.core.ports import Refused

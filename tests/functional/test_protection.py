@@ -15,7 +15,7 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.controlplane import OpenStackControlPlane
 from stackwright.api.crd import crd
 from stackwright.api.deployment import OpenStackDeployment

@@ -13,7 +13,7 @@ import pytest_asyncio
 import yaml
 from test_protection import CHART, KINDS
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import NAMESPACE, SECRET
 from stackwright.api.meta import Kind

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import pytest_asyncio
 import yaml
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import NODE
 from stackwright.core.controller import Controller

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
 from stackwright.cli.manifests import MANAGER

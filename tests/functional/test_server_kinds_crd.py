@@ -28,7 +28,7 @@ from server_cases import (
     Spec,
 )
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.capi import InfraResource
 from stackwright.api.crd import crd
 from stackwright.api.kinds import CRD, NAMESPACE

@@ -10,8 +10,8 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from stackwright.adapters.helm import HelmCli
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.helm.command import HelmCli
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import EVENT, NAMESPACE, PVC, SECRET, STATEFULSET, STORAGE_CLASS
 from stackwright.core.helmrecords import SELECTOR, releases

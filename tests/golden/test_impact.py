@@ -10,7 +10,7 @@ import pytest
 import yaml
 from test_charts import find_helm
 
-from stackwright.adapters.helm import HelmCli
+from stackwright.adapters.helm.command import HelmCli
 from stackwright.cli.costs import objects
 from stackwright.core.merge import merge
 from stackwright.impact import Restart, restarts

@@ -18,7 +18,7 @@ from typing import Any
 
 from faulty_clouds import FaultyClouds
 
-from stackwright.adapters.helm import privileged_charts
+from stackwright.adapters.helm.command import privileged_charts
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, JOB, NODE, POD, SECRET, STATEFULSET

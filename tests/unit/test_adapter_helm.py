@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.helm import HelmCli, chart_digest, chart_digests, failure
+from stackwright.adapters.helm.command import HelmCli, chart_digest, chart_digests, failure
 from stackwright.core.helmrecords import releases
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import NotYet, Refused

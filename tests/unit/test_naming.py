@@ -14,7 +14,7 @@ from lightkube.config.kubeconfig import KubeConfig
 from lightkube.config.models import Cluster as ApiServer
 from lightkube.config.models import User
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
 from stackwright.api.kinds import EVENT, NAMESPACE, NODE, SECRET
 from stackwright.api.naming import NAMESPACE as NAMESPACE_FORMAT

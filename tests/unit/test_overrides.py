@@ -12,7 +12,7 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.adapters.helm import chart_schemas
+from stackwright.adapters.helm.command import chart_schemas
 from stackwright.cli.manifests import check
 from stackwright.controllers.validate import errors_of
 from stackwright.core.chartvalues import KEYWORDS, value_errors

@@ -18,7 +18,7 @@ from stackwright.cli.confirm import YesOption
 from stackwright.cli.crds import Data
 
 if TYPE_CHECKING:
-    from stackwright.adapters.kubernetes import KubernetesCluster
+    from stackwright.adapters.kubernetes.client import KubernetesCluster
     from stackwright.cli.manifests import Manifest
     from stackwright.core.plan import Object
     from stackwright.core.ports import Cluster, Reader

@@ -29,7 +29,7 @@ def rendering() -> Iterator[Render | None]:
     """By the helm of the local cluster's tools, or of this machine; None where there is none."""
     import shutil
 
-    from stackwright.adapters.helm import HelmCli
+    from stackwright.adapters.helm.command import HelmCli
     from stackwright.local.tools import binary
 
     built = binary("helm")

@@ -17,8 +17,8 @@ from stackwright.cli import common, completion
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
-    from stackwright.adapters.kubernetes import KubernetesCluster
-    from stackwright.adapters.kubernetes_logs import LogReader
+    from stackwright.adapters.kubernetes.client import KubernetesCluster
+    from stackwright.adapters.kubernetes.logs import LogReader
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
 
@@ -137,7 +137,7 @@ async def _work(what: str, namespace: str, choice: Choice, given: Path | None) -
 
 
 def _reader(cluster: KubernetesCluster) -> LogReader:
-    from stackwright.adapters.kubernetes_logs import LogReader
+    from stackwright.adapters.kubernetes.logs import LogReader
 
     return LogReader(cluster)
 
@@ -207,7 +207,7 @@ def containers_of(pods: list[Object]) -> str:
 
 async def _copy(client: LogReader, stream: Stream, choice: Choice) -> bool:
     """Whether it could be read to its end."""
-    from stackwright.adapters.kubernetes_logs import Container, Part
+    from stackwright.adapters.kubernetes.logs import Container, Part
     from stackwright.core.ports import NotYet
 
     prefix = f"{stream.prefix} | " if stream.prefix else ""

@@ -199,7 +199,7 @@ def _without_nulls(document: Object, kind: Kind) -> Object:
 def _spec_errors(document: Object, name: str) -> list[str]:
     from pydantic import ValidationError
 
-    from stackwright.adapters.helm import chart_schemas
+    from stackwright.adapters.helm.command import chart_schemas
     from stackwright.api.errors import messages
     from stackwright.controllers.validate import errors_of, values_errors_of
     from stackwright.core.settings import Settings

@@ -169,7 +169,7 @@ async def _request(reader: Reader, namespace: str, manifests: list[Manifest], de
 
 async def operator_settings(reader: Reader) -> Settings:
     """As the operator's: its images, and the charts that this program ships."""
-    from stackwright.adapters.helm import chart_digests, privileged_charts
+    from stackwright.adapters.helm.command import chart_digests, privileged_charts
     from stackwright.api.kinds import CONFIGMAP
     from stackwright.core.settings import Settings
     from stackwright.simulate import images

@@ -22,7 +22,7 @@ from stackwright.cli import common
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
-    from stackwright.adapters.kubernetes import KubernetesCluster
+    from stackwright.adapters.kubernetes.client import KubernetesCluster
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
 
@@ -125,7 +125,7 @@ def blanked(value: Any, name: str = "", within: bool = False, free: bool = False
 
 
 async def _logs(cluster: KubernetesCluster, namespace: str) -> dict[str, str]:
-    from stackwright.adapters.kubernetes_logs import Container, LogReader, Part
+    from stackwright.adapters.kubernetes.logs import Container, LogReader, Part
     from stackwright.api.kinds import POD
     from stackwright.api.secrecy import hidden
     from stackwright.cli.logs import streams_of

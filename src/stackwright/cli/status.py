@@ -17,7 +17,7 @@ from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOpt
 from stackwright.cli.output import Format, FormatOption
 
 if TYPE_CHECKING:
-    from stackwright.adapters.kubernetes import KubernetesCluster
+    from stackwright.adapters.kubernetes.client import KubernetesCluster
     from stackwright.adapters.public_api import Live
     from stackwright.cli.ui.tree import Node
 

@@ -2,7 +2,7 @@
 
 Helm 3 keeps each revision of a release in a Secret and repeats in its labels what it looks for. The labels are
 enough to decide. Of the payload (compressed manifests and values, with whatever is in them) the operator keeps only one
-field: why a revision failed. Which objects it holds is checked before Helm is started (`adapters/helm_records.py`).
+field: why a revision failed. Which objects it holds is checked before Helm is started (`adapters/helm/records.py`).
 """
 
 from __future__ import annotations

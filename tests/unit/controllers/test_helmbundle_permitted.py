@@ -10,7 +10,7 @@ import pytest
 from builders import NAMESPACE, condition, obj
 from pydantic import ValidationError
 
-from stackwright.adapters.helm import HelmCli
+from stackwright.adapters.helm.command import HelmCli
 from stackwright.api.helmbundle import HelmBundle, HelmBundleSpec
 from stackwright.api.registry import ADMITTED
 from stackwright.api.services import Keystone, Nova

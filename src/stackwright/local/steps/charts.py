@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from stackwright.adapters.helm import chart_digest
+from stackwright.adapters.helm.command import chart_digest
 from stackwright.core.digest import digest as core_digest
 from stackwright.local import tools
 from stackwright.local.commands import run as execute

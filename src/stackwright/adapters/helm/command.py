@@ -20,7 +20,7 @@ from typing import Any
 
 import yaml
 
-from stackwright.adapters.helm_records import check_records
+from stackwright.adapters.helm.records import check_records
 from stackwright.core.digest import LENGTH
 from stackwright.core.helmrecords import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, is_transient, told
 from stackwright.core.objects import MANAGED, key_of

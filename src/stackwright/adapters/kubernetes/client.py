@@ -19,9 +19,9 @@ from lightkube.core import decoders
 from lightkube.core.generic_client import BasicRequest, GenericAsyncClient
 from lightkube.types import PatchType
 
-from stackwright.adapters.kubernetes_command import Tell
-from stackwright.adapters.kubernetes_errors import Call, error_of
-from stackwright.adapters.kubernetes_login import explained, kubeconfig, logged_in, of_context
+from stackwright.adapters.kubernetes.command import Tell
+from stackwright.adapters.kubernetes.errors import Call, error_of
+from stackwright.adapters.kubernetes.login import explained, kubeconfig, logged_in, of_context
 from stackwright.api.kinds import EVENT
 from stackwright.api.meta import Kind
 from stackwright.api.naming import NAMESPACE, OBJECT

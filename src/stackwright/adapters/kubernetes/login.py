@@ -25,7 +25,7 @@ from lightkube.core.generic_client import GenericAsyncClient
 from pydantic import AwareDatetime, BaseModel, Field, ValidationError
 from yaml import YAMLError
 
-from stackwright.adapters.kubernetes_command import Exec, Served, Tell, output
+from stackwright.adapters.kubernetes.command import Exec, Served, Tell, output
 from stackwright.api.errors import printable
 from stackwright.core.ports import NotYet, Refused
 

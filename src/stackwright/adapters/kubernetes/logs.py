@@ -13,8 +13,8 @@ import httpx2
 from lightkube import ApiError
 from lightkube.resources.core_v1 import PodLog
 
-from stackwright.adapters.kubernetes import KubernetesCluster
-from stackwright.adapters.kubernetes_login import explained
+from stackwright.adapters.kubernetes.client import KubernetesCluster
+from stackwright.adapters.kubernetes.login import explained
 from stackwright.core.ports import NotYet
 
 

@@ -1,0 +1,1 @@
+"""Helm, and the records that it keeps."""
