@@ -9,8 +9,8 @@ from pathlib import Path
 
 from bench.options import BenchError, Options
 from bench.process import program, run
-from stackwright.local import cgroups
 from stackwright.local.config import CGROUP, VM_CGROUP, LocalCluster
+from stackwright.local.host import cgroups
 
 STEP = re.compile(r"^ ✓ (.+) \((\d+\.\d) s\)$", re.MULTILINE)
 

@@ -19,8 +19,8 @@ from typing import Any
 from bench.figure import Figure, Goal
 from bench.options import BenchError, Options
 from bench.polling import until
-from stackwright.local import api
 from stackwright.local.config import LocalCluster
+from stackwright.local.kubernetes import api
 
 PAUSE, LIMIT = 0.03, 120.0
 CLOUDS = "/apis/lcm.mirantis.com/v1alpha1/openstackdeployments"

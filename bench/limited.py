@@ -20,8 +20,9 @@ from bench.bringup import Up, allow, down, up
 from bench.figure import Figure, Goal
 from bench.memory import MACHINES, look, part
 from bench.options import BenchError, Options, say
-from stackwright.local import api, cgroups
 from stackwright.local.config import CGROUP, LocalCluster
+from stackwright.local.host import cgroups
+from stackwright.local.kubernetes import api
 from stackwright.local.steps import demo
 
 OTHERS = 1.5

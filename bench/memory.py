@@ -21,8 +21,9 @@ from typing import Any
 
 from bench.figure import Figure, Goal
 from bench.options import BenchError, Options
-from stackwright.local import api, cgroups
 from stackwright.local.config import CGROUP, VM_CGROUP, LocalCluster
+from stackwright.local.host import cgroups
+from stackwright.local.kubernetes import api
 
 KUBERNETES, MACHINES = "Kubernetes", "virtual machines"
 SYSTEM_NAMESPACES = {"kube-system"}

@@ -24,8 +24,9 @@ from typing import Any
 
 from bench.figure import Figure, Goal
 from bench.options import BenchError, Options, say
-from stackwright.local import api, cgroups
 from stackwright.local.config import LocalCluster
+from stackwright.local.host import cgroups
+from stackwright.local.kubernetes import api
 
 WRITES = {"create", "update", "patch", "delete", "deletecollection"}
 OURS = "system:serviceaccount:stackwright:stackwright"

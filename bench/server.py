@@ -36,8 +36,8 @@ from stackwright.core.objects import FINALIZER, key_of
 from stackwright.core.plan import Object
 from stackwright.core.ports import Ports, absent
 from stackwright.core.secretwrites import EnsureSecret
-from stackwright.local import ephemeral
-from stackwright.local.api import Api
+from stackwright.local.kubernetes import ephemeral
+from stackwright.local.kubernetes.api import Api
 from stackwright.runtime.execute import execute
 from stackwright.runtime.report import status_of
 

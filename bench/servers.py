@@ -39,8 +39,8 @@ from bench.rest import OURS, PODS, memory, processes, writes
 from bench.tenancy import Ground, entrance, ground
 from stackwright.cli.output import as_yaml
 from stackwright.core.access import inside, with_cloud
-from stackwright.local import api
 from stackwright.local.config import LocalCluster
+from stackwright.local.kubernetes import api
 
 SPACE = "bench-servers"
 KIND = "openstackservers.infrastructure.cluster.x-k8s.io"

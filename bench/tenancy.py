@@ -16,9 +16,9 @@ from stackwright.adapters.openstack.client import connect
 from stackwright.core.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
 from stackwright.core.ports import secret_data
 from stackwright.core.tenant import Flavor, Project, Rule, Tenant
-from stackwright.local import api
 from stackwright.local.config import LocalCluster
-from stackwright.local.guest import guest_image
+from stackwright.local.image.guest import guest_image
+from stackwright.local.kubernetes import api
 from stackwright.smoke import leftovers
 from stackwright.smoke.host import RealHost
 from stackwright.smoke.openstack.projects import ProjectsApi, administrator, tenant

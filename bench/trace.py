@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from stackwright.local.api import Api
+from stackwright.local.kubernetes.api import Api
 
 NAMESPACE = "openstack"
 SLACK = 1.0

@@ -21,8 +21,8 @@ from bench import trace
 from bench.bringup import Up, allow, down, up
 from bench.figure import Figure, Goal
 from bench.options import BenchError, Options, say
-from stackwright.local import api
 from stackwright.local.config import LocalCluster
+from stackwright.local.kubernetes import api
 from stackwright.local.steps import cloud, demo
 
 

@@ -17,7 +17,7 @@ from stackwright.api.kinds import CRD
 from stackwright.api.registry import RESOURCES
 from stackwright.core import conditions
 from stackwright.core.ports import Refused
-from stackwright.local import ephemeral
+from stackwright.local.kubernetes import ephemeral
 
 
 @pytest.fixture(scope="session")

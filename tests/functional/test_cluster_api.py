@@ -28,7 +28,8 @@ from stackwright.controllers.floatingippool.observe import Observed
 from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, MACHINE
 from stackwright.core.conditions import READY, done, waiting
 from stackwright.core.settings import Settings
-from stackwright.local import ephemeral, tools
+from stackwright.local import tools
+from stackwright.local.kubernetes import ephemeral
 from stackwright.runtime.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.memory.openstack import MemoryClouds
 from stackwright.runtime.reconcile import Runtime

@@ -20,7 +20,7 @@ from stackwright.api.kinds import NODE
 from stackwright.core.controller import Controller
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import NO_CLOUDS, Ports, Reader, absent
-from stackwright.local import ephemeral
+from stackwright.local.kubernetes import ephemeral
 from stackwright.main import _serve
 from stackwright.runtime.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.queue import KeyedQueue

@@ -9,9 +9,10 @@ from typing import Any
 
 import pytest
 
-from stackwright.local import bringup, cgroups, waiting
+from stackwright.local import bringup, waiting
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
+from stackwright.local.host import cgroups
 from stackwright.local.steps import charts, cloud, token
 from stackwright.local.steps.context import Context
 

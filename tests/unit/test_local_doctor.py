@@ -9,9 +9,10 @@ import pytest
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.services import Keystone, MariaDB
-from stackwright.local import api, doctor
+from stackwright.local import doctor
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
+from stackwright.local.kubernetes import api
 
 CAUSE = "Release openstack-keystone failed: quantities must match the regular expression"
 

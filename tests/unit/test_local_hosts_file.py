@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.local import hosts_file
 from stackwright.local.config import LocalCluster
+from stackwright.local.host import hosts_file
 from stackwright.local.steps import cloud, names
 from stackwright.local.steps.context import Context
 

@@ -3,9 +3,9 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from stackwright.local import node_config
 from stackwright.local.config import LocalCluster
-from stackwright.local.node_config import Machine
+from stackwright.local.node import config as node_config
+from stackwright.local.node.config import Machine
 
 CLUSTER = LocalCluster(Path("/s"), Path("/c"))
 ONE, TWO = CLUSTER.nodes(2)

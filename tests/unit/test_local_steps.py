@@ -9,10 +9,13 @@ from typing import Any
 
 import pytest
 
-from stackwright.local import api, cgroups, services, store, teardown, waiting
+from stackwright.local import teardown, waiting
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster, Node
-from stackwright.local.services import Service
+from stackwright.local.host import cgroups, services
+from stackwright.local.host.services import Service
+from stackwright.local.image import store
+from stackwright.local.kubernetes import api
 from stackwright.local.steps import certificates, charts, cloud, nodes, operator, runtimes, token
 from stackwright.local.steps.context import Context
 

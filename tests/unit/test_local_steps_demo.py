@@ -14,9 +14,10 @@ import pytest
 
 from stackwright.core.access import NEEDED
 from stackwright.core.tenant import CloudError
-from stackwright.local import bringup, guest
+from stackwright.local import bringup
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster
+from stackwright.local.image import guest
 from stackwright.local.steps import demo as step
 from stackwright.smoke import demo as smoke_demo
 from stackwright.smoke import host as smoke_host

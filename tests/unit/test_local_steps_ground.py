@@ -10,22 +10,12 @@ from typing import Any
 
 import pytest
 
-from stackwright.local import (
-    api,
-    cgroups,
-    config,
-    dns_query,
-    evidence,
-    kernel,
-    machine,
-    mounts,
-    network,
-    power,
-    services,
-    supervisor,
-)
+from stackwright.local import config, evidence
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster
+from stackwright.local.host import cgroups, kernel, machine, mounts, network, services, supervisor
+from stackwright.local.kubernetes import api, dns_query
+from stackwright.local.node import power
 from stackwright.local.steps import api as api_step
 from stackwright.local.steps import (
     certificates,

@@ -10,7 +10,7 @@ import typer
 from stackwright.cli import common
 
 if TYPE_CHECKING:
-    from stackwright.local.image_cache import BuiltImage
+    from stackwright.local.image.cache import BuiltImage
 
 RESUME = "What is built stays built; the same command goes on from there."
 
@@ -41,7 +41,7 @@ def list_images(
     output: Annotated[Output, typer.Option("-o", "--output", help="How to show them.")] = Output.table,
 ) -> None:
     """Show every image: its reference, its size, and whether it is built."""
-    from stackwright.local import images
+    from stackwright.local.image import images
 
     rows = []
     references = images.references()
@@ -59,9 +59,9 @@ def import_images(names: Names = None) -> None:
     """Build images and bring them to all running nodes of the local cluster."""
     from stackwright.cli.ui.errors import explained
     from stackwright.cli.ui.progress import progress
-    from stackwright.local import store
     from stackwright.local.config import LocalCluster
-    from stackwright.local.images import for_nodes
+    from stackwright.local.image import store
+    from stackwright.local.image.images import for_nodes
     from stackwright.local.steps.context import remembered_nodes
 
     images = _ensure(names)
@@ -79,7 +79,7 @@ def import_images(names: Names = None) -> None:
 def prune() -> None:
     """Remove built images that no recipe names any more."""
     from stackwright.cli.ui.errors import explained
-    from stackwright.local import images
+    from stackwright.local.image import images
 
     with explained():
         removed = images.prune()
@@ -89,7 +89,7 @@ def prune() -> None:
 def _ensure(names: list[str] | None) -> list[BuiltImage]:
     from stackwright.cli.ui.errors import explained
     from stackwright.cli.ui.progress import progress
-    from stackwright.local import images
+    from stackwright.local.image import images
 
     with explained(RESUME), progress()("Build images") as report:
         return images.ensure_all(report, names or None)

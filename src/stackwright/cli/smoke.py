@@ -139,7 +139,7 @@ def _stage(access: Access, folder: Path) -> Stage:
 def _guest() -> Path:
     from stackwright.local.commands import LocalError
     from stackwright.local.config import LocalCluster
-    from stackwright.local.guest import guest_image
+    from stackwright.local.image.guest import guest_image
     from stackwright.smoke.ports import Failed
 
     try:

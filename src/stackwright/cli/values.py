@@ -84,7 +84,7 @@ async def _built(cloud: Object, chart: str) -> dict[str, Any]:
     from stackwright.controllers.service.observe import observe
     from stackwright.core.objects import key_of
     from stackwright.core.settings import Settings
-    from stackwright.local.images import references
+    from stackwright.local.image.images import references
     from stackwright.runtime.memory import MemoryCluster
 
     spec, errors = parse(cloud)

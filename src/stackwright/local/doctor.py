@@ -10,9 +10,11 @@ from typing import Any
 from stackwright.api.registry import RESOURCES
 from stackwright.core.causes import causes
 from stackwright.core.conditions import find, is_blocked
-from stackwright.local import api, machine, tools
+from stackwright.local import tools
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
+from stackwright.local.host import machine
+from stackwright.local.kubernetes import api
 from stackwright.local.leftovers import leftovers
 from stackwright.local.state import ClusterState, cluster_state
 from stackwright.local.steps import packages

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackwright.local import cgroups, config, hosts_file, mounts, network, node_network
+from stackwright.local import config
 from stackwright.local.config import LocalCluster
+from stackwright.local.host import cgroups, hosts_file, mounts, network
+from stackwright.local.node import network as node_network
 
 
 @dataclass

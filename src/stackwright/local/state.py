@@ -7,9 +7,11 @@ import urllib.request
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from stackwright.local import api, cgroups, config, dns_query, services, supervisor
+from stackwright.local import config
 from stackwright.local.commands import LocalError, tail
 from stackwright.local.config import LocalCluster
+from stackwright.local.host import cgroups, services, supervisor
+from stackwright.local.kubernetes import api, dns_query
 from stackwright.local.steps.context import remembered_nodes
 
 

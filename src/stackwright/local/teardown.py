@@ -14,21 +14,12 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from stackwright.local import (
-    cgroups,
-    hosts_file,
-    kernel,
-    mounts,
-    namespaces,
-    network,
-    node_network,
-    power,
-    services,
-    supervisor,
-)
 from stackwright.local.commands import LocalError, Report, quiet
 from stackwright.local.config import CGROUP, VM_CGROUP, LocalCluster, Node
+from stackwright.local.host import cgroups, hosts_file, kernel, mounts, network, services, supervisor
 from stackwright.local.leftovers import leftovers
+from stackwright.local.node import namespaces, power
+from stackwright.local.node import network as node_network
 
 POD_GRACE = 8.0
 Phase = Callable[[str], AbstractContextManager[Report]]

@@ -16,7 +16,7 @@ from harness import Cloud
 from stackwright.core.access import ADMIN_SECRET, TLS_SECRET, Access, access
 from stackwright.core.ports import secret_data
 from stackwright.core.tenant import Flavor, Thing
-from stackwright.local.guest import guest_image
+from stackwright.local.image.guest import guest_image
 from stackwright.smoke import leftovers
 from stackwright.smoke.host import RealHost
 from stackwright.smoke.openstack.projects import ProjectsApi, administrator, tenant

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from stackwright.local import flags, services
 from stackwright.local.commands import Report
 from stackwright.local.config import LocalCluster
-from stackwright.local.services import Service
+from stackwright.local.host import services
+from stackwright.local.host.services import Service
+from stackwright.local.kubernetes import flags
 from stackwright.local.steps import control_plane
 from stackwright.local.steps.context import Context
 from stackwright.local.waiting import wait_for

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stackwright.local import identities, pki
 from stackwright.local.commands import Report
 from stackwright.local.config import LocalCluster, Node
-from stackwright.local.pki import Identity
+from stackwright.local.kubernetes import identities, pki
+from stackwright.local.kubernetes.pki import Identity
 from stackwright.local.steps.context import Context
 
 TITLE = "Certificates"

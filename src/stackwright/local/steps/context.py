@@ -8,9 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from stackwright.local import api, store
 from stackwright.local.commands import Report
 from stackwright.local.config import LocalCluster, Node
+from stackwright.local.image import store
+from stackwright.local.kubernetes import api
 
 
 @dataclass
@@ -50,7 +51,7 @@ class Context:
     def references(self) -> dict[str, str]:
         """Image references by short name: built here, or published under the given prefix."""
         if self.image_prefix:
-            from stackwright.local import images
+            from stackwright.local.image import images
 
             return images.references(self.image_prefix)
         return {ref.rpartition("/")[2].partition(":")[0]: ref for ref in (i.reference for i in self.images)}

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from stackwright.local import flags, services, tools
+from stackwright.local import tools
 from stackwright.local.commands import Report
 from stackwright.local.config import CGROUP, LocalCluster
-from stackwright.local.services import Service
+from stackwright.local.host import services
+from stackwright.local.host.services import Service
+from stackwright.local.kubernetes import flags
 from stackwright.local.steps.context import Context
 
 TITLE = "Start etcd and the apiserver"

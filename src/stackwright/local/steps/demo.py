@@ -73,7 +73,7 @@ def greets(address: str, patience: float = 1.0) -> bool:
 
 def run(ctx: Context, report: Report) -> None:
     from stackwright.core.tenant import CloudError
-    from stackwright.local.guest import guest_image
+    from stackwright.local.image.guest import guest_image
     from stackwright.smoke.demo import Demo
     from stackwright.smoke.host import RealHost
     from stackwright.smoke.ports import Failed

@@ -7,9 +7,11 @@ import json
 from functools import partial
 from typing import Any
 
-from stackwright.local import config, dns_query, machine, manifests
-from stackwright.local.api import deployment_unready
+from stackwright.local import config
 from stackwright.local.commands import Report
+from stackwright.local.host import machine
+from stackwright.local.kubernetes import dns_query, manifests
+from stackwright.local.kubernetes.api import deployment_unready
 from stackwright.local.steps.context import Context
 from stackwright.local.waiting import wait_for
 

@@ -5,10 +5,13 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
-from stackwright.local import cgroups, config, flags, kernel, mounts, network, power, services, supervisor
+from stackwright.local import config
 from stackwright.local.commands import Report
 from stackwright.local.config import LocalCluster
-from stackwright.local.services import Service
+from stackwright.local.host import cgroups, kernel, mounts, network, services, supervisor
+from stackwright.local.host.services import Service
+from stackwright.local.kubernetes import flags
+from stackwright.local.node import power
 from stackwright.local.steps import control_plane
 from stackwright.local.steps.context import Context, remember, remembered_nodes
 

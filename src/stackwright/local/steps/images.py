@@ -1,4 +1,4 @@
-"""Container images, built from Debian packages; each only when its recipe changed. `local/images.py` does it."""
+"""Container images, built from Debian packages; each only when its recipe changed. `local/image/images.py` does it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def done(ctx: Context) -> bool:
 
 
 def run(ctx: Context, report: Report) -> None:
-    from stackwright.local import images
+    from stackwright.local.image import images
 
     ctx.images = list(images.for_nodes(images.ensure_all(report, NEEDED if ctx.bare else None)))
     for name in NEEDED:

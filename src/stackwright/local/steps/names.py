@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stackwright.local import hosts_file
 from stackwright.local.commands import Report
+from stackwright.local.host import hosts_file
 from stackwright.local.steps import cloud
 from stackwright.local.steps.context import Context
 

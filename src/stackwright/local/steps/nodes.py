@@ -6,12 +6,15 @@ import time
 from functools import partial
 from pathlib import Path
 
-from stackwright.local import flags, node_config, services, teardown
-from stackwright.local.api import node_unready
+from stackwright.local import teardown
 from stackwright.local.commands import Report
 from stackwright.local.config import MAX_NODES, Node
-from stackwright.local.machine import profile
-from stackwright.local.services import Service
+from stackwright.local.host import services
+from stackwright.local.host.machine import profile
+from stackwright.local.host.services import Service
+from stackwright.local.kubernetes import flags
+from stackwright.local.kubernetes.api import node_unready
+from stackwright.local.node import config as node_config
 from stackwright.local.steps import runtimes
 from stackwright.local.steps.context import Context
 from stackwright.local.waiting import wait_for

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.commands import run as execute
-from stackwright.local.node_config import CNI_PLUGINS
+from stackwright.local.node.config import CNI_PLUGINS
 from stackwright.local.steps.context import Context
 
 TITLE = "System packages"

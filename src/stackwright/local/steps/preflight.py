@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stackwright.local import machine
 from stackwright.local.commands import LocalError, Report
+from stackwright.local.host import machine
 from stackwright.local.steps.context import Context
 
 TITLE = "Check this machine"

@@ -6,11 +6,15 @@ import hashlib
 from functools import partial
 from pathlib import Path
 
-from stackwright.local import cgroups, flags, node_config, services, store, tools
+from stackwright.local import tools
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.config import LocalCluster, Node
-from stackwright.local.machine import profile
-from stackwright.local.services import Service
+from stackwright.local.host import cgroups, services
+from stackwright.local.host.machine import profile
+from stackwright.local.host.services import Service
+from stackwright.local.image import store
+from stackwright.local.kubernetes import flags
+from stackwright.local.node import config as node_config
 from stackwright.local.steps.context import Context
 from stackwright.local.waiting import wait_for
 

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from harness import CLI, Cloud, eventually
 
-from stackwright.local import cgroups, namespaces, power
 from stackwright.local.config import EXTERNAL_ADDRESS, Node
+from stackwright.local.host import cgroups
+from stackwright.local.node import namespaces, power
 
 SHARED = ("/run/netns", "/run/openvswitch", "/var/lib/nova")
 VM = "for group in /sys/fs/cgroup/*/openstack-vms/{0}; do echo $$ > $group/cgroup.procs; done; exec sleep 1000"

@@ -14,9 +14,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from stackwright.local import flags, identities, pki, tools
-from stackwright.local.api import Api
+from stackwright.local import tools
 from stackwright.local.commands import LocalError, bound, tail
+from stackwright.local.kubernetes import flags, identities, pki
+from stackwright.local.kubernetes.api import Api
 from stackwright.local.waiting import wait_for
 
 

@@ -8,9 +8,9 @@ import subprocess
 import sys
 import time
 
-from stackwright.local import cgroups, launch
 from stackwright.local.commands import succeeds
 from stackwright.local.config import CGROUP, LocalCluster
+from stackwright.local.host import cgroups, launch
 from stackwright.local.waiting import wait_for
 
 SUPERVISOR_CGROUP = f"{CGROUP}/system/supervisor"

@@ -1,7 +1,7 @@
 """Settings of the machine's kernel that the cluster needs; `down` puts back what it changed.
 
 A setting that somebody changed since is left alone. Those of the network are not among them: forwarding and bridging
-happen in namespaces of ours (`local/network.py`).
+happen in namespaces of ours (`local/host/network.py`).
 
 The memory of the former values is good for one boot of the machine: after another, its own settings are there again.
 """

@@ -21,9 +21,10 @@ import uuid
 from pathlib import Path
 from typing import Any
 
-from stackwright.local import machine, mounts, node_mounts
 from stackwright.local.commands import bound, run, succeeds
 from stackwright.local.config import LocalCluster, Node
+from stackwright.local.host import machine, mounts
+from stackwright.local.node import mounts as node_mounts
 
 NETNS = "/run/netns"
 MACHINE_ID = Path("/etc/machine-id")
@@ -62,7 +63,7 @@ def remove(node: Node) -> None:
 
 
 def plan(cluster: LocalCluster, node: Node) -> dict[str, Any]:
-    """What `local/node_mounts.py` is told."""
+    """What `local/node/mounts.py` is told."""
     own = {"/run": "", "/var/lib": str(node.var / "lib"), "/var/log": str(node.var / "log")}
     needed = [cluster.state, cluster.cache, node.run, machine.resolv_conf().resolve().parent]
     return {

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from stackwright.local.config import CLUSTER_DOMAIN, KUBERNETES_SERVICE, MACHINE_ADDRESS, LocalCluster, Node
-from stackwright.local.pki import Identity
+from stackwright.local.kubernetes.pki import Identity
 
 API_NAMES = (
     "kubernetes",

@@ -8,8 +8,10 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwright.local import cgroups, config, network, node_config, supervisor, tools
+from stackwright.local import config, tools
 from stackwright.local.config import LocalCluster
+from stackwright.local.host import cgroups, network, supervisor
+from stackwright.local.node import config as node_config
 
 MIN_CORES = 2
 MIN_MEMORY_GIB = 8

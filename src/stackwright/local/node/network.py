@@ -1,4 +1,4 @@
-"""A node's side of the network: a namespace and three network cards (`local/network.py` draws them).
+"""A node's side of the network: a namespace and three network cards (`local/host/network.py` draws them).
 
 `tunnel0` and `ext0` are for Open vSwitch, which may run in user space: it sees a copy of each frame, and the node's
 kernel sees the frame too. The kernel must then hold its tongue, unless an address of that very card is meant.
@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from stackwright.local import config, network, offload
+from stackwright.local import config
 from stackwright.local.commands import run, succeeds
 from stackwright.local.config import Node
+from stackwright.local.host import network, offload
 
 TUNNEL, EXTERNAL = "tunnel0", "ext0"
 SETTINGS = (

@@ -14,9 +14,9 @@ import tarfile
 import tempfile
 from pathlib import Path
 
-from stackwright.local import images
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.config import LocalCluster
+from stackwright.local.image import images
 
 IMAGE = "guest"
 DISK = "guest.qcow2"

@@ -1,4 +1,4 @@
-"""What makes a mount namespace a node's: run inside it, once, by `local/namespaces.py`.
+"""What makes a mount namespace a node's: run inside it, once, by `local/node/namespaces.py`.
 
 It stands alone (standard library only, `python -I -S`), reads a plan as JSON from standard input, and calls mount(2)
 itself: sources are named by open directories, because a place may lie below one that is replaced before.

@@ -11,7 +11,7 @@
 Forwarding and bridging are settings of that namespace, so the machine's own stay as they are: it routes nothing for us,
 and our table keeps it from doing so where somebody else made a router of it. Nodes reach each other's pods straight
 over the first bridge; the machine reaches pods by a route per node, and Services through the first node's rules. A
-node's own side is in `local/node_network.py`.
+node's own side is in `local/node/network.py`.
 """
 
 from __future__ import annotations
@@ -22,9 +22,10 @@ from collections.abc import Collection
 from pathlib import Path
 from typing import Any
 
-from stackwright.local import config, mounts
+from stackwright.local import config
 from stackwright.local.commands import run, succeeds
 from stackwright.local.config import Node
+from stackwright.local.host import mounts
 
 NFT_TABLE = "stackwright"
 NAMESPACE = Path("/run/netns", config.ROUTER)

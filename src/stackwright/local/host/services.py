@@ -15,9 +15,9 @@ from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 
-from stackwright.local import cgroups, launch
 from stackwright.local.commands import LocalError, run, succeeds
 from stackwright.local.config import LocalCluster
+from stackwright.local.host import cgroups, launch
 from stackwright.local.waiting import wait_for
 
 STOP_LIMIT_MS = 10000

@@ -20,7 +20,7 @@ from stackwright.local.config import LocalCluster
 Source = Literal["package", "charts", "requirements.lock"]
 Loan = Literal["pip"]
 
-PACKAGE = Path(__file__).resolve().parent.parent
+PACKAGE = Path(__file__).resolve().parents[2]
 IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", ".*.swp", "*~", ".git", "_assets")
 """Never part of an image nor of a digest. `_assets` are the copies a wheel carries; they are sources of their own."""
 

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import shutil
 
-from stackwright.local import cgroups, mounts, namespaces, network, node_network, services
 from stackwright.local.config import LocalCluster, Node
+from stackwright.local.host import cgroups, mounts, network, services
+from stackwright.local.node import namespaces
+from stackwright.local.node import network as node_network
 
 
 def is_on(node: Node) -> bool:

@@ -19,7 +19,7 @@ from pathlib import Path
 from pydantic import BaseModel, ValidationError
 
 from stackwright.local.commands import Report, succeeds
-from stackwright.local.image_archive import Layer
+from stackwright.local.image.archive import Layer
 
 _UNFINISHED = ".building-"
 

@@ -9,12 +9,12 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwright.local import image_archive, image_inputs, image_recipes, image_rootfs, image_sbom
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
-from stackwright.local.image_buildah import Buildah
-from stackwright.local.image_cache import ImageCache, Meta
-from stackwright.local.image_recipes import Catalogue, Recipe
+from stackwright.local.image import archive, inputs, recipes, rootfs, sbom
+from stackwright.local.image.buildah import Buildah
+from stackwright.local.image.cache import ImageCache, Meta
+from stackwright.local.image.recipes import Catalogue, Recipe
 
 _CERTIFICATES = "/etc/ssl/certs/ca-certificates.crt"
 _PIP_SETTINGS = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_DEFAULT_TIMEOUT")
@@ -41,7 +41,7 @@ class Builder:
         return ImageCache(self.cluster.cache / "images")
 
     def reference(self, name: str) -> str:
-        return image_recipes.reference(name, self.digests[name])
+        return recipes.reference(name, self.digests[name])
 
     def build(self, name: str) -> None:
         """Build one image, whose base is in the cache, and put it there."""
@@ -65,21 +65,21 @@ class Builder:
             self.buildah.remove(reference)  # nothing is built on it, and the archive is all that is needed
 
     def _stage(self, name: str, recipe: Recipe, context: Path) -> None:
-        image_inputs.stage(image_inputs.images_folder() / name, context, recipe.sources)
-        if image_recipes.digests(self.catalogue)[name] != self.digests[name]:
+        inputs.stage(inputs.images_folder() / name, context, recipe.sources)
+        if recipes.digests(self.catalogue)[name] != self.digests[name]:
             raise SourcesChanged(f"What image {name} is made of changed while images were built. Build again.")
         for tool in recipe.tools:
-            image_inputs.stage_tool(tool, context, self.cluster)
+            inputs.stage_tool(tool, context, self.cluster)
         for program in recipe.go:
-            image_inputs.stage_go_program(program, context, self.cluster)
+            inputs.stage_go_program(program, context, self.cluster)
         if recipe.rootfs:
-            image_rootfs.make(recipe.rootfs, context)
+            rootfs.make(recipe.rootfs, context)
 
     def _restore(self, name: str, scratch: Path) -> None:
         """Bring a base back into buildah's storage from the archives, if somebody emptied it."""
         if not self.buildah.has(self.reference(name)):
             archives = [self.cache.folder(n, self.digests[n]) / "image.tar" for n in self.catalogue.chain(name)]
-            image_archive.join(archives, scratch)
+            archive.join(archives, scratch)
             self.buildah.pull(scratch, self.reference(name))
             shutil.rmtree(scratch)
 
@@ -93,19 +93,19 @@ class Builder:
             options.append(f"--build-arg=VERSION={recipe.version}")
         return options + (pip_settings() if "pip" in recipe.lends else [])
 
-    def _archive(self, name: str, base: Meta | None, exported: Path, finished: Path) -> list[image_archive.Layer]:
+    def _archive(self, name: str, base: Meta | None, exported: Path, finished: Path) -> list[archive.Layer]:
         known = {layer.digest for layer in base.layers} if base else set()
-        layers = image_archive.write(exported, self.reference(name), known, finished / "image.tar")
+        layers = archive.write(exported, self.reference(name), known, finished / "image.tar")
         own = [exported / layer.digest.removeprefix("sha256:") for layer in layers if layer.digest not in known]
         inherited = []
         if base:
             document = (self.cache.folder(base.name, base.digest) / "sbom.json").read_text()
             inherited = json.loads(document)["components"]
         recipe = self.catalogue.recipe(name)
-        contents = image_sbom.components(own, inherited)
+        contents = sbom.components(own, inherited)
         for tool in recipe.tools:
-            contents += image_sbom.go_modules((image_inputs.tool_folder(tool) / "go.mod").read_text())
-        (finished / "sbom.json").write_text(json.dumps(image_sbom.document(name, recipe.version, contents), indent=1))
+            contents += sbom.go_modules((inputs.tool_folder(tool) / "go.mod").read_text())
+        (finished / "sbom.json").write_text(json.dumps(sbom.document(name, recipe.version, contents), indent=1))
         return layers
 
 

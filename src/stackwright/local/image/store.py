@@ -19,9 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from stackwright.local import node_config, tools
+from stackwright.local import tools
 from stackwright.local.commands import LocalError, Report, bound, quiet, run, succeeds, tail
 from stackwright.local.config import LocalCluster, Node
+from stackwright.local.node import config as node_config
 from stackwright.local.waiting import wait_for
 
 NAMESPACE = "k8s.io"
@@ -34,7 +35,7 @@ COPIED = ("io.containerd.metadata.v1.bolt/meta.db", "io.containerd.snapshotter.v
 
 
 class Image(Protocol):
-    """What `local/images.py` hands over."""
+    """What `local/image/images.py` hands over."""
 
     @property
     def reference(self) -> str: ...

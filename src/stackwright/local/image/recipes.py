@@ -16,10 +16,10 @@ from pathlib import Path
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from stackwright.local import image_inputs
 from stackwright.local.commands import LocalError
 from stackwright.local.config import IMAGE_PREFIX
-from stackwright.local.image_rootfs import RootFs
+from stackwright.local.image import inputs
+from stackwright.local.image.rootfs import RootFs
 
 BUILDER_VERSION = 2
 """Part of every digest. Raise it when the builder makes other images of the same recipes."""
@@ -40,8 +40,8 @@ class Recipe(Model):
     rootfs: RootFs | None = None
     go: tuple[str, ...] = ()
     tools: tuple[str, ...] = ()
-    sources: dict[str, image_inputs.Source] = Field(default_factory=dict)
-    lends: tuple[image_inputs.Loan, ...] = ()
+    sources: dict[str, inputs.Source] = Field(default_factory=dict)
+    lends: tuple[inputs.Loan, ...] = ()
     # Not part of the digest: who uses an image does not change what is in it.
     artifact: bool = Field(default=False, exclude=True)
 
@@ -91,23 +91,23 @@ class Catalogue(Model):
 
 def load(path: Path | None = None) -> Catalogue:
     """Read the recipes."""
-    path = path or image_inputs.images_folder() / "images.yaml"
+    path = path or inputs.images_folder() / "images.yaml"
     return Catalogue.model_validate(yaml.safe_load(path.read_text()))
 
 
 def digests(catalogue: Catalogue) -> dict[str, str]:
     """Return the digest of every image, from the recipes and their inputs as they are now."""
-    hash_input = functools.cache(image_inputs.tree_digest)  # several images share a tool
+    hash_input = functools.cache(inputs.tree_digest)  # several images share a tool
     found: dict[str, str] = {}
     for name in catalogue.order():
         recipe = catalogue.images[name]
         lines = [f"builder {BUILDER_VERSION}", f"machine {platform.machine()}", f"refreshed {catalogue.refreshed}"]
         lines += [f"recipe {recipe.model_dump_json()}"]
         lines += [f"base {found[recipe.base]}"] if recipe.base else []
-        lines += [f"context {hash_input(image_inputs.images_folder() / name)}"]
-        lines += [f"tool {tool} {hash_input(image_inputs.tool_folder(tool))}" for tool in recipe.tools]
+        lines += [f"context {hash_input(inputs.images_folder() / name)}"]
+        lines += [f"tool {tool} {hash_input(inputs.tool_folder(tool))}" for tool in recipe.tools]
         lines += [
-            f"source {target} {hash_input(image_inputs.source_path(source))}"
+            f"source {target} {hash_input(inputs.source_path(source))}"
             for target, source in sorted(recipe.sources.items())
         ]
         found[name] = hashlib.sha256("\n".join(lines).encode()).hexdigest()

@@ -1,7 +1,7 @@
 """Command lines of the control plane's programs. Pure: paths in, argument lists out.
 
-`local/steps/` starts them under the supervisor, `local/ephemeral.py` as children of a test; both use these builders,
-so that a test runs the very flags that a user runs.
+`local/steps/` starts them under the supervisor, `local/kubernetes/ephemeral.py` as children of a test; both use these
+builders, so that a test runs the very flags that a user runs.
 """
 
 from __future__ import annotations

@@ -3,10 +3,10 @@
 An image is known by the digest of its recipe, so "is it built?" is a look into the cache, and a recipe that did not
 change is never built again. What is missing is built in order of need, two at a time.
 
-    image_recipes   what there is, digests, references        image_build    one image, from recipe to archive
-    image_inputs    what goes into a digest and a context     image_buildah  the program that builds it
-    image_rootfs    the Debian under all others               image_archive  its archive
-    image_cache     where archives are kept                   image_sbom     its contents
+    recipes   what there is, digests, references        build    one image, from recipe to archive
+    inputs    what goes into a digest and a context     buildah  the program that builds it
+    rootfs    the Debian under all others               archive  its archive
+    cache     where archives are kept                   sbom     its contents
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ from collections.abc import Iterable
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from graphlib import TopologicalSorter
 
-from stackwright.local import image_recipes
 from stackwright.local.commands import Report, quiet
 from stackwright.local.config import IMAGE_PREFIX, LocalCluster
-from stackwright.local.image_build import Builder, SourcesChanged
-from stackwright.local.image_cache import BuiltImage
+from stackwright.local.image import recipes
+from stackwright.local.image.build import Builder, SourcesChanged
+from stackwright.local.image.cache import BuiltImage
 
 __all__ = ["BuiltImage", "build", "cached", "ensure_all", "for_nodes", "prune", "references"]
 
@@ -41,7 +41,7 @@ def ensure_all(report: Report | None = None, names: Iterable[str] | None = None)
 
 def for_nodes(built: Iterable[BuiltImage]) -> list[BuiltImage]:
     """Leave out artifacts, which carry a file and are run by no pod."""
-    catalogue = image_recipes.load()
+    catalogue = recipes.load()
     return [image for image in built if not catalogue.recipe(image.name).artifact]
 
 
@@ -53,7 +53,7 @@ def build(name: str, report: Report | None = None) -> BuiltImage:
 def references(prefix: str = IMAGE_PREFIX) -> dict[str, str]:
     """Return the reference of each image, built or not. Another prefix names published images."""
     builder = _builder()
-    return {name: image_recipes.reference(name, digest, prefix) for name, digest in builder.digests.items()}
+    return {name: recipes.reference(name, digest, prefix) for name, digest in builder.digests.items()}
 
 
 def cached() -> dict[str, BuiltImage | None]:
@@ -85,8 +85,8 @@ def _ensure(names: list[str] | None, report: Report) -> list[BuiltImage]:
 
 
 def _builder() -> Builder:
-    catalogue = image_recipes.load()
-    return Builder(LocalCluster.discover(), catalogue, image_recipes.digests(catalogue))
+    catalogue = recipes.load()
+    return Builder(LocalCluster.discover(), catalogue, recipes.digests(catalogue))
 
 
 def _missing(builder: Builder, names: list[str]) -> list[str]:

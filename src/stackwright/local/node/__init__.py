@@ -1,0 +1,1 @@
+"""A node: its namespaces, network, mounts, the configuration of its programs, its power."""
