@@ -23,7 +23,7 @@ from bench.options import BenchError, Options, say
 from stackwright.local.config import CGROUP, LocalCluster
 from stackwright.local.host import cgroups
 from stackwright.local.kubernetes import api
-from stackwright.local.steps import demo
+from stackwright.local.steps.openstack import demo
 
 OTHERS = 1.5
 """GiB for the machine's own programs, the command and the virtual machine."""

@@ -23,7 +23,7 @@ from bench.figure import Figure, Goal
 from bench.options import BenchError, Options, say
 from stackwright.local.config import LocalCluster
 from stackwright.local.kubernetes import api
-from stackwright.local.steps import cloud, demo
+from stackwright.local.steps.openstack import cloud, demo
 
 
 @dataclass(frozen=True)

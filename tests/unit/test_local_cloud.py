@@ -13,8 +13,8 @@ from stackwright.local import bringup, waiting
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
 from stackwright.local.host import cgroups
-from stackwright.local.steps import charts, cloud, token
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.openstack import charts, cloud, token
 
 NOBODY = 'failed calling webhook "validate": no endpoints available for service "stackwright-webhook"'
 CONDITION = {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "observedGeneration": 1}

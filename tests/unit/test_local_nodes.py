@@ -13,7 +13,7 @@ from stackwright.local.config import LocalCluster
 from stackwright.local.host import cgroups, kernel, network
 from stackwright.local.node import namespaces, power
 from stackwright.local.node import network as node_network
-from stackwright.local.steps import runtimes
+from stackwright.local.steps.kubernetes import runtimes
 
 CLUSTER = LocalCluster(Path("/var/lib/sw"), Path("/root/cache"), Path("/run/sw"))
 ONE, TWO = CLUSTER.nodes(2)

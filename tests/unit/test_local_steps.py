@@ -16,8 +16,9 @@ from stackwright.local.host import cgroups, services
 from stackwright.local.host.services import Service
 from stackwright.local.image import store
 from stackwright.local.kubernetes import api
-from stackwright.local.steps import certificates, charts, cloud, nodes, operator, runtimes, token
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.kubernetes import certificates, nodes, runtimes
+from stackwright.local.steps.openstack import charts, cloud, operator, token
 
 CONDITION = {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "observedGeneration": 1}
 

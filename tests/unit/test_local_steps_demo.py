@@ -18,7 +18,7 @@ from stackwright.local import bringup
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster
 from stackwright.local.image import guest
-from stackwright.local.steps import demo as step
+from stackwright.local.steps.openstack import demo as step
 from stackwright.smoke import demo as smoke_demo
 from stackwright.smoke import host as smoke_host
 from stackwright.smoke.openstack import projects

@@ -15,8 +15,8 @@ import pytest
 from stackwright.local import commands, tools
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster
-from stackwright.local.steps import charts, cloud, operator, volumes
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.openstack import charts, cloud, operator, volumes
 
 HELM_LISTS = ("deployed", "failed")
 HELM_KEEPS = 10  # revisions, unless it is told otherwise

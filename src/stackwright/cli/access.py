@@ -53,7 +53,7 @@ def default_ca_file(kubeconfig: Path | None, name: str) -> Path:
     """Beside the local cluster's data, else beside clouds.yaml."""
     from stackwright.cli.cluster import is_local
     from stackwright.local.config import LocalCluster
-    from stackwright.local.steps.demo import ca_file
+    from stackwright.local.steps.openstack.demo import ca_file
 
     return ca_file(LocalCluster.discover()) if is_local(kubeconfig) else clouds_file().parent / f"{name}-ca.crt"
 

@@ -69,8 +69,8 @@ def up(
     from stackwright.local import bringup
     from stackwright.local.config import LocalCluster
     from stackwright.local.lock import exclusive
-    from stackwright.local.steps import demo
     from stackwright.local.steps.context import Context, remembered_nodes
+    from stackwright.local.steps.openstack import demo
 
     cluster = LocalCluster.discover()
     if kubeconfig is not None and kubeconfig.resolve() == cluster.kubeconfig.resolve():

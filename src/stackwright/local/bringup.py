@@ -10,26 +10,10 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 
 from stackwright.local.commands import Report
-from stackwright.local.steps import (
-    api,
-    certificates,
-    cloud,
-    control_plane,
-    demo,
-    dns,
-    ground,
-    images,
-    names,
-    nodes,
-    operator,
-    packages,
-    preflight,
-    runtimes,
-    token,
-    tools,
-    volumes,
-)
+from stackwright.local.steps import host_setup, images, packages, preflight, tools
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.kubernetes import api, certificates, control_plane, dns, nodes, runtimes
+from stackwright.local.steps.openstack import cloud, demo, hosts, operator, token, volumes
 
 MACHINE: tuple[ModuleType, ...] = (
     preflight,
@@ -37,14 +21,14 @@ MACHINE: tuple[ModuleType, ...] = (
     tools,
     images,
     certificates,
-    ground,
+    host_setup,
     control_plane,
     runtimes,
     api,
     nodes,
     dns,
 )
-STACKWRIGHT: tuple[ModuleType, ...] = (volumes, operator, cloud, names, token, demo)
+STACKWRIGHT: tuple[ModuleType, ...] = (volumes, operator, cloud, hosts, token, demo)
 STEPS = MACHINE + STACKWRIGHT
 
 Phase = Callable[[str], AbstractContextManager[Report]]

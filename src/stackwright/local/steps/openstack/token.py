@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from stackwright.core.conditions import find
 from stackwright.local.commands import LocalError, Report
-from stackwright.local.steps import charts, cloud
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.openstack import charts, cloud
 
 TITLE = "openstack token issue"
 COMMAND = ("openstack", "token", "issue", "--column", "expires", "--column", "project_id", "--column", "user_id")

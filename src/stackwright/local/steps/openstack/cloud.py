@@ -11,8 +11,8 @@ from stackwright.core.conditions import find, is_blocked, is_ready
 from stackwright.local import evidence
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.host import cgroups
-from stackwright.local.steps import charts
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.openstack import charts
 from stackwright.local.waiting import wait_for
 
 TITLE = "Cloud"

@@ -7,8 +7,8 @@ from typing import Any
 
 from stackwright import assets
 from stackwright.local.commands import Report
-from stackwright.local.steps import charts
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.openstack import charts
 
 TITLE = "Local volumes"
 RELEASE = "local-volume-provisioner"

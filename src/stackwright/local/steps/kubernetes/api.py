@@ -7,8 +7,8 @@ from stackwright.local.config import LocalCluster
 from stackwright.local.host import services
 from stackwright.local.host.services import Service
 from stackwright.local.kubernetes import flags
-from stackwright.local.steps import control_plane
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.kubernetes import control_plane
 from stackwright.local.waiting import wait_for
 
 TITLE = "Control plane"

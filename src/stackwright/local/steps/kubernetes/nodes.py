@@ -15,8 +15,8 @@ from stackwright.local.host.services import Service
 from stackwright.local.kubernetes import flags
 from stackwright.local.kubernetes.api import node_unready
 from stackwright.local.node import config as node_config
-from stackwright.local.steps import runtimes
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.kubernetes import runtimes
 from stackwright.local.waiting import wait_for
 
 TITLE = "Nodes"

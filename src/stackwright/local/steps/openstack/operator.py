@@ -9,8 +9,8 @@ from typing import Any
 
 from stackwright import assets
 from stackwright.local.commands import LocalError, Report
-from stackwright.local.steps import charts
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.openstack import charts
 from stackwright.local.waiting import wait_for
 
 TITLE = "Operator"

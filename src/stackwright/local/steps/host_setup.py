@@ -12,8 +12,8 @@ from stackwright.local.host import cgroups, kernel, mounts, network, services, s
 from stackwright.local.host.services import Service
 from stackwright.local.kubernetes import flags
 from stackwright.local.node import power
-from stackwright.local.steps import control_plane
 from stackwright.local.steps.context import Context, remember, remembered_nodes
+from stackwright.local.steps.kubernetes import control_plane
 
 TITLE = "Network and supervisor"
 TUN = Path("/dev/net/tun")

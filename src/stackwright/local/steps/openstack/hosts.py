@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from stackwright.local.commands import Report
 from stackwright.local.host import hosts_file
-from stackwright.local.steps import cloud
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.openstack import cloud
 
 TITLE = "Public names"
 SERVICES = (

@@ -1,0 +1,1 @@
+"""The steps to a Kubernetes whose nodes are ready."""
