@@ -119,9 +119,9 @@ class _Clock:
 
 def _fill(cluster: Any) -> None:
     """HelmBundles that are never through, a MariaDB and its pods."""
-    from stackwright.api.helmbundle import HelmBundle
     from stackwright.api.kinds import POD
-    from stackwright.api.services import MariaDB
+    from stackwright.api.services.helmbundle import HelmBundle
+    from stackwright.api.services.kinds import MariaDB
 
     for index in range(BUNDLES):
         release = {"name": f"busy-{index}", "chart": "busy", "values": {}}

@@ -61,7 +61,7 @@ async def _measure(count: int) -> list[Figure]:
 
 def _accounts(world: Any) -> None:
     """One of each contract kind, also of those that no service of the core preset asks for."""
-    from stackwright.api.contracts import KeystoneService, MessagingAccount
+    from stackwright.api.services.contracts import KeystoneService, MessagingAccount
 
     where = {"name": "bench", "namespace": "openstack"}
     spec: dict[str, Any] = {"vhost": "bench", "username": "bench", "secretName": "bench-mq"}

@@ -22,12 +22,12 @@ import yaml
 from bench.options import BenchError
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
-from stackwright.api.contracts import DatabaseAccount
 from stackwright.api.crd import crd
 from stackwright.api.kinds import CRD, NAMESPACE
 from stackwright.api.meta import Kind
 from stackwright.api.registry import RESOURCES
-from stackwright.api.services import MariaDB
+from stackwright.api.services.contracts import DatabaseAccount
+from stackwright.api.services.kinds import MariaDB
 from stackwright.controllers.contract.database import DATABASE
 from stackwright.controllers.contract.decide import decide
 from stackwright.controllers.contract.observe import Observed

@@ -135,7 +135,7 @@ def bare(given: argparse.Namespace) -> NoReturn:
     from dataclasses import dataclass
 
     from stackwright.adapters.kubernetes.client import KubernetesCluster
-    from stackwright.api.contracts import DatabaseAccount
+    from stackwright.api.services.contracts import DatabaseAccount
     from stackwright.core.controller import Controller
     from stackwright.core.plan import Key, Object, Plan
     from stackwright.core.ports import NO_CLOUDS, Reader
@@ -193,7 +193,7 @@ def kopf(given: argparse.Namespace) -> NoReturn:
 
     import kopf
 
-    from stackwright.api.contracts import DatabaseAccount
+    from stackwright.api.services.contracts import DatabaseAccount
 
     kind = DatabaseAccount.KIND
     place = (kind.group, kind.version, kind.plural)

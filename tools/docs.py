@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from stackwright.api.crd import crd
-from stackwright.api.lines import LINE
+from stackwright.api.fields.lines import LINE
 from stackwright.api.meta import Resource
 from stackwright.api.registry import RESOURCES
 from stackwright.cli.app import COMMANDS, LazyCommand, app

@@ -19,8 +19,8 @@ from stackwright import main
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock
 from stackwright.api.crd import crd
+from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.kinds import NAMESPACE, SECRET
-from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
 from stackwright.api.registry import SERVER_KINDS
 from stackwright.controllers.catalog import controllers
 from stackwright.controllers.floatingippool.objects import ip_address, told_of

@@ -10,7 +10,7 @@ import pytest
 import pytest_asyncio
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
 from stackwright.cli.manifests import MANAGER
 from stackwright.core.ports import Refused

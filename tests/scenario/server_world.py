@@ -6,7 +6,7 @@ from typing import Any
 
 from world import NAMESPACE, World
 
-from stackwright.api.openstackserver import OpenStackServer
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.core.clouds import Thing
 from stackwright.core.conditions import find
 from stackwright.core.plan import Object

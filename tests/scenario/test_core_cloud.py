@@ -7,10 +7,10 @@ import pytest
 import world as module
 from world import EVERY_ROLE, NAMESPACE, SETTINGS, UNREADY, World, built_world, ready_world
 
-from stackwright.api.contracts import KeystoneService, MessagingAccount
-from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, SECRET
 from stackwright.api.registry import CONTRACT_KINDS
+from stackwright.api.services.contracts import KeystoneService, MessagingAccount
+from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.core.ports import secret_data
 from stackwright.core.settings import Settings
 from stackwright.services import placement

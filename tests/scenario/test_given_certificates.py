@@ -15,10 +15,10 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from world import NAMESPACE, SETTINGS, World, cloud_object, ready_world
 
-from stackwright.api.certificates import GIVEN
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.certificates import GIVEN
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
-from stackwright.api.services import Ingress
+from stackwright.api.services.kinds import Ingress
 from stackwright.cli.manifests import BadManifest, load
 from stackwright.cli.plan import forecast
 from stackwright.cli.report import blanked

@@ -5,7 +5,7 @@ import world as module
 from world import CONTROL_PLANE, EVERY_ROLE, NAMESPACE, SETTINGS, UNREADY, World, ready_world
 
 from stackwright.api.kinds import DAEMONSET
-from stackwright.api.services import RabbitMQ
+from stackwright.api.services.kinds import RabbitMQ
 from stackwright.core import precache
 from stackwright.core.settings import Settings
 

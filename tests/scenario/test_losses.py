@@ -14,10 +14,10 @@ from server_world import SPEC, VOLUMES, made
 from test_plan import CLOUD, NOW, applied, cloud, deployed, empty, installed
 from world import EVERY_ROLE, NAMESPACE, SETTINGS, World, cloud_object
 
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NODE
-from stackwright.api.services import Glance
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import Glance
 from stackwright.cli.confirm import foreseen_losses, losses
 from stackwright.cli.manifests import MANAGER, Manifest
 from stackwright.cli.plan import forecast

@@ -15,12 +15,12 @@ import yaml
 from world import SETTINGS as WORLD_SETTINGS
 from world import cloud_object, ready_world
 
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NODE, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
-from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.registry import kind_of
-from stackwright.api.services import MariaDB, Neutron
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import MariaDB, Neutron
 from stackwright.cli.confirm import losses
 from stackwright.cli.plan import forecast
 from stackwright.cli.planned import FAIL, NOTE, Entry, summary

@@ -5,9 +5,9 @@ import dataclasses
 import pytest
 from world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_world
 
-from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import STATEFULSET
-from stackwright.api.services import Memcached
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import Memcached
 from stackwright.core.helmrecords import releases
 from stackwright.core.ports import NotYet, Refused
 

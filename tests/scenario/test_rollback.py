@@ -5,7 +5,7 @@ import json
 import pytest
 from world import NAMESPACE, ready_world
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.cli.rollback import choose, kept, spec_of
 from stackwright.core.ports import secret_data

@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_world
 
-from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DEPLOYMENT, STATEFULSET
-from stackwright.api.services import Keystone
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import Keystone
 
 pytestmark = pytest.mark.looptime
 # Chart → its service, the component that votes, and a workload of it.

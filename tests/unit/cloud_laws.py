@@ -10,7 +10,7 @@ from typing import Any
 from cloud_observations import ClusterSeen, MachineSeen, PoolSeen, ServerSeen
 from cloud_strategies import CLOUD, COPIED, UID
 
-from stackwright.api.openstackserver import OpenStackServer
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.capicluster.decide import decide as decide_cluster
 from stackwright.controllers.capicluster.record import record_of as cluster_record
 from stackwright.controllers.floatingippool.decide import decide as decide_pool

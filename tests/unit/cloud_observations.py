@@ -23,10 +23,10 @@ from cloud_strategies import (
 )
 from hypothesis import strategies as st
 
-from stackwright.api.openstackcluster import OpenStackCluster
-from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
-from stackwright.api.openstackmachine import OpenStackMachine
-from stackwright.api.openstackserver import OpenStackServer
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
+from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
+from stackwright.api.infra.machine import OpenStackMachine
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.capicluster.bastion import bastion
 from stackwright.controllers.capicluster.objects import parts as cluster_parts
 from stackwright.controllers.capicluster.objects import wanted

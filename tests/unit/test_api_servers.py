@@ -10,15 +10,15 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 from server_objects import GOOD, ID, MACHINE, OLDER, RULE, changed, later, obj
 
-from stackwright.api.capi import MANY, MOST, Keyed, wire_name
-from stackwright.api.openstack_identity import LabelSelector
-from stackwright.api.openstack_ports import PortOpts
-from stackwright.api.openstackcluster import OpenStackCluster, OpenStackClusterSpec
-from stackwright.api.openstackcluster_parts import ManagedSecurityGroups
-from stackwright.api.openstackcluster_spelling import external, floating
-from stackwright.api.openstackfloatingippool import GIVEN
-from stackwright.api.openstackmachine import OpenStackMachineSpec, flavor_of
-from stackwright.api.openstackserver import OpenStackServer
+from stackwright.api.infra.capi import MANY, MOST, Keyed, wire_name
+from stackwright.api.infra.cluster.cluster import OpenStackCluster, OpenStackClusterSpec
+from stackwright.api.infra.cluster.parts import ManagedSecurityGroups
+from stackwright.api.infra.cluster.spelling import external, floating
+from stackwright.api.infra.floatingippool import GIVEN
+from stackwright.api.infra.identity import LabelSelector
+from stackwright.api.infra.machine import OpenStackMachineSpec, flavor_of
+from stackwright.api.infra.ports import PortOpts
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.registry import BY_KIND, SERVER_KINDS
 from stackwright.api.rules import ERRORS
 from stackwright.cli.manifests import check

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from test_cli_commands import MANIFEST, called, cluster
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE
 from stackwright.cli import confirm
 from stackwright.cli.apply import check_namespaces

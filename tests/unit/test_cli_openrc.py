@@ -14,7 +14,7 @@ import yaml
 from typer.testing import CliRunner
 
 from stackwright.adapters.openstack.transport.login import Login, login_by
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind
 from stackwright.cli import cluster as cli_cluster

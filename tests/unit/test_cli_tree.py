@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import DEPLOYMENT, POD
-from stackwright.api.services import Keystone, MariaDB
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import Keystone, MariaDB
 from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, Node, fitted, flat, folded, lines, troubles
 from stackwright.cli.world import World, trees
 

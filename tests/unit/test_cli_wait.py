@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.controlplane import OpenStackControlPlane
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind, Resource
-from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.registry import CLOUD_KINDS, RESOURCES, STILL
-from stackwright.api.services import Keystone
+from stackwright.api.services.kinds import Keystone
 from stackwright.cli import wait
 from stackwright.cli.apply import _wait as apply_wait
 from stackwright.cli.cluster import CliError

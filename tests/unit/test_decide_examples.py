@@ -9,10 +9,10 @@ import pytest
 from cloud_specs import ID
 from cloud_strategies import CLOUD, KEY, UID, thing, uuid
 
-from stackwright.api.openstackcluster import OpenStackCluster
-from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
-from stackwright.api.openstackmachine import OpenStackMachine
-from stackwright.api.openstackserver import OpenStackServer
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
+from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
+from stackwright.api.infra.machine import OpenStackMachine
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.capicluster.objects import gateway_of
 from stackwright.controllers.floatingippool.decide import decide as decide_pool
 from stackwright.controllers.floatingippool.observe import Found

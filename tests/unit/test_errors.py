@@ -5,12 +5,12 @@ from typing import Literal
 import pytest
 from pydantic import ValidationError
 
-from stackwright.api.controlplane import OpenStackControlPlaneSpec
-from stackwright.api.deployment import OpenStackDeploymentSpec
+from stackwright.api.cloud.controlplane import OpenStackControlPlaneSpec
+from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.api.errors import messages, repeatable
-from stackwright.api.helmbundle import HelmBundleSpec
 from stackwright.api.meta import Model
 from stackwright.api.registry import RESOURCES
+from stackwright.api.services.helmbundle import HelmBundleSpec
 
 GOOD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
 

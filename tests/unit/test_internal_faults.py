@@ -8,9 +8,9 @@ import pytest
 import structlog
 from test_runtime import KEY, Operator, controller, plan, put
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import POD
-from stackwright.api.services import Keystone, Memcached
+from stackwright.api.services.kinds import Keystone, Memcached
 from stackwright.controllers.catalog import controllers
 from stackwright.core import merge
 from stackwright.core.conditions import done

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from server_objects import ID, OTHER
 
-from stackwright.api.openstackmachine import OpenStackMachine
+from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.core.machines import MADE_OF, Place, homeless, made_of, passed_on, server_object, server_spec
 from stackwright.core.plan import Object
 

@@ -16,10 +16,10 @@ from lightkube.config.models import User
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
+from stackwright.api.fields.naming import NAMESPACE as NAMESPACE_FORMAT
+from stackwright.api.fields.naming import OBJECT, SECRET_KEY
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import EVENT, NAMESPACE, NODE, SECRET
-from stackwright.api.naming import NAMESPACE as NAMESPACE_FORMAT
-from stackwright.api.naming import OBJECT, SECRET_KEY
-from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.registry import RESOURCES
 from stackwright.controllers.cloud.validate import parse
 from stackwright.controllers.clusterapi import get_if_served

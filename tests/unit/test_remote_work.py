@@ -10,10 +10,10 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
-from stackwright.api.openstackserver import OpenStackServer
-from stackwright.api.services import MariaDB
+from stackwright.api.services.kinds import MariaDB
 from stackwright.controllers.catalog import controllers
 from stackwright.core.belongings import Owner, removal
 from stackwright.core.clouds import CloudCall, CloudRef, Look, Thing, mark

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from stackwright.api.services import Memcached
+from stackwright.api.services.kinds import Memcached
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
 from stackwright.core.controller import Controller
 from stackwright.core.plan import Finalizer, Plan

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services import Keystone, Memcached
+from stackwright.api.services.kinds import Keystone, Memcached
 from stackwright.core.conditions import done, find, steady, summary, waiting
 from stackwright.core.controller import ByOwner, Controller, Watch
 from stackwright.core.objects import key_of

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.certificates import key_of
+from stackwright.api.cloud.certificates import key_of
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.core.digest import digest
 from stackwright.core.objects import MANAGED, OWNER, owner_label, owner_reference, owners

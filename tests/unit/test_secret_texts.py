@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services import ServiceSpec
+from stackwright.api.services.kinds import ServiceSpec
 from stackwright.core.cephkeys import access
 from stackwright.core.ports import Ports, Refused, secret_data
 from stackwright.core.secretwrites import CopySecret, EnsureSecret

@@ -22,8 +22,8 @@ from stackwright.adapters.openstack.tenant.requests import INTERFACES, run
 from stackwright.adapters.openstack.transport import connection_pool, login
 from stackwright.adapters.openstack.transport.connection_pool import GRACE, Line
 from stackwright.adapters.openstack.transport.login import Login
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NAMESPACE
-from stackwright.api.openstackserver import OpenStackServer
 from stackwright.controllers.catalog import controllers
 from stackwright.controllers.server import controller as server_controller
 from stackwright.core.clouds import LATE, LONGEST, CloudCall, CloudRef, Look, Thing, Trouble

@@ -14,7 +14,7 @@ from kopf._cogs.structs.references import Resource
 from test_runtime import KEY, Operator, controller, put
 
 from stackwright.api.kinds import SECRET
-from stackwright.api.services import Keystone, Memcached
+from stackwright.api.services.kinds import Keystone, Memcached
 from stackwright.core.controller import Watch
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Plan

@@ -15,7 +15,7 @@ from typing import Any
 import pymysql
 
 from stackwright.adapters.threads import in_thread
-from stackwright.api.contracts import PRIVILEGE, PRIVILEGES
+from stackwright.api.services.contracts import PRIVILEGE, PRIVILEGES
 from stackwright.core.plan import SqlAccount
 from stackwright.core.ports import NotYet, Refused
 

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from stackwright.api.capi import InfraResource
-from stackwright.api.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
-from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.cloud.controlplane import OpenStackControlPlane
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.infra.capi import InfraResource
+from stackwright.api.infra.cluster.cluster import OpenStackCluster, OpenStackClusterTemplate
+from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
+from stackwright.api.infra.identity import OpenStackClusterIdentity
+from stackwright.api.infra.machine import OpenStackMachine, OpenStackMachineTemplate
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind, Resource
-from stackwright.api.openstack_identity import OpenStackClusterIdentity
-from stackwright.api.openstackcluster import OpenStackCluster, OpenStackClusterTemplate
-from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
-from stackwright.api.openstackmachine import OpenStackMachine, OpenStackMachineTemplate
-from stackwright.api.openstackserver import OpenStackServer
-from stackwright.api.services import (
+from stackwright.api.services.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import (
     Ceph,
     CephRGW,
     Cinder,

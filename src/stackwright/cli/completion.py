@@ -40,8 +40,8 @@ def clouds(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def servers(ctx: typer.Context, incomplete: str) -> list[str]:
     """OpenStackServers and OpenStackClusters."""
-    from stackwright.api.openstackcluster import OpenStackCluster
-    from stackwright.api.openstackserver import OpenStackServer
+    from stackwright.api.infra.cluster.cluster import OpenStackCluster
+    from stackwright.api.infra.server import OpenStackServer
 
     return _fitting(_named(ctx, [OpenStackServer.KIND, OpenStackCluster.KIND]), incomplete)
 

@@ -25,8 +25,8 @@ def losses(found: Iterable[Entry]) -> list[str]:
     """What a plan uninstalls, the clouds, services, databases and servers that it deletes, what goes in an OpenStack,
     and what is lost with them or by a change. Accounts are not data.
     """
-    from stackwright.api.contracts import DatabaseAccount
     from stackwright.api.registry import CLOUD_KINDS, SERVER_KINDS, SERVICE_KINDS
+    from stackwright.api.services.contracts import DatabaseAccount
     from stackwright.cli.planned import DELETE, NOTE
 
     own = (*CLOUD_KINDS, *SERVICE_KINDS, *SERVER_KINDS)

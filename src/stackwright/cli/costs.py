@@ -83,7 +83,7 @@ async def _unproven(result: Forecast, namespace: str) -> list[Entry]:
     """Of the clouds as they would be, and of services that no cloud owns or whose cloud says it in other words."""
     from pydantic import ValidationError
 
-    from stackwright.api.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+    from stackwright.api.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
     from stackwright.cli.planned import unproven
     from stackwright.services.registry import SERVICES
     from stackwright.services.support import untested, untested_settings
@@ -139,8 +139,8 @@ def _plain(events: Iterable[Any]) -> bool:
 
 
 async def _facts(reader: Reader, namespace: str) -> Facts:
-    from stackwright.api.contracts import DatabaseAccount
     from stackwright.api.kinds import PV, PVC, STATEFULSET, STORAGE_CLASS
+    from stackwright.api.services.contracts import DatabaseAccount
     from stackwright.core.ports import NotYet, Refused
     from stackwright.impact import Facts
 

@@ -145,7 +145,7 @@ async def _with_secrets(cluster: Reader, manifests: list[Manifest]) -> Reader:
 
 
 async def _request(reader: Reader, namespace: str, manifests: list[Manifest], delete: str | None) -> Request:
-    from stackwright.api.deployment import OpenStackDeployment
+    from stackwright.api.cloud.deployment import OpenStackDeployment
     from stackwright.cli.cluster import CliError, the_cloud
     from stackwright.cli.manifests import MANAGER
     from stackwright.simulate import Request
@@ -233,9 +233,9 @@ async def forecast(
 
 
 async def _background(result: Forecast, settings: Settings, namespace: str) -> Background:
-    from stackwright.api.helmbundle import HelmBundle
     from stackwright.api.kinds import SECRET
     from stackwright.api.registry import BY_KIND
+    from stackwright.api.services.helmbundle import HelmBundle
     from stackwright.cli.planned import Background
     from stackwright.core.helmrecords import SELECTOR, releases
     from stackwright.core.objects import key_of

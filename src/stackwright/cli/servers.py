@@ -51,9 +51,9 @@ def servers(
 
 
 async def _trees(name: str | None, namespace: str, kubeconfig: Any) -> list[Node]:
-    from stackwright.api.openstackcluster import OpenStackCluster
-    from stackwright.api.openstackmachine import OpenStackMachine
-    from stackwright.api.openstackserver import OpenStackServer
+    from stackwright.api.infra.cluster.cluster import OpenStackCluster
+    from stackwright.api.infra.machine import OpenStackMachine
+    from stackwright.api.infra.server import OpenStackServer
     from stackwright.cli.cluster import CliError, connected
     from stackwright.cli.servers_tree import trees
 

@@ -71,8 +71,8 @@ def _terminal() -> bool:
 
 async def client_pod(reader: Reader, namespace: str) -> str:
     """The name of a client pod that is ready. Raises CliError with the cause when there is none."""
-    from stackwright.api.helmbundle import HelmBundle
     from stackwright.api.kinds import POD
+    from stackwright.api.services.helmbundle import HelmBundle
     from stackwright.cli.cluster import CliError
     from stackwright.core.causes import pod_cause
     from stackwright.core.conditions import is_ready, why_not_ready

@@ -61,7 +61,7 @@ def values(
 
 
 def _cloud(files: list[Path], namespace: str | None) -> Object:
-    from stackwright.api.deployment import OpenStackDeployment
+    from stackwright.api.cloud.deployment import OpenStackDeployment
     from stackwright.cli.cluster import fail
     from stackwright.cli.manifests import BadManifest, load_all
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from stackwright.api.fields.naming import OBJECT
 from stackwright.api.meta import Kind
-from stackwright.api.naming import OBJECT
 from stackwright.core.clusterapi import CLUSTER, NAME, owner_named, refers_to
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object

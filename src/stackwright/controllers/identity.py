@@ -12,8 +12,8 @@ from typing import Any
 from pydantic import ValidationError
 
 from stackwright.api.errors import messages
+from stackwright.api.infra.identity import OpenStackClusterIdentity, OpenStackClusterIdentitySpec
 from stackwright.api.kinds import NAMESPACE
-from stackwright.api.openstack_identity import OpenStackClusterIdentity, OpenStackClusterIdentitySpec
 from stackwright.core.clouds import CloudRef, Denied, Trouble
 from stackwright.core.ports import Reader
 

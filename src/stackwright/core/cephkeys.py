@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.api.lines import LINE
+from stackwright.api.fields.lines import LINE
 
 MONITORS = "mon_endpoints"
 

@@ -12,8 +12,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from stackwright.api.infra.server import OpenStackServer, OpenStackServerSpec
 from stackwright.api.meta import OURS
-from stackwright.api.openstackserver import OpenStackServer, OpenStackServerSpec
 from stackwright.core.clusterapi import NAME
 from stackwright.core.digest import digest
 from stackwright.core.objects import annotation, belongs, covers, key_of, label, owned

@@ -141,7 +141,7 @@ class ExtractSecret(Action):
     """A Secret of texts that stand in the spec of its owner, which is read again for them.
 
     owner   its identity alone: kind, name, namespace, uid
-    fields  field of the Secret, which ends in the digest of the text (api/certificates.key_of) → where the text stands
+    fields  field of the Secret, which ends in the digest of the text (api.cloud.certificates.key_of) → where that is
     """
 
     verb = "secret"

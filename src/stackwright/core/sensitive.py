@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.api.errors import name_of
-from stackwright.api.lines import OPTION
-from stackwright.api.naming import OBJECT, SECRET_KEY
+from stackwright.api.fields.lines import OPTION
+from stackwright.api.fields.naming import OBJECT, SECRET_KEY
 
 Sections = dict[str, dict[str, tuple[str, str]]]
 

@@ -12,9 +12,9 @@ import re
 import string
 from typing import Any
 
-from stackwright.api import certificates
+from stackwright.api.cloud import certificates
+from stackwright.api.fields.lines import LINE
 from stackwright.api.kinds import SECRET
-from stackwright.api.lines import LINE
 from stackwright.api.registry import kind_of
 from stackwright.core import cephkeys, fernet, revisions
 from stackwright.core.digest import digest

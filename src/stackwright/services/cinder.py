@@ -12,10 +12,10 @@ from typing import Any
 
 from pydantic import Field
 
-from stackwright.api.features_storage import DEFAULT_BACKEND, CinderBackend, CinderFeatures, Cleanup, VolumeType
-from stackwright.api.lines import Line
-from stackwright.api.naming import InstanceName
-from stackwright.api.services import Cinder, Size
+from stackwright.api.cloud.features_storage import DEFAULT_BACKEND, CinderBackend, CinderFeatures, Cleanup, VolumeType
+from stackwright.api.fields.lines import Line
+from stackwright.api.fields.naming import InstanceName
+from stackwright.api.services.kinds import Cinder, Size
 from stackwright.core.merge import merge
 from stackwright.services.declaration import (
     CONTROL_PLANE,

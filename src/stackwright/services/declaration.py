@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import Field
 
 from stackwright.api.meta import Kind, Model
-from stackwright.api.services import ServiceResource, ServiceSpec
+from stackwright.api.services.kinds import ServiceResource, ServiceSpec
 from stackwright.core.conditions import Condition
 from stackwright.core.plan import Object
 

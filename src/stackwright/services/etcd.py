@@ -5,7 +5,7 @@ Members and clients know each other by certificates of the cloud's own authority
 
 from __future__ import annotations
 
-from stackwright.api.services import Etcd, Size
+from stackwright.api.services.kinds import Etcd, Size
 from stackwright.services.declaration import (
     CONTROL_PLANE,
     Certificate,

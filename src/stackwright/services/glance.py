@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from stackwright.api.features import GlanceBackends, GlanceFeatures, GlanceFileBackend, GlanceStore, GlanceVolume
-from stackwright.api.features_storage import Cleanup
-from stackwright.api.lines import Line
-from stackwright.api.services import Glance, Size
+from stackwright.api.cloud.features import GlanceBackends, GlanceFeatures, GlanceFileBackend, GlanceStore, GlanceVolume
+from stackwright.api.cloud.features_storage import Cleanup
+from stackwright.api.fields.lines import Line
+from stackwright.api.services.kinds import Glance, Size
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Settings, Values, placed
 from stackwright.services.needs import (
     CEPH_CONF,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackwright.api.features import HorizonFeatures
-from stackwright.api.services import Horizon, Size
+from stackwright.api.cloud.features import HorizonFeatures
+from stackwright.api.services.kinds import Horizon, Size
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Settings, Values, placed
 from stackwright.services.keystone import auth_url
 from stackwright.services.memcached import servers

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from stackwright.api.certificates import PublicEndpoints
-from stackwright.api.features import SecretValue
-from stackwright.api.services import Ingress
+from stackwright.api.cloud.certificates import PublicEndpoints
+from stackwright.api.cloud.features import SecretValue
+from stackwright.api.services.kinds import Ingress
 from stackwright.services.declaration import (
     CONTROL_PLANE,
     INGRESS_CLASS,

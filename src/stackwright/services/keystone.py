@@ -11,9 +11,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from stackwright.api.features import KeystoneFeatures, SecretKey
-from stackwright.api.naming import InstanceName
-from stackwright.api.services import Keystone
+from stackwright.api.cloud.features import KeystoneFeatures, SecretKey
+from stackwright.api.fields.naming import InstanceName
+from stackwright.api.services.kinds import Keystone
 from stackwright.services.declaration import (
     CONTROL_PLANE,
     Chart,

@@ -6,7 +6,7 @@ Durability is not a matter of size: InnoDB flushes at each commit and keeps its 
 
 from __future__ import annotations
 
-from stackwright.api.services import MariaDB
+from stackwright.api.services.kinds import MariaDB
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Values, members, placed
 from stackwright.services.sizes import SIZES, memory
 

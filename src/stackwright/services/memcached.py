@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stackwright.api.services import Memcached, ServiceSpec
+from stackwright.api.services.kinds import Memcached, ServiceSpec
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Service, Values, placed
 from stackwright.services.sizes import SIZES, memory
 

@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.api.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
-from stackwright.api.features_storage import Cleanup
-from stackwright.api.services import Ceph, Keystone, MariaDB, RabbitMQ
+from stackwright.api.cloud.features_storage import Cleanup
+from stackwright.api.services.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.api.services.kinds import Ceph, Keystone, MariaDB, RabbitMQ
 from stackwright.services.declaration import INGRESS_CLASS, PUBLIC_TLS, Context, Contract, Values
 from stackwright.services.memcached import servers
 

@@ -11,9 +11,9 @@ from collections import Counter
 
 from pydantic import Field, model_validator
 
-from stackwright.api.features import NeutronFeatures
-from stackwright.api.naming import InstanceName
-from stackwright.api.services import Neutron
+from stackwright.api.cloud.features import NeutronFeatures
+from stackwright.api.fields.naming import InstanceName
+from stackwright.api.services.kinds import Neutron
 from stackwright.services.declaration import (
     COMPUTE,
     CONTROL_PLANE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackwright.api.services import Size
+from stackwright.api.services.kinds import Size
 from stackwright.services.declaration import GATEWAY, Context, Values
 from stackwright.services.needs import api_conf
 from stackwright.services.ovs import NORTHBOUND, SOUTHBOUND, bridge_mappings, is_ovn, remote

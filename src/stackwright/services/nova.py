@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from stackwright.api.features import NovaFeatures
-from stackwright.api.features_storage import Cleanup
-from stackwright.api.lines import Line
-from stackwright.api.naming import InstanceName
-from stackwright.api.services import Nova, Size
+from stackwright.api.cloud.features import NovaFeatures
+from stackwright.api.cloud.features_storage import Cleanup
+from stackwright.api.fields.lines import Line
+from stackwright.api.fields.naming import InstanceName
+from stackwright.api.services.kinds import Nova, Size
 from stackwright.services import libvirt
 from stackwright.services.declaration import (
     COMPUTE,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackwright.api.services import Placement, Size
+from stackwright.api.services.kinds import Placement, Size
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Values, placed
 from stackwright.services.needs import Endpoint, api_conf, database, identity, ingress_values
 from stackwright.services.sizes import limits

@@ -6,7 +6,7 @@ its own, whose name all its objects in the cluster have.
 
 from __future__ import annotations
 
-from stackwright.api.services import RabbitMQ
+from stackwright.api.services.kinds import RabbitMQ
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Values, placed
 from stackwright.services.sizes import SIZES, memory
 

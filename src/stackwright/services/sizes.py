@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.api.services import Size
+from stackwright.api.services.kinds import Size
 
 _CORE = (
     "database", "messaging", "memcached", "identity",

@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from stackwright.api.deployment import OpenStackDeploymentSpec
-from stackwright.api.features import GlanceFileBackend, GlanceStore
+from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
+from stackwright.api.cloud.features import GlanceFileBackend, GlanceStore
 from stackwright.api.support import OffAnyway
 from stackwright.services.cinder import RBD
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from stackwright.api.lines import LINE, unlined
-from stackwright.api.services import ServiceSpec
+from stackwright.api.fields.lines import LINE, unlined
+from stackwright.api.services.kinds import ServiceSpec
 from stackwright.core.merge import MergeConflict, merge
 from stackwright.core.sensitive import cut
 from stackwright.services.connections import policies

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stackwright.api.rules import at
-from stackwright.api.services import ServiceSpec
+from stackwright.api.services.kinds import ServiceSpec
 from stackwright.core.plan import Object
 from stackwright.services.declaration import Chart, Service
 from stackwright.services.values import context_of, merged_values

@@ -7,8 +7,8 @@ from builders import ANY, AWAY, CONDITIONS, NAMESPACE, condition, makes_nothing,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.api.certificates import GIVEN
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.certificates import GIVEN
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.cloud.decide import decide
 from stackwright.controllers.cloud.objects import service_images, service_object, wanted_services
@@ -278,7 +278,7 @@ def condition_reason(plan):
 
 
 def test_every_service_that_a_user_may_name_is_declared():
-    from stackwright.api.deployment import SERVICES as NAMES
+    from stackwright.api.cloud.deployment import SERVICES as NAMES
 
     assert sorted(NAMES) == sorted(declared.service for declared in SERVICES)
 

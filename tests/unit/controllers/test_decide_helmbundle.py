@@ -7,7 +7,7 @@ from builders import NAMESPACE, condition, makes_nothing, obj
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.helmbundle.decide import RETRY_FAILED, SETTLE, decide, release_digest
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.core.objects import FINALIZER

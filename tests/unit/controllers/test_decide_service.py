@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from service_stage import SETTINGS, Stage
 
-from stackwright.api.contracts import DatabaseAccount, MessagingAccount
-from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import SECRET
-from stackwright.api.services import Etcd, Keystone
+from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import Etcd, Keystone
 from stackwright.controllers.service.backends import given_up
 from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH, ROTATED, decide
 from stackwright.controllers.service.objects import bundle

@@ -4,9 +4,9 @@ import pytest
 from builders import NAMESPACE, condition
 from service_stage import Stage
 
-from stackwright.api.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
 from stackwright.api.kinds import SECRET
 from stackwright.api.registry import CONTRACT_KINDS
+from stackwright.api.services.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
 from stackwright.core.plan import Apply, Delete
 from stackwright.core.ports import secret_data
 from stackwright.services import glance, neutron, nova
@@ -56,7 +56,7 @@ async def test_what_does_not_gate_is_shown_and_counts_for_ready():
 
 
 def glance_bundle():
-    from stackwright.api.helmbundle import HelmBundle
+    from stackwright.api.services.helmbundle import HelmBundle
 
     return HelmBundle.KIND
 
@@ -130,7 +130,7 @@ def test_the_shared_secret_of_the_metadata_proxy_is_told_to_both_in_their_own_wo
 
 
 def context(declared, **settings):
-    from stackwright.api.services import ServiceSpec
+    from stackwright.api.services.kinds import ServiceSpec
 
     parsed = declared.settings.model_validate(settings) if declared else Settings()
     return Context(declared.name, NAMESPACE, ServiceSpec(publicDomain="cloud.example"), {}, parsed)

@@ -22,9 +22,9 @@ from lightkube.types import PatchType
 from stackwright.adapters.kubernetes.command import Tell
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.adapters.kubernetes.login import explained, kubeconfig, logged_in, of_context
+from stackwright.api.fields.naming import NAMESPACE, OBJECT
 from stackwright.api.kinds import EVENT
 from stackwright.api.meta import Kind
-from stackwright.api.naming import NAMESPACE, OBJECT
 from stackwright.core.digest import digest
 from stackwright.core.empties import without_empties
 from stackwright.core.plan import Key, Object

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from stackwright.api.openstack_ports import TEXT
+from stackwright.api.infra.ports import TEXT
 from stackwright.controllers.capicluster import rules
 from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import (

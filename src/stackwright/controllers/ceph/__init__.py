@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from stackwright.api.contracts import CephClient
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services import Ceph, CephRGW
+from stackwright.api.services.contracts import CephClient
+from stackwright.api.services.kinds import Ceph, CephRGW
 from stackwright.controllers.ceph.decide import decide
 from stackwright.controllers.ceph.observe import observe
 from stackwright.core.controller import Controller, Watch, all_in_namespace

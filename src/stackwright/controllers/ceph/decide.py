@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services import Ceph
+from stackwright.api.services.kinds import Ceph
 from stackwright.controllers.ceph.observe import SOURCES, Observed
 from stackwright.core.conditions import Condition, blocked, done
 from stackwright.core.digest import digest

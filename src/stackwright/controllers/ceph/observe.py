@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from stackwright.api.contracts import CephClient
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services import Ceph, CephRGW
+from stackwright.api.services.contracts import CephClient
+from stackwright.api.services.kinds import Ceph, CephRGW
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.services.ceph import GATEWAY as URLS

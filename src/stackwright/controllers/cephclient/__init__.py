@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stackwright.api.contracts import CephClient
 from stackwright.api.kinds import SECRET
-from stackwright.api.services import Ceph
+from stackwright.api.services.contracts import CephClient
+from stackwright.api.services.kinds import Ceph
 from stackwright.controllers.cephclient.decide import decide
 from stackwright.controllers.cephclient.observe import observe
 from stackwright.core.controller import ByOwner, Controller, Lookup, Watch, all_in_namespace

@@ -11,8 +11,8 @@ import uuid
 
 from pydantic import ValidationError
 
-from stackwright.api.contracts import CephClientSpec
 from stackwright.api.errors import messages
+from stackwright.api.services.contracts import CephClientSpec
 from stackwright.controllers.cephclient.observe import Observed
 from stackwright.core.cephkeys import MONITORS
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting

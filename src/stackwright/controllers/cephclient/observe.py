@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from stackwright.api.contracts import CephClient, CephClientSpec
 from stackwright.api.kinds import SECRET
-from stackwright.api.services import Ceph
+from stackwright.api.services.contracts import CephClient, CephClientSpec
+from stackwright.api.services.kinds import Ceph
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.services.ceph import KEYS, CephSettings

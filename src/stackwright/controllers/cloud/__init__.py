@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from functools import partial
 
-from stackwright.api.certificates import GIVEN
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.certificates import GIVEN
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import DAEMONSET, NODE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.api.registry import SERVICE_KINDS

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from stackwright.api.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+from stackwright.api.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
 from stackwright.controllers.cloud.objects import Wanted, overrides, service_object, wanted_services
 from stackwright.core.chartvalues import Schema, value_errors
 from stackwright.core.plan import Object

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.api.deployment import OpenStackDeploymentSpec
+from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.api.kinds import DAEMONSET
 from stackwright.controllers.cloud.objects import Refinement, Wanted, service_images, service_object, wanted_services
 from stackwright.controllers.cloud.observe import Observed

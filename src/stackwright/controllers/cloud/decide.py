@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from stackwright.api import certificates
-from stackwright.api.certificates import GIVEN, WHERE, texts
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud import certificates
+from stackwright.api.cloud.certificates import GIVEN, WHERE, texts
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.cloud.converge import Entry, another, converge, stopped
 from stackwright.controllers.cloud.observe import Observed

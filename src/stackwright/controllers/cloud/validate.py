@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
-from stackwright.api.deployment import OpenStackDeploymentSpec
+from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.api.errors import messages
 from stackwright.controllers.cloud.objects import lost_needs, settings, spec_errors, wanted_names
 from stackwright.core.plan import Object

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from stackwright.api.contracts import DatabaseAccount, DatabaseAccountSpec
-from stackwright.api.services import MariaDB
+from stackwright.api.services.contracts import DatabaseAccount, DatabaseAccountSpec
+from stackwright.api.services.kinds import MariaDB
 from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.plan import SqlAccount
 from stackwright.services.mariadb import PORT, ROOT_SECRET

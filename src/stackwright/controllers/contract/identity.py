@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from stackwright.api.contracts import KeystoneService, KeystoneServiceSpec
-from stackwright.api.services import Keystone
+from stackwright.api.services.contracts import KeystoneService, KeystoneServiceSpec
+from stackwright.api.services.kinds import Keystone
 from stackwright.controllers.contract.database import host
 from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.plan import CatalogEntry

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from stackwright.api.contracts import MessagingAccount, MessagingAccountSpec
-from stackwright.api.services import RabbitMQ
+from stackwright.api.services.contracts import MessagingAccount, MessagingAccountSpec
+from stackwright.api.services.kinds import RabbitMQ
 from stackwright.controllers.contract.database import host
 from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.plan import BrokerAccount

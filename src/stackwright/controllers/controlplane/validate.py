@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
-from stackwright.api.controlplane import INFRASTRUCTURE_ONLY, STAGE, OpenStackControlPlaneSpec
+from stackwright.api.cloud.controlplane import INFRASTRUCTURE_ONLY, STAGE, OpenStackControlPlaneSpec
 from stackwright.api.errors import messages, repeatable
 from stackwright.core.plan import Object
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
-from stackwright.api.openstack_ports import TEXT
+from stackwright.api.infra.ports import TEXT
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.core.belongings import Part
 from stackwright.core.clouds import Look, Slot, Thing, mark, marked_by

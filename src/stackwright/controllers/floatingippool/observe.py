@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
+from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.controllers.asking import answered
 from stackwright.controllers.clusterapi import cluster_of, list_if_served
 from stackwright.controllers.identity import cloud_of

@@ -5,7 +5,7 @@ Driven by events: a Pod's change changes its workload's status, and that changes
 
 from __future__ import annotations
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import POD, WORKLOADS
 from stackwright.controllers.health.decide import decide
 from stackwright.controllers.health.observe import observe

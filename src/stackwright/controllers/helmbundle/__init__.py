@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import JOB, POD, SECRET, WORKLOADS
+from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.helmbundle import children
 from stackwright.controllers.helmbundle.claims import claims, release_key
 from stackwright.controllers.helmbundle.decide import decide

@@ -21,8 +21,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import SECRET
+from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.helmbundle.claims import past, release_key, statuses_of
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.validate import permitted, problems

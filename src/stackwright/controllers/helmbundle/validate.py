@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from stackwright.api.errors import messages
-from stackwright.api.helmbundle import HelmBundleSpec
+from stackwright.api.services.helmbundle import HelmBundleSpec
 from stackwright.core.plan import Object
 from stackwright.core.settings import Settings
 

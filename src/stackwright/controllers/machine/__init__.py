@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stackwright.api.openstackcluster import OpenStackCluster
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.controllers.machine.decide import decide
 from stackwright.controllers.machine.observe import KIND, NAME, observe
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stackwright.api.openstackcluster import OpenStackCluster
-from stackwright.api.openstackmachine import OpenStackMachine
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
+from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.controllers.clusterapi import get_if_served
 from stackwright.controllers.origin import origin_of
 from stackwright.core.clusterapi import CLUSTER, MACHINE, owner_named

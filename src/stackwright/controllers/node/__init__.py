@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NODE
 from stackwright.controllers.node.decide import decide
 from stackwright.controllers.node.observe import observe

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stackwright.api.kinds import POD
-from stackwright.api.services import MariaDB
+from stackwright.api.services.kinds import MariaDB
 from stackwright.controllers.primary.decide import decide
 from stackwright.controllers.primary.observe import observe
 from stackwright.core.controller import Controller, Watch, all_in_namespace

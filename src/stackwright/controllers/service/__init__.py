@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import partial
 
-from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLASS
 from stackwright.api.registry import CONTRACT_KINDS
+from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.service.decide import decide
 from stackwright.controllers.service.observe import has_claims, observe
 from stackwright.core.controller import ByOwner, Controller, Keys, Watch, all_in_namespace

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.core.digest import digest
 from stackwright.core.merge import merge

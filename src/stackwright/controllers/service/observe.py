@@ -11,12 +11,12 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from stackwright.api.contracts import CephClient, DatabaseAccount
 from stackwright.api.errors import messages
-from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLASS
 from stackwright.api.registry import CONTRACT_KINDS
-from stackwright.api.services import ServiceSpec
+from stackwright.api.services.contracts import CephClient, DatabaseAccount
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import ServiceSpec
 from stackwright.core.objects import OPTIONS, OWNER, annotation, owner_label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader

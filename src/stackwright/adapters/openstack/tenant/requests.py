@@ -14,7 +14,7 @@ from stackwright.adapters.openstack.tenant.attach import REQUESTS, attach, let_g
 from stackwright.adapters.openstack.tenant.things import METADATA, OWN
 from stackwright.adapters.openstack.transport.send import key_in, send
 from stackwright.adapters.openstack.transport.shapes import json_of, thing_in, things_in
-from stackwright.api.capi import MARK
+from stackwright.api.infra.capi import MARK
 from stackwright.core.clouds import CloudCall, Denied, Trouble, mark
 from stackwright.core.grouprules import meaning
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from typing import Any
 
-from stackwright.api.capi import MARK
+from stackwright.api.infra.capi import MARK
 from stackwright.core.clouds import ANSWERED, CREATED, Thing
 
 METADATA = "stackwright.dev/mark"  # of a volume

@@ -14,8 +14,8 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, WithJsonSchema, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
+from stackwright.api.cloud.features import SecretValue
 from stackwright.api.crd import KEEP
-from stackwright.api.features import SecretValue
 from stackwright.api.meta import Model
 from stackwright.api.support import Absent, absent
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from stackwright.api.capi import OwnerStatus, Part
-from stackwright.api.openstackcluster_parts import Endpoint
-from stackwright.api.openstackmachine import Initialization
+from stackwright.api.infra.capi import OwnerStatus, Part
+from stackwright.api.infra.cluster.parts import Endpoint
+from stackwright.api.infra.machine import Initialization
 
 
 class Named(Part):

@@ -22,7 +22,7 @@ from pydantic import AfterValidator, ConfigDict, Field, GetCoreSchemaHandler, Ge
 from pydantic_core import CoreSchema, core_schema
 
 from stackwright.api.errors import messages
-from stackwright.api.lines import Short
+from stackwright.api.fields.lines import Short
 from stackwright.api.meta import Column, Resource, Status
 from stackwright.api.rules import Change, Rule, Ruled
 

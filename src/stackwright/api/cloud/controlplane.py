@@ -11,7 +11,7 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from stackwright.api.controlplane_templates import (
+from stackwright.api.cloud.controlplane_templates import (
     BusReference,
     GaleraTemplates,
     GlanceTemplate,
@@ -23,9 +23,9 @@ from stackwright.api.controlplane_templates import (
     PlacementTemplate,
     RabbitTemplates,
 )
-from stackwright.api.deployment import ServiceState
+from stackwright.api.cloud.deployment import ServiceState
+from stackwright.api.fields.naming import ObjectName, OptionalObjectName
 from stackwright.api.meta import CamelModel, Column, Kind, Resource, Status
-from stackwright.api.naming import ObjectName, OptionalObjectName
 from stackwright.api.rules import Change, at, maybe
 from stackwright.api.support import (
     Absent,

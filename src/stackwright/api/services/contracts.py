@@ -10,9 +10,9 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from stackwright.api.lines import Line, OptionName, Url
+from stackwright.api.fields.lines import Line, OptionName, Url
+from stackwright.api.fields.naming import FIXED_RULE, Account, Format, InstanceName, ObjectName
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
-from stackwright.api.naming import FIXED_RULE, Account, Format, InstanceName, ObjectName
 
 _READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
 _MESSAGE = Column("Message", '.status.conditions[?(@.type=="Ready")].message')

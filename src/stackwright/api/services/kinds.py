@@ -10,11 +10,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from stackwright.api.helmbundle import FreeForm
-from stackwright.api.lines import Line
+from stackwright.api.fields.lines import Line
+from stackwright.api.fields.naming import OptionalObjectName
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
-from stackwright.api.naming import OptionalObjectName
 from stackwright.api.rules import Change, at
+from stackwright.api.services.helmbundle import FreeForm
 
 Release = Literal["epoxy"]
 Size = Literal["single", "tiny", "small", "medium"]

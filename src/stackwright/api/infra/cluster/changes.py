@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from stackwright.api.openstackcluster_spelling import (
+from stackwright.api.infra.cluster.spelling import (
     EXTERNAL,
     FIXED_IP,
     FLOATING,

@@ -7,10 +7,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from stackwright.api.capi import AGE, CATEGORIES, GROUP, MESSAGE, MOST, READY, InfraResource, InfraStatus, Part
-from stackwright.api.lines import Line, Short
+from stackwright.api.fields.lines import Line, Short
+from stackwright.api.fields.naming import NamespaceName, ObjectName
+from stackwright.api.infra.capi import AGE, CATEGORIES, GROUP, MESSAGE, MOST, READY, InfraResource, InfraStatus, Part
 from stackwright.api.meta import Column, Kind
-from stackwright.api.naming import NamespaceName, ObjectName
 from stackwright.api.rules import Change, Rule, fixed
 
 

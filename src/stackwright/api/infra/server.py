@@ -10,12 +10,12 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from stackwright.api.capi import AGE, CATEGORIES, GROUP, MESSAGE, MOST, READY, InfraResource, OwnerStatus, Part
-from stackwright.api.lines import Short
+from stackwright.api.fields.lines import Short
+from stackwright.api.infra.capi import AGE, CATEGORIES, GROUP, MESSAGE, MOST, READY, InfraResource, OwnerStatus, Part
+from stackwright.api.infra.identity import IdentityReference
+from stackwright.api.infra.machine_parts import SERVER_CHANGES, Address, LocalRef, ServerFields, unset
+from stackwright.api.infra.ports import PortOpts, ResolvedPort, kept_ports
 from stackwright.api.meta import Column, Kind
-from stackwright.api.openstack_identity import IdentityReference
-from stackwright.api.openstack_machine_parts import SERVER_CHANGES, Address, LocalRef, ServerFields, unset
-from stackwright.api.openstack_ports import PortOpts, ResolvedPort, kept_ports
 from stackwright.api.rules import Change, Rule, fixed
 
 FINALIZER = f"openstackserver.{GROUP}"

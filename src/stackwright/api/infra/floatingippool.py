@@ -6,11 +6,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from stackwright.api.capi import AGE, CATEGORIES, GROUP, MESSAGE, READY, InfraResource, Ipv4, OwnerStatus, Part
+from stackwright.api.infra.capi import AGE, CATEGORIES, GROUP, MESSAGE, READY, InfraResource, Ipv4, OwnerStatus, Part
+from stackwright.api.infra.cluster.status import Tagged
+from stackwright.api.infra.identity import IdentityReference
+from stackwright.api.infra.params import NetworkParam
 from stackwright.api.meta import Column, Kind
-from stackwright.api.openstack_identity import IdentityReference
-from stackwright.api.openstack_params import NetworkParam
-from stackwright.api.openstackcluster_status import Tagged
 
 FINALIZER = f"openstackfloatingippool.{GROUP}"
 GIVEN = 512  # addresses, each of which is asked for

@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from stackwright.api.lines import Line
+from stackwright.api.fields.lines import Line
+from stackwright.api.fields.naming import Format, ObjectName, OptionalObjectName, SecretKeyName
 from stackwright.api.meta import Model
-from stackwright.api.naming import Format, ObjectName, OptionalObjectName, SecretKeyName
 from stackwright.api.support import (
     Absent,
     OffAnyway,

@@ -10,9 +10,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from stackwright.api.lines import Line
+from stackwright.api.fields.lines import Line
+from stackwright.api.fields.naming import OptionalNamespaceName
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
-from stackwright.api.naming import OptionalNamespaceName
 
 # Atomic: the last writer owns all of it. A map that is emptied field by field would otherwise become null, and Helm
 # reads null as "delete the default".

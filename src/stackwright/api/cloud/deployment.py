@@ -11,9 +11,8 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from stackwright.api import reference
-from stackwright.api.certificates import Ssl
-from stackwright.api.errors import NOT_SUPPORTED
-from stackwright.api.features import (
+from stackwright.api.cloud.certificates import Ssl
+from stackwright.api.cloud.features import (
     GlanceFeatures,
     HorizonFeatures,
     KeystoneFeatures,
@@ -21,13 +20,14 @@ from stackwright.api.features import (
     NeutronFeatures,
     NovaFeatures,
 )
-from stackwright.api.features_storage import CephFeatures, CinderFeatures, DatabaseFeatures
-from stackwright.api.helmbundle import FreeForm
-from stackwright.api.lines import Line
+from stackwright.api.cloud.features_storage import CephFeatures, CinderFeatures, DatabaseFeatures
+from stackwright.api.errors import NOT_SUPPORTED
+from stackwright.api.fields.lines import Line
+from stackwright.api.fields.naming import OptionalObjectName
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
-from stackwright.api.naming import OptionalObjectName
 from stackwright.api.rules import Change
-from stackwright.api.services import SIZE_KEEPS_VOTERS, LogLevel, Release, Size
+from stackwright.api.services.helmbundle import FreeForm
+from stackwright.api.services.kinds import SIZE_KEEPS_VOTERS, LogLevel, Release, Size
 from stackwright.api.support import Absent, Unsupported, absent, unsupported
 
 DOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"

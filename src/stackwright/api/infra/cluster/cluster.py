@@ -11,7 +11,8 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from stackwright.api.capi import (
+from stackwright.api.fields.lines import Short
+from stackwright.api.infra.capi import (
     AGE,
     CATEGORIES,
     CLUSTER,
@@ -25,13 +26,8 @@ from stackwright.api.capi import (
     Tags,
     Texts,
 )
-from stackwright.api.lines import Short
-from stackwright.api.meta import Column, Kind
-from stackwright.api.openstack_identity import IdentityReference
-from stackwright.api.openstack_machine_parts import LOST, CredentialsLostPolicy, RecreatePolicy
-from stackwright.api.openstack_params import NetworkParam, RouterParam, SubnetParam
-from stackwright.api.openstackcluster_changes import CHANGES, RULES, WHOLE
-from stackwright.api.openstackcluster_parts import (
+from stackwright.api.infra.cluster.changes import CHANGES, RULES, WHOLE
+from stackwright.api.infra.cluster.parts import (
     LOAD_BALANCER,
     ApiServer,
     Bastion,
@@ -42,9 +38,13 @@ from stackwright.api.openstackcluster_parts import (
     ManagedSecurityGroups,
     SubnetSpec,
 )
-from stackwright.api.openstackcluster_spelling import later_spelling
-from stackwright.api.openstackcluster_status import OpenStackClusterStatus
-from stackwright.api.openstackmachine import ANOTHER, CONTRACT, VERSIONS
+from stackwright.api.infra.cluster.spelling import later_spelling
+from stackwright.api.infra.cluster.status import OpenStackClusterStatus
+from stackwright.api.infra.identity import IdentityReference
+from stackwright.api.infra.machine import ANOTHER, CONTRACT, VERSIONS
+from stackwright.api.infra.machine_parts import LOST, CredentialsLostPolicy, RecreatePolicy
+from stackwright.api.infra.params import NetworkParam, RouterParam, SubnetParam
+from stackwright.api.meta import Column, Kind
 from stackwright.api.rules import Change, Rule
 from stackwright.api.support import Absent, absent
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Annotated, Any
 
-from stackwright.api.naming import Format
+from stackwright.api.fields.naming import Format
 
 # What a class of characters excludes, [^…]: control characters but the tab, and all that some program breaks lines at.
 BREAKS = r"\x00-\x08\n-\x1f\x7f\x85\u2028\u2029"

@@ -6,11 +6,11 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from stackwright.api.capi import MANY, MOST, Ipv4, Ipv4Range, Keyed, NonEmpty, Part
-from stackwright.api.lines import Line, Short
-from stackwright.api.openstack_params import SubnetParam
-from stackwright.api.openstack_ports import TEXT
-from stackwright.api.openstackmachine import MachineSpec
+from stackwright.api.fields.lines import Line, Short
+from stackwright.api.infra.capi import MANY, MOST, Ipv4, Ipv4Range, Keyed, NonEmpty, Part
+from stackwright.api.infra.machine import MachineSpec
+from stackwright.api.infra.params import SubnetParam
+from stackwright.api.infra.ports import TEXT
 from stackwright.api.rules import Rule, either
 from stackwright.api.support import Absent, absent
 

@@ -7,9 +7,9 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from stackwright.api.capi import MOST, Keyed, Part, Tags
-from stackwright.api.lines import LENGTH, Line, Short
-from stackwright.api.openstack_params import NetworkParam, SecurityGroupParam, SubnetParam
+from stackwright.api.fields.lines import LENGTH, Line, Short
+from stackwright.api.infra.capi import MOST, Keyed, Part, Tags
+from stackwright.api.infra.params import NetworkParam, SecurityGroupParam, SubnetParam
 from stackwright.api.rules import FIXED, Change, Raw, Rule, either, same
 
 TEXT = LENGTH - 60  # characters of a description in Neutron, which ends with our mark

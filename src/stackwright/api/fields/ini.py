@@ -7,7 +7,7 @@ an option of many values, such as service_provider, and the last one of any othe
 from __future__ import annotations
 
 from stackwright.api.errors import NOT_SUPPORTED, name_of
-from stackwright.api.lines import LINE, OPTION
+from stackwright.api.fields.lines import LINE, OPTION
 
 Sections = dict[str, dict[str, str | list[str]]]
 

@@ -7,12 +7,12 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from stackwright.api.cron import Schedule
-from stackwright.api.features import Quantity
-from stackwright.api.helmbundle import FreeForm
-from stackwright.api.lines import LINE, Line, unlined
+from stackwright.api.cloud.features import Quantity
+from stackwright.api.fields.cron import Schedule
+from stackwright.api.fields.lines import LINE, Line, unlined
+from stackwright.api.fields.naming import NamespaceName
 from stackwright.api.meta import Model
-from stackwright.api.naming import NamespaceName
+from stackwright.api.services.helmbundle import FreeForm
 from stackwright.api.support import Absent, OffAnyway, Unsupported, absent, unsupported
 
 DEFAULT_BACKEND = "rbd"

@@ -12,14 +12,14 @@ from typing import Any, ClassVar
 
 from pydantic import ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-from stackwright.api.capi import AGE, CATEGORIES, CLUSTER, GROUP, MESSAGE, READY, InfraResource, InfraStatus, Part
 from stackwright.api.crd import NEEDS_ONE
-from stackwright.api.lines import Line, Short
+from stackwright.api.fields.lines import Line, Short
+from stackwright.api.infra.capi import AGE, CATEGORIES, CLUSTER, GROUP, MESSAGE, READY, InfraResource, InfraStatus, Part
+from stackwright.api.infra.identity import IdentityReference
+from stackwright.api.infra.machine_parts import SERVER_CHANGES, Address, ServerFields, unset
+from stackwright.api.infra.params import Flavor
+from stackwright.api.infra.ports import kept_ports
 from stackwright.api.meta import Column, Kind
-from stackwright.api.openstack_identity import IdentityReference
-from stackwright.api.openstack_machine_parts import SERVER_CHANGES, Address, ServerFields, unset
-from stackwright.api.openstack_params import Flavor
-from stackwright.api.openstack_ports import kept_ports
 from stackwright.api.rules import FIXED, Change, Raw, Rule, fixed, with_rules
 
 FINALIZER = f"openstackmachine.{GROUP}"

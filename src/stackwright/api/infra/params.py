@@ -6,10 +6,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, WithJsonSchema
 
-from stackwright.api.capi import MOST, NonEmpty, OneOf, Part, Texts, Uuid
 from stackwright.api.crd import KEEP
-from stackwright.api.lines import BREAKS, LENGTH, Short
-from stackwright.api.naming import Format, ObjectName
+from stackwright.api.fields.lines import BREAKS, LENGTH, Short
+from stackwright.api.fields.naming import Format, ObjectName
+from stackwright.api.infra.capi import MOST, NonEmpty, OneOf, Part, Texts, Uuid
 
 # A filter stands in a cluster a dozen times, so it is said as shortly as can be.
 NeutronTag = Annotated[str, Format(f"[^,{BREAKS}]+", LENGTH, "must be one line without commas")]

@@ -11,11 +11,11 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from stackwright.api import ini
-from stackwright.api.features import Quantity
-from stackwright.api.lines import Line
+from stackwright.api.cloud.features import Quantity
+from stackwright.api.fields import ini
+from stackwright.api.fields.lines import Line
+from stackwright.api.fields.naming import OptionalObjectName, SecretKeyName
 from stackwright.api.meta import CamelModel
-from stackwright.api.naming import OptionalObjectName, SecretKeyName
 from stackwright.api.support import (
     Unsupported,
     UnsupportedFlag,

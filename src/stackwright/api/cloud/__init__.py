@@ -1,0 +1,1 @@
+"""A whole cloud in one object: OpenStackDeployment and OpenStackControlPlane."""

@@ -1,0 +1,1 @@
+"""Types of fields whose text has a form of its own: names, lines, schedules, INI."""

@@ -1,0 +1,1 @@
+"""The kinds of infrastructure.cluster.x-k8s.io."""
