@@ -23,6 +23,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {
     "core": "src/stackwright/core/*",
     "controllers/*/decide.py": "src/stackwright/controllers/*/decide.py",
+    "controllers/infra": "src/stackwright/controllers/infra/*",
     "services": "src/stackwright/services/*",
     "runtime/queue.py": "src/stackwright/runtime/queue.py",
     "local/steps": "src/stackwright/local/steps/*",

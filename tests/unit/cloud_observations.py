@@ -37,6 +37,7 @@ from stackwright.controllers.capicluster.stages import GROUP_FIELDS
 from stackwright.controllers.floatingippool.observe import KINDS as POOL_KINDS
 from stackwright.controllers.floatingippool.observe import Found
 from stackwright.controllers.floatingippool.observe import Observed as PoolSeen
+from stackwright.controllers.infra.server_template import Place, server_object, server_spec
 from stackwright.controllers.machine.observe import Observed as MachineSeen
 from stackwright.controllers.server.objects import parts as server_parts
 from stackwright.controllers.server.observe import KINDS as SERVER_KINDS
@@ -48,7 +49,6 @@ from stackwright.core.belongings import Owner, listed
 from stackwright.core.clouds import Slot, Thing, mark
 from stackwright.core.clusterapi import CONTROL_PLANE, claim_name
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
-from stackwright.core.machines import Place, server_object, server_spec
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Object
 

@@ -15,9 +15,9 @@ from stackwright.adapters.openstack.tenant.clouds import SWEEP, OpenStackClouds
 from stackwright.adapters.openstack.tenant.project_session import ANSWER, ANSWERS, FORGET, Project
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import THREADS
-from stackwright.controllers.asking import answered
+from stackwright.controllers.infra.references import Answers, Resolver
+from stackwright.controllers.infra.resolve_references import answered
 from stackwright.core.clouds import LATE, LONGEST, CloudRef, Denied, Question, Thing, Trouble, question
-from stackwright.core.names import Answers, Resolver
 
 pytestmark = pytest.mark.looptime(noop_cycles=3)
 CLOUD = CloudRef(("ns", "clouds"), "mine")

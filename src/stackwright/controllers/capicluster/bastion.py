@@ -14,12 +14,8 @@ from stackwright.controllers.capicluster.objects import has_bastion
 from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import BASTION, record_of
 from stackwright.controllers.capicluster.stages import BASTION_READY
-from stackwright.core.addresses import is_of, kept_away
-from stackwright.core.belongings import Owner
-from stackwright.core.clouds import Thing
-from stackwright.core.clusterapi import cluster_name
-from stackwright.core.conditions import Condition, blocked, copied, done, find, waiting
-from stackwright.core.machines import (
+from stackwright.controllers.infra.addresses import is_of, kept_away
+from stackwright.controllers.infra.server_template import (
     MADE_OF,
     SERVER,
     homeless,
@@ -29,6 +25,10 @@ from stackwright.core.machines import (
     server_spec,
     taken_over,
 )
+from stackwright.core.belongings import Owner
+from stackwright.core.clouds import Thing
+from stackwright.core.clusterapi import cluster_name
+from stackwright.core.conditions import Condition, blocked, copied, done, find, waiting
 from stackwright.core.objects import annotation, is_deleting, key_of
 from stackwright.core.plan import Action, Apply, Delete, Object
 

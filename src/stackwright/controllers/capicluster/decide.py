@@ -17,12 +17,12 @@ from stackwright.controllers.capicluster.objects import Wanted, attached, named_
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, BASTION, SUBNET, record_of, written
 from stackwright.controllers.capicluster.stages import NETWORK_READY, ROUTER_READY, report, stage_of, stopped
+from stackwright.controllers.infra.drift import corrections, strangers
+from stackwright.controllers.infra.drift import told as set_back
 from stackwright.core.belongings import Owner, Record, Step, step
 from stackwright.core.clouds import Slot
 from stackwright.core.clusterapi import is_managed_elsewhere
 from stackwright.core.conditions import blocked, copied, done, find, waiting
-from stackwright.core.corrections import corrections, strangers
-from stackwright.core.corrections import told as set_back
 from stackwright.core.leaving import POLL
 from stackwright.core.objects import is_deleting
 from stackwright.core.pausing import pausable

@@ -9,7 +9,7 @@ from stackwright.controllers.capicluster.objects import api_port
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, record_of
 from stackwright.controllers.capicluster.stages import ENDPOINT_READY
-from stackwright.core.addresses import is_of, kept_away
+from stackwright.controllers.infra.addresses import is_of, kept_away
 from stackwright.core.belongings import Owner
 from stackwright.core.clouds import CloudCall, Thing
 from stackwright.core.clusterapi import CONTROL_PLANE

@@ -8,17 +8,17 @@ from functools import partial
 
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
-from stackwright.controllers.asking import answered
 from stackwright.controllers.capicluster.record import record_of
 from stackwright.controllers.capicluster.resolve import Found, resolve
-from stackwright.controllers.clusterapi import cluster_referring
-from stackwright.controllers.identity import cloud_of
-from stackwright.controllers.origin import origin_of
+from stackwright.controllers.infra.clusterapi import cluster_referring
+from stackwright.controllers.infra.credentials import cloud_of
+from stackwright.controllers.infra.origin import origin_of
+from stackwright.controllers.infra.resolve_references import answered
+from stackwright.controllers.infra.server_template import SERVER
 from stackwright.core.clouds import Asker, Clouds, Denied, Trouble, What, ids
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.clusterapi import cluster_name, is_managed_elsewhere
 from stackwright.core.conditions import is_ready
-from stackwright.core.machines import SERVER
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
 from stackwright.core.origin import is_restored
 from stackwright.core.pausing import capi_pause_cause

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from stackwright.controllers.infra.references import Answers, Resolver, named
 from stackwright.core.clouds import Question, Thing, every, question
-from stackwright.core.names import Answers, Resolver, named
 
 
 @dataclass(frozen=True)

@@ -8,10 +8,10 @@ from typing import Any
 from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, NETWORK, ROUTER, SUBNET, group, record_of
 from stackwright.controllers.capicluster.resolve import router, subnet
+from stackwright.controllers.infra.references import named
 from stackwright.core.belongings import Step
 from stackwright.core.clouds import Slot
 from stackwright.core.conditions import Condition, copied, done, find, summary, waiting
-from stackwright.core.names import named
 from stackwright.core.plan import Action, Plan
 from stackwright.core.seen import AUTHENTICATION, project
 

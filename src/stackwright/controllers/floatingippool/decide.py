@@ -23,12 +23,12 @@ from stackwright.controllers.floatingippool.objects import (
     unused,
 )
 from stackwright.controllers.floatingippool.observe import KIND, Observed
-from stackwright.core.addresses import MARKED, is_of
+from stackwright.controllers.infra.addresses import MARKED, is_of
+from stackwright.controllers.infra.server_template import SERVER
 from stackwright.core.belongings import Owner, Step, listed, step, unlisted
 from stackwright.core.clouds import CloudCall, Slot, Thing
 from stackwright.core.clusterapi import ADDRESS, CLAIM
 from stackwright.core.conditions import READY, Condition, blocked, done, summary, waiting
-from stackwright.core.machines import SERVER
 from stackwright.core.objects import OWNER, is_deleting, key_of, label
 from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Apply, Delete, Key, Object, Plan

@@ -8,16 +8,16 @@ from functools import partial
 from typing import Any
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
-from stackwright.controllers.asking import answered
-from stackwright.controllers.clusterapi import cluster_of, list_if_served
-from stackwright.controllers.identity import cloud_of
-from stackwright.controllers.origin import origin_of
+from stackwright.controllers.infra.clusterapi import cluster_of, list_if_served
+from stackwright.controllers.infra.credentials import cloud_of
+from stackwright.controllers.infra.origin import origin_of
+from stackwright.controllers.infra.references import Answers, Resolver, named
+from stackwright.controllers.infra.resolve_references import answered
+from stackwright.controllers.infra.server_template import SERVER
 from stackwright.core.belongings import unlisted
 from stackwright.core.clouds import Asker, Clouds, Denied, Question, Thing, Trouble, What, ids, question
 from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, is_capi_paused
 from stackwright.core.clusterapi import NAME as NAME_LABEL
-from stackwright.core.machines import SERVER
-from stackwright.core.names import Answers, Resolver, named
 from stackwright.core.objects import has_finalizer, is_deleting, label
 from stackwright.core.pausing import capi_pause_cause
 from stackwright.core.plan import Key, Object

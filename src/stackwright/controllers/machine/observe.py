@@ -13,11 +13,11 @@ from typing import Any
 
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
-from stackwright.controllers.clusterapi import get_if_served
-from stackwright.controllers.origin import origin_of
+from stackwright.controllers.infra.clusterapi import get_if_served
+from stackwright.controllers.infra.origin import origin_of
+from stackwright.controllers.infra.server_template import SERVER
 from stackwright.core.clusterapi import CLUSTER, MACHINE, owner_named
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
-from stackwright.core.machines import SERVER
 from stackwright.core.objects import label
 from stackwright.core.pausing import capi_pause_cause
 from stackwright.core.plan import Key, Object

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from stackwright.controllers.infra.references import Answers
 from stackwright.core.belongings import Part
 from stackwright.core.clouds import SERVER, Question, Slot, Thing, question
-from stackwright.core.names import Answers
 
 SHARED = "it has no mark of this object, and its project is shared with other namespaces"
 

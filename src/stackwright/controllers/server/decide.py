@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stackwright.controllers.infra.drift import corrections, told
+from stackwright.controllers.infra.server_template import INSTANCE
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.observe import KIND, Observed
 from stackwright.controllers.server.pool import pooled
@@ -19,9 +21,7 @@ from stackwright.controllers.server.state import addresses, detached, state_of
 from stackwright.core.belongings import Owner, Part, Record, Step, remove, step
 from stackwright.core.clouds import SERVER, Slot, Thing
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
-from stackwright.core.corrections import corrections, told
 from stackwright.core.leaving import POLL, leave
-from stackwright.core.machines import INSTANCE
 from stackwright.core.objects import is_deleting, key_of
 from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Plan

@@ -7,9 +7,9 @@ so is what another object made.
 
 from __future__ import annotations
 
+from stackwright.controllers.infra.addresses import is_of, kept_away
 from stackwright.controllers.server.objects import port_slots
 from stackwright.controllers.server.observe import KIND, Observed
-from stackwright.core.addresses import is_of, kept_away
 from stackwright.core.belongings import Owner, Step
 from stackwright.core.clouds import Slot
 from stackwright.core.clusterapi import CLAIM, claim_name, of_cluster

@@ -6,8 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from stackwright.controllers.infra.references import Answers, Resolver
 from stackwright.core.clouds import Question, Thing, question
-from stackwright.core.names import Answers, Resolver
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
+from stackwright.controllers.infra.references import Answers
 from stackwright.core.clouds import CloudRef, Clouds, Question, Thing, Trouble
-from stackwright.core.names import Answers
 
 ROUNDS = 4  # the network, its subnet, the network of a subnet
 AT_ONCE = 8  # questions of one look
