@@ -35,7 +35,7 @@ from stackwright.core.conditions import find
 from stackwright.core.objects import FINALIZER, key_of
 from stackwright.core.plan import Object
 from stackwright.core.ports import Ports, absent
-from stackwright.core.secretwrites import EnsureSecret
+from stackwright.core.secrets.writes import EnsureSecret
 from stackwright.local.kubernetes import ephemeral
 from stackwright.local.kubernetes.api import Api
 from stackwright.runtime.execute import execute

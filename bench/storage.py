@@ -29,7 +29,7 @@ from bench.figure import Figure, Goal
 from bench.options import BenchError, Options, say
 from bench.polling import until
 from bench.tenancy import Ground, ground
-from stackwright.core.tenant import Rule
+from stackwright.core.openstack.tenant import Rule
 from stackwright.local import tools
 from stackwright.local.config import LocalCluster
 from stackwright.runtime.x509 import ssh_keypair

@@ -13,9 +13,9 @@ from typing import Any
 
 from bench.options import BenchError, say
 from stackwright.adapters.openstack.client import connect
-from stackwright.core.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
+from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
+from stackwright.core.openstack.tenant import Flavor, Project, Rule, Tenant
 from stackwright.core.ports import secret_data
-from stackwright.core.tenant import Flavor, Project, Rule, Tenant
 from stackwright.local.config import LocalCluster
 from stackwright.local.image.guest import guest_image
 from stackwright.local.kubernetes import api

@@ -25,8 +25,8 @@ from stackwright.api.meta import Kind
 from stackwright.controllers import volume
 from stackwright.controllers.catalog import ROLES, controllers
 from stackwright.controllers.volume import Place
-from stackwright.core.clouds import Clouds
 from stackwright.core.objects import label
+from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Key
 from stackwright.core.ports import Cluster, Directories, Ports, Refused, absent
 from stackwright.core.settings import Settings

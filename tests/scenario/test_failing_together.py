@@ -10,8 +10,8 @@ from world import World, ready_world
 
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import Glance, Keystone
-from stackwright.core.clouds import Denied
 from stackwright.core.conditions import find
+from stackwright.core.openstack.clouds import Denied
 from stackwright.core.ports import NotYet, Refused
 
 pytestmark = pytest.mark.looptime

@@ -28,7 +28,7 @@ from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.validate import errors_of
 from stackwright.core.objects import belongs
 from stackwright.core.ports import secret_data
-from stackwright.core.secretwrites import ExtractSecret
+from stackwright.core.secrets.writes import ExtractSecret
 from stackwright.runtime import x509 as made
 from stackwright.services.declaration import PUBLIC_TLS
 from stackwright.simulate import Request

@@ -22,9 +22,9 @@ from stackwright.cli.confirm import foreseen_losses, losses
 from stackwright.cli.manifests import MANAGER, Manifest
 from stackwright.cli.plan import forecast
 from stackwright.cli.planned import Entry
-from stackwright.core.clouds import Clouds
 from stackwright.core.clusterapi import CLAIM
 from stackwright.core.objects import ORPHAN
+from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.pausing import ANNOTATION
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.simulate import Outside

@@ -17,7 +17,7 @@ from stackwright.api.kinds import NAMESPACE as SPACE
 from stackwright.api.meta import Kind
 from stackwright.core.clusterapi import ADDRESS, CLAIM
 from stackwright.core.objects import OWNER
-from stackwright.core.origin import ORIGIN
+from stackwright.core.openstack.origin import ORIGIN
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime

@@ -25,7 +25,7 @@ from stackwright.cli.confirm import losses
 from stackwright.cli.plan import forecast
 from stackwright.cli.planned import FAIL, NOTE, Entry, summary
 from stackwright.cli.ui.steps import lines
-from stackwright.core.clouds import Look, Thing, Trouble
+from stackwright.core.openstack.clouds import Look, Thing, Trouble
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import Refused
 from stackwright.core.settings import Settings

@@ -8,7 +8,7 @@ from world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_worl
 from stackwright.api.kinds import STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import Memcached
-from stackwright.core.helmrecords import releases
+from stackwright.core.helm.records import releases
 from stackwright.core.ports import NotYet, Refused
 
 pytestmark = pytest.mark.looptime

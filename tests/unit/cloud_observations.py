@@ -45,11 +45,11 @@ from stackwright.controllers.server.observe import Observed as ServerSeen
 from stackwright.controllers.server.observe import Pool
 from stackwright.controllers.server.record import written as server_record
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.belongings import Owner, listed
-from stackwright.core.clouds import Slot, Thing, mark
 from stackwright.core.clusterapi import CONTROL_PLANE, claim_name
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.objects import is_deleting
+from stackwright.core.openstack.clouds import Slot, Thing, mark
+from stackwright.core.openstack.managed_resources import Owner, listed
 from stackwright.core.plan import Object
 
 CLAIMS = st.sampled_from([None, UID, OTHER])

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from stackwright.adapters.helm.command import HelmCli, chart_digest, chart_digests, failure
-from stackwright.core.helmrecords import releases
+from stackwright.core.helm.records import releases
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import NotYet, Refused
 

@@ -33,7 +33,7 @@ from stackwright.adapters.openstack.transport.login import login_of
 from stackwright.adapters.openstack.transport.send import problem
 from stackwright.controllers.capicluster.resolve import resolve as resolve_cluster
 from stackwright.controllers.server.observe import KINDS
-from stackwright.core.clouds import (
+from stackwright.core.openstack.clouds import (
     SERVER,
     Asker,
     CloudCall,

@@ -13,7 +13,7 @@ import pytest
 from stackwright.adapters.openstack.tenant import clouds, single_flight, snapshot
 from stackwright.adapters.openstack.tenant.single_flight import PATIENCE, Flight
 from stackwright.adapters.openstack.transport import connection_pool
-from stackwright.core.clouds import Asker, CloudRef, Thing, Trouble, question
+from stackwright.core.openstack.clouds import Asker, CloudRef, Thing, Trouble, question
 
 
 class Slow:

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stackwright.adapters.openstack.tenant.limiter import AFTER, HELD, LONG, REQUESTS, SERVERS, Order, Turns, Who
-from stackwright.core.clouds import SERVER, Asker, CloudCall, CloudRef, Do, Slot, Trouble
+from stackwright.core.openstack.clouds import SERVER, Asker, CloudCall, CloudRef, Do, Slot, Trouble
 
 LEAST, MOST = 4, 20
 PORT: Slot = ("port", "p")

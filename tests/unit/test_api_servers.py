@@ -24,7 +24,7 @@ from stackwright.api.rules import ERRORS
 from stackwright.cli.manifests import check
 from stackwright.controllers.server.resolve import resolve
 from stackwright.controllers.validate import errors_of
-from stackwright.core.clouds import SERVER, mark
+from stackwright.core.openstack.clouds import SERVER, mark
 
 DEVICE = {"name": "root", "sizeGiB": 1, "storage": {"type": "Local"}}
 ZONE = "spec.rootVolume.availabilityZone.name"

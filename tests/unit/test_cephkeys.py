@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.cephkeys import Missing, access, parse
+from stackwright.core.secrets.cephkeys import Missing, access, parse
 
 SPEC: dict[str, Any] = {
     "client": "cinder",

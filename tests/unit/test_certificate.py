@@ -16,9 +16,9 @@ from cryptography.x509.verification import PolicyBuilder, Store, VerificationErr
 
 from stackwright import main
 from stackwright.api.kinds import SECRET
-from stackwright.core import renewal
 from stackwright.core.plan import Object
 from stackwright.core.ports import NotYet, secret_data
+from stackwright.core.secrets import renewal
 from stackwright.runtime import x509
 from stackwright.runtime.certificate import CONFIGURATION, EVERY, NAME, SECRET_NAME, SETTLE, Certificate
 from stackwright.runtime.memory import MemoryCluster

@@ -20,7 +20,7 @@ from stackwright.api.meta import Kind
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.access import replace, way_from_here
 from stackwright.cli.app import app
-from stackwright.core.access import NoAccess, access, with_cloud
+from stackwright.core.openstack.access import NoAccess, access, with_cloud
 from stackwright.runtime.memory import MemoryCluster
 
 PASSWORD = "p'w $x"

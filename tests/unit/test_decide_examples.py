@@ -23,11 +23,11 @@ from stackwright.controllers.server.decide import decide
 from stackwright.controllers.server.objects import devices, parts
 from stackwright.controllers.server.observe import Observed
 from stackwright.controllers.server.resolve import resolve
-from stackwright.core.belongings import Owner, Part, removal, step
-from stackwright.core.clouds import ADD_PORT, ADD_VOLUME, SERVER, CloudCall, Look, Slot
 from stackwright.core.clusterapi import CLAIM, NAME
-from stackwright.core.leaving import POLL
 from stackwright.core.objects import FINALIZER, owner_reference
+from stackwright.core.openstack.clouds import ADD_PORT, ADD_VOLUME, SERVER, CloudCall, Look, Slot
+from stackwright.core.openstack.managed_resources import Owner, Part, removal, step
+from stackwright.core.openstack.teardown import POLL
 from stackwright.core.plan import Apply, Object, Plan
 
 PORT: Slot = ("port", "web-0")

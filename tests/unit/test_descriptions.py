@@ -18,7 +18,7 @@ from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.capicluster.objects import Wanted, parts
 from stackwright.controllers.floatingippool.objects import part
 from stackwright.controllers.floatingippool.observe import Found, Observed
-from stackwright.core.clouds import CloudCall, Slot
+from stackwright.core.openstack.clouds import CloudCall, Slot
 from stackwright.core.plan import Object
 
 SPEC: Object = {

@@ -15,7 +15,7 @@ from stackwright.controllers.cloud.validate import parse
 from stackwright.controllers.contract.database import DATABASE
 from stackwright.controllers.contract.identity import IDENTITY
 from stackwright.controllers.contract.messaging import MESSAGING
-from stackwright.core.sensitive import cut
+from stackwright.core.helm.sensitive import cut
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))

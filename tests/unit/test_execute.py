@@ -6,7 +6,6 @@ import pytest
 
 from stackwright.api.kinds import CONFIGMAP, POD, SECRET
 from stackwright.core.clusterapi import CLAIM
-from stackwright.core.fernet import ROTATED
 from stackwright.core.objects import DIGEST, EXPIRES, FINALIZER
 from stackwright.core.plan import (
     Action,
@@ -21,7 +20,8 @@ from stackwright.core.plan import (
     SqlAccount,
 )
 from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
-from stackwright.core.secretwrites import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, RotateKeys
+from stackwright.core.secrets.fernet import ROTATED
+from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, RotateKeys
 from stackwright.runtime.execute import execute
 from stackwright.runtime.memory import (
     FrozenClock,

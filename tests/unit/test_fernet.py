@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.core.fernet import rotate, start
+from stackwright.core.secrets.fernet import rotate, start
 from stackwright.services import keystone
 from stackwright.services.declaration import Context
 

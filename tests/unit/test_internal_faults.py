@@ -12,9 +12,9 @@ from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import POD
 from stackwright.api.services.kinds import Keystone, Memcached
 from stackwright.controllers.catalog import controllers
-from stackwright.core import merge
 from stackwright.core.conditions import done
 from stackwright.core.controller import Watch
+from stackwright.core.helm import merge
 from stackwright.core.plan import Plan
 from stackwright.core.ports import Conflict
 from stackwright.core.settings import Settings
@@ -76,7 +76,7 @@ async def test_the_place_is_the_innermost_one_in_our_code():
     operator = Operator(controller(decide=decide))
     put(operator)
     await operator.run(1)
-    assert "TypeError at core/merge.py:" in operator.condition()["message"]
+    assert "TypeError at core/helm/merge.py:" in operator.condition()["message"]
 
 
 async def test_all_else_that_the_status_says_is_kept_and_the_next_success_mends_it():

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.access import NEEDED
-from stackwright.core.tenant import CloudError
+from stackwright.core.openstack.access import NEEDED
+from stackwright.core.openstack.tenant import CloudError
 from stackwright.local import bringup
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster

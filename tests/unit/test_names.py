@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stackwright.controllers.infra.references import Resolver
-from stackwright.core.clouds import Thing, question
+from stackwright.core.openstack.clouds import Thing, question
 
 BY_NAME = question("network", name="private")
 

@@ -24,8 +24,8 @@ from stackwright.api.registry import RESOURCES
 from stackwright.controllers.cloud.validate import parse
 from stackwright.controllers.infra.clusterapi import get_if_served
 from stackwright.core.clusterapi import MACHINE
+from stackwright.core.helm.sensitive import cut
 from stackwright.core.ports import Refused
-from stackwright.core.sensitive import cut
 
 HOSTILE = (
     "../../victim/secrets/stackwright-clouds", "x?fieldManager=y", "x#", "x/status", "..", ".", "", "%2e%2e", "x%2fy",

@@ -14,7 +14,7 @@ from stackwright.core.digest import digest
 from stackwright.core.objects import MANAGED, OWNER, owner_label, owner_reference, owners
 from stackwright.core.plan import Object
 from stackwright.core.ports import Ports, Refused
-from stackwright.core.secretwrites import (
+from stackwright.core.secrets.writes import (
     CephAccess,
     CopySecret,
     EnsureCertificate,

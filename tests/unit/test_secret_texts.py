@@ -10,9 +10,9 @@ import yaml
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.core.cephkeys import access
 from stackwright.core.ports import Ports, Refused, secret_data
-from stackwright.core.secretwrites import CopySecret, EnsureSecret
+from stackwright.core.secrets.cephkeys import access
+from stackwright.core.secrets.writes import CopySecret, EnsureSecret
 from stackwright.runtime.execute import execute
 from stackwright.runtime.memory import (
     FrozenClock,

@@ -26,9 +26,9 @@ from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NAMESPACE
 from stackwright.controllers.catalog import controllers
 from stackwright.controllers.server import controller as server_controller
-from stackwright.core.clouds import LATE, LONGEST, CloudCall, CloudRef, Look, Thing, Trouble
 from stackwright.core.objects import FINALIZER
-from stackwright.core.origin import ORIGIN
+from stackwright.core.openstack.clouds import LATE, LONGEST, CloudCall, CloudRef, Look, Thing, Trouble
+from stackwright.core.openstack.origin import ORIGIN
 from stackwright.core.ports import Ports
 from stackwright.core.settings import Settings
 from stackwright.runtime import reconcile

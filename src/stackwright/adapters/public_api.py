@@ -15,8 +15,8 @@ from typing import Any
 
 import httpx2
 
-from stackwright.core.access import PUBLIC, Access
-from stackwright.core.tenant import Agent
+from stackwright.core.openstack.access import PUBLIC, Access
+from stackwright.core.openstack.tenant import Agent
 
 LIMIT = 2.0
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from stackwright.adapters.openstack.transport.login import Login
-    from stackwright.core.access import Access
+    from stackwright.core.openstack.access import Access
     from stackwright.core.ports import Reader
 
 
@@ -16,7 +16,7 @@ async def read_access(reader: Reader, namespace: str) -> Access:
     """Raises CliError that says what is missing."""
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError, the_cloud
-    from stackwright.core.access import ADMIN_SECRET, TLS_SECRET, NoAccess, access
+    from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, NoAccess, access
     from stackwright.core.ports import secret_data
 
     cloud, admin, tls = await asyncio.gather(
@@ -36,7 +36,7 @@ async def way_from_here(reader: Reader, login: Login) -> Login:
     """Credentials with an address that only pods know lead by the public endpoints of that cloud, if it has any."""
     from stackwright.adapters.openstack.transport.login import login_by
     from stackwright.cli.cluster import POD_ACCOUNT, CliError
-    from stackwright.core.access import namespace_of, outward
+    from stackwright.core.openstack.access import namespace_of, outward
     from stackwright.core.ports import Refused
 
     namespace = namespace_of(login.entry)

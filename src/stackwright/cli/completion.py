@@ -55,7 +55,7 @@ def pausable(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def releases(ctx: typer.Context, incomplete: str) -> list[str]:
     from stackwright.api.kinds import SECRET
-    from stackwright.core.helmrecords import SELECTOR, revisions
+    from stackwright.core.helm.records import SELECTOR, revisions
 
     async def names(cluster: Reader, namespace: str) -> set[str]:
         return {each.name for each in revisions(await cluster.list(SECRET, namespace, SELECTOR))}

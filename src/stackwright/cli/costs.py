@@ -49,7 +49,7 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
     """Raises nothing for what may not be read: then it is not told."""
     from stackwright.api.kinds import SECRET
     from stackwright.cli.planned import FAIL, Entry, notes
-    from stackwright.core.helmrecords import SELECTOR, revisions
+    from stackwright.core.helm.records import SELECTOR, revisions
     from stackwright.core.ports import NotYet, Refused
     from stackwright.impact import lost, missing
 
@@ -104,7 +104,7 @@ async def _unproven(result: Forecast, namespace: str) -> list[Entry]:
 
 async def _restarts(reader: Reader, secret: str, action: HelmUpgrade, render: Render) -> tuple[Restart, ...]:
     from stackwright.api.kinds import SECRET
-    from stackwright.core.helmrecords import manifest
+    from stackwright.core.helm.records import manifest
     from stackwright.impact import restarts
 
     record, text = await asyncio.gather(reader.get(SECRET, (action.release[0], secret)), render(action))

@@ -47,7 +47,7 @@ def history(
     from stackwright.api.kinds import SECRET
     from stackwright.cli.cluster import CliError, connected, run
     from stackwright.core.conditions import stamp
-    from stackwright.core.helmrecords import SELECTOR, revisions
+    from stackwright.core.helm.records import SELECTOR, revisions
     from stackwright.core.ports import Release
 
     async def work() -> list[Release]:

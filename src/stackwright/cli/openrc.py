@@ -12,7 +12,7 @@ from stackwright.cli import common
 from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
-    from stackwright.core.access import Access
+    from stackwright.core.openstack.access import Access
 
 
 class Form(StrEnum):
@@ -78,7 +78,7 @@ def openrc(
 
 def printed(form: Form, name: str, access: Access, ca: str, namespace: str) -> str:
     from stackwright.cli.output import as_yaml
-    from stackwright.core.access import clouds_entry, inside, openrc, with_cloud
+    from stackwright.core.openstack.access import clouds_entry, inside, openrc, with_cloud
 
     match form:
         case Form.OPENRC:
@@ -95,7 +95,7 @@ def merged(path: Path, name: str, access: Access, ca: Path) -> str:
 
     from stackwright.cli.cluster import CliError
     from stackwright.cli.output import as_yaml
-    from stackwright.core.access import clouds_entry, with_cloud
+    from stackwright.core.openstack.access import clouds_entry, with_cloud
 
     try:
         existing = yaml.safe_load(path.read_text()) if path.exists() else None

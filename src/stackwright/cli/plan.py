@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from stackwright.cli.costs import Render
     from stackwright.cli.manifests import Manifest
     from stackwright.cli.planned import Background, Entry
-    from stackwright.core.access import Access
+    from stackwright.core.openstack.access import Access
     from stackwright.core.ports import Reader
     from stackwright.core.settings import Settings
     from stackwright.simulate import Forecast, Outside, Request
@@ -217,7 +217,7 @@ async def forecast(
     """
     from stackwright.cli.costs import costs
     from stackwright.cli.planned import FAIL, NOTE, Entry, entries
-    from stackwright.core.causes import causes
+    from stackwright.core.workload_health import causes
     from stackwright.simulate import simulate
 
     result = await simulate(reader, settings, request, now, outside)
@@ -237,7 +237,7 @@ async def _background(result: Forecast, settings: Settings, namespace: str) -> B
     from stackwright.api.registry import BY_KIND
     from stackwright.api.services.helmbundle import HelmBundle
     from stackwright.cli.planned import Background
-    from stackwright.core.helmrecords import SELECTOR, releases
+    from stackwright.core.helm.records import SELECTOR, releases
     from stackwright.core.objects import key_of
 
     base, found = result.base, Background()

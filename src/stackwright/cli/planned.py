@@ -15,10 +15,10 @@ from stackwright.api.cloud.certificates import referenced
 from stackwright.api.kinds import SECRET
 from stackwright.api.registry import BY_KIND
 from stackwright.cli.ui.diff import ABSENT, Change, Path, changes
-from stackwright.core.clouds import CloudCall
 from stackwright.core.objects import key_of
+from stackwright.core.openstack.clouds import CloudCall
 from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object
-from stackwright.core.secretwrites import (
+from stackwright.core.secrets.writes import (
     CephAccess,
     EnsureCertificate,
     EnsureSecret,

@@ -9,8 +9,8 @@ from stackwright.cli.ui.tree import BLOCKED, READY, Node
 
 if TYPE_CHECKING:
     from stackwright.adapters.public_api import Live
+    from stackwright.core.openstack.tenant import Agent
     from stackwright.core.ports import Reader
-    from stackwright.core.tenant import Agent
 
 
 async def read_live(reader: Reader, namespace: str) -> Live | None:

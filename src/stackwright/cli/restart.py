@@ -95,8 +95,8 @@ def _by_hand(obj: Object) -> bool:
 
 async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: float) -> None:
     from stackwright.cli.cluster import CliError
-    from stackwright.core.causes import workload_ready
     from stackwright.core.ports import NotYet
+    from stackwright.core.workload_health import workload_ready
 
     started = time.monotonic()
     waiting = {(kind, obj["metadata"]["name"]): obj for kind, obj in found if not _by_hand(obj)}

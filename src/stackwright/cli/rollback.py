@@ -15,7 +15,7 @@ from stackwright.cli.confirm import YesOption
 if TYPE_CHECKING:
     from stackwright.core.plan import Object
     from stackwright.core.ports import Cluster, Reader
-    from stackwright.core.revisions import Revision
+    from stackwright.core.secrets.revisions import Revision
 
 
 def rollback(
@@ -81,7 +81,7 @@ def rollback(
 async def kept(reader: Reader, cloud: Object) -> list[Revision]:
     """The revisions of a cloud, the oldest first."""
     from stackwright.api.kinds import SECRET
-    from stackwright.core import revisions
+    from stackwright.core.secrets import revisions
 
     return revisions.of(cloud, await reader.list(SECRET, cloud["metadata"]["namespace"], revisions.labels(cloud)))
 
@@ -106,7 +106,7 @@ async def spec_of(cluster: Cluster, revision: Revision) -> dict[str, Any]:
     from stackwright.cli.cluster import CliError
     from stackwright.core.digest import digest
     from stackwright.core.ports import secret_data
-    from stackwright.core.revisions import FIELD
+    from stackwright.core.secrets.revisions import FIELD
 
     name = f"Secret {'/'.join(revision.key)}"
     try:

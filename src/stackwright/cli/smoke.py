@@ -17,7 +17,7 @@ from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import say
 
 if TYPE_CHECKING:
-    from stackwright.core.access import Access
+    from stackwright.core.openstack.access import Access
     from stackwright.smoke.checks import Check
     from stackwright.smoke.run import Result
     from stackwright.smoke.stage import Stage

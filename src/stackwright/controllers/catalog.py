@@ -22,8 +22,8 @@ from stackwright.controllers import (
     service,
 )
 from stackwright.core.ages import Ages
-from stackwright.core.clouds import Clouds
 from stackwright.core.controller import Controller
+from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.ports import NO_CLOUDS, UNCHECKED, Accounts
 from stackwright.core.settings import Settings
 from stackwright.services.registry import SERVICES

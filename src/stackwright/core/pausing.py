@@ -13,8 +13,8 @@ from typing import Protocol, TypeVar
 from stackwright.api.meta import OURS
 from stackwright.core.clusterapi import PAUSED, is_capi_paused
 from stackwright.core.conditions import READY, Condition, copied, done, find, waiting
-from stackwright.core.leaving import POLL
 from stackwright.core.objects import has_finalizer, is_deleting
+from stackwright.core.openstack.teardown import POLL
 from stackwright.core.plan import Object, Plan
 
 ANNOTATION = f"{OURS}/paused"  # of clouds and services, by `stackwright pause`; "true" pauses

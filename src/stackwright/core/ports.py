@@ -10,7 +10,7 @@ from stackwright.api.meta import Kind
 from stackwright.core.plan import Account, BrokerAccount, CatalogEntry, HelmUpgrade, Inventory, Key, Object, SqlAccount
 
 if TYPE_CHECKING:
-    from stackwright.core.clouds import Clouds
+    from stackwright.core.openstack.clouds import Clouds
 
 
 class NotYet(Exception):

@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from stackwright.api.registry import RESOURCES
-from stackwright.core.causes import causes
 from stackwright.core.conditions import find, is_blocked
+from stackwright.core.workload_health import causes
 from stackwright.local import tools
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster

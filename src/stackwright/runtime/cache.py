@@ -13,7 +13,7 @@ from typing import Any
 
 from stackwright.api.kinds import CONFIGMAP, POD, SECRET, WORKLOADS
 from stackwright.api.meta import Kind
-from stackwright.core.helmrecords import cause_only
+from stackwright.core.helm.records import cause_only
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Cluster, Reader

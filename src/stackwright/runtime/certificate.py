@@ -15,10 +15,10 @@ import structlog
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind
-from stackwright.core import renewal
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
 from stackwright.core.ports import Clock, Cluster, secret_data
+from stackwright.core.secrets import renewal
 from stackwright.runtime import x509
 
 CONFIGURATION = Kind(

@@ -14,9 +14,9 @@ from itertools import groupby
 from typing import Any, TypeVar
 
 from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
-from stackwright.core.clouds import CloudCall, Slot
 from stackwright.core.conditions import steady
 from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
+from stackwright.core.openstack.clouds import CloudCall, Slot
 from stackwright.core.plan import (
     Account,
     Action,
@@ -40,7 +40,7 @@ from stackwright.core.plan import (
     Warn,
 )
 from stackwright.core.ports import Conflict, NotYet, Ports, Refused, StillMissing, secret_data
-from stackwright.core.secretwrites import SecretWrite
+from stackwright.core.secrets.writes import SecretWrite
 from stackwright.runtime import secrets
 
 _Account = TypeVar("_Account", SqlAccount, BrokerAccount, CatalogEntry)

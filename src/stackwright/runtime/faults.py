@@ -29,7 +29,7 @@ def cause(error: BaseException) -> BaseException:
 
 
 def place(error: BaseException) -> str:
-    """Class and place: `KeyError at core/merge.py:31 in merged`; the place is the innermost one in our own code."""
+    """Class and place: `KeyError at core/digest.py:31 in digest`; the place is the innermost one in our own code."""
     error = cause(error)
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(_HOME)]
     name = type(error).__name__

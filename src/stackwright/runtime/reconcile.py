@@ -16,10 +16,10 @@ from typing import Any
 import structlog
 
 from stackwright.api.meta import Kind
-from stackwright.core.clouds import Slot, at_once, fill, removes
 from stackwright.core.conditions import is_as_before, is_reworded, steady
 from stackwright.core.controller import ByOwner, Controller
 from stackwright.core.objects import MANAGED, key_of
+from stackwright.core.openstack.clouds import Slot, at_once, fill, removes
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
 from stackwright.runtime import faults, metrics
@@ -36,7 +36,7 @@ REMOTE = 64
 SHARE = 8  # of these for a namespace at most, fewer when few are free: whoever has slow clouds waits for them alone
 SOON = 2.0  # seconds from a removal to the next look: what goes takes a moment, and may never go
 # Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin. What
-# asks OpenStacks of users ends long before, whatever these do (core.clouds.LONGEST).
+# asks OpenStacks of users ends long before, whatever these do (core.openstack.clouds.LONGEST).
 LONGEST = 900.0
 log = structlog.get_logger()
 

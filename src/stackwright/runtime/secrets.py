@@ -16,7 +16,6 @@ from stackwright.api.cloud import certificates
 from stackwright.api.fields.lines import LINE
 from stackwright.api.kinds import SECRET
 from stackwright.api.registry import kind_of
-from stackwright.core import cephkeys, fernet, revisions
 from stackwright.core.digest import digest
 from stackwright.core.objects import (
     DIGEST,
@@ -31,7 +30,8 @@ from stackwright.core.objects import (
 )
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
-from stackwright.core.secretwrites import (
+from stackwright.core.secrets import cephkeys, fernet, revisions
+from stackwright.core.secrets.writes import (
     CephAccess,
     CopySecret,
     EnsureCertificate,

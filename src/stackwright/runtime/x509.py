@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from stackwright.core import renewal
+from stackwright.core.secrets import renewal
 
 AUTHORITY_LIFE = datetime.timedelta(days=3650)
 LIFE = datetime.timedelta(seconds=renewal.LIFE)

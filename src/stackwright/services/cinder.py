@@ -16,7 +16,7 @@ from stackwright.api.cloud.features_storage import DEFAULT_BACKEND, CinderBacken
 from stackwright.api.fields.lines import Line
 from stackwright.api.fields.naming import InstanceName
 from stackwright.api.services.kinds import Cinder, Size
-from stackwright.core.merge import merge
+from stackwright.core.helm.merge import merge
 from stackwright.services.declaration import (
     CONTROL_PLANE,
     Certificate,

@@ -9,8 +9,8 @@ from pydantic import ValidationError
 
 from stackwright.api.fields.lines import LINE, unlined
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.core.merge import MergeConflict, merge
-from stackwright.core.sensitive import cut
+from stackwright.core.helm.merge import MergeConflict, merge
+from stackwright.core.helm.sensitive import cut
 from stackwright.services.connections import policies
 from stackwright.services.declaration import Chart, Context, Service
 

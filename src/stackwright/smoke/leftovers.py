@@ -10,7 +10,7 @@ import re
 import socket
 import time
 
-from stackwright.core.tenant import CloudError, Project
+from stackwright.core.openstack.tenant import CloudError, Project
 from stackwright.smoke.ports import Failed
 from stackwright.smoke.stage import Stage
 

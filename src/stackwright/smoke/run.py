@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from stackwright.core.tenant import CloudError
+from stackwright.core.openstack.tenant import CloudError
 from stackwright.smoke import leftovers
 from stackwright.smoke.checks import Check
 from stackwright.smoke.ports import Failed, Report

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackwright.core.tenant import CloudError, Project, Projects, Server, Tenant
+from stackwright.core.openstack.tenant import CloudError, Project, Projects, Server, Tenant
 from stackwright.smoke.ports import Clock, Failed, Host, Login, RealClock, Report, Waiting
 
 GUEST_IMAGE = "stackwright-guest"

@@ -11,7 +11,7 @@ import pytest
 
 from stackwright.controllers.infra.references import Answers, Resolver
 from stackwright.controllers.infra.resolve_references import MOST, answered
-from stackwright.core.clouds import CloudRef, Clouds, Question, Thing, Trouble, question
+from stackwright.core.openstack.clouds import CloudRef, Clouds, Question, Thing, Trouble, question
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 

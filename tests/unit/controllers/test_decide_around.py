@@ -21,8 +21,8 @@ from stackwright.controllers.primary.observe import Observed as PrimarySeen
 from stackwright.controllers.revision.decide import decide as decide_revision
 from stackwright.controllers.revision.observe import Observed as RevisionsSeen
 from stackwright.core.digest import digest
-from stackwright.core.revisions import KEPT, Revision
-from stackwright.core.secretwrites import KeepRevision
+from stackwright.core.secrets.revisions import KEPT, Revision
+from stackwright.core.secrets.writes import KeepRevision
 
 CLOUD = obj(OpenStackDeployment.KIND, "cloud")
 GOING = obj(OpenStackDeployment.KIND, "cloud", deleting=True)

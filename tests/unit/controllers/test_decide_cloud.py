@@ -17,7 +17,7 @@ from stackwright.controllers.cloud.validate import parse
 from stackwright.core import precache
 from stackwright.core.objects import DIGEST
 from stackwright.core.plan import Delete
-from stackwright.core.secretwrites import ExtractSecret
+from stackwright.core.secrets.writes import ExtractSecret
 from stackwright.core.settings import Settings
 from stackwright.runtime import x509
 from stackwright.runtime.memory import FrozenClock, MemoryCluster

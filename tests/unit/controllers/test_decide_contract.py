@@ -21,7 +21,7 @@ from stackwright.controllers.contract.objects import fulfilled
 from stackwright.controllers.contract.observe import Observed
 from stackwright.core.objects import DIGEST, FINALIZER
 from stackwright.core.ports import UNCHECKED
-from stackwright.core.secretwrites import EnsureSecret
+from stackwright.core.secrets.writes import EnsureSecret
 from stackwright.runtime.accounts import KEPT
 
 SPECS = {

@@ -19,7 +19,7 @@ from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe
 from stackwright.core.objects import DIGEST
 from stackwright.core.plan import Apply, Delete
-from stackwright.core.secretwrites import CopySecret, EnsureSecret, RotateKeys
+from stackwright.core.secrets.writes import CopySecret, EnsureSecret, RotateKeys
 from stackwright.services import etcd, glance, keystone, memcached
 from stackwright.services.registry import SERVICES
 from stackwright.services.values import LOSSES, merged_values

@@ -19,7 +19,7 @@ from stackwright.controllers.helmbundle.decide import RETRY_FAILED, decide
 from stackwright.controllers.helmbundle.observe import Observed, observe
 from stackwright.controllers.validate import errors_of
 from stackwright.core.ages import Ages
-from stackwright.core.helmrecords import BUNDLE_LABEL, bundle_label
+from stackwright.core.helm.records import BUNDLE_LABEL, bundle_label
 from stackwright.core.objects import FINALIZER, key_of, owner_reference
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import Refused

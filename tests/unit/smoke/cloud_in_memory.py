@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from stackwright.core.tenant import Agent, Boot, Flavor, Port, Project, Rule, Server, Tenant, Thing
+from stackwright.core.openstack.tenant import Agent, Boot, Flavor, Port, Project, Rule, Server, Tenant, Thing
 from stackwright.smoke.ports import Failed, Login
 
 READY = "stackwright-guest: ready after 3.1 s; key from metadata"

@@ -11,7 +11,7 @@ import pytest
 from http_cloud import HttpCloud
 
 from stackwright.adapters.openstack.client import connect
-from stackwright.core.tenant import Agent, Boot, CloudError, Flavor, Project, Rule
+from stackwright.core.openstack.tenant import Agent, Boot, CloudError, Flavor, Project, Rule
 from stackwright.smoke.openstack.projects import ProjectsApi, tenant
 
 pytestmark = pytest.mark.filterwarnings(

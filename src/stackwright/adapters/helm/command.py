@@ -22,7 +22,7 @@ import yaml
 
 from stackwright.adapters.helm.records import check_records
 from stackwright.core.digest import LENGTH
-from stackwright.core.helmrecords import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, is_transient, told
+from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, is_transient, told
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
 from stackwright.core.ports import NotYet, Reader, Refused

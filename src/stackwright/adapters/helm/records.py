@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from stackwright.api.kinds import INGRESS_CLASS, SECRET
-from stackwright.core.helmrecords import PAYLOAD, SELECTOR, Unreadable, record_of
+from stackwright.core.helm.records import PAYLOAD, SELECTOR, Unreadable, record_of
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader, Refused
 

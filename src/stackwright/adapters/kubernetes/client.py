@@ -26,9 +26,9 @@ from stackwright.api.fields.naming import NAMESPACE, OBJECT
 from stackwright.api.kinds import EVENT
 from stackwright.api.meta import Kind
 from stackwright.core.digest import digest
-from stackwright.core.empties import without_empties
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Conflict, Labels, NotYet, Refused
+from stackwright.core.prune import without_empties
 
 log = structlog.get_logger(__name__)
 

@@ -11,9 +11,9 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from stackwright.core.openstack.tenant import CloudError
 from stackwright.core.plan import Key
 from stackwright.core.ports import Refused
-from stackwright.core.tenant import CloudError
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

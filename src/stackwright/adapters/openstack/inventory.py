@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.client import connect, demand, message_of
 from stackwright.adapters.threads import in_thread
-from stackwright.core.access import Access
+from stackwright.core.openstack.access import Access
 from stackwright.core.plan import Inventory
 from stackwright.core.ports import NotYet
 

@@ -1,7 +1,7 @@
 """TLS of public endpoints: certificates in Secrets, or, as most existing clouds have them, as text in the cloud's spec.
 
 A text is checked here and then taken for a reference to the Secret GIVEN, which the operator makes of it
-(core/secretwrites.py). So nothing that is made of a spec holds a text: no setting, value, plan, status or message. A
+(core/secrets/writes.py). So nothing that is made of a spec holds a text: no setting, value, plan, status or message. A
 key of that Secret ends in the digest of its text: another text is another reference.
 """
 

@@ -135,7 +135,7 @@ class Keyed:
 
 
 Texts = Annotated[list[Short], Field(max_length=MOST), Keyed()]
-# That by which the operator finds what it made, among tags and in descriptions (core/clouds.mark).
+# That by which the operator finds what it made, among tags and in descriptions (core/openstack/clouds.mark).
 MARK = re.compile(r"stackwright:[0-9a-f-]{36}:[0-9a-f]{8}")
 
 

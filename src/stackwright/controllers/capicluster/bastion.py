@@ -25,11 +25,11 @@ from stackwright.controllers.infra.server_template import (
     server_spec,
     taken_over,
 )
-from stackwright.core.belongings import Owner
-from stackwright.core.clouds import Thing
 from stackwright.core.clusterapi import cluster_name
 from stackwright.core.conditions import Condition, blocked, copied, done, find, waiting
 from stackwright.core.objects import annotation, is_deleting, key_of
+from stackwright.core.openstack.clouds import Thing
+from stackwright.core.openstack.managed_resources import Owner
 from stackwright.core.plan import Action, Apply, Delete, Object
 
 

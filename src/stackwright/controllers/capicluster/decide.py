@@ -19,12 +19,12 @@ from stackwright.controllers.capicluster.record import API, BASTION, SUBNET, rec
 from stackwright.controllers.capicluster.stages import NETWORK_READY, ROUTER_READY, report, stage_of, stopped
 from stackwright.controllers.infra.drift import corrections, strangers
 from stackwright.controllers.infra.drift import told as set_back
-from stackwright.core.belongings import Owner, Record, Step, step
-from stackwright.core.clouds import Slot
 from stackwright.core.clusterapi import is_managed_elsewhere
 from stackwright.core.conditions import blocked, copied, done, find, waiting
-from stackwright.core.leaving import POLL
 from stackwright.core.objects import is_deleting
+from stackwright.core.openstack.clouds import Slot
+from stackwright.core.openstack.managed_resources import Owner, Record, Step, step
+from stackwright.core.openstack.teardown import POLL
 from stackwright.core.pausing import pausable
 from stackwright.core.plan import Plan
 

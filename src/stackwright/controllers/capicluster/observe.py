@@ -15,16 +15,16 @@ from stackwright.controllers.infra.credentials import cloud_of
 from stackwright.controllers.infra.origin import origin_of
 from stackwright.controllers.infra.resolve_references import answered
 from stackwright.controllers.infra.server_template import SERVER
-from stackwright.core.clouds import Asker, Clouds, Denied, Trouble, What, ids
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.clusterapi import cluster_name, is_managed_elsewhere
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
-from stackwright.core.origin import is_restored
+from stackwright.core.openstack.cloud_observation import Seen, looked, troubled
+from stackwright.core.openstack.clouds import Asker, Clouds, Denied, Trouble, What, ids
+from stackwright.core.openstack.origin import is_restored
 from stackwright.core.pausing import capi_pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.core.seen import Seen, looked, troubled
 
 NAME = "capicluster"
 KIND = OpenStackCluster.KIND

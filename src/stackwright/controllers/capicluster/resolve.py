@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.controllers.infra.references import Answers, Resolver, named
-from stackwright.core.clouds import Question, Thing, every, question
+from stackwright.core.openstack.clouds import Question, Thing, every, question
 
 
 @dataclass(frozen=True)

@@ -25,7 +25,7 @@ from stackwright.core.objects import (
     owner_reference,
 )
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Key, Object, Plan, Publish
-from stackwright.core.secretwrites import GatherSecret
+from stackwright.core.secrets.writes import GatherSecret
 from stackwright.services.ceph import (
     CONDITIONS,
     EXCHANGE,

@@ -14,12 +14,12 @@ from pydantic import ValidationError
 from stackwright.api.errors import messages
 from stackwright.api.services.contracts import CephClientSpec
 from stackwright.controllers.cephclient.observe import Observed
-from stackwright.core.cephkeys import MONITORS
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, is_deleting
 from stackwright.core.plan import Plan
-from stackwright.core.secretwrites import CephAccess
+from stackwright.core.secrets.cephkeys import MONITORS
+from stackwright.core.secrets.writes import CephAccess
 from stackwright.services.ceph import REQUESTS
 
 STAGE = "Account"

@@ -11,9 +11,9 @@ from typing import Any
 
 from stackwright.api.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
 from stackwright.controllers.cloud.objects import Wanted, overrides, service_object, wanted_services
-from stackwright.core.chartvalues import Schema, value_errors
+from stackwright.core.helm.chart_schema import Schema, value_errors
+from stackwright.core.helm.sensitive import cut
 from stackwright.core.plan import Object
-from stackwright.core.sensitive import cut
 from stackwright.services.declaration import Chart, Context, Service
 from stackwright.services.registry import BY_SERVICE
 from stackwright.services.values import Misfit, context_of, merged_values

@@ -12,7 +12,7 @@ from stackwright.controllers.cloud.validate import parse
 from stackwright.core.conditions import Condition, blocked
 from stackwright.core.objects import DIGEST, annotation, is_deleting, key_of
 from stackwright.core.plan import Action, Delete, Plan
-from stackwright.core.secretwrites import ExtractSecret
+from stackwright.core.secrets.writes import ExtractSecret
 
 
 def decide(seen: Observed) -> Plan:

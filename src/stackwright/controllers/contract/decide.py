@@ -22,7 +22,7 @@ from stackwright.core.conditions import Condition, blocked, done, is_ready, summ
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, has_finalizer, is_deleting
 from stackwright.core.plan import Action, Finalizer, Object, Plan
-from stackwright.core.secretwrites import EnsureSecret
+from stackwright.core.secrets.writes import EnsureSecret
 
 RECHECK, SPREAD = 300, 120  # seconds
 AGAIN, LOOK = 0.5, 15.0

@@ -6,8 +6,8 @@ from functools import partial
 
 from stackwright.controllers.floatingippool.decide import decide
 from stackwright.controllers.floatingippool.observe import KIND, NAME, observe
-from stackwright.core.clouds import Clouds
 from stackwright.core.controller import Controller
+from stackwright.core.openstack.clouds import Clouds
 
 
 def controller(clouds: Clouds) -> Controller:

@@ -8,8 +8,6 @@ from typing import Any
 
 from stackwright.api.infra.ports import TEXT
 from stackwright.controllers.floatingippool.observe import KIND, Observed
-from stackwright.core.belongings import Part
-from stackwright.core.clouds import Look, Slot, Thing, mark, marked_by
 from stackwright.core.clusterapi import ADDRESS, CLAIM, of_cluster
 from stackwright.core.conditions import Condition, copied, find, merged, stamp
 from stackwright.core.objects import (
@@ -23,6 +21,8 @@ from stackwright.core.objects import (
     owner_reference,
     shortened,
 )
+from stackwright.core.openstack.clouds import Look, Slot, Thing, mark, marked_by
+from stackwright.core.openstack.managed_resources import Part
 from stackwright.core.plan import Object, SetStatus
 
 GROUP = KIND.group

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stackwright.controllers.helmbundle.validate import permitted
-from stackwright.core.helmrecords import bundle_label
+from stackwright.core.helm.records import bundle_label
 from stackwright.core.objects import controller_of, key_of
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Release

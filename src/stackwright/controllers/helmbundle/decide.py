@@ -27,14 +27,14 @@ from stackwright.controllers.helmbundle.claims import past, release_key, statuse
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.validate import permitted, problems
 from stackwright.core import precache
-from stackwright.core.causes import pods_of, why, workload_ready
 from stackwright.core.conditions import Condition, blocked, condition_type, done, steady, summary, waiting
 from stackwright.core.digest import digest
-from stackwright.core.helmrecords import FAILED, is_transient
+from stackwright.core.helm.records import FAILED, is_transient
 from stackwright.core.objects import CLOUD, controller_of, has_finalizer, is_deleting, label
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
+from stackwright.core.workload_health import pods_of, why, workload_ready
 from stackwright.services.registry import VOTING
 from stackwright.services.voters import DEFAULT, field_of, voter_error, voters_by
 

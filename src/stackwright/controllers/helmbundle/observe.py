@@ -10,7 +10,7 @@ from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.helmbundle.claims import claims, holder, makes, past, release_key, statuses_of
 from stackwright.core import precache
 from stackwright.core.ages import Ages
-from stackwright.core.helmrecords import SELECTOR, releases
+from stackwright.core.helm.records import SELECTOR, releases
 from stackwright.core.objects import CLOUD, controller_of, key_of, label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader, Release

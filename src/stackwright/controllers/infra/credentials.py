@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from stackwright.api.errors import messages
 from stackwright.api.infra.identity import OpenStackClusterIdentity, OpenStackClusterIdentitySpec
 from stackwright.api.kinds import NAMESPACE
-from stackwright.core.clouds import CloudRef, Denied, Trouble
+from stackwright.core.openstack.clouds import CloudRef, Denied, Trouble
 from stackwright.core.ports import Reader
 
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from stackwright.api.kinds import NAMESPACE
-from stackwright.core.clouds import Trouble
 from stackwright.core.objects import annotation
-from stackwright.core.origin import ORIGIN, origin_here
+from stackwright.core.openstack.clouds import Trouble
+from stackwright.core.openstack.origin import ORIGIN, origin_here
 from stackwright.core.plan import Object
 from stackwright.core.ports import Reader
 

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.core.clouds import Question, Thing, question
+from stackwright.core.openstack.clouds import Question, Thing, question
 
 Answers = Mapping[Question, tuple[Thing, ...]]
 TOLD = 5  # of several things that are found

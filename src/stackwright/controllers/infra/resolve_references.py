@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from stackwright.controllers.infra.references import Answers
-from stackwright.core.clouds import CloudRef, Clouds, Question, Thing, Trouble
+from stackwright.core.openstack.clouds import CloudRef, Clouds, Question, Thing, Trouble
 
 ROUNDS = 4  # the network, its subnet, the network of a subnet
 AT_ONCE = 8  # questions of one look

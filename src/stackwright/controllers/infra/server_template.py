@@ -17,7 +17,7 @@ from stackwright.api.meta import OURS
 from stackwright.core.clusterapi import NAME
 from stackwright.core.digest import digest
 from stackwright.core.objects import annotation, belongs, covers, key_of, label, owned
-from stackwright.core.origin import inherited
+from stackwright.core.openstack.origin import inherited
 from stackwright.core.plan import Apply, Key, Object
 
 SERVER = OpenStackServer.KIND

@@ -15,9 +15,9 @@ from stackwright.controllers.machine.objects import provider_id, server_of
 from stackwright.controllers.machine.observe import KIND, Observed
 from stackwright.controllers.machine.wait import BOOTSTRAP, reason_to_wait
 from stackwright.core.conditions import PROGRESSING, READY, Condition, blocked, copied, find, summary, waiting
-from stackwright.core.leaving import DELETED, POLL
 from stackwright.core.objects import belongs, completed, has_finalizer, is_deleting, key_of
-from stackwright.core.origin import guard, is_guarded, is_restored
+from stackwright.core.openstack.origin import guard, is_guarded, is_restored
+from stackwright.core.openstack.teardown import DELETED, POLL
 from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Object, Plan, Warn
 

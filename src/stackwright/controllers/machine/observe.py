@@ -29,7 +29,7 @@ KIND = OpenStackMachine.KIND
 
 @dataclass(frozen=True)
 class Observed:
-    """origin   where it was first seen; see `core.origin`
+    """origin   where it was first seen; see `core.openstack.origin`
     top      Cluster API's Cluster;  machine  its Machine; None where Cluster API does not know this machine
     cluster  the OpenStackCluster, whose spec is in the later spelling;  named  its name, empty while nobody names one
     """

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.revision.observe import Observed
-from stackwright.core import revisions
 from stackwright.core.digest import digest
 from stackwright.core.objects import is_deleting, key_of
 from stackwright.core.plan import Action, Delete, Plan
-from stackwright.core.secretwrites import KeepRevision
+from stackwright.core.secrets import revisions
+from stackwright.core.secrets.writes import KeepRevision
 
 
 def decide(seen: Observed) -> Plan:

@@ -18,14 +18,14 @@ from stackwright.controllers.server.observe import KIND, Observed
 from stackwright.controllers.server.pool import pooled
 from stackwright.controllers.server.record import record_of, written
 from stackwright.controllers.server.state import addresses, detached, state_of
-from stackwright.core.belongings import Owner, Part, Record, Step, remove, step
-from stackwright.core.clouds import SERVER, Slot, Thing
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
-from stackwright.core.leaving import POLL, leave
 from stackwright.core.objects import is_deleting, key_of
+from stackwright.core.openstack.cloud_observation import AUTHENTICATION, project
+from stackwright.core.openstack.clouds import SERVER, Slot, Thing
+from stackwright.core.openstack.managed_resources import Owner, Part, Record, Step, remove, step
+from stackwright.core.openstack.teardown import POLL, leave
 from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Plan
-from stackwright.core.seen import AUTHENTICATION, project
 
 RESOLVED, RESOURCES = "Resolved", "ResourcesReady"
 FIELDS = {"ready": False, "instanceID": "", "instanceState": "", "addresses": [], "resolved": {}, "resources": {}}

@@ -23,15 +23,26 @@ from stackwright.controllers.server.adopt import SHARED, Adoption, adopt
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.belongings import Record, is_gone, unlisted
-from stackwright.core.clouds import SERVER, Asker, CloudRef, Clouds, Denied, Trouble, What, ids, marked_by, question
 from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
 from stackwright.core.objects import OWNER, has_finalizer, is_deleting, key_of, label, owner_label
-from stackwright.core.origin import identity
+from stackwright.core.openstack.cloud_observation import Seen, looked, troubled
+from stackwright.core.openstack.clouds import (
+    SERVER,
+    Asker,
+    CloudRef,
+    Clouds,
+    Denied,
+    Trouble,
+    What,
+    ids,
+    marked_by,
+    question,
+)
+from stackwright.core.openstack.managed_resources import Record, is_gone, unlisted
+from stackwright.core.openstack.origin import identity
 from stackwright.core.pausing import capi_pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.core.seen import Seen, looked, troubled
 
 NAME = "server"
 KINDS: tuple[What, ...] = ("server", "port", "trunk", "volume")

@@ -10,12 +10,12 @@ from __future__ import annotations
 from stackwright.controllers.infra.addresses import is_of, kept_away
 from stackwright.controllers.server.objects import port_slots
 from stackwright.controllers.server.observe import KIND, Observed
-from stackwright.core.belongings import Owner, Step
-from stackwright.core.clouds import Slot
 from stackwright.core.clusterapi import CLAIM, claim_name, of_cluster
 from stackwright.core.conditions import Condition, done, find, waiting
 from stackwright.core.objects import belongs, key_of, owned
-from stackwright.core.origin import is_restored
+from stackwright.core.openstack.clouds import Slot
+from stackwright.core.openstack.managed_resources import Owner, Step
+from stackwright.core.openstack.origin import is_restored
 from stackwright.core.plan import Action, Apply, Object
 
 POOLED = "FloatingAddressFromPoolReady"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.controllers.infra.references import Answers, Resolver
-from stackwright.core.clouds import Question, Thing, question
+from stackwright.core.openstack.clouds import Question, Thing, question
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from stackwright.controllers.infra.server_template import INSTANCE
-from stackwright.core.clouds import ADD_PORT, ADD_VOLUME, SERVER, Look, Slot, Thing
 from stackwright.core.conditions import Condition, done, waiting
+from stackwright.core.openstack.clouds import ADD_PORT, ADD_VOLUME, SERVER, Look, Slot, Thing
 
 STOPPED = ("SHUTOFF", "STOPPED", "PAUSED", "SUSPENDED", "SHELVED", "SHELVED_OFFLOADED")
 KINDS = {"fixed": "InternalIP", "floating": "ExternalIP"}

@@ -22,12 +22,12 @@ from stackwright.controllers.service.objects import (
 )
 from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.controllers.service.volumes import grown
-from stackwright.core import renewal
 from stackwright.core.conditions import Condition, blocked, done, find, is_ready, summary, waiting, why_not_ready
-from stackwright.core.fernet import ROTATED
 from stackwright.core.objects import DIGEST, EXPIRES, annotation, belongs, ensure, is_deleting, key_of
 from stackwright.core.plan import Action, Delete, Object, Plan
-from stackwright.core.secretwrites import RotateKeys
+from stackwright.core.secrets import renewal
+from stackwright.core.secrets.fernet import ROTATED
+from stackwright.core.secrets.writes import RotateKeys
 from stackwright.services.declaration import Context
 from stackwright.services.voters import field_of, level, values_error
 

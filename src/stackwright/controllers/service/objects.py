@@ -7,10 +7,10 @@ from typing import Any
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.core.digest import digest
-from stackwright.core.merge import merge
+from stackwright.core.helm.merge import merge
 from stackwright.core.objects import CLOUD, DIGEST, annotation, label, owned
 from stackwright.core.plan import Object
-from stackwright.core.secretwrites import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret
+from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret
 from stackwright.services.declaration import Certificate, Chart, Context, Contract, Secret, bundle_name
 from stackwright.services.values import merged_values
 

@@ -17,10 +17,10 @@ from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.api.services.contracts import CephClient, DatabaseAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import ServiceSpec
+from stackwright.core.helm.sensitive import Sections, cut
 from stackwright.core.objects import OPTIONS, OWNER, annotation, owner_label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.core.sensitive import Sections, cut
 from stackwright.core.settings import Settings
 from stackwright.services.declaration import PLACES, Context, NodeRef, Service, bundle_name
 

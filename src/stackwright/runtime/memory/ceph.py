@@ -6,9 +6,9 @@ import base64
 import json
 from collections.abc import Iterable, Mapping
 
-from stackwright.core.cephkeys import MONITORS
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Object
+from stackwright.core.secrets.cephkeys import MONITORS
 from stackwright.services.ceph import KEYS
 from stackwright.services.needs import POOLS
 

@@ -18,9 +18,9 @@ from pydantic import ValidationError
 from stackwright.api.kinds import EVENT, JOB, NAMESPACE, POD, WORKLOADS
 from stackwright.api.meta import Kind
 from stackwright.api.registry import BY_KIND
-from stackwright.core.empties import without_empties
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Clock, Conflict, NotServed, Reader, Refused
+from stackwright.core.prune import without_empties
 from stackwright.runtime.memory import apply as ssa
 from stackwright.runtime.memory.shape import gaps, schema_of, shape_of, unknown_fields, with_defaults, without_nulls
 

@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 from stackwright.api.meta import Kind
-from stackwright.core.clouds import Asker, CloudCall, CloudRef, Clouds, Look, Question, Thing
+from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Clouds, Look, Question, Thing
 from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Key, Object, SqlAccount
 from stackwright.core.ports import Broker, Cluster, Helm, Identity, Ports, Sql
 

@@ -12,7 +12,8 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
-from stackwright.core.clouds import (
+from stackwright.core.digest import digest
+from stackwright.core.openstack.clouds import (
     ADD_INTERFACE,
     ADD_PORT,
     ADD_VOLUME,
@@ -27,7 +28,6 @@ from stackwright.core.clouds import (
     Trouble,
     mark,
 )
-from stackwright.core.digest import digest
 from stackwright.core.plan import Key
 
 WELL: Mapping[str, str] = {"server": "ACTIVE", "volume": "available"}

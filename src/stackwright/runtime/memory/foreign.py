@@ -17,7 +17,7 @@ from typing import Any
 
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, JOB, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
-from stackwright.core.helmrecords import BUNDLE_LABEL, DIGEST_LABEL, bundle_label
+from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Inventory, Key, Object, SqlAccount
 from stackwright.core.ports import Clock, Refused

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
-from stackwright.core.clouds import Thing
-from stackwright.core.grouprules import meaning
+from stackwright.core.openstack.clouds import Thing
+from stackwright.core.openstack.group_rules import meaning
 
 Things = Mapping[tuple[str, str], Thing]
 INTERFACE = "network:router_interface"

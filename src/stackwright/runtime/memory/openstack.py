@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from stackwright.core.clouds import (
+from stackwright.core.openstack.clouds import (
     ADD_INTERFACE,
     ADD_PORT,
     ADD_VOLUME,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stackwright.core.merge import merge
+from stackwright.core.helm.merge import merge
 from stackwright.services.declaration import Values
 from stackwright.services.openstack_helm.fixed import IMAGES_DIR
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from stackwright.core.tenant import Flavor, Rule
+from stackwright.core.openstack.tenant import Flavor, Rule
 from stackwright.runtime.x509 import ssh_keypair
 from stackwright.smoke import leftovers
 from stackwright.smoke.ports import Failed

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from stackwright.core.tenant import Boot
+from stackwright.core.openstack.tenant import Boot
 from stackwright.smoke.ports import Failed
 from stackwright.smoke.stage import Stage, is_busy
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stackwright.core.tenant import Rule
+from stackwright.core.openstack.tenant import Rule
 from stackwright.smoke.checks.basis import ICMP, SSH
 from stackwright.smoke.ports import Failed
 from stackwright.smoke.stage import Stage, metadata_of, silent

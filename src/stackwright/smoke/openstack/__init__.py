@@ -1,1 +1,1 @@
-"""The cloud as the smoke test uses it: core.tenant by openstacksdk."""
+"""The cloud as the smoke test uses it: core.openstack.tenant by openstacksdk."""

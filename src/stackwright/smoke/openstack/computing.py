@@ -1,4 +1,4 @@
-"""Images, flavors, key pairs and servers by openstacksdk: core.tenant.Computing."""
+"""Images, flavors, key pairs and servers by openstacksdk: core.openstack.tenant.Computing."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.client import explained
-from stackwright.core.tenant import Agent, Boot, Flavor, Server
+from stackwright.core.openstack.tenant import Agent, Boot, Flavor, Server
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

@@ -1,4 +1,4 @@
-"""Networks, routers, security groups and floating IPs by openstacksdk: core.tenant.Networking."""
+"""Networks, routers, security groups and floating IPs by openstacksdk: core.openstack.tenant.Networking."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.client import explained
-from stackwright.core.tenant import Agent, Port, Rule
+from stackwright.core.openstack.tenant import Agent, Port, Rule
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

@@ -1,4 +1,4 @@
-"""Projects that come and go, with everything in them, as the administrator: core.tenant.Projects."""
+"""Projects that come and go, with everything in them, as the administrator: core.openstack.tenant.Projects."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.client import connect, explained
-from stackwright.core.access import Access
-from stackwright.core.tenant import Project, Tenant, Thing
+from stackwright.core.openstack.access import Access
+from stackwright.core.openstack.tenant import Project, Tenant, Thing
 from stackwright.smoke.openstack.computing import ComputingApi
 from stackwright.smoke.openstack.networking import NetworkingApi
 

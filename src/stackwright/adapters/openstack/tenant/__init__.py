@@ -1,1 +1,1 @@
-"""Projects of users in any OpenStack: core.clouds.Clouds, with one session for each credential and project."""
+"""Projects of users in any OpenStack: core.openstack.clouds.Clouds, one session for each credential and project."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.send import key_in, send
 from stackwright.adapters.openstack.transport.shapes import json_of, thing_in, things_in
-from stackwright.core.clouds import ADD_INTERFACE, ADD_PORT, ADD_VOLUME, Denied, Trouble
+from stackwright.core.openstack.clouds import ADD_INTERFACE, ADD_PORT, ADD_VOLUME, Denied, Trouble
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

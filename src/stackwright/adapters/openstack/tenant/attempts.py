@@ -16,7 +16,7 @@ from contextvars import ContextVar
 from stackwright.adapters.openstack.tenant.limiter import Who
 from stackwright.adapters.openstack.tenant.project_session import Attempt, Project
 from stackwright.adapters.openstack.transport.deadline import in_time
-from stackwright.core.clouds import LONGEST, Denied
+from stackwright.core.openstack.clouds import LONGEST, Denied
 
 _current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
 

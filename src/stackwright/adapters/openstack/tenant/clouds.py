@@ -1,4 +1,4 @@
-"""core.clouds.Clouds over real OpenStacks, any number of them.
+"""core.openstack.clouds.Clouds over real OpenStacks, any number of them.
 
 All who use the same credentials share one line, one picture of the project, and one look at a time. As long as
 somebody waits for something, the picture is brought up to date every second by what changed, and whoever it concerns
@@ -38,7 +38,7 @@ from stackwright.adapters.openstack.tenant.snapshot import (
 from stackwright.adapters.openstack.transport.connection_pool import Line, executor
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
 from stackwright.adapters.openstack.transport.send import PATHS
-from stackwright.core.clouds import (
+from stackwright.core.openstack.clouds import (
     ADD_INTERFACE,
     Asker,
     CloudCall,

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from stackwright.adapters.openstack.tenant.single_flight import together
-from stackwright.core.clouds import Asker, Thing
+from stackwright.core.openstack.clouds import Asker, Thing
 
 if TYPE_CHECKING:
     from stackwright.adapters.openstack.tenant.snapshot import Snapshot

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stackwright.core.clouds import SERVER, Asker, CloudCall, Trouble
+from stackwright.core.openstack.clouds import SERVER, Asker, CloudCall, Trouble
 from stackwright.core.plan import Key
 
 REQUESTS = 1, 2  # of a kind: at a time at first, and at best; each holds a worker of the operator, and one of the API

@@ -11,7 +11,7 @@ from stackwright.adapters.openstack.tenant.limiter import Order, Who
 from stackwright.adapters.openstack.tenant.single_flight import Flight
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import Line
-from stackwright.core.clouds import Asker, Question, Thing
+from stackwright.core.openstack.clouds import Asker, Question, Thing
 
 ANSWER = 60.0  # seconds that an answer to a question holds
 WATCHED = frozenset({"server", "volume"})  # they come and go by themselves

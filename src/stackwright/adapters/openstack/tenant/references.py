@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.send import COMPUTE, request
 from stackwright.adapters.openstack.transport.shapes import json_of, project_of, things_in, values_in
-from stackwright.core.clouds import Denied, Question, Thing, Trouble
+from stackwright.core.openstack.clouds import Denied, Question, Thing, Trouble
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

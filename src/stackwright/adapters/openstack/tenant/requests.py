@@ -15,8 +15,8 @@ from stackwright.adapters.openstack.tenant.things import METADATA, OWN
 from stackwright.adapters.openstack.transport.send import key_in, send
 from stackwright.adapters.openstack.transport.shapes import json_of, thing_in, things_in
 from stackwright.api.infra.capi import MARK
-from stackwright.core.clouds import CloudCall, Denied, Trouble, mark
-from stackwright.core.grouprules import meaning
+from stackwright.core.openstack.clouds import CloudCall, Denied, Trouble, mark
+from stackwright.core.openstack.group_rules import meaning
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Generic, TypeVar
 
-from stackwright.core.clouds import Trouble
+from stackwright.core.openstack.clouds import Trouble
 
 T = TypeVar("T")
 PATIENCE = 5.0  # seconds, from its beginning

@@ -19,7 +19,7 @@ from stackwright.adapters.openstack.tenant.confirm import CONFIRM, Doubts
 from stackwright.adapters.openstack.tenant.references import own, pages
 from stackwright.adapters.openstack.transport.send import key_in, send
 from stackwright.adapters.openstack.transport.shapes import thing_in
-from stackwright.core.clouds import Asker, Thing, Trouble
+from stackwright.core.openstack.clouds import Asker, Thing, Trouble
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from stackwright.api.infra.capi import MARK
-from stackwright.core.clouds import ANSWERED, CREATED, Thing
+from stackwright.core.openstack.clouds import ANSWERED, CREATED, Thing
 
 METADATA = "stackwright.dev/mark"  # of a volume
 OWN = "stackwright.dev/volume"  # among the metadata of a volume: its id, or that of the one it is a copy of

@@ -26,7 +26,7 @@ from stackwright.adapters.openstack.transport.login import Count, Login, connect
 from stackwright.adapters.openstack.transport.send import problem
 from stackwright.adapters.openstack.transport.shapes import project_of
 from stackwright.adapters.threads import LibraryFailed, contained, in_thread_of
-from stackwright.core.clouds import LONGEST, Denied, Trouble
+from stackwright.core.openstack.clouds import LONGEST, Denied, Trouble
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

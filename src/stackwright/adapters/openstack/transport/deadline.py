@@ -10,7 +10,7 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from stackwright.core.clouds import LATE, Trouble
+from stackwright.core.openstack.clouds import LATE, Trouble
 
 T = TypeVar("T")
 _until: ContextVar[float] = ContextVar("until", default=math.inf)

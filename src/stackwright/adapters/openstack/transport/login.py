@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 from stackwright.adapters.openstack.client import TIMEOUT, prepared
 from stackwright.adapters.openstack.transport.clouds_yaml import BadEntry, entry_of
 from stackwright.adapters.threads import contained, in_thread
-from stackwright.core.clouds import CloudRef, Trouble
+from stackwright.core.openstack.clouds import CloudRef, Trouble
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import secret_data
 

@@ -28,7 +28,7 @@ from stackwright.adapters.openstack.client import TIMEOUT
 from stackwright.adapters.openstack.transport.deadline import left
 from stackwright.adapters.openstack.transport.shapes import values_in
 from stackwright.adapters.threads import LibraryFailed
-from stackwright.core.clouds import LATE
+from stackwright.core.openstack.clouds import LATE
 
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer

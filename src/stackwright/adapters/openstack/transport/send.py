@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.shapes import answering
-from stackwright.core.clouds import Denied, Trouble
+from stackwright.core.openstack.clouds import Denied, Trouble
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

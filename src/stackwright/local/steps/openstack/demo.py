@@ -10,7 +10,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from stackwright.core.access import ADMIN_SECRET, PUBLIC, TLS_SECRET, Access, NoAccess, access
+from stackwright.core.openstack.access import ADMIN_SECRET, PUBLIC, TLS_SECRET, Access, NoAccess, access
 from stackwright.core.ports import secret_data
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.config import LocalCluster
@@ -72,7 +72,7 @@ def greets(address: str, patience: float = 1.0) -> bool:
 
 
 def run(ctx: Context, report: Report) -> None:
-    from stackwright.core.tenant import CloudError
+    from stackwright.core.openstack.tenant import CloudError
     from stackwright.local.image.guest import guest_image
     from stackwright.smoke.demo import Demo
     from stackwright.smoke.host import RealHost

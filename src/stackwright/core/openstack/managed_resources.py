@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.core.clouds import (
+from stackwright.core.openstack.clouds import (
     ANSWERED,
     CREATED,
     CloudCall,

@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from stackwright.api.meta import Kind
-from stackwright.core.belongings import Owner, Record, removal
-from stackwright.core.clouds import Look, Slot
 from stackwright.core.conditions import Condition, summary, waiting
 from stackwright.core.objects import has_finalizer
+from stackwright.core.openstack.cloud_observation import AUTHENTICATION, Seen
+from stackwright.core.openstack.clouds import Look, Slot
+from stackwright.core.openstack.managed_resources import Owner, Record, removal
 from stackwright.core.plan import Action, Finalizer, Plan, Warn
-from stackwright.core.seen import AUTHENTICATION, Seen
 
 DELETED = "Deleted"
 POLL = 15.0  # seconds between looks while something is waited for

@@ -85,7 +85,7 @@ class GatherSecret(Action):
 
 @dataclass(frozen=True)
 class RotateKeys(Action):
-    """The next turn of a Fernet key repository kept in a Secret (see core/fernet.py); makes it when absent."""
+    """The next turn of a Fernet key repository kept in a Secret (see core/secrets/fernet.py); makes it when absent."""
 
     verb = "rotate"
     key: Key

@@ -1,0 +1,1 @@
+"""Helm's records, and the values of charts. Pure."""

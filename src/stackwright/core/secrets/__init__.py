@@ -1,0 +1,1 @@
+"""Secrets: the actions that write them, and what is in those of our own. Pure."""
