@@ -19,7 +19,7 @@ import yaml
 from stackwright.adapters.helm.command import HelmCli
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, INGRESS_CLASS, NAMESPACE, SECRET
-from stackwright.cli.costs import _restarts
+from stackwright.cli.change.costs import _restarts
 from stackwright.core.helm.merge import merge
 from stackwright.core.helm.records import SELECTOR, releases
 from stackwright.core.plan import HelmUpgrade

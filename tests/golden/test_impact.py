@@ -11,7 +11,7 @@ import yaml
 from test_charts import find_helm
 
 from stackwright.adapters.helm.command import HelmCli
-from stackwright.cli.costs import objects
+from stackwright.cli.change.costs import objects
 from stackwright.core.helm.merge import merge
 from stackwright.impact import Restart, restarts
 

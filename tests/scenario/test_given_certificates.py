@@ -19,9 +19,9 @@ from stackwright.api.cloud.certificates import GIVEN
 from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.api.services.kinds import Ingress
-from stackwright.cli.manifests import BadManifest, load
-from stackwright.cli.plan import forecast
-from stackwright.cli.report import blanked
+from stackwright.cli.change.manifests import BadManifest, load
+from stackwright.cli.change.plan import forecast
+from stackwright.cli.show.report import blanked
 from stackwright.cli.ui.steps import lines as lines_of
 from stackwright.controllers.cloud.decide import decide
 from stackwright.controllers.cloud.observe import Observed

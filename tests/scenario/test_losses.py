@@ -18,10 +18,10 @@ from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NODE
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import Glance
-from stackwright.cli.confirm import foreseen_losses, losses
-from stackwright.cli.manifests import MANAGER, Manifest
-from stackwright.cli.plan import forecast
-from stackwright.cli.planned import Entry
+from stackwright.cli.change.confirm import foreseen_losses, losses
+from stackwright.cli.change.manifests import MANAGER, Manifest
+from stackwright.cli.change.plan import forecast
+from stackwright.cli.change.plan_render import Entry
 from stackwright.core.clusterapi import CLAIM
 from stackwright.core.objects import ORPHAN
 from stackwright.core.openstack.clouds import Clouds
@@ -131,7 +131,7 @@ def asking(monkeypatch: pytest.MonkeyPatch, clouds: Clouds) -> None:
     async def outside(*_: Any) -> AsyncIterator[Outside]:
         yield Outside(None, clouds)
 
-    monkeypatch.setattr("stackwright.cli.plan.outside", outside)
+    monkeypatch.setattr("stackwright.cli.change.plan.outside", outside)
 
 
 IN_CLOUD = "in cloud mine of Secret openstack/clouds"

@@ -21,9 +21,9 @@ from stackwright.api.kinds import NODE, PV, PVC, SECRET, STATEFULSET, STORAGE_CL
 from stackwright.api.registry import kind_of
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import MariaDB, Neutron
-from stackwright.cli.confirm import losses
-from stackwright.cli.plan import forecast
-from stackwright.cli.planned import FAIL, NOTE, Entry, summary
+from stackwright.cli.change.confirm import losses
+from stackwright.cli.change.plan import forecast
+from stackwright.cli.change.plan_render import FAIL, NOTE, Entry, summary
 from stackwright.cli.ui.steps import lines
 from stackwright.core.openstack.clouds import Look, Thing, Trouble
 from stackwright.core.plan import HelmUpgrade

@@ -7,7 +7,7 @@ from world import NAMESPACE, ready_world
 
 from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
-from stackwright.cli.rollback import choose, kept, spec_of
+from stackwright.cli.operate.rollback import choose, kept, spec_of
 from stackwright.core.ports import secret_data
 from stackwright.core.secrets.revisions import FIELD, KEPT
 from stackwright.runtime.specs import replace_spec

@@ -15,10 +15,10 @@ from typer.testing import CliRunner
 from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, EVENT, SECRET, STATEFULSET
 from stackwright.cli import cluster as cli_cluster
-from stackwright.cli import restart
 from stackwright.cli.app import app
-from stackwright.cli.report import blanked, bundle, objects
-from stackwright.cli.restart import RESTARTED
+from stackwright.cli.operate import restart
+from stackwright.cli.operate.restart import RESTARTED
+from stackwright.cli.show.report import blanked, bundle, objects
 from stackwright.runtime.memory import MemoryCluster
 
 SPACE = "openstack"

@@ -12,10 +12,10 @@ from typer.testing import CliRunner
 from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
+from stackwright.cli.change.confirm import confirm, foreseen_losses, losses
+from stackwright.cli.change.manifests import Manifest
+from stackwright.cli.change.plan_render import CHANGE, DELETE, Entry
 from stackwright.cli.cluster import CliError
-from stackwright.cli.confirm import confirm, foreseen_losses, losses
-from stackwright.cli.manifests import Manifest
-from stackwright.cli.planned import CHANGE, DELETE, Entry
 from stackwright.core.ports import Conflict, NotYet, Refused
 from stackwright.runtime.memory import MemoryCluster
 
@@ -73,7 +73,7 @@ async def test_what_cannot_be_foreseen_counts_as_a_loss(monkeypatch: pytest.Monk
     async def fails(*_: Any, **__: Any) -> Any:
         raise error
 
-    monkeypatch.setattr("stackwright.cli.plan.foresee", fails)
+    monkeypatch.setattr("stackwright.cli.change.plan.foresee", fails)
     cluster = MemoryCluster()
     there = {"metadata": {"namespace": KEY[0], "name": KEY[1]}, "spec": SPEC}
     cluster.put(OpenStackDeployment.KIND, there)

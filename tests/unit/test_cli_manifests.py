@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stackwright.cli.manifests import LARGEST, BadManifest, check, load
-from stackwright.cli.yaml_documents import BadDocument, documents
+from stackwright.cli.change.manifests import LARGEST, BadManifest, check, load
+from stackwright.cli.change.yaml_documents import BadDocument, documents
 from stackwright.core.clusterapi import CLUSTER
 
 CLOUD = """\

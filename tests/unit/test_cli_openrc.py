@@ -18,8 +18,8 @@ from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind
 from stackwright.cli import cluster as cli_cluster
-from stackwright.cli.access import replace, way_from_here
 from stackwright.cli.app import app
+from stackwright.cli.use.access import replace, way_from_here
 from stackwright.core.openstack.access import NoAccess, access, with_cloud
 from stackwright.runtime.memory import MemoryCluster
 

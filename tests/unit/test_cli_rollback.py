@@ -16,7 +16,7 @@ from stackwright.api.meta import Kind
 from stackwright.api.services.kinds import Cinder
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
-from stackwright.cli.manifests import MANAGER
+from stackwright.cli.change.manifests import MANAGER
 from stackwright.core.digest import digest
 from stackwright.core.objects import CLOUD, DIGEST, owner_reference
 from stackwright.core.plan import Key, Object

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from stackwright.api.registry import BY_KIND
-from stackwright.cli.manifests import load
+from stackwright.cli.change.manifests import load
 from stackwright.controllers.cloud.objects import service_object, wanted_services
 from stackwright.controllers.cloud.validate import parse
 from stackwright.controllers.contract.database import DATABASE

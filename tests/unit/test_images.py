@@ -7,7 +7,7 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.cli.images import app
+from stackwright.cli.machine.images import app
 from stackwright.local.image import images
 from stackwright.local.image.archive import Layer
 from stackwright.local.image.cache import ImageCache, Meta

@@ -14,7 +14,7 @@ import pytest
 from http_cloud import HttpCloud
 
 from stackwright.adapters.public_api import Endpoint, Live, look
-from stackwright.cli.public import nodes
+from stackwright.cli.show.public import nodes
 from stackwright.cli.ui.tree import lines
 from stackwright.core.openstack.access import Access
 from stackwright.core.openstack.tenant import Agent

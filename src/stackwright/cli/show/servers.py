@@ -55,7 +55,7 @@ async def _trees(name: str | None, namespace: str, kubeconfig: Any) -> list[Node
     from stackwright.api.infra.machine import OpenStackMachine
     from stackwright.api.infra.server import OpenStackServer
     from stackwright.cli.cluster import CliError, connected
-    from stackwright.cli.servers_tree import trees
+    from stackwright.cli.show.servers_tree import trees
 
     async with connected(kubeconfig) as cluster:
         kinds = (OpenStackCluster.KIND, OpenStackMachine.KIND, OpenStackServer.KIND)

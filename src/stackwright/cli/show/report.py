@@ -128,7 +128,7 @@ async def _logs(cluster: KubernetesCluster, namespace: str) -> dict[str, str]:
     from stackwright.adapters.kubernetes.logs import Container, LogReader, Part
     from stackwright.api.kinds import POD
     from stackwright.api.secrecy import hidden
-    from stackwright.cli.logs import streams_of
+    from stackwright.cli.show.logs import streams_of
     from stackwright.core.ports import NotYet
 
     pods = await cluster.list(POD, OPERATOR_NAMESPACE)

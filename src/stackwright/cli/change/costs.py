@@ -16,7 +16,7 @@ from stackwright.core.plan import HelmUpgrade, Key, Object
 
 if TYPE_CHECKING:
     from stackwright.api.meta import Kind
-    from stackwright.cli.planned import Entry
+    from stackwright.cli.change.plan_render import Entry
     from stackwright.core.ports import Reader
     from stackwright.impact import Facts, Restart
     from stackwright.simulate import Forecast
@@ -48,7 +48,7 @@ def rendering() -> Iterator[Render | None]:
 async def costs(reader: Reader, result: Forecast, namespace: str, render: Render | None) -> list[Entry]:
     """Raises nothing for what may not be read: then it is not told."""
     from stackwright.api.kinds import SECRET
-    from stackwright.cli.planned import FAIL, Entry, notes
+    from stackwright.cli.change.plan_render import FAIL, Entry, notes
     from stackwright.core.helm.records import SELECTOR, revisions
     from stackwright.core.ports import NotYet, Refused
     from stackwright.impact import lost, missing
@@ -84,7 +84,7 @@ async def _unproven(result: Forecast, namespace: str) -> list[Entry]:
     from pydantic import ValidationError
 
     from stackwright.api.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
-    from stackwright.cli.planned import unproven
+    from stackwright.cli.change.plan_render import unproven
     from stackwright.services.registry import SERVICES
     from stackwright.services.support import untested, untested_settings
 
@@ -128,7 +128,7 @@ def _plain(events: Iterable[Any]) -> bool:
     """Whether there are no aliases, which may expand to very much, no tags, and not very many levels."""
     from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
 
-    from stackwright.cli.yaml_documents import DEEPEST
+    from stackwright.cli.change.yaml_documents import DEEPEST
 
     depth = 0
     for event in events:

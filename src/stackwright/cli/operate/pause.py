@@ -64,7 +64,7 @@ async def found(reader: Reader, namespace: str, what: str) -> tuple[Kind, Object
     """
     from stackwright.api.registry import CLOUD_KINDS, SERVICE_KINDS
     from stackwright.cli.cluster import CliError
-    from stackwright.cli.wait import asked
+    from stackwright.cli.operate.wait import asked
     from stackwright.services.registry import SERVICES
 
     if "/" in what:

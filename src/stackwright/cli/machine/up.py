@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from stackwright.cli import common
-from stackwright.cli.confirm import YesOption
+from stackwright.cli.change.confirm import YesOption
 
 INTERRUPTED = (
     "What was started goes on running and nothing is lost: `stackwright up` resumes, "
@@ -96,9 +96,9 @@ def _ask(kubeconfig: Path, manifest: Path) -> None:
     """Before the step applies it: what would be lost of clouds that are there. Raises LocalError when refused."""
     import asyncio
 
+    from stackwright.cli.change.confirm import confirm, foreseen_losses
+    from stackwright.cli.change.manifests import BadManifest, load
     from stackwright.cli.cluster import NAMESPACE, CliError, connected
-    from stackwright.cli.confirm import confirm, foreseen_losses
-    from stackwright.cli.manifests import BadManifest, load
     from stackwright.core.ports import NotYet, Refused
     from stackwright.local.commands import LocalError
 

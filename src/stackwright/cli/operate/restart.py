@@ -61,7 +61,7 @@ async def find_workloads(reader: Reader, what: str, namespace: str) -> list[tupl
     """Deployments, StatefulSets, DaemonSets by service, program, part or name. Raises CliError with what there is."""
     from stackwright.api.kinds import WORKLOADS
     from stackwright.cli.cluster import CliError
-    from stackwright.cli.logs import applications, full
+    from stackwright.cli.show.logs import applications, full
     from stackwright.core.objects import label
 
     lists = await asyncio.gather(*(reader.list(kind, namespace) for kind in WORKLOADS))

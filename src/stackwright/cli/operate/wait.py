@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common, completion
+from stackwright.cli.change.crds import Data
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 from stackwright.cli.common import nothing, say
-from stackwright.cli.crds import Data
 
 if TYPE_CHECKING:
     from stackwright.api.meta import Resource
@@ -95,7 +95,7 @@ def wait(
 async def _print(obj: Object | None, output: Data) -> None:
     """The object as `status` shows it; null when it is not there."""
     from stackwright.cli.output import Format, dumped
-    from stackwright.cli.world import described
+    from stackwright.cli.show.resource_tree import described
 
     common.data(dumped(None if obj is None else described(obj), Format(output.value)))
 
@@ -209,8 +209,8 @@ def _look(cloud: Object | None, uid: str | None, goal: Goal) -> tuple[bool, str,
 async def causes(reader: Reader, namespace: str, obj: Object | None) -> str:
     """The tree of what is not ready; and that there is no operator, if there is none."""
     from stackwright.api.kinds import DEPLOYMENT
+    from stackwright.cli.show.resource_tree import read, tree
     from stackwright.cli.ui.tree import lines, troubles
-    from stackwright.cli.world import read, tree
 
     bad = troubles(tree(await read(reader, namespace, time.time()), obj)) if obj else None
     text = lines(bad) if bad is not None else []

@@ -11,8 +11,8 @@ import typer
 from stackwright.cli import common
 
 if TYPE_CHECKING:
-    from stackwright.cli.manifests import Manifest
-    from stackwright.cli.planned import Entry
+    from stackwright.cli.change.manifests import Manifest
+    from stackwright.cli.change.plan_render import Entry
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
 
@@ -27,7 +27,7 @@ def losses(found: Iterable[Entry]) -> list[str]:
     """
     from stackwright.api.registry import CLOUD_KINDS, SERVER_KINDS, SERVICE_KINDS
     from stackwright.api.services.contracts import DatabaseAccount
-    from stackwright.cli.planned import DELETE, NOTE
+    from stackwright.cli.change.plan_render import DELETE, NOTE
 
     own = (*CLOUD_KINDS, *SERVICE_KINDS, *SERVER_KINDS)
     kinds = {resource.KIND.kind for resource in own} | {DatabaseAccount.KIND.kind}
@@ -48,8 +48,8 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
     Of what is paused, it is what a resume would take: nobody is asked again then.
     """
     from stackwright.api.registry import RESOURCES, STILL
-    from stackwright.cli.manifests import Manifest
-    from stackwright.cli.plan import foresee
+    from stackwright.cli.change.manifests import Manifest
+    from stackwright.cli.change.plan import foresee
     from stackwright.core.objects import key_of
     from stackwright.core.ports import Conflict, NotYet, Refused
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from stackwright.cli.show.resource_tree import World, node
 from stackwright.cli.ui.tree import READY, Node
-from stackwright.cli.world import World, node
 from stackwright.core.objects import belongs, label
 from stackwright.core.plan import Object
 

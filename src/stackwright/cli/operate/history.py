@@ -73,7 +73,7 @@ async def _of_cloud(name: str, namespace: str, kubeconfig: Path | None) -> list[
     """(number, when, paths of the fields that it changed) of each revision that is kept, the oldest first."""
     from stackwright.api.registry import CLOUD_KINDS
     from stackwright.cli.cluster import CliError, connected, the_cloud
-    from stackwright.cli.rollback import kept, spec_of
+    from stackwright.cli.operate.rollback import kept, spec_of
     from stackwright.cli.ui.diff import changes
 
     async with connected(kubeconfig) as cluster:

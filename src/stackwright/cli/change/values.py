@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from stackwright.cli import common, completion
+from stackwright.cli.change.crds import Data
 from stackwright.cli.cluster import OnlyNamespaceOption
-from stackwright.cli.crds import Data
 
 if TYPE_CHECKING:
     from stackwright.core.plan import Object
@@ -62,8 +62,8 @@ def values(
 
 def _cloud(files: list[Path], namespace: str | None) -> Object:
     from stackwright.api.cloud.deployment import OpenStackDeployment
+    from stackwright.cli.change.manifests import BadManifest, load_all
     from stackwright.cli.cluster import fail
-    from stackwright.cli.manifests import BadManifest, load_all
 
     try:
         asked = [each for each in load_all(files, namespace) if each.kind == OpenStackDeployment.KIND]

@@ -6,7 +6,7 @@ from typing import Annotated
 
 import typer
 
-from stackwright.cli.confirm import YesOption
+from stackwright.cli.change.confirm import YesOption
 
 
 def down(
@@ -26,8 +26,8 @@ def down(
       stackwright down --purge
 
     """
+    from stackwright.cli.change.confirm import confirm
     from stackwright.cli.cluster import CliError, fail
-    from stackwright.cli.confirm import confirm
     from stackwright.cli.ui.errors import explained
     from stackwright.cli.ui.progress import progress
     from stackwright.local import teardown

@@ -12,14 +12,14 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from stackwright.cli import common
+from stackwright.cli.change.confirm import YesOption
+from stackwright.cli.change.crds import Data
 from stackwright.cli.cluster import KubeconfigOption, OnlyNamespaceOption
 from stackwright.cli.common import nothing, say
-from stackwright.cli.confirm import YesOption
-from stackwright.cli.crds import Data
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
-    from stackwright.cli.manifests import Manifest
+    from stackwright.cli.change.manifests import Manifest
     from stackwright.core.plan import Object
     from stackwright.core.ports import Cluster, Reader
 
@@ -54,9 +54,9 @@ def apply(
 
       stackwright apply -f cloud.yaml -o json
     """
+    from stackwright.cli.change.confirm import confirm, foreseen_losses
+    from stackwright.cli.change.manifests import BadManifest, check_changes, load_all
     from stackwright.cli.cluster import connected, fail, run
-    from stackwright.cli.confirm import confirm, foreseen_losses
-    from stackwright.cli.manifests import BadManifest, check_changes, load_all
 
     async def work(manifests: list[Manifest]) -> None:
         async with connected(kubeconfig) as cluster:
@@ -83,7 +83,7 @@ def apply(
 async def check_namespaces(reader: Reader, manifests: list[Manifest]) -> None:
     """Only a manifest can ask for a namespace. Raises BadManifest for one that is neither there nor asked for."""
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
-    from stackwright.cli.manifests import BadManifest
+    from stackwright.cli.change.manifests import BadManifest
 
     asked = {
         m.obj["metadata"]["namespace" if m.placed else "name"]
@@ -102,7 +102,7 @@ async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None
     Each manifest is tried alone, as if none of the others were applied.
     """
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
-    from stackwright.cli.manifests import MANAGER, BadManifest
+    from stackwright.cli.change.manifests import MANAGER, BadManifest
     from stackwright.core.ports import Conflict, NotServed, Refused
 
     there = {obj["metadata"]["name"] for obj in await cluster.list(NAMESPACE_KIND)}
@@ -121,7 +121,7 @@ async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None
 async def apply_all(cluster: Cluster, manifests: list[Manifest], tell: Tell = say) -> list[Result]:
     """Namespaces first, those too that only a manifest of something else names; then the rest in its order."""
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
-    from stackwright.cli.manifests import Manifest
+    from stackwright.cli.change.manifests import Manifest
 
     given = {m.obj["metadata"]["name"] for m in manifests if m.kind == NAMESPACE_KIND}
     wanted = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.placed} - given)
@@ -136,7 +136,7 @@ def _namespace(name: str) -> Object:
 
 
 async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
-    from stackwright.cli.manifests import MANAGER
+    from stackwright.cli.change.manifests import MANAGER
     from stackwright.core.objects import key_of
 
     before = await cluster.get(manifest.kind, key_of(manifest.obj))
@@ -150,7 +150,7 @@ async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
 async def _print(reader: Reader, results: list[Result], output: Data) -> None:
     """What was applied, each object as `status` has it for programs."""
     from stackwright.cli.output import Format, dumped
-    from stackwright.cli.world import described
+    from stackwright.cli.show.resource_tree import described
     from stackwright.core.objects import key_of
 
     told = []
@@ -165,7 +165,7 @@ async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float, tel
     import time
 
     from stackwright.api.registry import BY_KIND, STILL
-    from stackwright.cli.wait import Patience, follow
+    from stackwright.cli.operate.wait import Patience, follow
 
     end = time.monotonic() + timeout
     for manifest in manifests:

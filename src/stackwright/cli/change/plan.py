@@ -17,9 +17,9 @@ from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOpt
 from stackwright.cli.output import Format, FormatOption
 
 if TYPE_CHECKING:
-    from stackwright.cli.costs import Render
-    from stackwright.cli.manifests import Manifest
-    from stackwright.cli.planned import Background, Entry
+    from stackwright.cli.change.costs import Render
+    from stackwright.cli.change.manifests import Manifest
+    from stackwright.cli.change.plan_render import Background, Entry
     from stackwright.core.openstack.access import Access
     from stackwright.core.ports import Reader
     from stackwright.core.settings import Settings
@@ -55,9 +55,9 @@ def plan(
 
       stackwright plan --delete cloud
     """
+    from stackwright.cli.change.manifests import BadManifest, load_all
+    from stackwright.cli.change.plan_render import summary
     from stackwright.cli.cluster import fail, run
-    from stackwright.cli.manifests import BadManifest, load_all
-    from stackwright.cli.planned import summary
     from stackwright.cli.ui.steps import lines
 
     try:
@@ -77,7 +77,7 @@ def plan(
 
 
 def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[str]:
-    from stackwright.cli.planned import DELETE, summary
+    from stackwright.cli.change.plan_render import DELETE, summary
 
     total = summary(found)
     text = [*told, "", total] if told else ["No changes."]
@@ -95,8 +95,8 @@ def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[st
 async def _work(
     manifests: list[Manifest], namespace: str, delete: str | None, kubeconfig: Path | None
 ) -> tuple[list[Entry], dict[str, str]]:
+    from stackwright.cli.change.manifests import check_changes
     from stackwright.cli.cluster import connected
-    from stackwright.cli.manifests import check_changes
 
     async with connected(kubeconfig) as cluster:
         await check_changes(cluster, manifests)
@@ -112,7 +112,7 @@ async def foresee(
     """
     import time
 
-    from stackwright.cli.costs import rendering
+    from stackwright.cli.change.costs import rendering
 
     spaces = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} or {namespace})
     found: list[Entry] = []
@@ -134,7 +134,7 @@ async def foresee(
 async def _with_secrets(cluster: Reader, manifests: list[Manifest]) -> Reader:
     """The cluster as it is, with the manifests' Secrets: credentials of a cloud may be in the same file."""
     from stackwright.api.kinds import SECRET
-    from stackwright.cli.manifests import MANAGER
+    from stackwright.cli.change.manifests import MANAGER
     from stackwright.runtime.memory import MemoryCluster
 
     written = MemoryCluster(cluster)
@@ -146,8 +146,8 @@ async def _with_secrets(cluster: Reader, manifests: list[Manifest]) -> Reader:
 
 async def _request(reader: Reader, namespace: str, manifests: list[Manifest], delete: str | None) -> Request:
     from stackwright.api.cloud.deployment import OpenStackDeployment
+    from stackwright.cli.change.manifests import MANAGER
     from stackwright.cli.cluster import CliError, the_cloud
-    from stackwright.cli.manifests import MANAGER
     from stackwright.simulate import Request
 
     mine = [m for m in manifests if m.obj["metadata"].get("namespace", namespace) == namespace]
@@ -184,8 +184,8 @@ async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
     from stackwright.adapters.openstack.inventory import PublicContents
     from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
     from stackwright.api.kinds import SECRET
-    from stackwright.cli.access import read_access, way_from_here
     from stackwright.cli.cluster import CliError
+    from stackwright.cli.use.access import read_access, way_from_here
     from stackwright.core.ports import NotYet
     from stackwright.simulate import Outside
 
@@ -215,8 +215,8 @@ async def forecast(
 
     render  how a chart becomes manifests; without it, nobody can tell which pods restart
     """
-    from stackwright.cli.costs import costs
-    from stackwright.cli.planned import FAIL, NOTE, Entry, entries
+    from stackwright.cli.change.costs import costs
+    from stackwright.cli.change.plan_render import FAIL, NOTE, Entry, entries
     from stackwright.core.workload_health import causes
     from stackwright.simulate import simulate
 
@@ -236,7 +236,7 @@ async def _background(result: Forecast, settings: Settings, namespace: str) -> B
     from stackwright.api.kinds import SECRET
     from stackwright.api.registry import BY_KIND
     from stackwright.api.services.helmbundle import HelmBundle
-    from stackwright.cli.planned import Background
+    from stackwright.cli.change.plan_render import Background
     from stackwright.core.helm.records import SELECTOR, releases
     from stackwright.core.objects import key_of
 
@@ -259,7 +259,7 @@ async def _background(result: Forecast, settings: Settings, namespace: str) -> B
 
 
 def _deployed(wanted: Any, known: bool) -> Any:
-    from stackwright.cli.planned import Deployed
+    from stackwright.cli.change.plan_render import Deployed
 
     return Deployed(wanted["chart"], wanted.get("values") or {}, known)
 
