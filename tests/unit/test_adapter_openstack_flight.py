@@ -11,7 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from stackwright.adapters.openstack.tenant import clouds, single_flight, snapshot
-from stackwright.adapters.openstack.tenant.single_flight import PATIENCE, Flight
+from stackwright.adapters.openstack.tenant.single_flight import PATIENCE, SingleFlight
 from stackwright.adapters.openstack.transport import connection_pool
 from stackwright.core.openstack.clouds import Asker, CloudRef, Thing, Trouble, question
 
@@ -40,7 +40,7 @@ def simulated(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.looptime
 @pytest.mark.usefixtures("simulated")
 async def test_all_who_come_meanwhile_share_one() -> None:
-    flight, ask = Flight[int](), Slow(1)
+    flight, ask = SingleFlight[int](), Slow(1)
     assert await asyncio.gather(*(flight.join("list", ask) for _ in range(5))) == [1] * 5
     assert ask.begun == 1
     assert await flight.join("list", ask) == 2, "who comes later asks again"
@@ -49,7 +49,7 @@ async def test_all_who_come_meanwhile_share_one() -> None:
 @pytest.mark.looptime
 @pytest.mark.usefixtures("simulated")
 async def test_nobody_waits_long_for_one_that_takes_its_time_and_it_goes_on() -> None:
-    flight, ask = Flight[int](), Slow(20)
+    flight, ask = SingleFlight[int](), Slow(20)
     start = asyncio.get_running_loop().time()
     for _ in range(3):
         with pytest.raises(Trouble, match="list of servers: no answer within 5 s; it is still waited for") as told:
@@ -63,7 +63,7 @@ async def test_nobody_waits_long_for_one_that_takes_its_time_and_it_goes_on() ->
 @pytest.mark.looptime
 @pytest.mark.usefixtures("simulated")
 async def test_what_goes_wrong_is_told_to_all_and_to_nobody_when_all_have_left() -> None:
-    flight, ask = Flight[int](), Slow(1, Trouble("ServerError", "HTTP 500"))
+    flight, ask = SingleFlight[int](), Slow(1, Trouble("ServerError", "HTTP 500"))
     told = await asyncio.gather(*(flight.join("list", ask) for _ in range(2)), return_exceptions=True)
     assert [str(each) for each in told] == ["HTTP 500", "HTTP 500"]
     late = Slow(9, Trouble("ServerError", "HTTP 500"))

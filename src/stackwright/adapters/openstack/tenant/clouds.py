@@ -23,7 +23,7 @@ from stackwright.adapters.openstack.tenant.limiter import Who
 from stackwright.adapters.openstack.tenant.project_session import FORGET, WATCHED, Answer, Asking, Project
 from stackwright.adapters.openstack.tenant.references import WHERE, find
 from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.single_flight import Flight, Late, together
+from stackwright.adapters.openstack.tenant.single_flight import Late, SingleFlight, together
 from stackwright.adapters.openstack.tenant.snapshot import (
     AGE,
     LISTS,
@@ -207,7 +207,7 @@ class OpenStackClouds:
         and hears of what changed as soon as it is known. Who waits for nothing can do without any.
         """
         snapshot = project.snapshot
-        flight = project.lists.setdefault(what, Flight())
+        flight = project.lists.setdefault(what, SingleFlight())
         while snapshot.due(what, waits, time.monotonic(), settled):
             project.line.check(LISTS[what][0])  # or all would wait for the one who tries
             enough = snapshot.does(what, settled)

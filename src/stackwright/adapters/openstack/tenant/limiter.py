@@ -33,7 +33,7 @@ class _Turn:
     """None until he for whom it is kept has come."""
 
 
-class Turns:
+class ConcurrencyLimiter:
     """Times are those of a monotonic clock; who has a turn goes by its uid."""
 
     def __init__(self, busy: str, least: int, most: int) -> None:
@@ -82,7 +82,7 @@ class Turns:
         return [self._queue.pop(uid) for uid in due]
 
 
-class Order:
+class Scheduler:
     """Of all that is asked for in a project: requests of a kind in turn, and servers with all that they have.
 
     A server has its turn from its first port or volume on until it is built: ports of those whose turn is far off
@@ -91,8 +91,8 @@ class Order:
     """
 
     def __init__(self) -> None:
-        self._requests: dict[tuple[str, str], Turns] = {}  # by what is done, and to what
-        self._servers = Turns("other servers of this project are being made", *SERVERS)
+        self._requests: dict[tuple[str, str], ConcurrencyLimiter] = {}  # by what is done, and to what
+        self._servers = ConcurrencyLimiter("other servers of this project are being made", *SERVERS)
         self._made_for: dict[str, str] = {}  # a server's id → uid
 
     def lists(self, count: int) -> None:
@@ -115,10 +115,10 @@ class Order:
             told += self._servers.end(call.uid, now, well=False)
         return told
 
-    def _of(self, kind: tuple[str, str]) -> Turns:
+    def _of(self, kind: tuple[str, str]) -> ConcurrencyLimiter:
         if kind not in self._requests:
             busy = f"other requests of this project to {' '.join(kind)} are in progress"
-            self._requests[kind] = Turns(busy, *REQUESTS)
+            self._requests[kind] = ConcurrencyLimiter(busy, *REQUESTS)
         return self._requests[kind]
 
     def built(self, servers: Mapping[str, bool], now: float) -> list[Who]:

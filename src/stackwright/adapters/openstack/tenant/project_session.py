@@ -7,8 +7,8 @@ import math
 import time
 from dataclasses import dataclass, field
 
-from stackwright.adapters.openstack.tenant.limiter import Order, Who
-from stackwright.adapters.openstack.tenant.single_flight import Flight
+from stackwright.adapters.openstack.tenant.limiter import Scheduler, Who
+from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import Line
 from stackwright.core.openstack.clouds import Asker, Question, Thing
@@ -64,7 +64,7 @@ class Answer:
     at: float = -FORGET
     weight: int = 1000
     things: tuple[Thing, ...] = ()
-    flight: Flight[None] = field(default_factory=Flight)
+    flight: SingleFlight[None] = field(default_factory=SingleFlight)
     told: set[Attempt] = field(default_factory=set)
 
     def holds(self, since: float = math.inf) -> bool:
@@ -88,10 +88,10 @@ class Project:
     used: float = 0.0
     answers: dict[Question, Answer] = field(default_factory=dict)
     askers: dict[str, Asking] = field(default_factory=dict)
-    lists: dict[str, Flight[None]] = field(default_factory=dict)
-    whole: Flight[None] = field(default_factory=Flight)
-    part: Flight[None] = field(default_factory=Flight)
-    order: Order = field(default_factory=Order)
+    lists: dict[str, SingleFlight[None]] = field(default_factory=dict)
+    whole: SingleFlight[None] = field(default_factory=SingleFlight)
+    part: SingleFlight[None] = field(default_factory=SingleFlight)
+    order: Scheduler = field(default_factory=Scheduler)
     watch: asyncio.Task[None] | None = None
 
     @property

@@ -31,7 +31,7 @@ class Late(Trouble):
     """It takes long, and is still on its way."""
 
 
-class Flight(Generic[T]):
+class SingleFlight(Generic[T]):
     def __init__(self) -> None:
         self._task: asyncio.Task[T] | None = None
         self._began = 0.0
