@@ -26,8 +26,8 @@ from urllib3.exceptions import ReadTimeoutError
 
 from stackwright.adapters.openstack_client import TIMEOUT
 from stackwright.adapters.openstack_deadline import left
-from stackwright.adapters.openstack_shapes import values_in
 from stackwright.adapters.threads import LibraryFailed
+from stackwright.core.bounds import values_in
 from stackwright.core.clouds import LATE
 
 if TYPE_CHECKING:

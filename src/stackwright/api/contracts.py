@@ -6,11 +6,12 @@ run: the operator does the work, keeps it done, and says in conditions what it w
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from stackwright.api.lines import Line, OptionName, Url
+from stackwright.api.lines import LENGTH, OPTION, Line, OptionName, Short, Url
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
 from stackwright.api.naming import FIXED_RULE, Account, Format, InstanceName, ObjectName
 
@@ -41,6 +42,7 @@ PRIVILEGE = Format(
     f"(?i:{'|'.join(PRIVILEGES)})", None, f"is no privilege on a database; allowed: {', '.join(PRIVILEGES)}"
 )
 Privilege = Annotated[str, PRIVILEGE]
+SectionName = Annotated[str, replace(OPTION, longest=LENGTH)]
 
 
 class ContractStatus(Status):
@@ -134,7 +136,7 @@ class KeystoneServiceSpec(CamelModel):
         pattern=r"^[a-z][a-z0-9-]*$", description="Type in the catalog, e.g. image.", json_schema_extra=FIXED
     )
     description: Line = Field("", description="Text in the catalog.")
-    region: Line = Field("RegionOne", description="Region of the endpoints.")
+    region: Short = Field("RegionOne", description="Region of the endpoints.")
     endpoints: KeystoneEndpoints = Field(description="The endpoints of the service.")
     username: ServiceUser = Field(description="Service user to make, in the project `service`.")
     roles: list[Line] = Field(
@@ -143,7 +145,7 @@ class KeystoneServiceSpec(CamelModel):
         max_length=32,
         description="Roles of the service user.",
     )
-    sections: list[OptionName] = Field(
+    sections: list[SectionName] = Field(
         default_factory=list,
         max_length=64,
         description="Sections of auth.conf in which the user logs in at other services.",

@@ -9,7 +9,6 @@ import base64
 import json
 import math
 import re
-import string
 from typing import Any
 
 from stackwright.api import certificates
@@ -18,6 +17,7 @@ from stackwright.api.lines import LINE
 from stackwright.api.registry import kind_of
 from stackwright.core import cephkeys, fernet, revisions
 from stackwright.core.digest import digest
+from stackwright.core.filling import fill, names
 from stackwright.core.objects import (
     DIGEST,
     EXPIRES,
@@ -42,16 +42,6 @@ from stackwright.core.secretwrites import (
     RotateKeys,
     SecretWrite,
 )
-
-
-class _Texts(string.Formatter):
-    """Templates in which {field!j} is a field as JSON has it, and so YAML too: what users chose may be any text."""
-
-    def convert_field(self, value: Any, conversion: Any) -> Any:
-        return json.dumps(value) if conversion == "j" else super().convert_field(value, conversion)
-
-
-_TEXTS = _Texts()
 
 
 async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
@@ -102,10 +92,10 @@ async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
 
 def _filled(text: str, fields: dict[str, Any], key: Key) -> str:
     """A template with its fields. What is not quoted there is one line, whoever chose it."""
-    for _, name, _, conversion in _TEXTS.parse(text):
-        if name and conversion != "j" and not LINE.matches(fields[name]):
+    for name, quoted in names(text):
+        if not quoted and not LINE.matches(fields[name]):
             raise Refused(f"field {name} of Secret {'/'.join(key)}: {LINE.message}")
-    return _TEXTS.format(text, **fields)
+    return fill(text, fields)
 
 
 async def _chosen(action: EnsureSecret, name: str, ports: Ports) -> str:

@@ -6,6 +6,7 @@ from stackwright.api.contracts import KeystoneService, KeystoneServiceSpec
 from stackwright.api.services import Keystone
 from stackwright.controllers.contract.database import host
 from stackwright.controllers.contract.objects import Contract, Raw
+from stackwright.core.filling import literal
 from stackwright.core.plan import CatalogEntry
 from stackwright.services.keystone import ADMIN_SECRET, PORT
 
@@ -25,7 +26,7 @@ AUTHTOKEN = f"[keystone_authtoken]\nwww_authenticate_uri = {{auth_url}}\n{CACHE}
 
 
 def _templates(spec: KeystoneServiceSpec) -> dict[str, str]:
-    logins = "\n".join(f"[{section}]\n{LOGIN}" for section in spec.sections)
+    logins = "\n".join(f"[{literal(section)}]\n{LOGIN}" for section in spec.sections)
     return {"keystone_authtoken.conf": AUTHTOKEN, "auth.conf": logins}
 
 
