@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stackwright.cli import common
 from stackwright.cli.confirm import YesOption
+
+if TYPE_CHECKING:
+    from stackwright.local.steps.context import Context
 
 INTERRUPTED = (
     "What was started goes on running and nothing is lost: `stackwright up` resumes, "
@@ -47,7 +50,8 @@ def up(
 
     A cloud that has compute, networking, images, and public endpoints gets a virtual machine, which is logged in to.
 
-    Before a file deletes or uninstalls anything of a cloud that is there you are asked; --yes is the answer in scripts.
+    Before nodes leave, with all that is on them, and before a file deletes or uninstalls anything of a cloud that is
+    there, you are asked; --yes is the answer in scripts.
 
     A second call changes nothing and ends in seconds; it asks for a token and for the virtual machine again.
 
@@ -79,17 +83,33 @@ def up(
         raise typer.BadParameter(f"{kubeconfig} does not exist", param_hint="--kubeconfig")
     if kubeconfig is not None and not images:
         raise typer.BadParameter("a cluster given by --kubeconfig needs published images", param_hint="--images")
-    count = nodes or remembered_nodes(cluster)
-    context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig, manifest=file)
-    if not yes:
-        context.before_apply = lambda manifest: _ask(context.kubeconfig_in_use, manifest)
     with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
+        count = 1 if kubeconfig else nodes or remembered_nodes(cluster)
+        context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig, manifest=file)
+        if not yes:
+            context.before_apply = lambda manifest: _ask(context.kubeconfig_in_use, manifest)
+            _ask_about_nodes(context)
         bringup.up(context, progress(), skipped)
     if context.token:
         common.echo(f"\n$ stackwright shell -- openstack token issue\n{context.token}")
     if told := demo.summary(context):
         common.echo("\n" + "\n".join(told))
     common.echo(f"\nKubernetes is ready. Use it with:  export KUBECONFIG={context.kubeconfig_in_use}")
+
+
+def _ask_about_nodes(context: Context) -> None:
+    """Before any is taken away. Raises LocalError when refused."""
+    from stackwright.cli.cluster import CliError, is_stopped
+    from stackwright.cli.confirm import confirm
+    from stackwright.local.commands import LocalError
+    from stackwright.local.leaving import losses
+
+    if context.kubeconfig or not context.surplus:
+        return
+    try:
+        confirm(losses(context, running=not is_stopped()), "No node was taken away.")
+    except CliError as error:
+        raise LocalError(str(error)) from None
 
 
 def _ask(kubeconfig: Path, manifest: Path) -> None:
