@@ -12,6 +12,7 @@ from stackwright.cli import common
 from stackwright.cli.confirm import YesOption
 
 if TYPE_CHECKING:
+    from stackwright.cli.manifests import Manifest
     from stackwright.local.steps.context import Context
 
 INTERRUPTED = (
@@ -86,8 +87,10 @@ def up(
     with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
         count = 1 if kubeconfig else nodes or remembered_nodes(cluster)
         context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig, manifest=file)
+        context.applicable = lambda manifest: _applicable(context.kubeconfig_in_use, manifest, ask=not yes)
+        if file:
+            _loaded(file)
         if not yes:
-            context.before_apply = lambda manifest: _ask(context.kubeconfig_in_use, manifest)
             _ask_about_nodes(context)
         bringup.up(context, progress(), skipped)
     if context.token:
@@ -112,21 +115,44 @@ def _ask_about_nodes(context: Context) -> None:
         raise LocalError(str(error)) from None
 
 
-def _ask(kubeconfig: Path, manifest: Path) -> None:
-    """Before the step applies it: what would be lost of clouds that are there. Raises LocalError when refused."""
-    import asyncio
-
-    from stackwright.cli.cluster import NAMESPACE, CliError, connected
-    from stackwright.cli.confirm import confirm, foreseen_losses
+def _loaded(file: Path) -> list[Manifest]:
+    """As `apply` reads it, in the namespace of commands where it names none. Raises LocalError."""
+    from stackwright.cli.cluster import NAMESPACE
     from stackwright.cli.manifests import BadManifest, load
+    from stackwright.local.commands import LocalError
+
+    try:
+        return load(file, NAMESPACE)
+    except BadManifest as error:
+        raise LocalError(str(error)) from None
+
+
+def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
+    """The objects that are applied, after it was asked what these would take from what is there.
+
+    Raises LocalError when refused.
+    """
+    import asyncio
+    import json
+
+    from stackwright.cli.apply import check_namespaces, ordered
+    from stackwright.cli.cluster import CliError, connected
+    from stackwright.cli.confirm import confirm, foreseen_losses
+    from stackwright.cli.manifests import BadManifest
     from stackwright.core.ports import NotYet, Refused
     from stackwright.local.commands import LocalError
 
-    async def lost() -> list[str]:
+    manifests = _loaded(file)
+
+    async def work() -> tuple[list[Manifest], list[str]]:
         async with connected(kubeconfig) as cluster:
-            return await foreseen_losses(cluster, load(manifest, NAMESPACE))
+            await check_namespaces(cluster, manifests)
+            lost = await foreseen_losses(cluster, manifests) if ask else []
+            return await ordered(cluster, manifests), lost
 
     try:
-        confirm(asyncio.run(lost()), "The cloud was not changed.")
+        found, lost = asyncio.run(work())
+        confirm(lost, "The cloud was not changed.")
     except (CliError, BadManifest, NotYet, Refused) as error:
         raise LocalError(str(error)) from None
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": [each.obj for each in found]}, default=str)

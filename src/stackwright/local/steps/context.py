@@ -33,8 +33,9 @@ class Context:
     """Somebody else's cluster."""
     manifest: Path | None = None
     """The cloud to make or change, in place of the example."""
-    before_apply: Callable[[Path], None] = lambda manifest: None
-    """Called before the manifest is applied; raises LocalError when somebody does not want what it would delete."""
+    applicable: Callable[[Path], str] = Path.read_text
+    """What is applied of a manifest, and nothing else. Raises LocalError when somebody does not want what it would
+    delete."""
     applied: bool = False
     """Whether this call applied the manifest."""
     images: list[store.Image] = field(default_factory=list)
