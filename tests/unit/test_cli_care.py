@@ -14,10 +14,11 @@ from typer.testing import CliRunner
 
 from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, EVENT, SECRET, STATEFULSET
+from stackwright.api.secrecy import blanked
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli import restart
 from stackwright.cli.app import app
-from stackwright.cli.report import blanked, bundle, objects
+from stackwright.cli.report import bundle, objects
 from stackwright.cli.restart import RESTARTED
 from stackwright.runtime.memory import MemoryCluster
 

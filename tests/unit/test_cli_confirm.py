@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
 from stackwright.api.deployment import OpenStackDeployment
-from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cli.cluster import CliError
 from stackwright.cli.confirm import confirm, foreseen_losses, losses
@@ -79,13 +77,3 @@ async def test_what_cannot_be_foreseen_counts_as_a_loss(monkeypatch: pytest.Monk
     cluster.put(OpenStackDeployment.KIND, there)
     found = await foreseen_losses(cluster, [Manifest(OpenStackDeployment.KIND, there)])
     assert found == [f"unknown, because no plan can be made: {error}"]
-
-
-def test_purge_without_a_terminal_needs_yes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path))
-    (tmp_path / "kubeconfig").touch()
-    result = called("down", "--purge")
-    assert result.exit_code == 1
-    assert "--yes" in result.stderr
-    assert (tmp_path / "kubeconfig").exists()
-    assert cli_cluster.is_local(tmp_path / "kubeconfig")

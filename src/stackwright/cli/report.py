@@ -28,8 +28,6 @@ if TYPE_CHECKING:
 
 LINES = 2000
 MODE = 0o600
-# Fields of our kinds, of HelmBundles and of charts, whose content has any names.
-FREE_FORM = ("services", "values", "releases", "settings", "conf", "overrides", "common")
 
 
 def report(
@@ -77,6 +75,7 @@ async def objects(reader: Reader, namespace: str) -> dict[str, str]:
     """File name → JSON: our kinds, workloads, pods and events of the cloud and the operator; nodes and volumes."""
     from stackwright.api import kinds
     from stackwright.api.registry import RESOURCES
+    from stackwright.api.secrecy import blanked
     from stackwright.core.ports import Conflict, NotYet, Refused
 
     built_in = (*kinds.WORKLOADS, kinds.JOB, kinds.POD, kinds.SERVICE, kinds.PVC, kinds.EVENT)
@@ -87,7 +86,7 @@ async def objects(reader: Reader, namespace: str) -> dict[str, str]:
     async def one(kind: Any, space: str) -> tuple[str, str]:
         name = f"objects/{space or 'cluster'}/{kind.plural}.json"
         try:
-            found = [blanked(obj) for obj in await reader.list(kind, space)]
+            found = [blanked(slim(obj)) for obj in await reader.list(kind, space)]
         except (NotYet, Refused, Conflict) as error:
             return f"{name}.error", str(error)
         return name, json.dumps(found, indent=1, ensure_ascii=False, default=str)
@@ -95,33 +94,16 @@ async def objects(reader: Reader, namespace: str) -> dict[str, str]:
     return dict(await asyncio.gather(*(one(kind, space) for kind, space in asked)))
 
 
-def blanked(value: Any, name: str = "", within: bool = False, free: bool = False) -> Any:
-    """A copy without what may be secret, and without what only fills pages.
-
-    within  below a field whose name says that all of it may be secret
-    free    below a field that takes values of any name; not in what refers to a key of a Secret
-    """
-    from stackwright.api.secrecy import HIDDEN, hidden, is_value, leads_to_secrets
-
-    within = within or leads_to_secrets(name)
-    free = (free or name in FREE_FORM) and not name.endswith("Ref")
-    if isinstance(value, dict):
-        if any(is_value(str(value.get(each) or ""), False) for each in ("name", "key")):  # a variable, or metadata
-            value = {key: HIDDEN if key == "value" else item for key, item in value.items()}
-        kept = {key: item for key, item in value.items() if key != "managedFields"}
-        notes = kept.get("annotations")
-        if isinstance(notes, dict):
-            kept["annotations"] = {key: text for key, text in notes.items() if "last-applied" not in key}
-        return {key: blanked(item, str(key), within, free) for key, item in kept.items()}
+def slim(value: Any) -> Any:
+    """A copy without what only fills pages."""
     if isinstance(value, list):
-        return [blanked(item, name, within, free) for item in value]
-    if value is None or isinstance(value, bool):
+        return [slim(item) for item in value]
+    if not isinstance(value, dict):
         return value
-    if not isinstance(value, str):  # a password may be a number; one in a `config` is none
-        return HIDDEN if within else value
-    if within or is_value(name, free) or "PRIVATE KEY" in value:
-        return HIDDEN
-    return hidden(value)
+    kept = {key: slim(item) for key, item in value.items() if key != "managedFields"}
+    if isinstance(notes := kept.get("annotations"), dict):
+        kept["annotations"] = {key: text for key, text in notes.items() if "last-applied" not in key}
+    return kept
 
 
 async def _logs(cluster: KubernetesCluster, namespace: str) -> dict[str, str]:

@@ -10,7 +10,7 @@ from stackwright.local.commands import Report
 from stackwright.local.config import LocalCluster
 from stackwright.local.services import Service
 from stackwright.local.steps import control_plane
-from stackwright.local.steps.context import Context, remember, remembered_nodes
+from stackwright.local.steps.context import Context, is_remembered, remember
 
 TITLE = "Network and supervisor"
 TUN = Path("/dev/net/tun")
@@ -26,7 +26,7 @@ def uplink(cluster: LocalCluster) -> list[Service]:
 
 def done(ctx: Context) -> bool:
     return (
-        remembered_nodes(ctx.cluster) == ctx.node_count
+        (bool(ctx.surplus) or is_remembered(ctx))
         and supervisor.alive(ctx.cluster)
         and not kernel.wanting()
         and network.is_ready()
@@ -43,7 +43,8 @@ def run(ctx: Context, report: Report) -> None:
         shutil.rmtree(ctx.cluster.run, ignore_errors=True)
     ctx.cluster.run.mkdir(parents=True, exist_ok=True)
     (ctx.cluster.run / "home").write_text(str(ctx.cluster.state))
-    remember(ctx)
+    if not ctx.surplus:  # they may have to stay; the next steps know
+        remember(ctx)
     network.ensure()
     kernel.ensure(ctx.cluster)
     for node in ctx.nodes:

@@ -9,11 +9,12 @@ from pathlib import Path
 from stackwright.local import flags, node_config, services, teardown
 from stackwright.local.api import node_unready
 from stackwright.local.commands import Report
-from stackwright.local.config import MAX_NODES, Node
+from stackwright.local.config import Node
+from stackwright.local.leaving import held, refuse_voters
 from stackwright.local.machine import profile
 from stackwright.local.services import Service
 from stackwright.local.steps import runtimes
-from stackwright.local.steps.context import Context
+from stackwright.local.steps.context import Context, remember
 from stackwright.local.waiting import wait_for
 
 TITLE = "Nodes"
@@ -38,7 +39,7 @@ def files(ctx: Context, node: Node) -> dict[Path, str]:
 
 def done(ctx: Context) -> bool:
     current = all(_is_current(ctx, node) and unready(ctx, node) is None for node in ctx.nodes)
-    return current and not surplus(ctx)
+    return current and not ctx.surplus
 
 
 def _is_current(ctx: Context, node: Node) -> bool:
@@ -47,12 +48,15 @@ def _is_current(ctx: Context, node: Node) -> bool:
 
 
 def run(ctx: Context, report: Report) -> None:
+    if leaving := ctx.surplus:
+        refuse_voters(ctx, held(ctx))
+        remember(ctx)
     for node in ctx.nodes:
         node.kubelet_root.mkdir(parents=True, exist_ok=True)
         node.pod_logs.mkdir(parents=True, exist_ok=True)
         runtimes.write(files(ctx, node))
         services.ensure(ctx.cluster, *wanted(ctx, node))
-    for node in surplus(ctx):
+    for node in leaving:
         report(f"{node.name} leaves")
         ctx.api.delete(f"/api/v1/nodes/{node.name}")
         teardown.remove_node(ctx.cluster, node)
@@ -60,11 +64,6 @@ def run(ctx: Context, report: Report) -> None:
         log = services.log_file(ctx.cluster, f"{node.name}-kubelet")
         wait_for(node.name, partial(unready, ctx, node), limit=120, log=log, report=report)
         ctx.api.apply(f"/api/v1/nodes/{node.name}", labels(node))
-
-
-def surplus(ctx: Context) -> list[Node]:
-    """Nodes of a former `up --nodes` with a larger number."""
-    return [n for n in ctx.cluster.nodes(MAX_NODES)[ctx.node_count :] if n.home.exists()]
 
 
 def labels(node: Node) -> dict[str, object]:
