@@ -63,7 +63,7 @@ async def test_a_first_install_that_is_never_ready_stays_and_says_why():
     _, reason, message = world.condition("Ready", world.bundle("memcached"))
     assert reason == "BlockedNotReady"
     assert message == (
-        "Release openstack-memcached did not become ready in 600 s: StatefulSet memcached: "
+        "Release openstack-memcached is not ready and made no progress for 600 s: StatefulSet memcached: "
         "Pod memcached-0 cannot be scheduled: 0/1 nodes are available: too few cpu"
     )
     assert world.helm.calls == [("upgrade", RELEASE)]
@@ -88,7 +88,7 @@ async def test_an_upgrade_that_is_not_ready_in_time_is_rolled_back_and_not_tried
     assert record(world).digest == before.digest
     status, reason, message = world.condition()
     assert (status, reason) == ("False", "BlockedRolledBack")
-    assert "did not become ready in 600 s" in message and "rolled back to revision 1" in message
+    assert "is not ready and made no progress for 600 s" in message and "rolled back to revision 1" in message
     writes = world.writes
     await world.stop()
     await world.run(3600)
@@ -141,7 +141,7 @@ async def test_a_rollback_that_kubernetes_refuses_is_told_with_its_cause_and_the
     for obj in (world.bundle("memcached"), world.osdpl):
         status, reason, message = world.condition("Ready", obj)
         assert (status, reason) == ("False", "BlockedRollbackFailed")
-        assert "did not become ready in 600 s" in message
+        assert "is not ready and made no progress for 600 s" in message
         assert message.endswith(f"rolling back to revision 1 failed: {REFUSED}")
     assert (record(world).digest, record(world).state) == (before.digest, "failed")
     writes = world.writes

@@ -45,8 +45,15 @@ class HelmRelease(Model):
         600,
         ge=30,
         le=7200,
-        description="Seconds in which the release must become ready, else it is rolled back, unless that left fewer "
-        "servers that vote.",
+        description="Seconds after which a release that is not ready and makes no progress is rolled back, unless that "
+        "left fewer servers that vote. Each pod that is replaced or gets ready is progress.",
+    )
+    startTimeout: int = Field(
+        0,
+        ge=0,
+        le=604800,
+        description="The same, where `timeout` is shorter, while all pods that are not ready are at the first start of "
+        "their containers, such as servers that first receive their data.",
     )
 
 
@@ -71,7 +78,13 @@ class ReleaseStatus(Model):
         0, description="Servers of that revision that vote; it is never rolled back to fewer. 0 where none do."
     )
     waited: int = Field(
-        0, description="Seconds that this revision was waited for, in steps; a restarted operator goes on from there."
+        0,
+        description="Seconds that this revision was waited for without progress, in steps; a restarted operator goes "
+        "on from there.",
+    )
+    reached: dict[str, int] = Field(
+        default_factory=dict,
+        description="How many pods of each workload were new, and how many ready, at most, when `waited` was written.",
     )
     message: str = Field("", description="What it waits for, or why it failed.")
 

@@ -6,7 +6,18 @@ will be made in an hour. Times in objects are of such clocks too, so none is sub
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Progress:
+    """reached  what was counted → the most that there was of it
+    still    seconds since there was more of anything
+    """
+
+    reached: Mapping[str, int] = field(default_factory=dict)
+    still: float = 0.0
 
 
 class Ages:
@@ -17,6 +28,7 @@ class Ages:
     def __init__(self, monotonic: Callable[[], float], at_first: float = 0.0) -> None:
         self._monotonic, self._at_first = monotonic, at_first
         self._since: dict[Hashable, tuple[Hashable, float]] = {}
+        self._reached: dict[Hashable, tuple[Hashable, Mapping[str, int], float]] = {}
 
     def of(self, name: Hashable, state: Hashable, known: float = 0.0) -> float:
         """Seconds since `name` was first seen in this state.
@@ -30,3 +42,25 @@ class Ages:
         elif before[0] != state:
             self._since[name] = (state, now)
         return now - self._since[name][1]
+
+    def progress(self, name: Hashable, state: Hashable, counts: Mapping[str, int], told: Progress) -> Progress:
+        """How far `name` got in this state, and since when it got no farther. What only comes and goes is no progress.
+
+        told  what an earlier process wrote down; used when this one sees it for the first time
+        """
+        now = self._monotonic()
+        before = self._reached.get(name)
+        if before is None:
+            still = 0.0 if _grew(counts, told.reached) else told.still
+            reached, since = told.reached, now - max(still, self._at_first)
+        elif before[0] != state:
+            reached, since = {}, now
+        else:
+            reached, since = before[1], now if _grew(counts, before[1]) else before[2]
+        reached = {each: max(counts.get(each, 0), reached.get(each, 0)) for each in {*counts, *reached}}
+        self._reached[name] = (state, reached, since)
+        return Progress(reached, now - since)
+
+
+def _grew(counts: Mapping[str, int], reached: Mapping[str, int]) -> bool:
+    return any(count > reached.get(each, 0) for each, count in counts.items())

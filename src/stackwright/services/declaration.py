@@ -111,6 +111,7 @@ class Chart:
     in_ceph: tuple[str, ...] = ()  # components that read names of pools and users in Ceph when they start
     voters: str = ""  # component whose servers vote, each with a volume: they never get fewer
     claims: tuple[str, ...] = ()  # components that have volumes, of the size `volume.size`
+    receives: bool = False  # a server without the newest data receives all that is in the volume of another one first
     own_name: bool = False  # several objects of the kind may be side by side, each with a release of its name
     options: tuple[str, ...] = ()  # files below `conf` that are made of options, each of which is one line
 

@@ -45,6 +45,6 @@ SERVICE = Service(
     name="mariadb",
     group="infra",
     resource=MariaDB,
-    charts=(Chart("mariadb", _values, claims=("server",), voters="server", options=("mariadb",)),),
+    charts=(Chart("mariadb", _values, claims=("server",), voters="server", receives=True, options=("mariadb",)),),
     secrets=lambda context: (Secret(ROOT_SECRET, fixed={"username": "root"}),),
 )

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.controllers.helmbundle.decide import RETRY_FAILED, SETTLE, decide, release_digest
 from stackwright.controllers.helmbundle.observe import Observed
+from stackwright.core.ages import Progress
 from stackwright.core.objects import FINALIZER
 from stackwright.core.plan import HelmRollback, HelmUpgrade
 from stackwright.core.ports import Release
@@ -45,7 +46,8 @@ def away(age):
 def seen(release=None, workloads=(), status=None, **more):
     records = {"mc": release} if release else {}
     ages = {name: NOW - each.updated for name, each in records.items()}
-    return Observed(SETTINGS, bundle(status, **more), records, ages, {"mc": tuple(workloads)})
+    progress = {name: Progress({}, age) for name, age in ages.items()}
+    return Observed(SETTINGS, bundle(status, **more), records, ages, {"mc": tuple(workloads)}, progress=progress)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +138,7 @@ def test_a_first_revision_that_is_too_late_is_no_success_and_nowhere_to_roll_bac
     plan = decide(seen(record(age=601), [PENDING]))
     told = plan.status["releaseStatuses"]["mc"]
     assert (told["success"], told["readyRevision"], told["failedDigest"]) == (False, 0, "")
-    assert told["message"].startswith("Release mc did not become ready in 600 s: ")
+    assert told["message"].startswith("Release mc is not ready and made no progress for 600 s: ")
     assert condition(plan).message == told["message"]
     again = decide(seen(record(age=601, revision=4), [PENDING], told))
     assert again.empty and condition(again).reason == "BlockedNotReady"

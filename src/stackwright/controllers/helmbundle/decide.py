@@ -1,19 +1,21 @@
 """(HelmBundle, Helm's records, workloads) → Plan. Pure.
 
 A release is installed when the digest of its chart and values is not the deployed one; nothing else ever starts
-helm. It is then watched until its workloads are ready. One that does not get ready in its time is rolled back to the
-last revision that was, and its digest is not tried again until the HelmBundle changes. That digest is in the status
-before Helm starts, so a rollback that fails is not followed by another upgrade to what was not ready.
+helm. It is then watched until its workloads are ready. One that makes no progress for its time, though it is not
+ready, is rolled back to the last revision that was, and its digest is not tried again until the HelmBundle changes. It
+is progress when more pods of a workload are new, or ready, than ever since: a rollout may take as long as it has nodes
+to go to, and pods that come and go do not keep a bad one. The digest that failed is in the status before Helm starts,
+so a rollback that fails is not followed by another upgrade to what was not ready.
 
 An upgrade to more servers that vote is not rolled back: those that were added may be members by now, and without them
 the others have no majority. It stays, is told as NotReady, and goes on by itself once its pods get ready. One to fewer
 is refused at admission; where that was off or away, nothing of the update of the HelmBundle is applied.
 
 An age counts from when this process first saw the record as it is, and not by the time of day (core/ages.py). What was
-waited for a release is written into its status once a minute, so an operator that is started again goes on from there.
-One that dies within a minute each time never ends the wait: nothing is rolled back then, what is deployed stays and is
-told as NotReady. A release that failed is tried again a minute after the start at the earliest: such an operator does
-not start Helm each time.
+waited for a release without progress, and what it had reached, is written into its status once a minute, so an operator
+that is started again goes on from there. One that dies within a minute each time never ends the wait: nothing is rolled
+back then, what is deployed stays and is told as NotReady. A release that failed is tried again a minute after the start
+at the earliest: such an operator does not start Helm each time.
 """
 
 from __future__ import annotations
@@ -27,6 +29,7 @@ from stackwright.controllers.helmbundle.claims import past, release_key, statuse
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.validate import permitted, problems
 from stackwright.core import precache
+from stackwright.core.ages import Progress
 from stackwright.core.causes import pods_of, why, workload_ready
 from stackwright.core.conditions import Condition, blocked, condition_type, done, steady, summary, waiting
 from stackwright.core.digest import digest
@@ -34,6 +37,7 @@ from stackwright.core.helmrecords import FAILED, is_transient
 from stackwright.core.objects import CLOUD, controller_of, has_finalizer, is_deleting, label
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
 from stackwright.core.ports import Release
+from stackwright.core.rollouts import is_ready, is_starting
 from stackwright.core.settings import Settings
 from stackwright.services.registry import VOTING
 from stackwright.services.voters import DEFAULT, field_of, voter_error, voters_by
@@ -193,15 +197,18 @@ def _lacking(seen: Observed, wanted: Object) -> str:
 
 
 def _status(
-    record: Release | None, *, success: bool, message: str = "", failed: str = "", waited: float = 0.0
+    record: Release | None, *, success: bool, message: str = "", failed: str = "", stood: Progress | None = None
 ) -> dict[str, Any]:
+    """What is told of a release; `stood`: how far it was for how long, if that is to be known after a restart."""
+    stood = stood or Progress()
     return {
         "digest": record.digest if record else "",
         "revision": record.revision if record else 0,
         "success": success,
         "failedDigest": failed,
-        "waited": int(waited),
+        "waited": int(stood.still),
         "message": message,
+        **({"reached": dict(stood.reached)} if stood.reached else {}),
     }
 
 
@@ -287,15 +294,26 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
     condition = waiting(condition_type(name), message, "NotReady")
     if was_ready:
         return Step((), condition, _status(record, success=False, message=message))
-    timeout = float(wanted.get("timeout") or 600)
-    if age < timeout:
-        status = _status(record, success=False, message=message, waited=age - age % STEP)
-        return Step((), condition, status, min(timeout - age, STEP - age % STEP))
-    message = f"Release {name} did not become ready in {timeout:.0f} s: {message}"
-    return _too_late(seen, wanted, record, message, timeout)
+    limit, progress = _limit(seen, wanted, unready), seen.progress[name]
+    if progress.still < limit:
+        waited = progress.still - progress.still % STEP
+        stood = replace(progress, still=waited) if waited else None
+        status = _status(record, success=False, message=message, stood=stood)
+        return Step((), condition, status, min(limit - progress.still, waited + STEP - progress.still))
+    message = f"Release {name} is not ready and made no progress for {limit:.0f} s: {message}"
+    return _too_late(seen, wanted, record, message, replace(progress, still=limit))
 
 
-def _too_late(seen: Observed, wanted: Object, record: Release, message: str, waited: float) -> Step:
+def _limit(seen: Observed, wanted: Object, unready: list[Object]) -> float:
+    """Seconds without progress after which it is too late."""
+    timeout, start = float(wanted.get("timeout") or 600), float(wanted.get("startTimeout") or 0)
+    if start <= timeout:
+        return timeout
+    awaited = [pod for workload in unready for pod in pods_of(workload, seen.pods) if not is_ready(pod)]
+    return start if awaited and all(map(is_starting, awaited)) else timeout
+
+
+def _too_late(seen: Observed, wanted: Object, record: Release, message: str, stood: Progress) -> Step:
     name, target = record.name, record.digest
     before = seen.before(name)
     ready = int(before.get("readyRevision") or 0)
@@ -304,10 +322,10 @@ def _too_late(seen: Observed, wanted: Object, record: Release, message: str, wai
     if error:
         message = f"{message}; not rolled back to revision {ready}: {field_of(VOTING[wanted['chart']])}: {error}"
     if error or not ready:
-        status = _status(record, success=False, message=message, waited=waited)
+        status = _status(record, success=False, message=message, stood=stood)
         return Step((), blocked(condition_type(name), "NotReady", message), status)
     message = f"{message}{ROLLING}{ready}"
-    status = _status(record, success=False, message=message, failed=target, waited=waited)
+    status = _status(record, success=False, message=message, failed=target, stood=stood)
     condition = waiting(condition_type(name), message, "RollingBack")
     if before.get("failedDigest") != target:
         return Step((), condition, status, SETTLE, first=True)

@@ -9,11 +9,12 @@ from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DAEMONSET, JOB, NODE, POD, SECRET, WORKLOADS
 from stackwright.controllers.helmbundle.claims import claims, holder, makes, past, release_key, statuses_of
 from stackwright.core import precache
-from stackwright.core.ages import Ages
+from stackwright.core.ages import Ages, Progress
 from stackwright.core.helmrecords import SELECTOR, releases
 from stackwright.core.objects import CLOUD, controller_of, key_of, label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader, Release
+from stackwright.core.rollouts import counts
 from stackwright.core.settings import Settings
 from stackwright.services.registry import BY_KIND
 
@@ -24,6 +25,7 @@ INSTANCE = "app.kubernetes.io/instance"
 class Observed:
     """records    release → what Helm knows of it; the truth about what is deployed
     ages       release → seconds that its newest record has been as it is; no time of day is in it
+    progress   release → how far its pods got since then
     workloads  release → its Deployments, StatefulSets, DaemonSets and Jobs
     taken      releases of others → the HelmBundle that has each
     made       whether a service object makes this HelmBundle
@@ -38,6 +40,7 @@ class Observed:
     pods: tuple[Object, ...] = ()
     taken: Mapping[Key, Key] = field(default_factory=dict)
     made: bool = False
+    progress: Mapping[str, Progress] = field(default_factory=dict)
     holder: Object | None = None
     nodes: tuple[Object, ...] = ()
 
@@ -59,13 +62,21 @@ async def observe(settings: Settings, ages: Ages, reader: Reader, key: Key, now:
     for namespace in sorted({each for each, _ in wanted}):
         here = [name for each, name in wanted if each == namespace]
         seen = await _look(reader, namespace, here, seen)
-    return replace(seen, ages={name: _age(ages, seen.before(name), record) for name, record in seen.records.items()})
+    return _timed(ages, seen)
 
 
-def _age(ages: Ages, before: Object, record: Release) -> float:
-    state = (record.revision, record.state, record.digest, record.updated)
-    is_told = (before.get("revision"), before.get("digest")) == (record.revision, record.digest)
-    return ages.of((record.namespace, record.name), state, float(before.get("waited") or 0) if is_told else 0.0)
+def _timed(ages: Ages, seen: Observed) -> Observed:
+    """With how long each record has been as it is, and how far the pods got meanwhile."""
+    found, progress = {}, {}
+    for name, record in seen.records.items():
+        key, before = (record.namespace, record.name), seen.before(name)
+        state = (record.revision, record.state, record.digest, record.updated)
+        if (before.get("revision"), before.get("digest")) != (record.revision, record.digest):
+            before = {}
+        told = Progress(before.get("reached") or {}, float(before.get("waited") or 0))
+        found[name] = ages.of(key, state, told.still)
+        progress[name] = ages.progress(key, state, counts(seen.workloads[name]), told)
+    return replace(seen, ages=found, progress=progress)
 
 
 async def _taken(settings: Settings, reader: Reader, obj: Object) -> dict[Key, Key]:
