@@ -197,7 +197,7 @@ async def _serve(
     gc.freeze()
     await loop.load()
     gc.freeze()
-    watches = Watches(loop.kinds, loop.on_listed)
+    watches = Watches(loop.kinds, loop.on_listed, loop.listing)
     watches.listen()
     if health_port:
         beside = (*beside, Health(loop, watches).serve(health_port))

@@ -53,7 +53,7 @@ class ContractStatus(Status):
 class AccountStatus(ContractStatus):
     provider_uid: str = Field("", description="uid of the object that fulfilled it.")
     provider_since: str = Field(
-        "", description="Since when that object had been ready when the account was last known to be there."
+        "", description="Since when that object had served as it did when the account was last known to be there."
     )
     losses: int = Field(0, description="How often its provider has lost it; each time it was made anew.")
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -280,11 +280,18 @@ class Runtime:
     async def load(self, kinds: Iterable[Kind] | None = None) -> None:
         """List every watched kind into the store and queue all that is new; also finds what a watch has missed."""
         for kind in kinds or self.kinds:
+            known = self.store.known(kind)
             found = await self.ports.cluster.list(kind, "", MANAGED if kind in PARTIAL else None)
             absent = self.store.keys(kind) - {key_of(obj) for obj in found}
             for obj in found:
+                self.store.overrule(known, obj)
                 self._put(kind, obj)
             self._doubt(kind, absent)
+
+    def listing(self, kind: Kind) -> Callable[[Object], None]:
+        """A watch is about to list a kind anew; what is returned is told of each object listed, before its event."""
+        known = self.store.known(kind)
+        return lambda obj: self.store.overrule(known, obj)
 
     async def on_listed(self, kind: Kind, present: set[Key]) -> None:
         """A watch has listed these objects of a kind anew; a deletion meanwhile is told by no event."""

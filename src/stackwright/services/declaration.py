@@ -197,6 +197,8 @@ class Service:
     conf_files: Mapping[str, str] = field(default_factory=dict)  # chart → conf.<file> that takes options from Secrets
     # What its Pods found out about their nodes, as conditions to show; they do not count for Ready.
     told: Callable[[tuple[Object, ...]], tuple[Condition, ...]] | None = None
+    # Where others have accounts at it: labels of the pods of its first chart that answer them, of which one is enough.
+    serves: Mapping[str, str] = field(default_factory=dict)
     # Conditions that another controller writes on its object, and that count for Ready when they are there and bad.
     watched: tuple[str, ...] = ()
     # Names of the places where it keeps what users own; one that is not wanted any more is given up only when empty.
@@ -212,6 +214,10 @@ class Service:
     @property
     def kind(self) -> Kind:
         return self.resource.KIND
+
+    def application(self, name: str) -> str:
+        """The label `application` of the pods of the first chart, by the name of the object."""
+        return name if self.charts[0].own_name else self.charts[0].name
 
     def releases(self, name: str) -> frozenset[tuple[str, str]]:
         """Release and chart of all that the HelmBundle of an object of this kind may have."""

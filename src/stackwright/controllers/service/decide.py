@@ -21,6 +21,7 @@ from stackwright.controllers.service.objects import (
     sources_of,
 )
 from stackwright.controllers.service.observe import Observed, secret_name
+from stackwright.controllers.service.serving import serving
 from stackwright.controllers.service.volumes import grown
 from stackwright.core import renewal
 from stackwright.core.conditions import Condition, blocked, done, find, is_ready, summary, waiting, why_not_ready
@@ -94,7 +95,7 @@ def _report(
         used = (seen.obj.get("status") or {}).get("backends") or []
         status["backends"] = list(seen.declared.backends(seen.context.settings)) if ready.status else used
     told = seen.declared.told(seen.context.pods) if seen.declared.told and seen.context else ()
-    return Plan(actions, (ready, progressing, *stages, *told, *volumes), status, turn)
+    return Plan(actions, (ready, progressing, *stages, *serving(seen, ready), *told, *volumes), status, turn)
 
 
 def _watched(seen: Observed) -> list[Condition]:
