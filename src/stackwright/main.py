@@ -100,7 +100,7 @@ def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted
 
     return Ports(
         cluster=cluster,
-        helm=HelmCli(kubeconfig=kubeconfig, records=None if unrestricted else cluster),
+        helm=HelmCli(kubeconfig=kubeconfig, share=3, records=None if unrestricted else cluster),
         sql=MariaDbSql(),
         broker=RabbitBroker(),
         identity=KeystoneIdentity(),

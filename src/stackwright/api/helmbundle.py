@@ -21,6 +21,8 @@ FreeForm = Annotated[
     Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-map-type": "atomic"}),
 ]
 
+RELEASES = 64  # of one HelmBundle; those of a service are a few
+
 
 class HelmRelease(Model):
     name: str = Field(
@@ -60,6 +62,7 @@ class HelmRelease(Model):
 class HelmBundleSpec(Model):
     releases: list[HelmRelease] = Field(
         min_length=1,
+        max_length=RELEASES,
         description="Releases, installed side by side.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
     )

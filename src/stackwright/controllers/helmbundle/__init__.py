@@ -55,6 +55,7 @@ def controllers(settings: Settings, ages: Ages) -> tuple[Controller, ...]:
         partial(observe, settings, ages),
         decide,
         pausable=True,
+        helm=True,
     )
     upward = Controller(
         "children",

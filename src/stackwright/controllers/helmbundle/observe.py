@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DAEMONSET, JOB, NODE, POD, SECRET, WORKLOADS
@@ -46,8 +47,13 @@ class Observed:
 
     def before(self, name: str) -> Object:
         """The status of a release as it was written last; empty if the release was in another namespace then."""
-        named = {release_key(self.obj, each) for each in self.obj["spec"]["releases"] if each["name"] == name}
-        return dict(statuses_of(self.obj)[name]) if named & past(self.obj) else {}
+        return self._told.get(name, {})
+
+    @cached_property
+    def _told(self) -> dict[str, Object]:
+        told, had = statuses_of(self.obj), past(self.obj)
+        named = [release_key(self.obj, each) for each in self.obj["spec"]["releases"]]
+        return {name: dict(told[name]) for namespace, name in named if (namespace, name) in had}
 
 
 async def observe(settings: Settings, ages: Ages, reader: Reader, key: Key, now: float) -> Observed | None:
@@ -58,10 +64,11 @@ async def observe(settings: Settings, ages: Ages, reader: Reader, key: Key, now:
     if label(obj, CLOUD):
         images = await reader.get(DAEMONSET, (key[0], precache.NAME))
         seen = replace(seen, holder=images, nodes=tuple(await reader.list(NODE)))
-    wanted = [release_key(obj, release) for release in obj["spec"]["releases"]]
-    for namespace in sorted({each for each, _ in wanted}):
-        here = [name for each, name in wanted if each == namespace]
-        seen = await _look(reader, namespace, here, seen)
+    wanted: dict[str, list[str]] = {}
+    for namespace, name in (release_key(obj, release) for release in obj["spec"]["releases"]):
+        wanted.setdefault(namespace, []).append(name)
+    for namespace in sorted(wanted):
+        seen = await _look(reader, namespace, wanted[namespace], seen)
     return _timed(ages, seen)
 
 
@@ -113,7 +120,7 @@ async def _look(reader: Reader, namespace: str, names: list[str], seen: Observed
     pods = [pod for pod in await reader.list(POD, namespace) if label(pod, INSTANCE) in workloads]
     return replace(
         seen,
-        records={**seen.records, **{name: record for name, record in records.items() if name in names}},
+        records={**seen.records, **{name: record for name, record in records.items() if name in workloads}},
         workloads={**seen.workloads, **workloads},
         pods=(*seen.pods, *pods),
     )
