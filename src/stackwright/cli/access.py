@@ -63,12 +63,12 @@ def clouds_file() -> Path:
     return Path.home() / ".config/openstack/clouds.yaml"
 
 
-def replace(path: Path, text: str, mode: int) -> bool:
+def replace(path: Path, content: str | bytes, mode: int) -> bool:
     """Write a file so that readers see the old or the new one; whether it changed. A link stays a link."""
     import os
     import tempfile
 
-    target, data = path.resolve(), text.encode()
+    target, data = path.resolve(), content.encode() if isinstance(content, str) else content
     if target.is_file() and target.read_bytes() == data and target.stat().st_mode & 0o777 == mode:
         return False
     target.parent.mkdir(parents=True, exist_ok=True)
