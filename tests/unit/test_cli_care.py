@@ -107,6 +107,25 @@ def test_delete_asks_and_without_a_terminal_needs_yes(cluster: MemoryCluster) ->
     assert cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud")) is None
 
 
+def test_a_cloud_that_was_made_while_somebody_was_asked_is_not_deleted(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meta = {"namespace": SPACE, "name": "cloud"}
+    shown = cluster.put(OpenStackDeployment.KIND, {"metadata": meta, "spec": CLOUD})
+
+    def others_meanwhile(*_: Any) -> None:
+        cluster.remove(OpenStackDeployment.KIND, (SPACE, "cloud"))
+        cluster.put(OpenStackDeployment.KIND, {"metadata": meta, "spec": CLOUD})
+
+    monkeypatch.setattr("stackwright.cli.confirm.confirm", others_meanwhile)
+    result = called("delete", "cloud", "--no-wait")
+    assert (result.exit_code, result.stderr) == (1, "Another cloud has this name now. Nothing was deleted.\n")
+    found = cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud"))
+    assert found
+    assert found["metadata"]["uid"] != shown["metadata"]["uid"]
+    assert "deletionTimestamp" not in found["metadata"]
+
+
 async def test_a_report_holds_no_secret(tmp_path: Path) -> None:
     memory = MemoryCluster()
     word = "s3cr3t-word"
