@@ -200,6 +200,7 @@ def gzipped(name: str) -> bytes:
         gzipped("backup/a"),
         gzipped("stackwright-report/a")[:40],
     ],
+    ids=["manifest", "two-bytes", "text", "nothing", "backup", "half"],
 )
 def test_a_report_replaces_no_file_that_is_none(cluster: MemoryCluster, tmp_path: Path, content: bytes) -> None:
     """`-f` names a manifest for other commands."""
