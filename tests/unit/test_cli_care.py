@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import tarfile
 from collections.abc import AsyncIterator
@@ -16,9 +18,9 @@ from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, EVENT, SECRET, STATEFULSET
 from stackwright.api.secrecy import blanked
 from stackwright.cli import cluster as cli_cluster
-from stackwright.cli import restart
+from stackwright.cli import report, restart
 from stackwright.cli.app import app
-from stackwright.cli.report import bundle, objects
+from stackwright.cli.report import bundle, is_foreign, objects
 from stackwright.cli.restart import RESTARTED
 from stackwright.runtime.memory import MemoryCluster
 
@@ -105,6 +107,25 @@ def test_delete_asks_and_without_a_terminal_needs_yes(cluster: MemoryCluster) ->
     assert cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud")) is None
 
 
+def test_a_cloud_that_was_made_while_somebody_was_asked_is_not_deleted(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meta = {"namespace": SPACE, "name": "cloud"}
+    shown = cluster.put(OpenStackDeployment.KIND, {"metadata": meta, "spec": CLOUD})
+
+    def others_meanwhile(*_: Any) -> None:
+        cluster.remove(OpenStackDeployment.KIND, (SPACE, "cloud"))
+        cluster.put(OpenStackDeployment.KIND, {"metadata": meta, "spec": CLOUD})
+
+    monkeypatch.setattr("stackwright.cli.confirm.confirm", others_meanwhile)
+    result = called("delete", "cloud", "--no-wait")
+    assert (result.exit_code, result.stderr) == (1, "Another cloud has this name now. Nothing was deleted.\n")
+    found = cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud"))
+    assert found
+    assert found["metadata"]["uid"] != shown["metadata"]["uid"]
+    assert "deletionTimestamp" not in found["metadata"]
+
+
 async def test_a_report_holds_no_secret(tmp_path: Path) -> None:
     memory = MemoryCluster()
     word = "s3cr3t-word"
@@ -160,6 +181,52 @@ def test_a_bundle_that_was_readable_for_all_is_not_any_more(tmp_path: Path) -> N
     (tmp_path / "a.tar.gz").touch(mode=0o644)
     bundle(tmp_path / "a.tar.gz", {"x": "y"})
     assert (tmp_path / "a.tar.gz").stat().st_mode & 0o777 == 0o600
+
+
+def gzipped(name: str) -> bytes:
+    text = io.BytesIO()
+    with tarfile.open(fileobj=text, mode="w:gz") as archive:
+        archive.addfile(tarfile.TarInfo(name))
+    return text.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"kind: OpenStackDeployment\n",
+        b"\x1f\x8b",
+        gzip.compress(b"a text"),
+        gzip.compress(b""),
+        gzipped("backup/a"),
+        gzipped("stackwright-report/a")[:40],
+    ],
+    ids=["manifest", "two-bytes", "text", "nothing", "backup", "half"],
+)
+def test_a_report_replaces_no_file_that_is_none(cluster: MemoryCluster, tmp_path: Path, content: bytes) -> None:
+    """`-f` names a manifest for other commands."""
+    path = tmp_path / "cloud.yaml"
+    path.write_bytes(content)
+    result = called("report", "-f", str(path))
+    assert result.exit_code == 1
+    assert f"--file {path}: is no report" in result.stderr
+    assert path.read_bytes() == content
+
+
+def test_a_report_replaces_an_earlier_one_and_what_is_empty(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def nothing(*_: Any) -> dict[str, str]:
+        return {}
+
+    monkeypatch.setattr(report, "_logs", nothing)
+    path, link = tmp_path / "a.tar.gz", tmp_path / "link"
+    path.touch()
+    link.symlink_to(path)
+    for _ in range(2):
+        assert called("report", "-f", str(link)).exit_code == 0
+    assert not is_foreign(path)
+    assert link.is_symlink()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.tar.gz", "link"], "and leaves nothing beside it"
 
 
 def test_blanking_keeps_what_explains() -> None:

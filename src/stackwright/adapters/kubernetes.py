@@ -120,13 +120,15 @@ class KubernetesCluster:
         request = BasicRequest("PATCH", _object_url(call, *key), params=params, data=patch, headers=headers)
         return _object(await self._send(call, request))
 
-    async def delete(self, kind: Kind, key: Key) -> None:
+    async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
         call = Call("delete", kind, "/".join(key))
-        request = BasicRequest("DELETE", _object_url(call, *key), params={"propagationPolicy": "Background"})
+        how = {"propagationPolicy": "Background"}
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", **how, "preconditions": {"uid": uid}} if uid else None
         try:
-            await self._send(call, request)
-        except Conflict:  # it is gone already: a delete has no precondition
-            return
+            await self._send(call, BasicRequest("DELETE", _object_url(call, *key), params=how, data=options))
+        except Conflict:  # it is gone already, or another one is there
+            if uid and await self.get(kind, key) is not None:
+                raise
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
         """Equal events of an object are one Event that counts. An Event that cannot be written fails nothing."""

@@ -8,17 +8,19 @@ those of the operator and of pods that are not ready.
 from __future__ import annotations
 
 import asyncio
+import gzip
 import io
 import json
-import os
 import tarfile
 import time
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from stackwright.cli import common
+from stackwright.cli.access import replace
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
 
 if TYPE_CHECKING:
@@ -28,12 +30,13 @@ if TYPE_CHECKING:
 
 LINES = 2000
 MODE = 0o600
+FOLDER = "stackwright-report"  # in the archive
 
 
 def report(
-    file: Annotated[Path, typer.Option("--file", "-f", dir_okay=False, help="Where to write it.")] = Path(
-        "stackwright-report.tar.gz"
-    ),
+    file: Annotated[
+        Path, typer.Option("--file", "-f", dir_okay=False, help="Where to write it, in place of an earlier report.")
+    ] = Path("stackwright-report.tar.gz"),
     namespace: NamespaceOption = NAMESPACE,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
@@ -51,24 +54,41 @@ def report(
         async with connected(kubeconfig) as cluster:
             return {**await objects(cluster, namespace), **await _logs(cluster, namespace)}
 
-    found = run(work())
     try:
+        if is_foreign(file):
+            fail(f"--file {file}: is no report, and is left as it is; name a file that is not there")
+        found = run(work())
         bundle(file, found)
     except OSError as error:
         fail(f"--file {file}: {error.strerror or error}")
     common.echo(f"{file}: {len(found)} files; read it before you pass it on")
 
 
+def is_foreign(path: Path) -> bool:
+    """Whether a file has something in it and is no report: others read manifests by `--file`."""
+    if not path.is_file() or not path.stat().st_size:
+        return False
+    try:
+        with tarfile.open(path, "r:gz") as archive:
+            first = archive.next()
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile):
+        return True
+    return first is None or not first.name.startswith(f"{FOLDER}/")
+
+
 def bundle(path: Path, files: dict[str, str]) -> None:
     """A compressed archive that only its owner may read."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, MODE)
-    os.fchmod(handle, MODE)  # it may have been there
-    with os.fdopen(handle, "wb") as target, tarfile.open(fileobj=target, mode="w:gz") as archive:
-        for name, text in sorted(files.items()):
-            data = text.encode()
-            entry = tarfile.TarInfo(f"stackwright-report/{name}")
+    text = io.BytesIO()
+    with tarfile.open(fileobj=text, mode="w:gz") as archive:
+        for name, content in sorted(files.items()):
+            data = content.encode()
+            entry = tarfile.TarInfo(f"{FOLDER}/{name}")
             entry.size, entry.mtime, entry.mode = len(data), int(time.time()), MODE
             archive.addfile(entry, io.BytesIO(data))
+    if path.exists() and not path.is_file():  # a pipe
+        path.write_bytes(text.getvalue())
+    else:
+        replace(path, text.getvalue(), MODE)
 
 
 async def objects(reader: Reader, namespace: str) -> dict[str, str]:

@@ -78,8 +78,8 @@ class Cluster(Reader, Protocol):
     async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
         """JSON merge patch; with metadata.resourceVersion in it, Conflict when the object changed."""
 
-    async def delete(self, kind: Kind, key: Key) -> None:
-        """Delete in the background; an absent object is fine."""
+    async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
+        """Delete in the background; an absent object is fine. With a uid: Conflict when another one has its name."""
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
         """Record an Event about an object."""

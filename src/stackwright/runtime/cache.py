@@ -231,8 +231,8 @@ class WriteThrough:
     async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
         return self._keep(kind, await self._cluster.patch(kind, key, patch))
 
-    async def delete(self, kind: Kind, key: Key) -> None:
-        await self._cluster.delete(kind, key)
+    async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
+        await self._cluster.delete(kind, key, uid)
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
         await self._cluster.event(obj, reason, message, warning)

@@ -150,11 +150,12 @@ class MemoryCluster:
         new = _completed(kind, new, live)
         return self._store(kind, live, new, ssa.update(shape_of(kind), before, new, ssa.Owner(PATCHER, "Update")))
 
-    async def delete(self, kind: Kind, key: Key) -> None:
+    async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
         key = _key(kind, key)
         self.writes.append(Write("delete", kind, key))
         live = await self._live(kind, key)
         if live is not None:
+            _expect(kind, key, {"uid": uid}, live)
             self._delete(kind, key, live)
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:

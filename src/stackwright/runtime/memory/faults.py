@@ -63,8 +63,8 @@ class FaultyCluster:
     async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
         return await self.fuse.write(self._inner.patch(kind, key, patch))
 
-    async def delete(self, kind: Kind, key: Key) -> None:
-        await self.fuse.write(self._inner.delete(kind, key))
+    async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
+        await self.fuse.write(self._inner.delete(kind, key, uid))
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
         await self.fuse.write(self._inner.event(obj, reason, message, warning))
