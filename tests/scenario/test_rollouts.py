@@ -2,9 +2,9 @@
 
 import pytest
 from test_releases import MEMCACHED, RELEASE, with_memory
-from world import NAMESPACE, UNREADY, World, ready_world
+from world import EVERY_ROLE, NAMESPACE, UNREADY, World, ready_world
 
-from stackwright.api.kinds import DAEMONSET, STATEFULSET
+from stackwright.api.kinds import DAEMONSET, NODE, STATEFULSET
 
 pytestmark = pytest.mark.looptime
 DEBUG = {"compute": {"nova": {"values": {"conf": {"nova": {"DEFAULT": {"debug": True}}}}}}}
@@ -136,3 +136,102 @@ async def test_one_that_never_ends_is_rolled_back_at_last_and_one_that_crashed_a
     world = await upgrading_database(starting(restarts=1))
     await world.run(620)
     assert calls(world, "mariadb") == ["upgrade", "rollback"]
+
+
+async def with_a_node_away(nodes=2, rolling=0.0):
+    world = await whole_cloud(nodes)
+    if rolling:
+        world.kubelet.rolling["nova-compute"] = rolling
+    world.node("node-2", EVERY_ROLE, ready=False)
+    await world.settle()
+    return world
+
+
+async def test_a_node_that_is_away_does_not_count_and_what_is_ready_without_it_names_it():
+    world = await with_a_node_away()
+    world.cloud(whole=True, services=DEBUG)
+    await world.run(120)
+    status, _, message = world.condition("OpenstackNova", world.bundle("nova"))
+    assert status == "True" and message == "without node node-2, which is not ready"
+    assert world.ready(world.bundle("nova")) and calls(world) == ["upgrade"]
+    assert "node-2" in world.condition()[2], "the cloud is not Ready"
+    writes = world.writes
+    await world.run(1800)
+    await world.stop()
+    await world.run(1800)
+    assert world.writes == writes
+    world.node("node-2", EVERY_ROLE)
+    await world.settle()
+    assert world.ready() and calls(world) == ["upgrade"]
+    assert world.condition("OpenstackNova", world.bundle("nova"))[2] == ""
+
+
+async def test_a_rollout_that_waits_for_a_node_is_not_rolled_back_and_ends_when_the_node_is_back():
+    """Kubernetes replaces one pod at a time, and the one that is away is one."""
+    world = await with_a_node_away(rolling=15.0)
+    world.cloud(whole=True, services=DEBUG)
+    await world.run(1500)
+    await world.stop()
+    await world.run(60)
+    writes = world.writes
+    await world.run(1500)
+    waits = "DaemonSet nova-compute: 1 of 2 pods ready; waits for node node-2, which is not ready"
+    assert told(world) == ("False", "NotReady", waits)
+    assert calls(world) == ["upgrade"] and world.writes == writes
+    world.kubelet.start = 200.0  # it has to start first
+    world.node("node-2", EVERY_ROLE)
+    await world.run(600)
+    assert world.ready() and calls(world) == ["upgrade"]
+
+
+async def test_what_fails_on_nodes_that_are_there_is_rolled_back_and_tried_again_when_the_one_that_was_away_is_back():
+    world = await with_a_node_away(nodes=3)
+    world.kubelet.broken["nova-compute"] = UNREADY
+    world.cloud(whole=True, services=DEBUG)
+    await world.run(620)
+    assert calls(world) == ["upgrade", "rollback"]
+    world.kubelet.broken.clear()
+    world.kubelet.sync(DAEMONSET, "nova-compute")
+    await world.run(3600)
+    assert told(world)[1] == "BlockedRolledBack"
+    assert told(world)[2].endswith("rolled back to revision 1; tried again when node node-2 is ready")
+    assert calls(world) == ["upgrade", "rollback"]
+    await world.stop()
+    world.node("node-2", EVERY_ROLE)
+    await world.settle()
+    assert world.ready() and calls(world) == ["upgrade", "rollback", "upgrade"]
+
+
+async def test_it_is_tried_again_once_only():
+    world = await with_a_node_away(nodes=3)
+    world.kubelet.broken["nova-compute"] = UNREADY
+    world.cloud(whole=True, services=DEBUG)
+    await world.run(620)
+    world.node("node-2", EVERY_ROLE)
+    await world.run(3600)
+    assert calls(world) == ["upgrade", "rollback", "upgrade", "rollback"]
+    world.node("node-2", EVERY_ROLE, ready=False)
+    await world.run(60)
+    world.node("node-2", EVERY_ROLE)
+    await world.run(3600)
+    assert calls(world) == ["upgrade", "rollback", "upgrade", "rollback"]
+
+
+async def test_a_node_that_is_deleted_holds_up_nothing():
+    world = await with_a_node_away(nodes=3, rolling=15.0)
+    world.cloud(whole=True, services=DEBUG)
+    await world.run(700)
+    assert told(world)[1] == "NotReady"
+    world.cluster.remove(NODE, ("", "node-2"))
+    await world.run(60)
+    assert world.ready() and "rollback" not in calls(world)
+
+
+async def test_to_look_at_nodes_costs_no_call():
+    world = await with_a_node_away(rolling=15.0)
+    await world.stop()
+    await world.settle()
+    reads = world.cluster.reads["list Node"]
+    world.cloud(whole=True, services=DEBUG)
+    await world.run(300)
+    assert world.cluster.reads["list Node"] == reads

@@ -89,6 +89,11 @@ class ReleaseStatus(Model):
         default_factory=dict,
         description="How many pods of each workload were new, and how many ready, at most, when `waited` was written.",
     )
+    away: list[str] = Field(
+        default_factory=list,
+        description="Nodes that it does without or waits for, or that were away when it was rolled back: it is tried "
+        "again when one of these is back.",
+    )
     message: str = Field("", description="What it waits for, or why it failed.")
 
 

@@ -28,7 +28,7 @@ class Ages:
     def __init__(self, monotonic: Callable[[], float], at_first: float = 0.0) -> None:
         self._monotonic, self._at_first = monotonic, at_first
         self._since: dict[Hashable, tuple[Hashable, float]] = {}
-        self._reached: dict[Hashable, tuple[Hashable, Mapping[str, int], float]] = {}
+        self._reached: dict[Hashable, tuple[Hashable, Progress, float, bool]] = {}
 
     def of(self, name: Hashable, state: Hashable, known: float = 0.0) -> float:
         """Seconds since `name` was first seen in this state.
@@ -43,23 +43,28 @@ class Ages:
             self._since[name] = (state, now)
         return now - self._since[name][1]
 
-    def progress(self, name: Hashable, state: Hashable, counts: Mapping[str, int], told: Progress) -> Progress:
+    def progress(
+        self, name: Hashable, state: Hashable, counts: Mapping[str, int], told: Progress, held: bool = False
+    ) -> Progress:
         """How far `name` got in this state, and since when it got no farther. What only comes and goes is no progress.
 
         told  what an earlier process wrote down; used when this one sees it for the first time
+        held  whether it waits for what is not its own: that time does not count
         """
         now = self._monotonic()
         before = self._reached.get(name)
         if before is None:
-            still = 0.0 if _grew(counts, told.reached) else told.still
-            reached, since = told.reached, now - max(still, self._at_first)
+            reached, still = told.reached, max(0.0 if _grew(counts, told.reached) else told.still, self._at_first)
         elif before[0] != state:
-            reached, since = {}, now
+            reached, still = {}, 0.0
         else:
-            reached, since = before[1], now if _grew(counts, before[1]) else before[2]
-        reached = {each: max(counts.get(each, 0), reached.get(each, 0)) for each in {*counts, *reached}}
-        self._reached[name] = (state, reached, since)
-        return Progress(reached, now - since)
+            _, known, at, was_held = before
+            passed = 0.0 if was_held else now - at
+            reached, still = known.reached, 0.0 if _grew(counts, known.reached) else known.still + passed
+        most = {each: max(counts.get(each, 0), reached.get(each, 0)) for each in {*counts, *reached}}
+        found = Progress(most, still)
+        self._reached[name] = (state, found, now, held)
+        return found
 
 
 def _grew(counts: Mapping[str, int], reached: Mapping[str, int]) -> bool:

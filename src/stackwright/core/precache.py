@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stackwright.api.kinds import DAEMONSET
+from stackwright.core.nodes import is_up
 from stackwright.core.objects import generation, owned
 from stackwright.core.plan import Object
 
@@ -79,6 +80,4 @@ def _pod(holder: Object) -> dict[str, Any]:
 
 def _counts(node: Object) -> bool:
     labels = node["metadata"].get("labels") or {}
-    conditions = (node.get("status") or {}).get("conditions") or ()
-    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
-    return ready and any(labels.get(label) == "enabled" for label in NODE_LABELS)
+    return is_up(node) and any(labels.get(label) == "enabled" for label in NODE_LABELS)

@@ -9,13 +9,14 @@ from functools import cached_property
 from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DAEMONSET, JOB, NODE, POD, SECRET, WORKLOADS
 from stackwright.controllers.helmbundle.claims import claims, holder, makes, past, release_key, statuses_of
-from stackwright.core import precache
+from stackwright.core import nodes, precache
 from stackwright.core.ages import Ages, Progress
+from stackwright.core.causes import workload_ready
 from stackwright.core.helmrecords import SELECTOR, releases
 from stackwright.core.objects import CLOUD, controller_of, key_of, label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader, Release
-from stackwright.core.rollouts import counts
+from stackwright.core.rollouts import counts, is_as_wanted, is_held
 from stackwright.core.settings import Settings
 from stackwright.services.registry import BY_KIND
 
@@ -55,15 +56,30 @@ class Observed:
         named = [release_key(self.obj, each) for each in self.obj["spec"]["releases"]]
         return {name: dict(told[name]) for namespace, name in named if (namespace, name) in had}
 
+    @cached_property
+    def away(self) -> frozenset[str]:
+        """Names of nodes that are away."""
+        return nodes.away(self.nodes)
+
+    def unready(self, name: str) -> list[Object]:
+        """Workloads of a release that are not as wanted."""
+        found = [each for each in self.workloads[name] if not workload_ready(each)]
+        return [each for each in found if not is_as_wanted(each, self.pods, self.away)]
+
+    def held(self, name: str) -> bool:
+        """Whether a release waits for nothing but nodes that are away."""
+        unready = self.unready(name)
+        return bool(unready) and all(is_held(each, self.pods, self.away) for each in unready)
+
 
 async def observe(settings: Settings, ages: Ages, reader: Reader, key: Key, now: float) -> Observed | None:
     obj = await reader.get(HelmBundle.KIND, key)
     if obj is None:
         return None
-    seen = Observed(settings, obj, taken=await _taken(settings, reader, obj), made=await _made(reader, obj))
+    taken, made = await _taken(settings, reader, obj), await _made(reader, obj)
+    seen = Observed(settings, obj, taken=taken, made=made, nodes=tuple(await reader.list(NODE)))
     if label(obj, CLOUD):
-        images = await reader.get(DAEMONSET, (key[0], precache.NAME))
-        seen = replace(seen, holder=images, nodes=tuple(await reader.list(NODE)))
+        seen = replace(seen, holder=await reader.get(DAEMONSET, (key[0], precache.NAME)))
     wanted: dict[str, list[str]] = {}
     for namespace, name in (release_key(obj, release) for release in obj["spec"]["releases"]):
         wanted.setdefault(namespace, []).append(name)
@@ -82,7 +98,7 @@ def _timed(ages: Ages, seen: Observed) -> Observed:
             before = {}
         told = Progress(before.get("reached") or {}, float(before.get("waited") or 0))
         found[name] = ages.of(key, state, told.still)
-        progress[name] = ages.progress(key, state, counts(seen.workloads[name]), told)
+        progress[name] = ages.progress(key, state, counts(seen.workloads[name]), told, seen.held(name))
     return replace(seen, ages=found, progress=progress)
 
 
