@@ -85,12 +85,16 @@ class GatherSecret(Action):
 
 @dataclass(frozen=True)
 class RotateKeys(Action):
-    """The next turn of a Fernet key repository kept in a Secret (see core/fernet.py); makes it when absent."""
+    """The next turn of a Fernet key repository kept in a Secret (see core/fernet.py); makes it when absent.
+
+    turned  what the repository notes of its last turn; one that notes another is not turned
+    """
 
     verb = "rotate"
     key: Key
     owner: Object
     max_active: int = 3
+    turned: str = ""
 
     @property
     def target(self) -> str:

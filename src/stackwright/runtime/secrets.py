@@ -24,6 +24,7 @@ from stackwright.core.objects import (
     MANAGED,
     OPTIONS,
     OWNER,
+    annotation,
     key_of,
     owner_label,
     owner_reference,
@@ -107,10 +108,14 @@ async def _chosen(action: EnsureSecret, name: str, ports: Ports) -> str:
 
 
 async def _rotate(action: RotateKeys, ports: Ports, manager: str) -> None:
-    old = secret_data(await ports.cluster.get(SECRET, action.key))
-    fresh = ports.entropy.fernet_key
+    current = await ports.cluster.get(SECRET, action.key)
+    if annotation(current, fernet.ROTATED) != action.turned:
+        raise Conflict(f"{action}: the keys have turned meanwhile", SECRET, action.key)
+    old, fresh = secret_data(current), ports.entropy.fernet_key
     keys = fernet.rotate(old, fresh(), action.max_active) if old else fernet.start(fresh(), fresh())
     obj = _secret(action.key, action.owner, keys, {fernet.ROTATED: str(math.ceil(ports.clock.now()))})
+    if current:
+        obj["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"]
     await ports.cluster.apply(SECRET, obj, manager)
 
 

@@ -115,10 +115,11 @@ def _secrets(seen: Observed, context: Context) -> tuple[list[Action], float | No
     due = []
     for keys in seen.declared.keys(context):
         repository = seen.secrets.get(keys.name)
-        rotated = annotation(repository, ROTATED) if belongs(repository, seen.obj["metadata"]["uid"]) else ""
+        turned = annotation(repository, ROTATED)
+        rotated = turned if belongs(repository, seen.obj["metadata"]["uid"]) else ""
         left = float(rotated) + keys.every - seen.now if rotated.isdecimal() else 0.0
         if not 0 < left <= 2 * keys.every:  # later than that is by a clock that was ahead
-            actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active))
+            actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active, turned))
             left = keys.every
         due.append(left)
     return actions, min(due, default=None)
