@@ -229,7 +229,9 @@ class Kubelet:
         """One pod a node, ready where the node is, unless it is broken; a node that is gone takes its pod along."""
         meta = obj["metadata"]
         trouble = next((status for prefix, status in self.broken.items() if meta["name"].startswith(prefix)), None)
-        nodes = [node for node in self._cluster.all(NODE) if EVERY_ROLE.items() & node["metadata"]["labels"].items()]
+        every = [node for node in self._cluster.all(NODE) if EVERY_ROLE.items() & node["metadata"]["labels"].items()]
+        tolerated = {each["key"] for each in obj["spec"]["template"].get("spec", {}).get("tolerations", ())}
+        nodes = [node for node in every if {each["key"] for each in node["spec"].get("taints", ())} <= tolerated]
         names = {f"{meta['name']}-{node['metadata']['name']}" for node in nodes}
         for pod in self._cluster.all(POD, meta["namespace"]):
             owner = pod["metadata"]["ownerReferences"][0]["uid"]
@@ -457,13 +459,14 @@ class World:
 
     # What users and others do.
 
-    def node(self, name: str, labels: Mapping[str, str], ready: bool = True) -> None:
+    def node(self, name: str, labels: Mapping[str, str], ready: bool = True, taint: str = "") -> None:
         condition = {"type": "Ready", "status": "True" if ready else "Unknown", "reason": "KubeletReady"}
         if not ready:
             condition |= {"reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}
         address = {"type": "InternalIP", "address": f"10.0.0.{sum(map(ord, name)) % 250}"}
         status = {"conditions": [condition], "addresses": [address]}
-        self.cluster.put(NODE, {"metadata": {"name": name, "labels": dict(labels)}, "status": status})
+        spec = {"taints": [{"key": taint, "effect": "NoSchedule"}]} if taint else {}
+        self.cluster.put(NODE, {"metadata": {"name": name, "labels": dict(labels)}, "spec": spec, "status": status})
 
     def cloud(self, **spec: Any) -> Object:
         """Write the OpenStackDeployment, as `kubectl apply` does."""

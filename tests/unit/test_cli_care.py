@@ -15,13 +15,14 @@ import pytest
 from typer.testing import CliRunner
 
 from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, EVENT, SECRET, STATEFULSET
+from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, EVENT, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.secrecy import blanked
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli import report, restart
 from stackwright.cli.app import app
 from stackwright.cli.report import bundle, is_foreign, objects
 from stackwright.cli.restart import RESTARTED
+from stackwright.core.ports import Refused
 from stackwright.runtime.memory import MemoryCluster
 
 SPACE = "openstack"
@@ -248,3 +249,36 @@ def test_a_restart_ends_when_all_new_pods_are_ready_and_waits_for_none_that_nobo
     result = called("restart", "nova", "--timeout", "5")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines()[-1].endswith("✓ Deployment nova-api")
+
+
+def test_a_restart_does_not_wait_for_a_node_that_is_away(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restart, "EVERY", 0.001)
+    counts = {"observedGeneration": 2, "desiredNumberScheduled": 2, "updatedNumberScheduled": 1, "numberReady": 1}
+    obj = cluster.put(DAEMONSET, {**workload("nova-compute", "compute"), "status": counts})
+    for node, ready in (("node-1", "True"), ("node-2", "False")):
+        conditions = [{"type": "Ready", "status": ready}]
+        cluster.put(NODE, {"metadata": {"name": node}, "status": {"conditions": conditions}})
+        owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "nova-compute", "uid": obj["metadata"]["uid"]}
+        labels = {"application": "nova", "component": "compute"}
+        meta = {"namespace": SPACE, "name": f"nova-compute-{node}", "labels": labels, "ownerReferences": [owner]}
+        cluster.put(POD, {"metadata": meta, "spec": {"nodeName": node}, "status": {"conditions": conditions}})
+    result = called("restart", "nova", "--timeout", "5")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[-1].endswith("✓ DaemonSet nova-compute, without node node-2, which is not ready")
+
+
+def test_whoever_may_not_see_nodes_may_restart(cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restart, "EVERY", 0.001)
+    cluster.put(DEPLOYMENT, workload("nova-api", "api"))
+    real = cluster.list
+
+    async def refusing(kind: Any, *more: Any) -> Any:
+        if kind == NODE:
+            raise Refused("nodes is forbidden")
+        return await real(kind, *more)
+
+    monkeypatch.setattr(cluster, "list", refusing)
+    result = called("restart", "nova", "--timeout", "0.05")
+    assert result.exit_code == 1 and "Not ready after" in result.stderr

@@ -32,7 +32,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.controllers.helmbundle.claims import past, release_key, statuses_of
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.validate import permitted, problems
-from stackwright.core import precache
+from stackwright.core import precache, tolerations
 from stackwright.core.ages import Progress
 from stackwright.core.causes import why, workload_ready
 from stackwright.core.conditions import Condition, blocked, condition_type, done, steady, summary, waiting
@@ -204,7 +204,8 @@ def _lacking(seen: Observed, wanted: Object) -> str:
         return f"values for this version of the chart {wanted['chart']}, which its service makes"
     if not label(seen.obj, CLOUD):
         return ""
-    return precache.lacking(seen.holder, seen.nodes, precache.images_of(wanted.get("values") or {}))
+    values = wanted.get("values") or {}
+    return precache.lacking(seen.holder, seen.nodes, precache.images_of(values), tolerations.of_values(values))
 
 
 def _status(
