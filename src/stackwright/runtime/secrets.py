@@ -152,6 +152,8 @@ async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:
         data = cephkeys.access(given, action.spec, action.secret_uuid)
     except cephkeys.Missing as error:
         raise NotYet(f"Waiting for Secret {'/'.join(action.source)}: {error}") from None
+    except cephkeys.Misfit as error:
+        raise Refused(str(error)) from None
     except ValueError as error:
         raise Refused(f"Secret {'/'.join(action.source)}: {error}") from None
     notes = {DIGEST: action.digest, OPTIONS: digest(data["rbd.conf"])}
