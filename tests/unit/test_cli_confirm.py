@@ -9,6 +9,7 @@ import pytest
 from typer.testing import CliRunner
 
 from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.kinds import SECRET
 from stackwright.cli.app import app
 from stackwright.cli.cluster import CliError
 from stackwright.cli.confirm import confirm, foreseen_losses, losses
@@ -77,3 +78,20 @@ async def test_what_cannot_be_foreseen_counts_as_a_loss(monkeypatch: pytest.Monk
     cluster.put(OpenStackDeployment.KIND, there)
     found = await foreseen_losses(cluster, [Manifest(OpenStackDeployment.KIND, there)])
     assert found == [f"unknown, because no plan can be made: {error}"]
+
+
+async def test_clouds_are_asked_by_the_credentials_that_are_in_the_same_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[Manifest]] = []
+
+    async def foresee(cluster: Any, manifests: list[Manifest], *_: Any, **__: Any) -> Any:
+        asked.append(manifests)
+        return [], {}
+
+    monkeypatch.setattr("stackwright.cli.plan.foresee", foresee)
+    cluster = MemoryCluster()
+    there = {"metadata": {"namespace": KEY[0], "name": KEY[1]}, "spec": SPEC}
+    cluster.put(OpenStackDeployment.KIND, there)
+    cloud = Manifest(OpenStackDeployment.KIND, there)
+    own, other = (Manifest(SECRET, {"metadata": {"namespace": each, "name": "clouds"}}) for each in (KEY[0], "other"))
+    assert await foreseen_losses(cluster, [own, cloud, other]) == []
+    assert asked == [[cloud, own]]

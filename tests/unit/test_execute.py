@@ -1,6 +1,7 @@
 """Actions against the outside world in memory."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
@@ -331,6 +332,38 @@ async def test_a_certificate_comes_with_its_authority_which_is_made_once_and_bel
     ports.cluster.remove(CONFIGMAP, ("n", "owner"))
     assert ports.cluster.peek(SECRET, KEY) is None
     assert ports.cluster.peek(SECRET, AUTHORITY) is not None
+
+
+@pytest.mark.parametrize("days", [0, 3600])
+async def test_those_who_issue_at_once_have_one_authority(ports, owner, days):
+    """The first one in a cloud, and the next one when that is old."""
+
+    class Slow:
+        """Everybody has read before anybody writes."""
+
+        def __getattr__(self, name):
+            async def call(*given):
+                await asyncio.sleep(0.01)
+                return await getattr(ports.cluster, name)(*given)
+
+            return call
+
+    if days:
+        await execute([certificate(owner)], ports, "m")
+        ports.clock.forward(days * DAY)
+    slow = replace(ports, cluster=Slow())
+    names = ("x", "y", "z")
+    await asyncio.gather(*(execute([certificate(owner, name)], slow, f"m-{name}") for name in names))
+    assert {secret(ports, name)["ca.crt"] for name in names} == {secret(ports, "ca")["ca.crt"]}
+
+
+async def test_an_authority_that_changes_again_and_again_is_a_conflict(ports, owner, monkeypatch):
+    async def create(kind, obj, manager):
+        raise Conflict("there is one", kind, AUTHORITY)
+
+    monkeypatch.setattr(ports.cluster, "create", create)
+    with pytest.raises(Conflict):
+        await execute([certificate(owner)], ports, "m")
 
 
 async def test_an_authority_that_would_end_first_is_made_anew_so_that_no_certificate_is_short_lived(ports, owner):

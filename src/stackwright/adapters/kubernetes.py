@@ -103,6 +103,14 @@ class KubernetesCluster:
     async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
         return await self._apply(Call("apply", kind, _name(obj)), obj, manager, "")
 
+    async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
+        call = Call("create", kind, _name(obj))
+        meta = obj["metadata"]
+        url, _, _ = _object_url(call, meta.get("namespace", ""), meta["name"]).rpartition("/")
+        body = {"apiVersion": kind.api_version, "kind": kind.kind, **obj}
+        params = {"fieldManager": manager, "fieldValidation": "Strict"}
+        return _object(await self._send(call, BasicRequest("POST", url, params=params, data=body)))
+
     async def dry_run(self, kind: Kind, obj: Object, manager: str) -> None:
         """Raise what `apply` would raise, and change nothing."""
         await self._apply(Call("apply", kind, _name(obj)), obj, manager, "", dryRun="All")

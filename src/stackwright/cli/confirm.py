@@ -47,6 +47,7 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
 
     Of what is paused, it is what a resume would take: nobody is asked again then.
     """
+    from stackwright.api.kinds import SECRET
     from stackwright.api.registry import RESOURCES, STILL
     from stackwright.cli.manifests import Manifest
     from stackwright.cli.plan import foresee
@@ -56,6 +57,9 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
 
     kinds = {resource.KIND for resource in RESOURCES} - {resource.KIND for resource in STILL}
     asked = [each for each in manifests if each.kind in kinds]
+    spaces = {each.obj["metadata"].get("namespace") for each in asked}
+    # With these, clouds are asked by the credentials that they are to have.
+    secrets = [each for each in manifests if each.kind == SECRET and each.obj["metadata"]["namespace"] in spaces]
     there: list[Manifest] = []
     anew = False
     for each in asked:
@@ -68,7 +72,7 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
         return []
     namespace = there[0].obj["metadata"]["namespace"]
     try:
-        planned = (await foresee(cluster, asked, namespace, resumed=True))[0]
+        planned = (await foresee(cluster, [*asked, *secrets], namespace, resumed=True))[0]
         # What is recorded counts as there, where a cloud cannot be asked: nobody knows what would be made anew.
         lost = [_unknown(entry.what) for entry in planned if anew and entry.verb == "ask"]
         lost += [*unforeseen(planned), *losses(planned)]

@@ -70,7 +70,12 @@ class Cluster(Reader, Protocol):
     """The Kubernetes API."""
 
     async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
-        """Server-side apply; unknown fields are errors. Raises Refused when the object is invalid."""
+        """Server-side apply; unknown fields are errors. Raises Refused when the object is invalid. With a uid or a
+        resourceVersion in its metadata, Conflict unless that is the object.
+        """
+
+    async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
+        """A new object. Raises Conflict if there is one of its name."""
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         """Server-side apply of the status subresource."""

@@ -223,6 +223,9 @@ class WriteThrough:
     async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
         return self._keep(kind, await self._cluster.apply(kind, obj, manager))
 
+    async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return self._keep(kind, await self._cluster.create(kind, obj, manager))
+
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         answer = await self._cluster.apply_status(kind, obj, manager)
         self._store.wrote_status(kind, answer, manager)

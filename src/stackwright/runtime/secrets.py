@@ -157,6 +157,8 @@ async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:
         data = cephkeys.access(given, action.spec, action.secret_uuid)
     except cephkeys.Missing as error:
         raise NotYet(f"Waiting for Secret {'/'.join(action.source)}: {error}") from None
+    except cephkeys.Misfit as error:
+        raise Refused(str(error)) from None
     except ValueError as error:
         raise Refused(f"Secret {'/'.join(action.source)}: {error}") from None
     notes = {DIGEST: action.digest, OPTIONS: digest(data["rbd.conf"])}
@@ -187,17 +189,41 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
     from stackwright.runtime import x509  # the provisioner of volumes runs without its library
 
     now = ports.clock.now()
-    issuer = secret_data(await ports.cluster.get(SECRET, action.authority))
-    if not issuer.get("ca.key") or _old(issuer, now):
-        await _permitted(action.authority, None, ports)
-        issuer = x509.authority(f"Stackwright {action.authority[0]}", now)
-        await ports.cluster.apply(SECRET, _secret(action.authority, None, issuer, {}), manager)
+    issuer = await _issuer(action, ports, manager)
     try:
         made, end = x509.issue(issuer, action.names, action.addresses, now)
     except (KeyError, ValueError) as error:
         raise Refused(f"Secret {'/'.join(action.authority)} holds no usable authority: {error}") from None
     notes = {DIGEST: action.digest, EXPIRES: str(int(end))}
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, made, notes), manager)
+
+
+async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> dict[str, str]:
+    """The authority, made where there is none or it is old. Of several that are made at once, one counts: others would
+    issue what nobody trusts. Raises Conflict if it changes again and again.
+    """
+    from stackwright.runtime import x509  # the provisioner of volumes runs without its library
+
+    now, lost = ports.clock.now(), False
+    while True:
+        found = await ports.cluster.get(SECRET, action.authority)
+        issuer = secret_data(found)
+        if issuer.get("ca.key") and not _old(issuer, now):
+            return issuer
+        await _permitted(action.authority, None, ports)
+        issuer = x509.authority(f"Stackwright {action.authority[0]}", now)
+        secret = _secret(action.authority, None, issuer, {})
+        try:
+            if found is None:
+                await ports.cluster.create(SECRET, secret, manager)
+            else:
+                secret["metadata"] |= {each: found["metadata"][each] for each in ("uid", "resourceVersion")}
+                await ports.cluster.apply(SECRET, secret, manager)
+            return issuer
+        except Conflict:  # somebody else made one meanwhile
+            if lost:
+                raise
+            lost = True
 
 
 def _old(issuer: dict[str, str], now: float) -> bool:

@@ -57,6 +57,9 @@ class FaultyCluster:
     async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
         return await self.fuse.write(self._inner.apply(kind, obj, manager))
 
+    async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return await self.fuse.write(self._inner.create(kind, obj, manager))
+
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         return await self.fuse.write(self._inner.apply_status(kind, obj, manager))
 
