@@ -179,6 +179,9 @@ class _Writer:
         self.answer = await self._cluster.apply(kind, obj, manager)
         return self.answer
 
+    async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return await self.apply(kind, obj, manager)
+
 
 def _ports(writer: Any) -> Ports:
     none = absent("that")

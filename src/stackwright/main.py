@@ -36,7 +36,7 @@ from stackwright.runtime.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.health import Health
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Item, Runtime
-from stackwright.runtime.source import KopfSource, Webhook
+from stackwright.runtime.source import KopfSource
 from stackwright.runtime.watches import Watches
 
 YOUNG = 5000  # new objects between two searches of Python for cycles; its own default is 700
@@ -100,7 +100,7 @@ def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted
 
     return Ports(
         cluster=cluster,
-        helm=HelmCli(kubeconfig=kubeconfig, records=None if unrestricted else cluster),
+        helm=HelmCli(kubeconfig=kubeconfig, share=3, records=None if unrestricted else cluster),
         sql=MariaDbSql(),
         broker=RabbitBroker(),
         identity=KeystoneIdentity(),
@@ -149,6 +149,7 @@ def _queue() -> KeyedQueue[Item]:
 async def operate(options: Options) -> None:
     """Run the operator until it is told to stop."""
     from stackwright.controllers.validate import errors_of
+    from stackwright.runtime.admission import Admission
     from stackwright.runtime.certificate import Certificate
 
     logs.configure(options.log_level)
@@ -156,14 +157,13 @@ async def operate(options: Options) -> None:
     if options.metrics_port:
         metrics.serve(options.metrics_port)
     with tempfile.TemporaryDirectory() as folder:
-        webhook, beside = None, []
+        beside = []
         if options.webhook_port:
             own = Certificate(cluster, options.namespace, Path(folder), SystemClock())
             await own.ensure()
-            beside.append(own.keep())
-            check = partial(errors_of, settings=settings(options))
-            webhook = Webhook(options.webhook_port, own.certificate, own.key, own.context, check)
-        source = KopfSource(webhook, options.kubeconfig)
+            admission = Admission(partial(errors_of, settings=settings(options)), own.context)
+            beside = [own.keep(), admission.serve(options.webhook_port)]
+        source = KopfSource(options.kubeconfig)
         await _serve(runtime(cluster, options), source, options.health_port, *beside)
 
 
@@ -176,7 +176,7 @@ async def provision(options: ProvisionerOptions) -> None:
         raise Refused(f"there is no Node {options.node}")
     place = volume.Place(options.node, label(node, volume.HOSTNAME) or options.node, options.path)
     loop = provisioner(cluster, place, LocalDirectories(options.path))
-    await _serve(loop, KopfSource(None, options.kubeconfig), options.health_port)
+    await _serve(loop, KopfSource(options.kubeconfig), options.health_port)
 
 
 def _connect(kubeconfig: str | None) -> KubernetesCluster:
@@ -197,7 +197,7 @@ async def _serve(
     gc.freeze()
     await loop.load()
     gc.freeze()
-    watches = Watches(loop.kinds, loop.on_listed)
+    watches = Watches(loop.kinds, loop.on_listed, loop.listing)
     watches.listen()
     if health_port:
         beside = (*beside, Health(loop, watches).serve(health_port))

@@ -62,6 +62,17 @@ async def test_absence(cluster: KubernetesCluster, namespace: str) -> None:
         await cluster.get(Kind("example.org", "v1", "Thing", "things"), key)
 
 
+async def test_an_object_is_deleted_by_its_uid(cluster: KubernetesCluster, namespace: str) -> None:
+    key = (namespace, "x")
+    made = await cluster.apply(CONFIGMAP, {"metadata": {"namespace": namespace, "name": "x"}}, "test")
+    with pytest.raises(Conflict):
+        await cluster.delete(CONFIGMAP, key, "another")
+    assert await cluster.get(CONFIGMAP, key)
+    await cluster.delete(CONFIGMAP, key, made["metadata"]["uid"])
+    assert await cluster.get(CONFIGMAP, key) is None
+    await cluster.delete(CONFIGMAP, key, made["metadata"]["uid"])
+
+
 async def test_a_patch_with_an_old_version_conflicts(cluster: KubernetesCluster, namespace: str) -> None:
     key = (namespace, "x")
     made = await cluster.apply(CONFIGMAP, {"metadata": {"namespace": namespace, "name": "x"}}, "test")

@@ -127,7 +127,7 @@ async def test_a_deletion_while_the_watch_was_away_is_noticed_after_a_410(apiser
     loop.on_listed = on_listed  # type: ignore[method-assign]
     path = through(proxy, apiserver)
     monkeypatch.setitem(os.environ, "KUBECONFIG", path)
-    serving = asyncio.create_task(_serve(loop, KopfSource(None, path), None))
+    serving = asyncio.create_task(_serve(loop, KopfSource(path), None))
     try:
         await until(lambda: len(lists) == 1)
         for name in ("stays", "goes"):

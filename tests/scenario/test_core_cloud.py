@@ -64,7 +64,7 @@ async def test_a_second_look_at_the_whole_cloud_writes_nothing():
 async def test_what_the_whole_cloud_costs():
     world, _ = await built_world(whole=True)
     # Ceilings, not figures: who makes the operator chattier shall know it.
-    assert len(world.reconciles) <= 720
+    assert len(world.reconciles) <= 780
     assert world.writes <= 570
     assert [verb for verb, _ in world.helm.calls] == ["upgrade"] * 15
     assert (len(world.sql.calls), len(world.broker.calls), len(world.identity.calls)) == (6, 5, 4)

@@ -208,7 +208,7 @@ async def test_no_secret_is_shown() -> None:
     found = await planned(cluster, applied(cloud(services=services)))
     text = "\n".join(lines(found, full=True)) + str([entry.as_dict() for entry in found])
     assert "hushhush" not in text and "aHVzaGh1c2g" not in text
-    assert "(hidden)" in text
+    assert "***" in text
     assert any("from Secret l" in entry.note for entry in found)
 
 

@@ -178,6 +178,13 @@ def test_aliases_that_expand_to_very_much_are_refused(tmp_path: Path) -> None:
     assert "more than 100000 values in one document" in told
 
 
+@pytest.mark.parametrize("item", ["*a", "{? *a : 1}", "[*a]"])
+def test_aliases_of_a_long_text_are_refused_before_they_are_written_out(tmp_path: Path, item: str) -> None:
+    """1 MiB was a request of 382 MiB."""
+    [told] = errors(tmp_path, f"k: &a {'x' * (1 << 20)}\nall: [{', '.join([item] * 400)}]\n")
+    assert "more than 16 MiB of text in one document" in told
+
+
 def test_dates_and_times_are_text_as_for_kubectl(tmp_path: Path) -> None:
     text = CLOUD.replace("name: cloud", "name: 2026-11-24, annotations: {when: 22:30, list: 1:50}")
     [manifest] = load(written(tmp_path, text), "x")

@@ -52,7 +52,7 @@ class Kubectl:
         self.operator = [pod("stackwright")]
         self.pods = [pod("nova-api"), pod("a-job", ready="False", owner="Job")]
 
-    def __call__(self, ctx: Context, *words: str) -> str:
+    def __call__(self, ctx: Context, *words: str, stdin: str | None = None) -> str:
         if words[:2] == ("get", "--raw"):
             return self.metrics
         if words[0] == "get":
@@ -89,7 +89,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
 def applied(monkeypatch: pytest.MonkeyPatch, kubectl: Kubectl) -> list[str]:
     told: list[str] = []
     monkeypatch.setattr(charts, "kubectl", kubectl)
-    cloud.run(Context(LocalCluster.discover(), manifest=Path("cloud.yaml")), told.append)
+    cloud.run(Context(LocalCluster.discover(), manifest=Path("cloud.yaml"), applicable=str), told.append)
     return told
 
 

@@ -137,7 +137,7 @@ def test_a_node_that_is_no_longer_wanted_leaves_the_cluster_and_the_machine(
     nodes.run(ctx, quiet)
     assert (fake.deleted, removed) == (["/api/v1/nodes/node2"], ["node2"])
     ctx.node_count = 2
-    assert nodes.surplus(ctx) == []
+    assert ctx.surplus == []
 
 
 def test_a_node_is_done_again_for_another_configuration_and_for_a_service_that_is_gone(
@@ -234,9 +234,9 @@ class Clouds:
         self.applied: list[str] = []
         self.executed: list[tuple[str, ...]] = []
 
-    def __call__(self, ctx: Context, *words: str, limit: float = 60) -> str:
+    def __call__(self, ctx: Context, *words: str, stdin: str = "", limit: float = 60) -> str:
         if words[0] == "apply":
-            self.applied.append(words[-1])
+            self.applied.append(stdin)
         if words[0] == "exec":
             self.executed.append(words)
             return "a token"
@@ -264,7 +264,7 @@ def test_a_manifest_is_applied_though_the_cloud_is_ready_for_the_one_before(
     kubectl = Clouds(clock)
     monkeypatch.setattr(charts, "kubectl", kubectl)
     assert cloud.done(ctx), "without a manifest"
-    ctx.manifest = Path("cloud.yaml")
+    ctx.manifest, ctx.applicable = Path("cloud.yaml"), str
     assert not cloud.done(ctx)
     cloud.run(ctx, quiet)
     assert kubectl.applied == ["cloud.yaml"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shlex
 import socket
 import threading
 from pathlib import Path
@@ -116,7 +117,9 @@ def test_the_step_is_done_when_the_remembered_machine_is_heard(ctx: Any, monkeyp
     remember(ctx, address=ADDRESS)
     monkeypatch.setattr(step, "greets", lambda address: address == ADDRESS)
     assert step.done(ctx)
-    assert f"stackwright@{ADDRESS}" in step.summary(ctx)[0]
+    login = shlex.split(step.summary(ctx)[0].partition(":")[2])
+    options = ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"]
+    assert login == ["ssh", "-i", login[2], *options, f"stackwright@{ADDRESS}"]
     assert "https://horizon.cloud.example" in step.summary(ctx)[1]
     remember(ctx, address=ADDRESS, cloud="another")
     assert not step.done(ctx)

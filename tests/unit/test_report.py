@@ -134,6 +134,11 @@ def test_a_stage_that_was_done_before_stays_done_after_a_failure():
     assert stage.status is True
 
 
+def test_what_was_only_seen_is_told_as_it_was_seen_after_a_failure():
+    told = after_failure(plan(done("A", reason="Serving"), done("B")), {"metadata": {}}, NotYet("x")).conditions
+    assert [(stage.status, stage.reason) for stage in told[2:]] == [(True, "Serving"), (False, "Waiting")]
+
+
 def test_a_controller_that_does_not_speak_of_ready_does_not_begin_with_a_failure():
     assert after_failure(Plan(status={"health": {}}), {"metadata": {}}, NotYet("x")).conditions == ()
 

@@ -9,23 +9,33 @@ from __future__ import annotations
 import json
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from stackwright.api import reference
+from stackwright.api.rules import ERRORS
 from stackwright.api.secrecy import hidden, holds_secret, leads_to_secrets
 from stackwright.api.wording import EMPTY, worded
 
 UNSUPPORTED = "unsupported"  # type of the error of a field that is known and not honoured
 NOT_SUPPORTED = "is not supported by this version of Stackwright"
+MORE = "there are more errors, which are not told"
 LONGEST = 80  # characters of a value that is repeated
+LONG = 4096  # of an error
 
 
 def messages(error: ValidationError, model: type[BaseModel], prefix: str = "spec") -> list[str]:
     """One line per error, e.g. `spec.features.nova: is not supported by this version of Stackwright; remove it`."""
-    return [_message(item, model, prefix) for item in error.errors(include_url=False)]
+    return bounded(_message(item, model, prefix) for item in error.errors(include_url=False))
+
+
+def bounded(errors: Iterable[str]) -> list[str]:
+    """As much as anybody reads."""
+    found = [error[:LONG] for error in islice(errors, ERRORS + 1)]
+    return found if len(found) <= ERRORS else [*found[:ERRORS], MORE]
 
 
 def _message(item: Any, model: type[BaseModel], prefix: str) -> str:

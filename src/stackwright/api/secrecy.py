@@ -1,8 +1,10 @@
-"""What may be secret: by the name of a field, or inside a text. One rule for errors, logs and the report. Pure."""
+"""What may be secret: by the name of a field, or inside a text. One rule for errors, logs, plans and reports. Pure."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
 
 HIDDEN = "***"
 # What is below a field with such a name may be secret too.
@@ -14,6 +16,10 @@ _WORDS = re.compile(
 _TEXTS = re.compile(r"cert|(^|[_.-])pem|config|conf$", re.IGNORECASE)  # may have one somewhere in them
 # Names of Secrets and keys in them are no secrets, and explain much.
 REFERENCE = re.compile(r"(Name|Ref|_name|_ref|_type|Class)$|^(secret|key|config|conf|configMap)$")
+# Fields of our kinds, of HelmBundles and of charts, whose content has any names.
+FREE_FORM = ("services", "values", "releases", "settings", "conf", "overrides", "common")
+# Sections of configuration files, in such fields: what is in them is judged by its own name.
+_SECTIONS = ("token", "fernet_tokens", "credential", "keystone_authtoken")
 _NAMES_ONE = re.compile(r"(Name|Ref|_name|_ref|_type|Class)$")
 _URL = re.compile(r"(://)[^\s/?#]*@")  # up to the last @: passwords may have one, and each of several hosts its own
 _PRIVATE = re.compile(
@@ -103,6 +109,46 @@ def is_value(name: str, free: bool) -> bool:
 def leads_to_secrets(name: str) -> bool:
     """Whether what is below a field with this name may be one too."""
     return bool(_WORDS.search(name)) and not REFERENCE.search(name)
+
+
+def is_free(names: Iterable[str], free: bool = False) -> bool:
+    """Whether a field below these takes values of any name; not in what refers to a key of a Secret."""
+    for name in names:
+        free = (free or name in FREE_FORM) and not name.endswith("Ref")
+    return free
+
+
+def told(value: Any, shown: str) -> str:
+    return shown
+
+
+def blanked(
+    value: Any, name: str = "", within: bool = False, free: bool = False, hide: Callable[[Any, str], Any] = told
+) -> Any:
+    """A copy without what may be secret.
+
+    name    of the field that it is the value of
+    within  below a field whose name says that all of it may be secret
+    free    below a field that takes values of any name
+    hide    called with what may be secret or have a secret in it, and with what may be told of it
+    """
+    within = within or (leads_to_secrets(name) and not (free and name in _SECTIONS and isinstance(value, Mapping)))
+    free = is_free([name], free)
+    if isinstance(value, Mapping):
+        # A variable, or metadata: whether its value is secret, another field says.
+        is_secret = any(is_value(str(value.get(each) or ""), False) for each in ("name", "key"))
+        return {
+            key: hide(item, HIDDEN) if is_secret and key == "value" else blanked(item, str(key), within, free, hide)
+            for key, item in value.items()
+        }
+    if isinstance(value, list):
+        return [blanked(item, name, within, free, hide) for item in value]
+    if value is None or value == "" or isinstance(value, bool):
+        return value
+    if not isinstance(value, str):  # a password may be a number; one in a `config` is none
+        return hide(value, HIDDEN) if within else value
+    shown = HIDDEN if within or is_value(name, free) or "PRIVATE KEY" in value else hidden(value)
+    return value if shown == value else hide(value, shown)
 
 
 def hidden(text: str) -> str:

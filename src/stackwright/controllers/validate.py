@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from stackwright.api.cloud.controlplane import OpenStackControlPlane
 from stackwright.api.cloud.deployment import OpenStackDeployment
-from stackwright.api.errors import printable
+from stackwright.api.errors import bounded, printable
 from stackwright.api.immutability import update_errors
 from stackwright.api.registry import SERVER_KINDS, SERVICE_KINDS
 from stackwright.api.services.helmbundle import HelmBundle
@@ -13,6 +13,7 @@ from stackwright.controllers.cloud.validate import parse as parse_deployment
 from stackwright.controllers.controlplane.validate import parse as parse_control_plane
 from stackwright.controllers.helmbundle.validate import errors_of as helmbundle_errors
 from stackwright.controllers.voters import voter_errors
+from stackwright.core.bounds import VALUES, has_more
 from stackwright.core.plan import Object
 from stackwright.core.settings import Settings
 
@@ -29,9 +30,12 @@ def errors_of(
 
     settings  those of the operator, for what it permits and which charts it has; None outside of it
     """
+    if has_more(obj.get("spec")):
+        return [f"spec: must have at most {VALUES} values"]
     asks_only = dry_run and TOPOLOGY in (obj["metadata"].get("annotations") or {})
-    changes = [] if old is None or asks_only else change_errors(old, obj)
-    return [printable(error) for error in [*_errors(obj, old, settings), *changes]]
+    # What an earlier version stored may be larger; controllers look at what changes, too.
+    changes = [] if old is None or asks_only or has_more(old.get("spec")) else change_errors(old, obj)
+    return bounded(printable(error) for error in [*_errors(obj, old, settings), *changes])
 
 
 def change_errors(old: Object, new: Object) -> list[str]:

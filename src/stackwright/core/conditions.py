@@ -16,6 +16,7 @@ from stackwright.api.errors import printable
 
 READY = "Ready"
 PROGRESSING = "Progressing"
+SERVING = "Serving"  # of what others have accounts at: some of it answers, though not all of it may
 LONGEST = 4096  # characters of a message
 READ = 2 * LONGEST  # characters of the text it is made of: what varies is taken out before it is cut
 DONE = "Done"  # the reason of a stage that is true because its actions ran
@@ -186,6 +187,18 @@ def why_not_ready(obj: Mapping[str, Any] | None) -> str:
     if entry is None:
         return "it was not looked at yet"
     return str(entry.get("message") or entry.get("reason") or "no reason given")
+
+
+def is_serving(obj: Mapping[str, Any] | None) -> bool:
+    """Whether whoever has an account there is answered. What is Ready serves; what is not may serve all the same."""
+    entry = find(obj, SERVING)
+    return is_ready(obj) if entry is None else bool(entry["status"] == "True")
+
+
+def why_not_serving(obj: Mapping[str, Any] | None) -> str:
+    """The message of `Serving`, for whoever waits for this object."""
+    entry = find(obj, SERVING)
+    return why_not_ready(obj) if entry is None else str(entry.get("message") or "no reason given")
 
 
 def condition_type(name: str) -> str:

@@ -37,6 +37,7 @@ class Controller:
     pausable whether `stackwright pause` holds its actions: those that change what a cloud is
     urgent   short work that must not wait behind long calls (Helm's take minutes): it has workers of its own
     remote   it asks OpenStacks that users name, which may let it wait for minutes: each namespace has workers for it
+    helm     it waits for Helm, which users may keep busy: each namespace has workers for it, which are others
     """
 
     name: str
@@ -48,6 +49,7 @@ class Controller:
     reports: bool = True
     urgent: bool = False
     remote: bool = False
+    helm: bool = False
     ready: bool = True
     pausable: bool = False
 

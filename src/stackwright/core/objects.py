@@ -128,11 +128,11 @@ def covers(current: Any, desired: Any) -> bool:
     return False
 
 
-def annotation(obj: Object | None, name: str) -> str:
+def annotation(obj: Mapping[str, Any] | None, name: str) -> str:
     return str((((obj or {}).get("metadata") or {}).get("annotations") or {}).get(name, ""))
 
 
-def label(obj: Object | None, name: str) -> str:
+def label(obj: Mapping[str, Any] | None, name: str) -> str:
     return str((((obj or {}).get("metadata") or {}).get("labels") or {}).get(name, ""))
 
 

@@ -70,7 +70,12 @@ class Cluster(Reader, Protocol):
     """The Kubernetes API."""
 
     async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
-        """Server-side apply; unknown fields are errors. Raises Refused when the object is invalid."""
+        """Server-side apply; unknown fields are errors. Raises Refused when the object is invalid. With a uid or a
+        resourceVersion in its metadata, Conflict unless that is the object.
+        """
+
+    async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
+        """A new object. Raises Conflict if there is one of its name."""
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         """Server-side apply of the status subresource."""
@@ -78,8 +83,8 @@ class Cluster(Reader, Protocol):
     async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
         """JSON merge patch; with metadata.resourceVersion in it, Conflict when the object changed."""
 
-    async def delete(self, kind: Kind, key: Key) -> None:
-        """Delete in the background; an absent object is fine."""
+    async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
+        """Delete in the background; an absent object is fine. With a uid: Conflict when another one has its name."""
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
         """Record an Event about an object."""

@@ -54,6 +54,13 @@ def why(workload: Object, pods: Sequence[Object]) -> str:
     return f"{name}: {status.get('readyReplicas') or 0} of {wanted} pods ready"
 
 
+def pod_ready(pod: Object) -> bool:
+    """Whether a pod answers; one that is about to go does not."""
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+    return ready and not pod["metadata"].get("deletionTimestamp")
+
+
 def pod_cause(pod: Object) -> str:
     """Why a pod is not ready, or an empty string when nothing particular is known or it is ready."""
     meta, status = pod["metadata"], pod.get("status") or {}

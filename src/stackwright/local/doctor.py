@@ -18,6 +18,7 @@ from stackwright.local.kubernetes import api
 from stackwright.local.leftovers import leftovers
 from stackwright.local.state import ClusterState, cluster_state
 from stackwright.local.steps import packages
+from stackwright.local.steps.context import remembered_nodes
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Finding:
 
 
 def examine(cluster: LocalCluster) -> list[Finding]:
-    found = [*_machine(cluster)]
+    found = [*_machine(cluster), *_unknown(cluster)]
     state = cluster_state(cluster)
     found += _cluster(cluster, state)
     if state.state in ("ready", "broken", "starting") and state.nodes:
@@ -58,6 +59,14 @@ def _machine(cluster: LocalCluster) -> list[Finding]:
                 Finding("machine", "note", f"No {device}: {use}.", "Enable it on the host of this machine.")
             )
     return problems or [Finding("machine", "ok", "Nothing to complain about.")]
+
+
+def _unknown(cluster: LocalCluster) -> list[Finding]:
+    try:
+        remembered_nodes(cluster)
+    except LocalError as problem:
+        return [Finding("nodes", "problem", str(problem))]
+    return []
 
 
 def _cluster(cluster: LocalCluster, state: ClusterState) -> list[Finding]:

@@ -12,7 +12,7 @@ from stackwright.local.commands import LocalError, tail
 from stackwright.local.config import LocalCluster
 from stackwright.local.host import cgroups, services, supervisor
 from stackwright.local.kubernetes import api, dns_query
-from stackwright.local.steps.context import remembered_nodes
+from stackwright.local.steps.context import homes, nodes_of
 
 
 @dataclass(frozen=True)
@@ -52,7 +52,7 @@ class ClusterState:
 
 def cluster_state(cluster: LocalCluster | None = None) -> ClusterState:
     cluster = cluster or LocalCluster.discover()
-    if not cluster.settings.exists():
+    if not (cluster.settings.exists() or homes(cluster)):
         return ClusterState("absent")
     if not supervisor.alive(cluster):
         crashed = services.names(cluster)  # `down` would have removed them
@@ -70,15 +70,12 @@ def cluster_state(cluster: LocalCluster | None = None) -> ClusterState:
 
 
 def virtual_machines(cluster: LocalCluster) -> dict[str, int]:
-    nodes = cluster.nodes(remembered_nodes(cluster))
-    return {node.name: len(cgroups.processes(node.vm_cgroup)) for node in nodes}
+    return {node.name: len(cgroups.processes(node.vm_cgroup)) for node in nodes_of(cluster)}
 
 
 def expected(cluster: LocalCluster) -> list[str]:
     nodes = [
-        f"{node.name}-{program}"
-        for node in cluster.nodes(remembered_nodes(cluster))
-        for program in ("containerd", "kubelet", "kube-proxy")
+        f"{node.name}-{program}" for node in nodes_of(cluster) for program in ("containerd", "kubelet", "kube-proxy")
     ]
     uplink = [name for name in ("slirp4netns",) if name in services.names(cluster)]
     return [*uplink, "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", *nodes]
@@ -121,5 +118,5 @@ def _nodes(cluster: LocalCluster) -> dict[str, str]:
     except LocalError as problem:
         return {"nodes": str(problem)}
     there = {node["metadata"]["name"]: node for node in listed.get("items", [])}
-    names = [node.name for node in cluster.nodes(remembered_nodes(cluster))]
+    names = [node.name for node in nodes_of(cluster)]
     return {name: api.node_unready(there.get(name)) or "Ready" for name in dict.fromkeys([*names, *there])}

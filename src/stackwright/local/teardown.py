@@ -14,6 +14,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
+from stackwright.local import home
 from stackwright.local.commands import LocalError, Report, quiet
 from stackwright.local.config import CGROUP, VM_CGROUP, LocalCluster, Node
 from stackwright.local.host import cgroups, hosts_file, kernel, mounts, network, services, supervisor
@@ -25,7 +26,11 @@ POD_GRACE = 8.0
 Phase = Callable[[str], AbstractContextManager[Report]]
 
 
-def down(cluster: LocalCluster, phase: Phase, *, purge: bool = False, cache: bool = False) -> None:
+def down(cluster: LocalCluster, phase: Phase, *, purge: bool = False, cache: bool = False) -> list[Path]:
+    """What is kept of folders that are deleted, for it is not of the cluster."""
+    gone = folders(cluster, purge=purge, cache=cache)
+    for each in gone.values():
+        each.check()
     with phase("Stop pods"):
         stop_agents(cluster)
         end_pods()
@@ -36,14 +41,19 @@ def down(cluster: LocalCluster, phase: Phase, *, purge: bool = False, cache: boo
         end_processes()
     with phase("Clean up mounts, network, cgroups"):
         clean(cluster)
-    if purge:
-        with phase("Delete data"):
-            shutil.rmtree(cluster.state, ignore_errors=True)
-    if cache:
-        with phase("Delete the cache"):
-            shutil.rmtree(cluster.cache, ignore_errors=True)
+    kept = list[Path]()
+    for title, each in gone.items():
+        with phase(title):
+            kept += each.remove()
     if left := leftovers(cluster):
         raise LocalError(f"Something is left; call `stackwright down` again, or look at it:\n{left}")
+    return kept
+
+
+def folders(cluster: LocalCluster, *, purge: bool, cache: bool) -> dict[str, home.Folder]:
+    """Those that `down` deletes, by what is said then."""
+    found = {"Delete data": home.home(cluster)} if purge else {}
+    return found | ({"Delete the cache": home.cache(cluster)} if cache else {})
 
 
 def stop_agents(cluster: LocalCluster) -> None:

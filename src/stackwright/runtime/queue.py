@@ -11,8 +11,9 @@ long the others are held, an urgent item is worked on at once.
 Shared items wait in a line for each share, such as a namespace, and no worker of the others takes them. Shares have
 their turn one after the other, and of none are more than so many items worked on at a time: however long these take,
 they hold up their own share only. The fewer workers are free, the fewer items of one share are worked on, so that
-several shares leave workers for others (the dynamic threshold of buffers that queues share). One that comes again and
-again, as what somebody else's cloud answers may make it, is worked on BURST times at once, and then once in PACE.
+several shares leave workers for others (the dynamic threshold of buffers that queues share). Shares are of pools, each
+of which has workers of its own. An item that comes again and again, as what somebody else's cloud answers may make it,
+is worked on BURST times at once, and then once in PACE.
 """
 
 from __future__ import annotations
@@ -37,15 +38,18 @@ class KeyedQueue(Generic[T]):
     jitter          a function that returns a factor that spreads failures; 1 at least, where `after` is to be kept
     urgent          an attribute: whether an item is urgent; set it before the first item is added
     share           an attribute: which share an item is of, if any; set it as early. What is urgent is of none
+    pool            an attribute: which pool of workers the share of an item has
     """
 
     def __init__(self, first: float = 0.5, longest: float = 60.0, jitter: Callable[[], float] = lambda: 1.0) -> None:
         self._first, self._longest, self._jitter = first, longest, jitter
         self.urgent: Callable[[T], bool] = lambda item: False
         self.share: Callable[[T], str | None] = lambda item: None
+        self.pool: Callable[[T], str] = lambda item: ""
         self._ready: deque[T] = deque()
         self._ready_urgent: deque[T] = deque()
-        self._ready_shared: dict[str, deque[T]] = {}  # none is empty; the share whose turn it is comes first
+        # Pool → its shares, of which none is empty; the share whose turn it is comes first.
+        self._ready_shared: dict[str, dict[str, deque[T]]] = {}
         self._queued: set[T] = set()
         self._working: set[T] = set()
         self._again: set[T] = set()
@@ -107,7 +111,9 @@ class KeyedQueue(Generic[T]):
         if self.urgent(item):
             return self._ready_urgent
         share = self.share(item)
-        return self._ready if share is None else self._ready_shared.setdefault(share, deque())
+        if share is None:
+            return self._ready
+        return self._ready_shared.setdefault(self.pool(item), {}).setdefault(share, deque())
 
     def echo(self, item: T) -> None:
         """An event says nothing new, such as its own report: as add, except that a retry is not brought forward."""
@@ -120,21 +126,23 @@ class KeyedQueue(Generic[T]):
         """The next item, urgent ones first, or only these; the caller must call done() when it is finished with it."""
         return await self._next(lambda: self._ready_urgent or (None if urgent else self._ready))
 
-    async def get_shared(self, most: int, workers: int) -> T:
-        """The next item of a share, `workers` of which are worked on at a time; done() is called as for get().
+    async def get_shared(self, most: int, workers: int, pool: str = "") -> T:
+        """The next item of a pool's shares, `workers` of which are worked on at a time; done() is called as for get().
 
         Of its share fewer are being worked on than `most`, and than a quarter of the free workers; or none is.
         """
 
         def ready() -> deque[T] | None:
-            held = Counter(share for item in self._working if (share := self.share(item)) is not None)
+            working = (item for item in self._working if self.pool(item) == pool)
+            held = Counter(share for item in working if (share := self.share(item)) is not None)
             limit = max(1, min(most, (workers - held.total()) // 4))
-            share = next((share for share in self._ready_shared if held[share] < limit), None)
+            shares = self._ready_shared.get(pool, {})
+            share = next((share for share in shares if held[share] < limit), None)
             if share is None:
                 return None
-            items = self._ready_shared.pop(share)
+            items = shares.pop(share)
             if len(items) > 1:  # its next one comes after those of the others
-                self._ready_shared[share] = items
+                shares[share] = items
             return items
 
         return await self._next(ready)
@@ -168,7 +176,7 @@ class KeyedQueue(Generic[T]):
 
     def done(self, item: T) -> None:
         self._working.discard(item)
-        if self._ready_shared:
+        if any(self._ready_shared.values()):
             self._wake.set()
         echoed = item in self._echoed and item not in self._failures
         self._echoed.discard(item)

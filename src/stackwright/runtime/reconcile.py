@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -33,12 +33,17 @@ Item = tuple[str, Key]  # controller's name, key
 RESERVED = 2  # workers for urgent work
 # Workers for what asks OpenStacks of users. They mostly wait, but the client of the API server has 100 connections.
 REMOTE = 64
-SHARE = 8  # of these for a namespace at most, fewer when few are free: whoever has slow clouds waits for them alone
+HELM = 32  # workers for what waits for Helm
+SHARE = 8  # of either for a namespace at most, fewer when few are free: whoever has slow clouds waits for them alone
 SOON = 2.0  # seconds from a removal to the next look: what goes takes a moment, and may never go
 # Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin. What
 # asks OpenStacks of users ends long before, whatever these do (core.openstack.clouds.LONGEST).
 LONGEST = 900.0
 log = structlog.get_logger()
+
+
+def _shared(controller: Controller) -> bool:
+    return controller.remote or controller.helm
 
 
 def bounded(plan: Plan) -> Plan:
@@ -69,8 +74,9 @@ class Runtime:
                 self._routes.setdefault((watch.kind, owner), []).append((controller.name, watch.keys, watch.words))
         urgent = {controller.name for controller in self.controllers.values() if controller.urgent}
         queue.urgent = lambda item: item[0] in urgent
-        remote = {controller.name for controller in self.controllers.values() if controller.remote}
-        queue.share = lambda item: item[1][0] if item[0] in remote else None
+        pools = {each.name: "remote" if each.remote else "helm" for each in self.controllers.values() if _shared(each)}
+        queue.share = lambda item: item[1][0] if item[0] in pools else None
+        queue.pool = lambda item: pools.get(item[0], "")
         for kind in self.kinds:
             store.watch(kind)
 
@@ -152,12 +158,12 @@ class Runtime:
         finally:
             self.queue.done(item)
 
-    async def _work_remotely(self, group: asyncio.TaskGroup) -> None:
-        """All workers of shares: a task for each item, as long as it is worked on."""
-        free = asyncio.Semaphore(REMOTE)
+    async def _work_shared(self, group: asyncio.TaskGroup, pool: str, workers: int) -> None:
+        """All workers of the shares of a pool: a task for each item, as long as it is worked on."""
+        free = asyncio.Semaphore(workers)
         while True:
             await free.acquire()
-            task = group.create_task(self._work_on(await self.queue.get_shared(SHARE, REMOTE)))
+            task = group.create_task(self._work_on(await self.queue.get_shared(SHARE, workers, pool)))
             task.add_done_callback(lambda _: free.release())
 
     async def reconcile(self, item: Item) -> None:
@@ -280,11 +286,18 @@ class Runtime:
     async def load(self, kinds: Iterable[Kind] | None = None) -> None:
         """List every watched kind into the store and queue all that is new; also finds what a watch has missed."""
         for kind in kinds or self.kinds:
+            known = self.store.known(kind)
             found = await self.ports.cluster.list(kind, "", MANAGED if kind in PARTIAL else None)
             absent = self.store.keys(kind) - {key_of(obj) for obj in found}
             for obj in found:
+                self.store.overrule(known, obj)
                 self._put(kind, obj)
             self._doubt(kind, absent)
+
+    def listing(self, kind: Kind) -> Callable[[Object], None]:
+        """A watch is about to list a kind anew; what is returned is told of each object listed, before its event."""
+        known = self.store.known(kind)
+        return lambda obj: self.store.overrule(known, obj)
 
     async def on_listed(self, kind: Kind, present: set[Key]) -> None:
         """A watch has listed these objects of a kind anew; a deletion meanwhile is told by no event."""
@@ -325,7 +338,8 @@ class Runtime:
                 group.create_task(self.work())
             for _ in range(reserved):
                 group.create_task(self.work(urgent=True))
-            group.create_task(self._work_remotely(group))
+            group.create_task(self._work_shared(group, "remote", REMOTE))
+            group.create_task(self._work_shared(group, "helm", HELM))
             group.create_task(self._ask_of_absent())
             group.create_task(self._resync(resync))
 

@@ -33,7 +33,9 @@ def after_failure(plan: Plan, current: Object, error: Exception) -> Plan:
 
 
 def _unless_new(condition: Condition, status: Object) -> Condition:
-    """A stage that would have been done by the failed action is not done."""
+    """A stage that would have been done by the failed action is not done; one that was only seen is as it was seen."""
+    if condition.reason != DONE:
+        return condition
     before = next((c for c in status.get("conditions") or () if c["type"] == condition.type), None)
     if condition.status and not (before and before["status"] == "True"):
         return Condition(condition.type, False, "Waiting", "An action before it failed; see Ready")

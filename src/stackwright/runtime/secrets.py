@@ -9,7 +9,6 @@ import base64
 import json
 import math
 import re
-import string
 from typing import Any
 
 from stackwright.api.cloud import certificates
@@ -23,6 +22,7 @@ from stackwright.core.objects import (
     MANAGED,
     OPTIONS,
     OWNER,
+    annotation,
     key_of,
     owner_label,
     owner_reference,
@@ -31,6 +31,7 @@ from stackwright.core.objects import (
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
 from stackwright.core.secrets import cephkeys, fernet, revisions
+from stackwright.core.secrets.filling import fill, names
 from stackwright.core.secrets.writes import (
     CephAccess,
     CopySecret,
@@ -42,16 +43,6 @@ from stackwright.core.secrets.writes import (
     RotateKeys,
     SecretWrite,
 )
-
-
-class _Texts(string.Formatter):
-    """Templates in which {field!j} is a field as JSON has it, and so YAML too: what users chose may be any text."""
-
-    def convert_field(self, value: Any, conversion: Any) -> Any:
-        return json.dumps(value) if conversion == "j" else super().convert_field(value, conversion)
-
-
-_TEXTS = _Texts()
 
 
 async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
@@ -102,10 +93,10 @@ async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
 
 def _filled(text: str, fields: dict[str, Any], key: Key) -> str:
     """A template with its fields. What is not quoted there is one line, whoever chose it."""
-    for _, name, _, conversion in _TEXTS.parse(text):
-        if name and conversion != "j" and not LINE.matches(fields[name]):
+    for name, quoted in names(text):
+        if not quoted and not LINE.matches(fields[name]):
             raise Refused(f"field {name} of Secret {'/'.join(key)}: {LINE.message}")
-    return _TEXTS.format(text, **fields)
+    return fill(text, fields)
 
 
 async def _chosen(action: EnsureSecret, name: str, ports: Ports) -> str:
@@ -117,10 +108,14 @@ async def _chosen(action: EnsureSecret, name: str, ports: Ports) -> str:
 
 
 async def _rotate(action: RotateKeys, ports: Ports, manager: str) -> None:
-    old = secret_data(await ports.cluster.get(SECRET, action.key))
-    fresh = ports.entropy.fernet_key
+    current = await ports.cluster.get(SECRET, action.key)
+    if annotation(current, fernet.ROTATED) != action.turned:
+        raise Conflict(f"{action}: the keys have turned meanwhile", SECRET, action.key)
+    old, fresh = secret_data(current), ports.entropy.fernet_key
     keys = fernet.rotate(old, fresh(), action.max_active) if old else fernet.start(fresh(), fresh())
     obj = _secret(action.key, action.owner, keys, {fernet.ROTATED: str(math.ceil(ports.clock.now()))})
+    if current:
+        obj["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"]
     await ports.cluster.apply(SECRET, obj, manager)
 
 
@@ -162,6 +157,8 @@ async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:
         data = cephkeys.access(given, action.spec, action.secret_uuid)
     except cephkeys.Missing as error:
         raise NotYet(f"Waiting for Secret {'/'.join(action.source)}: {error}") from None
+    except cephkeys.Misfit as error:
+        raise Refused(str(error)) from None
     except ValueError as error:
         raise Refused(f"Secret {'/'.join(action.source)}: {error}") from None
     notes = {DIGEST: action.digest, OPTIONS: digest(data["rbd.conf"])}
@@ -192,17 +189,41 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
     from stackwright.runtime import x509  # the provisioner of volumes runs without its library
 
     now = ports.clock.now()
-    issuer = secret_data(await ports.cluster.get(SECRET, action.authority))
-    if not issuer.get("ca.key") or _old(issuer, now):
-        await _permitted(action.authority, None, ports)
-        issuer = x509.authority(f"Stackwright {action.authority[0]}", now)
-        await ports.cluster.apply(SECRET, _secret(action.authority, None, issuer, {}), manager)
+    issuer = await _issuer(action, ports, manager)
     try:
         made, end = x509.issue(issuer, action.names, action.addresses, now)
     except (KeyError, ValueError) as error:
         raise Refused(f"Secret {'/'.join(action.authority)} holds no usable authority: {error}") from None
     notes = {DIGEST: action.digest, EXPIRES: str(int(end))}
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, made, notes), manager)
+
+
+async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> dict[str, str]:
+    """The authority, made where there is none or it is old. Of several that are made at once, one counts: others would
+    issue what nobody trusts. Raises Conflict if it changes again and again.
+    """
+    from stackwright.runtime import x509  # the provisioner of volumes runs without its library
+
+    now, lost = ports.clock.now(), False
+    while True:
+        found = await ports.cluster.get(SECRET, action.authority)
+        issuer = secret_data(found)
+        if issuer.get("ca.key") and not _old(issuer, now):
+            return issuer
+        await _permitted(action.authority, None, ports)
+        issuer = x509.authority(f"Stackwright {action.authority[0]}", now)
+        secret = _secret(action.authority, None, issuer, {})
+        try:
+            if found is None:
+                await ports.cluster.create(SECRET, secret, manager)
+            else:
+                secret["metadata"] |= {each: found["metadata"][each] for each in ("uid", "resourceVersion")}
+                await ports.cluster.apply(SECRET, secret, manager)
+            return issuer
+        except Conflict:  # somebody else made one meanwhile
+            if lost:
+                raise
+            lost = True
 
 
 def _old(issuer: dict[str, str], now: float) -> bool:

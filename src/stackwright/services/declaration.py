@@ -111,6 +111,7 @@ class Chart:
     in_ceph: tuple[str, ...] = ()  # components that read names of pools and users in Ceph when they start
     voters: str = ""  # component whose servers vote, each with a volume: they never get fewer
     claims: tuple[str, ...] = ()  # components that have volumes, of the size `volume.size`
+    receives: bool = False  # a server without the newest data receives all that is in the volume of another one first
     own_name: bool = False  # several objects of the kind may be side by side, each with a release of its name
     options: tuple[str, ...] = ()  # files below `conf` that are made of options, each of which is one line
 
@@ -196,6 +197,8 @@ class Service:
     conf_files: Mapping[str, str] = field(default_factory=dict)  # chart → conf.<file> that takes options from Secrets
     # What its Pods found out about their nodes, as conditions to show; they do not count for Ready.
     told: Callable[[tuple[Object, ...]], tuple[Condition, ...]] | None = None
+    # Where others have accounts at it: labels of the pods of its first chart that answer them, of which one is enough.
+    serves: Mapping[str, str] = field(default_factory=dict)
     # Conditions that another controller writes on its object, and that count for Ready when they are there and bad.
     watched: tuple[str, ...] = ()
     # Names of the places where it keeps what users own; one that is not wanted any more is given up only when empty.
@@ -211,6 +214,10 @@ class Service:
     @property
     def kind(self) -> Kind:
         return self.resource.KIND
+
+    def application(self, name: str) -> str:
+        """The label `application` of the pods of the first chart, by the name of the object."""
+        return name if self.charts[0].own_name else self.charts[0].name
 
     def releases(self, name: str) -> frozenset[tuple[str, str]]:
         """Release and chart of all that the HelmBundle of an object of this kind may have."""

@@ -182,4 +182,5 @@ SERVICE = Service(
     settings=KeystoneSettings,
     conf_files={"keystone": "keystone"},
     requires=_requires,
+    serves={"component": "api"},
 )

@@ -12,6 +12,7 @@ from stackwright.services.sizes import SIZES, memory
 
 ROOT_SECRET = "mariadb-root"  # noqa: S105 - the name of a Secret
 PORT = 3306
+ROLE, PRIMARY = "mariadb-role", "primary"  # the label of the one server that takes writes
 
 
 def _values(context: Context) -> Values:
@@ -45,6 +46,7 @@ SERVICE = Service(
     name="mariadb",
     group="infra",
     resource=MariaDB,
-    charts=(Chart("mariadb", _values, claims=("server",), voters="server", options=("mariadb",)),),
+    charts=(Chart("mariadb", _values, claims=("server",), voters="server", receives=True, options=("mariadb",)),),
     secrets=lambda context: (Secret(ROOT_SECRET, fixed={"username": "root"}),),
+    serves={"component": "server", ROLE: PRIMARY},
 )

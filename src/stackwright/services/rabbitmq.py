@@ -57,4 +57,5 @@ SERVICE = Service(
     resource=RabbitMQ,
     charts=(Chart("rabbitmq", _values, claims=("server",), own_name=True, options=("rabbitmq",)),),
     secrets=lambda context: (Secret(admin_secret(context.name), fixed={"username": "admin"}),),
+    serves={"component": "server"},
 )

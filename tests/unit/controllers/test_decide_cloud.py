@@ -11,7 +11,7 @@ from stackwright.api.cloud.certificates import GIVEN
 from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.cloud.decide import decide
-from stackwright.controllers.cloud.objects import service_images, service_object, wanted_services
+from stackwright.controllers.cloud.objects import service_object, service_pods, wanted_services
 from stackwright.controllers.cloud.observe import Observed, observe
 from stackwright.controllers.cloud.validate import parse
 from stackwright.core import precache
@@ -54,7 +54,7 @@ def services(spec=None, **more):
 def holder(spec=None):
     """The DaemonSet with all images of the cloud."""
     thing = cloud(spec)
-    images = set().union(*(service_images(each, found, SETTINGS.images) for each, found in wanted(thing)))
+    images = set().union(*(service_pods(each, found, SETTINGS.images)[0] for each, found in wanted(thing)))
     return precache.daemonset(thing, images, "stackwright.local/pause:missing")
 
 

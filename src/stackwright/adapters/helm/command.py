@@ -14,6 +14,7 @@ import json
 import os
 import re
 import tempfile
+from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -37,6 +38,50 @@ PRIVILEGED = "stackwright.dev/privileged"  # annotation in Chart.yaml
 WATCHED = ",".join(f"{name}={value}" for name, value in MANAGED.items())
 
 
+class Turns:
+    """At most `parallel` at once, and `share` of one namespace. Namespaces have their turns one after the other, and
+    one of which many wait comes no sooner.
+    """
+
+    def __init__(self, parallel: int, share: int) -> None:
+        self._parallel, self._share = parallel, share
+        self._held: Counter[str] = Counter()
+        # None is empty; the namespace whose turn it is comes first.
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    @contextlib.asynccontextmanager
+    async def of(self, namespace: str, longest: float) -> AsyncIterator[None]:
+        """A turn of a namespace. Raises NotYet if there is none for so many seconds."""
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(namespace, deque()).append(turn)
+        self._next()
+        try:
+            try:
+                async with asyncio.timeout(longest):
+                    await turn
+            except TimeoutError:
+                raise NotYet(f"Waiting for other releases of namespace {namespace}, which come before") from None
+            yield
+        finally:
+            if turn.done() and not turn.cancelled():  # it may have come together with the end of waiting for it
+                self._held[namespace] -= 1
+                self._held += Counter()  # drops what is 0
+                self._next()
+
+    def _next(self) -> None:
+        while self._held.total() < self._parallel:
+            namespace = next((each for each in self._waiting if self._held[each] < self._share), None)
+            if namespace is None:
+                return
+            line = self._waiting.pop(namespace)
+            turn = line.popleft()
+            if line:
+                self._waiting[namespace] = line
+            if not turn.done():  # nobody waits for one that was cancelled
+                turn.set_result(None)
+                self._held[namespace] += 1
+
+
 class HelmCli:
     """core.ports.Helm by the `helm` program."""
 
@@ -47,14 +92,17 @@ class HelmCli:
         kubeconfig: str | None = None,
         binary: str = "helm",
         parallel: int = 4,
+        share: int | None = None,
         timeout: float = 300,
         records: Reader | None = None,
     ) -> None:
-        """records: reads, without a cache, the records of releases to check them; None where they are trusted."""
+        """share: how many of the `parallel` processes may be for one namespace; None for all
+        records: reads, without a cache, the records of releases to check them; None where they are trusted
+        """
         self._charts = charts
         self._kubeconfig = kubeconfig
         self._binary = binary
-        self._slots = asyncio.Semaphore(parallel)
+        self._turns = Turns(parallel, share or parallel)
         self._timeout = timeout
         self._records = records
         self._home = tempfile.TemporaryDirectory(prefix="stackwright-helm-")
@@ -67,7 +115,7 @@ class HelmCli:
         labels = f"{DIGEST_LABEL}={action.digest},{BUNDLE_LABEL}={bundle_label(key_of(action.owner))},{WATCHED}"
         async with _values_file(action.values) as values:
             await self._run(
-                "upgrade", "--install", name, self.chart(action.chart), *_version(action.version),
+                namespace, "upgrade", "--install", name, self.chart(action.chart), *_version(action.version),
                 "--namespace", namespace, "--values", values, "--reset-values", "--history-max", HISTORY,
                 "--labels", labels, check=self._check(action.release),
             )  # fmt: skip
@@ -75,20 +123,21 @@ class HelmCli:
     async def rollback(self, release: Key, revision: int) -> None:
         namespace, name = release
         words = ("rollback", name, str(revision), "--namespace", namespace, "--history-max", HISTORY)
-        await self._run(*words, check=self._check(release, revision))
+        await self._run(namespace, *words, check=self._check(release, revision))
 
     async def uninstall(self, release: Key) -> None:
         namespace, name = release
         words = ("uninstall", name, "--namespace", namespace, "--ignore-not-found")
-        await self._run(*words, check=self._check(release))
+        await self._run(namespace, *words, check=self._check(release))
 
     async def render(self, chart: str, values: Mapping[str, Any], release: Key, version: str = "") -> str:
         """The manifests as YAML, without a cluster; for plans and tests."""
         namespace, name = release
         async with _values_file(values) as path:
             return await self._run(
-                "template", name, self.chart(chart), *_version(version), "--namespace", namespace, "--values", path
-            )
+                namespace, "template", name, self.chart(chart), *_version(version),
+                "--namespace", namespace, "--values", path,
+            )  # fmt: skip
 
     def chart(self, name: str) -> str:
         """Where a chart is: a name without a slash is one of the shipped ones."""
@@ -108,9 +157,9 @@ class HelmCli:
 
         return check
 
-    async def _run(self, *arguments: str, check: Check | None = None) -> str:
+    async def _run(self, namespace: str, *arguments: str, check: Check | None = None) -> str:
         """check: what must hold when Helm starts, so it is asked after the wait for a turn."""
-        async with self._slots:
+        async with self._turns.of(namespace, self._timeout):
             if check is not None:
                 await check()
             process = await asyncio.create_subprocess_exec(

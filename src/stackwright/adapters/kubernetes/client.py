@@ -103,6 +103,14 @@ class KubernetesCluster:
     async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
         return await self._apply(Call("apply", kind, _name(obj)), obj, manager, "")
 
+    async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
+        call = Call("create", kind, _name(obj))
+        meta = obj["metadata"]
+        url, _, _ = _object_url(call, meta.get("namespace", ""), meta["name"]).rpartition("/")
+        body = {"apiVersion": kind.api_version, "kind": kind.kind, **obj}
+        params = {"fieldManager": manager, "fieldValidation": "Strict"}
+        return _object(await self._send(call, BasicRequest("POST", url, params=params, data=body)))
+
     async def dry_run(self, kind: Kind, obj: Object, manager: str) -> None:
         """Raise what `apply` would raise, and change nothing."""
         await self._apply(Call("apply", kind, _name(obj)), obj, manager, "", dryRun="All")
@@ -120,13 +128,15 @@ class KubernetesCluster:
         request = BasicRequest("PATCH", _object_url(call, *key), params=params, data=patch, headers=headers)
         return _object(await self._send(call, request))
 
-    async def delete(self, kind: Kind, key: Key) -> None:
+    async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
         call = Call("delete", kind, "/".join(key))
-        request = BasicRequest("DELETE", _object_url(call, *key), params={"propagationPolicy": "Background"})
+        how = {"propagationPolicy": "Background"}
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", **how, "preconditions": {"uid": uid}} if uid else None
         try:
-            await self._send(call, request)
-        except Conflict:  # it is gone already: a delete has no precondition
-            return
+            await self._send(call, BasicRequest("DELETE", _object_url(call, *key), params=how, data=options))
+        except Conflict:  # it is gone already, or another one is there
+            if uid and await self.get(kind, key) is not None:
+                raise
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
         """Equal events of an object are one Event that counts. An Event that cannot be written fails nothing."""

@@ -6,11 +6,12 @@ run: the operator does the work, keeps it done, and says in conditions what it w
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from stackwright.api.fields.lines import Line, OptionName, Url
+from stackwright.api.fields.lines import LENGTH, OPTION, Line, OptionName, Short, Url
 from stackwright.api.fields.naming import FIXED_RULE, Account, Format, InstanceName, ObjectName
 from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
 
@@ -41,6 +42,7 @@ PRIVILEGE = Format(
     f"(?i:{'|'.join(PRIVILEGES)})", None, f"is no privilege on a database; allowed: {', '.join(PRIVILEGES)}"
 )
 Privilege = Annotated[str, PRIVILEGE]
+SectionName = Annotated[str, replace(OPTION, longest=LENGTH)]
 
 
 class ContractStatus(Status):
@@ -51,7 +53,7 @@ class ContractStatus(Status):
 class AccountStatus(ContractStatus):
     provider_uid: str = Field("", description="uid of the object that fulfilled it.")
     provider_since: str = Field(
-        "", description="Since when that object had been ready when the account was last known to be there."
+        "", description="Since when that object had served as it did when the account was last known to be there."
     )
     losses: int = Field(0, description="How often its provider has lost it; each time it was made anew.")
 
@@ -134,7 +136,7 @@ class KeystoneServiceSpec(CamelModel):
         pattern=r"^[a-z][a-z0-9-]*$", description="Type in the catalog, e.g. image.", json_schema_extra=FIXED
     )
     description: Line = Field("", description="Text in the catalog.")
-    region: Line = Field("RegionOne", description="Region of the endpoints.")
+    region: Short = Field("RegionOne", description="Region of the endpoints.")
     endpoints: KeystoneEndpoints = Field(description="The endpoints of the service.")
     username: ServiceUser = Field(description="Service user to make, in the project `service`.")
     roles: list[Line] = Field(
@@ -143,7 +145,7 @@ class KeystoneServiceSpec(CamelModel):
         max_length=32,
         description="Roles of the service user.",
     )
-    sections: list[OptionName] = Field(
+    sections: list[SectionName] = Field(
         default_factory=list,
         max_length=64,
         description="Sections of auth.conf in which the user logs in at other services.",

@@ -21,6 +21,8 @@ FreeForm = Annotated[
     Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-map-type": "atomic"}),
 ]
 
+RELEASES = 64  # of one HelmBundle; those of a service are a few
+
 
 class HelmRelease(Model):
     name: str = Field(
@@ -45,14 +47,22 @@ class HelmRelease(Model):
         600,
         ge=30,
         le=7200,
-        description="Seconds in which the release must become ready, else it is rolled back, unless that left fewer "
-        "servers that vote.",
+        description="Seconds after which a release that is not ready and makes no progress is rolled back, unless that "
+        "left fewer servers that vote. Each pod that is replaced or gets ready is progress.",
+    )
+    startTimeout: int = Field(
+        0,
+        ge=0,
+        le=604800,
+        description="The same, where `timeout` is shorter, while all pods that are not ready are at the first start of "
+        "their containers, such as servers that first receive their data.",
     )
 
 
 class HelmBundleSpec(Model):
     releases: list[HelmRelease] = Field(
         min_length=1,
+        max_length=RELEASES,
         description="Releases, installed side by side.",
         json_schema_extra={"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["name"]},
     )
@@ -71,7 +81,18 @@ class ReleaseStatus(Model):
         0, description="Servers of that revision that vote; it is never rolled back to fewer. 0 where none do."
     )
     waited: int = Field(
-        0, description="Seconds that this revision was waited for, in steps; a restarted operator goes on from there."
+        0,
+        description="Seconds that this revision was waited for without progress, in steps; a restarted operator goes "
+        "on from there.",
+    )
+    reached: dict[str, int] = Field(
+        default_factory=dict,
+        description="How many pods of each workload were new, and how many ready, at most, when `waited` was written.",
+    )
+    away: list[str] = Field(
+        default_factory=list,
+        description="Nodes that it does without or waits for, or that were away when it was rolled back: it is tried "
+        "again when one of these is back.",
     )
     message: str = Field("", description="What it waits for, or why it failed.")
 

@@ -120,15 +120,19 @@ async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None
 
 async def apply_all(cluster: Cluster, manifests: list[Manifest], tell: Tell = say) -> list[Result]:
     """Namespaces first, those too that only a manifest of something else names; then the rest in its order."""
+    return [(manifest, await _one(cluster, manifest, tell)) for manifest in await ordered(cluster, manifests)]
+
+
+async def ordered(reader: Reader, manifests: list[Manifest]) -> list[Manifest]:
+    """All that is to be applied, one after the other."""
     from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
     from stackwright.cli.change.manifests import Manifest
 
     given = {m.obj["metadata"]["name"] for m in manifests if m.kind == NAMESPACE_KIND}
     wanted = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.placed} - given)
-    missing = [name for name in wanted if await cluster.get(NAMESPACE_KIND, ("", name)) is None]
+    missing = [name for name in wanted if await reader.get(NAMESPACE_KIND, ("", name)) is None]
     spaces = [Manifest(NAMESPACE_KIND, _namespace(name)) for name in missing]
-    ordered = [*spaces, *sorted(manifests, key=lambda m: m.kind != NAMESPACE_KIND)]
-    return [(manifest, await _one(cluster, manifest, tell)) for manifest in ordered]
+    return [*spaces, *sorted(manifests, key=lambda m: m.kind != NAMESPACE_KIND)]
 
 
 def _namespace(name: str) -> Object:

@@ -47,14 +47,19 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
 
     Of what is paused, it is what a resume would take: nobody is asked again then.
     """
+    from stackwright.api.kinds import SECRET
     from stackwright.api.registry import RESOURCES, STILL
     from stackwright.cli.change.manifests import Manifest
     from stackwright.cli.change.plan import foresee
+    from stackwright.cli.change.plan_render import CUT_OFF
     from stackwright.core.objects import key_of
     from stackwright.core.ports import Conflict, NotYet, Refused
 
     kinds = {resource.KIND for resource in RESOURCES} - {resource.KIND for resource in STILL}
     asked = [each for each in manifests if each.kind in kinds]
+    spaces = {each.obj["metadata"].get("namespace") for each in asked}
+    # With these, clouds are asked by the credentials that they are to have.
+    secrets = [each for each in manifests if each.kind == SECRET and each.obj["metadata"]["namespace"] in spaces]
     there: list[Manifest] = []
     anew = False
     for each in asked:
@@ -67,14 +72,27 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
         return []
     namespace = there[0].obj["metadata"]["namespace"]
     try:
-        planned = (await foresee(cluster, asked, namespace, resumed=True))[0]
+        planned = (await foresee(cluster, [*asked, *secrets], namespace, resumed=True))[0]
         # What is recorded counts as there, where a cloud cannot be asked: nobody knows what would be made anew.
-        lost = [f"unknown, because {entry.what}" for entry in planned if anew and entry.verb == "ask"]
-        lost += losses(planned)
-        anyway = losses((await foresee(cluster, there, namespace))[0]) if lost else []
+        lost = [_unknown(entry.what) for entry in planned if anew and entry.verb == "ask"]
+        lost += [*unforeseen(planned), *losses(planned)]
+        again = (await foresee(cluster, there, namespace))[0] if lost else []
     except (NotYet, Refused, Conflict) as error:
-        return [f"unknown, because no plan can be made: {error}"]
+        return [_unknown("no plan can be made", str(error))]
+    # Of two forecasts that are cut off nobody knows what they have in common.
+    anyway = {*losses(again), *unforeseen(again)} - {_unknown(CUT_OFF)}
     return [each for each in lost if each not in anyway]
+
+
+def unforeseen(found: Iterable[Entry]) -> list[str]:
+    """Where a plan ends before all is foreseen: what comes after that may be a loss."""
+    from stackwright.cli.change.plan_render import FAIL
+
+    return [_unknown(entry.what, entry.why) for entry in found if entry.does == FAIL and entry.verb == "fail"]
+
+
+def _unknown(*why: str) -> str:
+    return f"unknown, because {': '.join(filter(None, why))}"
 
 
 def _made_anew(obj: Object) -> bool:

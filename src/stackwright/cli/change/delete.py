@@ -65,7 +65,13 @@ async def _found(cluster: Cluster, namespace: str, name: str) -> Object:
 
 
 async def _delete(cluster: Cluster, cloud: Object) -> None:
+    """That one, and none that was made under its name since it was shown."""
     from stackwright.api.registry import kind_of
+    from stackwright.cli.cluster import CliError
     from stackwright.core.objects import key_of
+    from stackwright.core.ports import Conflict
 
-    await cluster.delete(kind_of(cloud["kind"]), key_of(cloud))
+    try:
+        await cluster.delete(kind_of(cloud["kind"]), key_of(cloud), cloud["metadata"]["uid"])
+    except Conflict:
+        raise CliError("Another cloud has this name now. Nothing was deleted.") from None

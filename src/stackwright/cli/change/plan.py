@@ -216,7 +216,7 @@ async def forecast(
     render  how a chart becomes manifests; without it, nobody can tell which pods restart
     """
     from stackwright.cli.change.costs import costs
-    from stackwright.cli.change.plan_render import FAIL, NOTE, Entry, entries
+    from stackwright.cli.change.plan_render import CUT_OFF, FAIL, NOTE, Entry, entries
     from stackwright.core.workload_health import causes
     from stackwright.simulate import simulate
 
@@ -227,7 +227,7 @@ async def forecast(
             0, Entry(NOTE, "ask", f"{cloud} cannot be asked from here: {why}", "what is recorded counts as there")
         )
     if not result.settled:
-        found.append(Entry(FAIL, "fail", "The controllers did not come to rest; the plan is cut off here"))
+        found.append(Entry(FAIL, "fail", CUT_OFF))
     found += await costs(reader, result, request.namespace, render)
     return found, causes(result.stuck)
 

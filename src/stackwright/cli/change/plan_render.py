@@ -34,6 +34,7 @@ from stackwright.simulate import Step
 CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "call", "wait", "fail", "note"
 SIGNS = {CREATE: "+", CHANGE: "~", DELETE: "-", CALL: "»", WAIT: "…", FAIL: "✗", NOTE: "!"}
 BUILT = ""
+CUT_OFF = "The controllers did not come to rest; the plan is cut off here"
 
 
 @dataclass(frozen=True)

@@ -17,7 +17,9 @@ from yaml.constructor import ConstructorError
 from yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 DEEPEST = 100
-MOST = 100_000  # values of one document, with each alias counted as what it stands for
+# Of one document, with each alias counted as what it stands for.
+MOST = 100_000  # values
+LONGEST = 16 << 20  # characters of all its texts; a file has no more bytes
 LARGEST = 2**63 - 1
 _TAG = "tag:yaml.org,2002:"
 _STR, _MERGE = f"{_TAG}str", f"{_TAG}merge"
@@ -64,7 +66,7 @@ class _Loader(yaml.SafeLoader):
             self._depth -= 1
 
     def construct_document(self, node: Any) -> Any:
-        _check(node, [], 0)
+        _check(node, [], _Size())
         return super().construct_document(node)
 
     def construct_object(self, node: Any, deep: bool = False) -> Any:
@@ -74,29 +76,44 @@ class _Loader(yaml.SafeLoader):
         return value
 
 
-def _check(node: Node, above: list[Node], count: int) -> int:
-    """Raises ConstructorError; else how many values there are so far."""
+class _Size:
+    """How much there is in a document so far."""
+
+    def __init__(self) -> None:
+        self.values = self.characters = 0
+
+    def add(self, node: Node, values: int) -> None:
+        """Raises ConstructorError if that is too much."""
+        self.values += values
+        self.characters += len(node.value) if isinstance(node, ScalarNode) else 0
+        if self.values > MOST:
+            raise _bad(node, f"more than {MOST} values in one document")
+        if self.characters > LONGEST:
+            raise _bad(node, f"more than {LONGEST >> 20} MiB of text in one document, with what its aliases stand for")
+
+
+def _check(node: Node, above: list[Node], size: _Size) -> None:
+    """Raises ConstructorError if it is not as the Kubernetes API understands it."""
     if any(node is each for each in above):
         raise _bad(node, "what this anchor names contains itself")
     if len(above) > DEEPEST:
         raise _bad(node, f"nested deeper than {DEEPEST} levels")
-    if (count := count + 1) > MOST:
-        raise _bad(node, f"more than {MOST} values in one document")
+    size.add(node, 1)
     if isinstance(node, ScalarNode):
         _check_scalar(node)
-        return count
+        return
     if node.tag != f"{_TAG}{'map' if isinstance(node, MappingNode) else 'seq'}":
         raise _bad(node, f"the tag {_short(node.tag)} is not allowed")
     path = [*above, node]
     if isinstance(node, SequenceNode):
         for item in node.value:
-            count = _check(item, path, count)
-        return count
+            _check(item, path, size)
+        return
     seen: set[str] = set()
     for key, value in node.value:
         _check_key(key, seen)
-        count = _check(value, path, count)
-    return count
+        size.add(key, 0)
+        _check(value, path, size)
 
 
 def _check_key(key: Node, seen: set[str]) -> None:

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from stackwright.cli import common
 from stackwright.cli.change.confirm import YesOption
+
+if TYPE_CHECKING:
+    from stackwright.local.home import Folder
 
 
 def down(
@@ -17,7 +22,8 @@ def down(
     """Stop everything and clean up the machine; data is kept.
 
     No process, mount, network namespace, link, route, cgroup, or firewall rule of the cluster remains; `stackwright up`
-    starts it again with its data. Before --purge deletes the data you are asked; --yes is the answer in scripts.
+    starts it again with its data. Before --purge deletes anything you are asked; --yes is the answer in scripts. A
+    folder that is not of a local cluster is never deleted.
 
     For example:
 
@@ -26,8 +32,6 @@ def down(
       stackwright down --purge
 
     """
-    from stackwright.cli.change.confirm import confirm
-    from stackwright.cli.cluster import CliError, fail
     from stackwright.cli.ui.errors import explained
     from stackwright.cli.ui.progress import progress
     from stackwright.local import teardown
@@ -37,10 +41,23 @@ def down(
     if cache and not purge:
         raise typer.BadParameter("only together with --purge", param_hint="--cache")
     cluster = LocalCluster.discover()
-    if purge and not yes and cluster.kubeconfig.exists():
-        try:
-            confirm([f"the local cluster with all its data, in {cluster.state}"], "Nothing was deleted.")
-        except CliError as error:
-            fail(str(error))
     with explained("Call `stackwright down` again to go on."), exclusive(cluster):
-        teardown.down(cluster, progress(), purge=purge, cache=cache)
+        if not yes:
+            _ask(teardown.folders(cluster, purge=purge, cache=cache).values())
+        kept = teardown.down(cluster, progress(), purge=purge, cache=cache)
+    if kept:
+        common.echo(f"Kept, for it is not of the local cluster: {', '.join(map(str, kept))}")
+
+
+def _ask(folders: Iterable[Folder]) -> None:
+    """Before they are deleted. Raises LocalError when refused."""
+    from stackwright.cli.change.confirm import confirm
+    from stackwright.cli.cluster import CliError
+    from stackwright.local.commands import LocalError
+
+    for each in folders:
+        each.check()
+    try:
+        confirm([f"{each.what}, in {each.path}" for each in folders if each.entries()], "Nothing was deleted.")
+    except CliError as error:
+        raise LocalError(str(error)) from None

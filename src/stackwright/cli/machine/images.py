@@ -62,11 +62,11 @@ def import_images(names: Names = None) -> None:
     from stackwright.local.config import LocalCluster
     from stackwright.local.image import store
     from stackwright.local.image.images import for_nodes
-    from stackwright.local.steps.context import remembered_nodes
+    from stackwright.local.steps.context import nodes_of
 
     images = _ensure(names)
     cluster = LocalCluster.discover()
-    nodes = [node for node in cluster.nodes(remembered_nodes(cluster)) if node.containerd_socket.exists()]
+    nodes = [node for node in nodes_of(cluster) if node.containerd_socket.exists()]
     if not nodes:
         common.echo("No node is running; `stackwright up` starts them, with these images.", err=True)
         raise typer.Exit(1)

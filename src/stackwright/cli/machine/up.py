@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from stackwright.cli import common
 from stackwright.cli.change.confirm import YesOption
+
+if TYPE_CHECKING:
+    from stackwright.cli.change.manifests import Manifest
+    from stackwright.local.steps.context import Context
 
 INTERRUPTED = (
     "What was started goes on running and nothing is lost: `stackwright up` resumes, "
@@ -47,7 +51,8 @@ def up(
 
     A cloud that has compute, networking, images, and public endpoints gets a virtual machine, which is logged in to.
 
-    Before a file deletes or uninstalls anything of a cloud that is there you are asked; --yes is the answer in scripts.
+    Before nodes leave, with all that is on them, and before a file deletes or uninstalls anything of a cloud that is
+    there, you are asked; --yes is the answer in scripts.
 
     A second call changes nothing and ends in seconds; it asks for a token and for the virtual machine again.
 
@@ -79,11 +84,14 @@ def up(
         raise typer.BadParameter(f"{kubeconfig} does not exist", param_hint="--kubeconfig")
     if kubeconfig is not None and not images:
         raise typer.BadParameter("a cluster given by --kubeconfig needs published images", param_hint="--images")
-    count = nodes or remembered_nodes(cluster)
-    context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig, manifest=file)
-    if not yes:
-        context.before_apply = lambda manifest: _ask(context.kubeconfig_in_use, manifest)
     with explained(INTERRUPTED), nullcontext() if kubeconfig else exclusive(cluster):
+        count = 1 if kubeconfig else nodes or remembered_nodes(cluster)
+        context = Context(cluster, count, bare, cloud, vm, image_prefix=images, kubeconfig=kubeconfig, manifest=file)
+        context.applicable = lambda manifest: _applicable(context.kubeconfig_in_use, manifest, ask=not yes)
+        if file:
+            _loaded(file)
+        if not yes:
+            _ask_about_nodes(context)
         bringup.up(context, progress(), skipped)
     if context.token:
         common.echo(f"\n$ stackwright shell -- openstack token issue\n{context.token}")
@@ -92,21 +100,59 @@ def up(
     common.echo(f"\nKubernetes is ready. Use it with:  export KUBECONFIG={context.kubeconfig_in_use}")
 
 
-def _ask(kubeconfig: Path, manifest: Path) -> None:
-    """Before the step applies it: what would be lost of clouds that are there. Raises LocalError when refused."""
-    import asyncio
+def _ask_about_nodes(context: Context) -> None:
+    """Before any is taken away. Raises LocalError when refused."""
+    from stackwright.cli.change.confirm import confirm
+    from stackwright.cli.cluster import CliError, is_stopped
+    from stackwright.local.commands import LocalError
+    from stackwright.local.leaving import losses
 
-    from stackwright.cli.change.confirm import confirm, foreseen_losses
+    if context.kubeconfig or not context.surplus:
+        return
+    try:
+        confirm(losses(context, running=not is_stopped()), "No node was taken away.")
+    except CliError as error:
+        raise LocalError(str(error)) from None
+
+
+def _loaded(file: Path) -> list[Manifest]:
+    """As `apply` reads it, in the namespace of commands where it names none. Raises LocalError."""
     from stackwright.cli.change.manifests import BadManifest, load
-    from stackwright.cli.cluster import NAMESPACE, CliError, connected
+    from stackwright.cli.cluster import NAMESPACE
+    from stackwright.local.commands import LocalError
+
+    try:
+        return load(file, NAMESPACE)
+    except BadManifest as error:
+        raise LocalError(str(error)) from None
+
+
+def _applicable(kubeconfig: Path, file: Path, *, ask: bool) -> str:
+    """The objects that are applied, after it was asked what these would take from what is there.
+
+    Raises LocalError when refused.
+    """
+    import asyncio
+    import json
+
+    from stackwright.cli.change.apply import check_namespaces, ordered
+    from stackwright.cli.change.confirm import confirm, foreseen_losses
+    from stackwright.cli.change.manifests import BadManifest
+    from stackwright.cli.cluster import CliError, connected
     from stackwright.core.ports import NotYet, Refused
     from stackwright.local.commands import LocalError
 
-    async def lost() -> list[str]:
+    manifests = _loaded(file)
+
+    async def work() -> tuple[list[Manifest], list[str]]:
         async with connected(kubeconfig) as cluster:
-            return await foreseen_losses(cluster, load(manifest, NAMESPACE))
+            await check_namespaces(cluster, manifests)
+            lost = await foreseen_losses(cluster, manifests) if ask else []
+            return await ordered(cluster, manifests), lost
 
     try:
-        confirm(asyncio.run(lost()), "The cloud was not changed.")
+        found, lost = asyncio.run(work())
+        confirm(lost, "The cloud was not changed.")
     except (CliError, BadManifest, NotYet, Refused) as error:
         raise LocalError(str(error)) from None
+    return json.dumps({"apiVersion": "v1", "kind": "List", "items": [each.obj for each in found]}, default=str)

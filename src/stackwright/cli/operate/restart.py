@@ -96,7 +96,6 @@ def _by_hand(obj: Object) -> bool:
 async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: float) -> None:
     from stackwright.cli.cluster import CliError
     from stackwright.core.ports import NotYet
-    from stackwright.core.workload_health import workload_ready
 
     started = time.monotonic()
     waiting = {(kind, obj["metadata"]["name"]): obj for kind, obj in found if not _by_hand(obj)}
@@ -110,6 +109,28 @@ async def _follow(cluster: Cluster, found: list[tuple[Kind, Object]], timeout: f
                 now = await cluster.get(kind, (obj["metadata"]["namespace"], name))
             except NotYet:  # the API server may be away for a while; the time-out decides
                 continue
-            if now is None or workload_ready({**now, "kind": kind.kind}):
-                say(f"{time.monotonic() - started:5.0f}s ✓ {kind.kind} {name}{'' if now else ' is gone'}")
+            if (told := " is gone" if now is None else await _done(cluster, {**now, "kind": kind.kind})) is not None:
+                say(f"{time.monotonic() - started:5.0f}s ✓ {kind.kind} {name}{told}")
                 del waiting[kind, name]
+
+
+async def _done(cluster: Cluster, obj: Object) -> str | None:
+    """What to say of a workload whose pods are new and ready, but for nodes that are away; None while they are not."""
+    from stackwright.api.kinds import NODE, POD
+    from stackwright.core.helm.rollouts import is_as_wanted, lost, node_of
+    from stackwright.core.nodes import are, away, named
+    from stackwright.core.ports import NotYet, Refused
+    from stackwright.core.workload_health import workload_ready
+
+    if workload_ready(obj):
+        return ""
+    try:
+        nodes = away(await cluster.list(NODE))
+        labels = obj["spec"]["selector"].get("matchLabels")
+        pods = await cluster.list(POD, obj["metadata"]["namespace"], labels) if nodes else []
+    except (NotYet, Refused):  # whoever may not see nodes waits for all of them
+        return None
+    if not is_as_wanted(obj, pods, nodes):
+        return None
+    gone = {node_of(pod) for pod in lost(obj, pods, nodes)}
+    return f", without {named(gone)}, which {are(gone)} not ready"

@@ -8,11 +8,12 @@ those of the operator and of pods that are not ready.
 from __future__ import annotations
 
 import asyncio
+import gzip
 import io
 import json
-import os
 import tarfile
 import time
+import zlib
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -20,6 +21,7 @@ import typer
 
 from stackwright.cli import common
 from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.use.access import replace
 
 if TYPE_CHECKING:
     from stackwright.adapters.kubernetes.client import KubernetesCluster
@@ -28,14 +30,13 @@ if TYPE_CHECKING:
 
 LINES = 2000
 MODE = 0o600
-# Fields of our kinds, of HelmBundles and of charts, whose content has any names.
-FREE_FORM = ("services", "values", "releases", "settings", "conf", "overrides", "common")
+FOLDER = "stackwright-report"  # in the archive
 
 
 def report(
-    file: Annotated[Path, typer.Option("--file", "-f", dir_okay=False, help="Where to write it.")] = Path(
-        "stackwright-report.tar.gz"
-    ),
+    file: Annotated[
+        Path, typer.Option("--file", "-f", dir_okay=False, help="Where to write it, in place of an earlier report.")
+    ] = Path("stackwright-report.tar.gz"),
     namespace: NamespaceOption = NAMESPACE,
     kubeconfig: KubeconfigOption = None,
 ) -> None:
@@ -53,30 +54,48 @@ def report(
         async with connected(kubeconfig) as cluster:
             return {**await objects(cluster, namespace), **await _logs(cluster, namespace)}
 
-    found = run(work())
     try:
+        if is_foreign(file):
+            fail(f"--file {file}: is no report, and is left as it is; name a file that is not there")
+        found = run(work())
         bundle(file, found)
     except OSError as error:
         fail(f"--file {file}: {error.strerror or error}")
     common.echo(f"{file}: {len(found)} files; read it before you pass it on")
 
 
+def is_foreign(path: Path) -> bool:
+    """Whether a file has something in it and is no report: others read manifests by `--file`."""
+    if not path.is_file() or not path.stat().st_size:
+        return False
+    try:
+        with tarfile.open(path, "r:gz") as archive:
+            first = archive.next()
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile):
+        return True
+    return first is None or not first.name.startswith(f"{FOLDER}/")
+
+
 def bundle(path: Path, files: dict[str, str]) -> None:
     """A compressed archive that only its owner may read."""
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, MODE)
-    os.fchmod(handle, MODE)  # it may have been there
-    with os.fdopen(handle, "wb") as target, tarfile.open(fileobj=target, mode="w:gz") as archive:
-        for name, text in sorted(files.items()):
-            data = text.encode()
-            entry = tarfile.TarInfo(f"stackwright-report/{name}")
+    text = io.BytesIO()
+    with tarfile.open(fileobj=text, mode="w:gz") as archive:
+        for name, content in sorted(files.items()):
+            data = content.encode()
+            entry = tarfile.TarInfo(f"{FOLDER}/{name}")
             entry.size, entry.mtime, entry.mode = len(data), int(time.time()), MODE
             archive.addfile(entry, io.BytesIO(data))
+    if path.exists() and not path.is_file():  # a pipe
+        path.write_bytes(text.getvalue())
+    else:
+        replace(path, text.getvalue(), MODE)
 
 
 async def objects(reader: Reader, namespace: str) -> dict[str, str]:
     """File name → JSON: our kinds, workloads, pods and events of the cloud and the operator; nodes and volumes."""
     from stackwright.api import kinds
     from stackwright.api.registry import RESOURCES
+    from stackwright.api.secrecy import blanked
     from stackwright.core.ports import Conflict, NotYet, Refused
 
     built_in = (*kinds.WORKLOADS, kinds.JOB, kinds.POD, kinds.SERVICE, kinds.PVC, kinds.EVENT)
@@ -87,7 +106,7 @@ async def objects(reader: Reader, namespace: str) -> dict[str, str]:
     async def one(kind: Any, space: str) -> tuple[str, str]:
         name = f"objects/{space or 'cluster'}/{kind.plural}.json"
         try:
-            found = [blanked(obj) for obj in await reader.list(kind, space)]
+            found = [blanked(slim(obj)) for obj in await reader.list(kind, space)]
         except (NotYet, Refused, Conflict) as error:
             return f"{name}.error", str(error)
         return name, json.dumps(found, indent=1, ensure_ascii=False, default=str)
@@ -95,33 +114,16 @@ async def objects(reader: Reader, namespace: str) -> dict[str, str]:
     return dict(await asyncio.gather(*(one(kind, space) for kind, space in asked)))
 
 
-def blanked(value: Any, name: str = "", within: bool = False, free: bool = False) -> Any:
-    """A copy without what may be secret, and without what only fills pages.
-
-    within  below a field whose name says that all of it may be secret
-    free    below a field that takes values of any name; not in what refers to a key of a Secret
-    """
-    from stackwright.api.secrecy import HIDDEN, hidden, is_value, leads_to_secrets
-
-    within = within or leads_to_secrets(name)
-    free = (free or name in FREE_FORM) and not name.endswith("Ref")
-    if isinstance(value, dict):
-        if any(is_value(str(value.get(each) or ""), False) for each in ("name", "key")):  # a variable, or metadata
-            value = {key: HIDDEN if key == "value" else item for key, item in value.items()}
-        kept = {key: item for key, item in value.items() if key != "managedFields"}
-        notes = kept.get("annotations")
-        if isinstance(notes, dict):
-            kept["annotations"] = {key: text for key, text in notes.items() if "last-applied" not in key}
-        return {key: blanked(item, str(key), within, free) for key, item in kept.items()}
+def slim(value: Any) -> Any:
+    """A copy without what only fills pages."""
     if isinstance(value, list):
-        return [blanked(item, name, within, free) for item in value]
-    if value is None or isinstance(value, bool):
+        return [slim(item) for item in value]
+    if not isinstance(value, dict):
         return value
-    if not isinstance(value, str):  # a password may be a number; one in a `config` is none
-        return HIDDEN if within else value
-    if within or is_value(name, free) or "PRIVATE KEY" in value:
-        return HIDDEN
-    return hidden(value)
+    kept = {key: slim(item) for key, item in value.items() if key != "managedFields"}
+    if isinstance(notes := kept.get("annotations"), dict):
+        kept["annotations"] = {key: text for key, text in notes.items() if "last-applied" not in key}
+    return kept
 
 
 async def _logs(cluster: KubernetesCluster, namespace: str) -> dict[str, str]:

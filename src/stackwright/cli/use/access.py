@@ -49,13 +49,17 @@ async def way_from_here(reader: Reader, login: Login) -> Login:
     return login_by(outward(login.entry, found), found.ca, login.read)
 
 
-def default_ca_file(kubeconfig: Path | None, name: str) -> Path:
-    """Beside the local cluster's data, else beside clouds.yaml."""
-    from stackwright.cli.cluster import is_local
+def default_ca_file(kubeconfig: Path | None, namespace: str, name: str, ca: str) -> Path:
+    """That of the local cloud, else one beside clouds.yaml that no other cloud has, for it is named by its content."""
+    from hashlib import sha256
+
+    from stackwright.cli.cluster import NAMESPACE, is_local
     from stackwright.local.config import LocalCluster
     from stackwright.local.steps.openstack.demo import ca_file
 
-    return ca_file(LocalCluster.discover()) if is_local(kubeconfig) else clouds_file().parent / f"{name}-ca.crt"
+    if is_local(kubeconfig) and namespace == NAMESPACE:
+        return ca_file(LocalCluster.discover())
+    return clouds_file().parent / f"{name}-ca-{sha256(ca.encode()).hexdigest()[:8]}.crt"
 
 
 def clouds_file() -> Path:
@@ -63,12 +67,12 @@ def clouds_file() -> Path:
     return Path.home() / ".config/openstack/clouds.yaml"
 
 
-def replace(path: Path, text: str, mode: int) -> bool:
+def replace(path: Path, content: str | bytes, mode: int) -> bool:
     """Write a file so that readers see the old or the new one; whether it changed. A link stays a link."""
     import os
     import tempfile
 
-    target, data = path.resolve(), text.encode()
+    target, data = path.resolve(), content.encode() if isinstance(content, str) else content
     if target.is_file() and target.read_bytes() == data and target.stat().st_mode & 0o777 == mode:
         return False
     target.parent.mkdir(parents=True, exist_ok=True)

@@ -61,14 +61,17 @@ def openrc(
     async def work() -> tuple[Access, Path]:
         async with connected(kubeconfig) as cluster:
             found = await read_access(cluster, namespace)
-        return found, (ca_file or default_ca_file(resolved(kubeconfig), name)).absolute()
+        usual = default_ca_file(resolved(kubeconfig), namespace, name, found.ca)
+        return found, (ca_file or usual).absolute()
 
     access, ca = run(work())
     try:
-        replace(ca, access.ca, 0o644)
+        path = clouds_file()
+        text = merged(path, name, access, ca) if write else ""
+        if write or ca_file or form is not Form.SECRET:  # which names no file
+            replace(ca, access.ca, 0o644)
         if write:
-            path = clouds_file()
-            changed = replace(path, merged(path, name, access, ca), 0o600)
+            changed = replace(path, text, 0o600)
             common.echo(f"{path}: cloud {name} {'written' if changed else 'unchanged'}")
         else:
             common.data(printed(form, name, access, str(ca), namespace), nl=False)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from stackwright.api.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+from stackwright.api.errors import bounded
 from stackwright.controllers.cloud.objects import Wanted, overrides, service_object, wanted_services
 from stackwright.core.helm.chart_schema import Schema, value_errors
 from stackwright.core.helm.sensitive import cut
@@ -50,7 +51,7 @@ def _for_many(source: str) -> bool:
 
 def values_errors(schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:
     """What a chart would refuse of values; `where` is their path. Nothing is known of a chart that is not ours."""
-    return list(value_errors(schemas.get(chart, {}), values, where))
+    return bounded(value_errors(schemas.get(chart, {}), values, where))
 
 
 def _level(declared: Service, schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 
 from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.api.kinds import DAEMONSET
-from stackwright.controllers.cloud.objects import Refinement, Wanted, service_images, service_object, wanted_services
+from stackwright.controllers.cloud.objects import Refinement, Wanted, service_object, service_pods, wanted_services
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.cloud.voters import Path, option, update_voter_errors
 from stackwright.core import precache
@@ -31,6 +31,7 @@ from stackwright.core.conditions import (
 )
 from stackwright.core.objects import CLOUD, ensure, is_deleting, key_of, label
 from stackwright.core.plan import Action, Delete, Object, Plan
+from stackwright.core.tolerations import Toleration
 from stackwright.services.registry import BY_KIND
 
 INFRASTRUCTURE = "infra"
@@ -117,12 +118,15 @@ def _summary(stages: list[Condition], paused: Condition | None) -> tuple[Conditi
 def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tuple[list[Action], Condition]:
     """The DaemonSet that brings the images of all services to the nodes before any release is touched."""
     images: set[str] = set()
+    tolerations: list[Toleration] = []
     for each, thing in zip(wanted, desired, strict=True):
-        images |= service_images(each, thing, seen.settings.images)
-    holder = precache.daemonset(seen.obj, images, seen.settings.images.get("pause", "stackwright.local/pause:missing"))
-    needed = ensure(DAEMONSET, holder, seen.holder)
-    if needed:
-        return list(needed), waiting("Images", "The images that the nodes shall hold are being written", "Applying")
+        needed, tolerated = service_pods(each, thing, seen.settings.images)
+        images |= needed
+        tolerations += tolerated
+    pause = seen.settings.images.get("pause", "stackwright.local/pause:missing")
+    holder = precache.daemonset(seen.obj, images, pause, tolerations)
+    if changes := ensure(DAEMONSET, holder, seen.holder):
+        return list(changes), waiting("Images", "The images that the nodes shall hold are being written", "Applying")
     if lacking := precache.lacking(seen.holder, seen.nodes, images):
         return [], waiting("Images", f"Waiting for {lacking}")
     return [], done("Images")

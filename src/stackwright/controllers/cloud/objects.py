@@ -18,13 +18,17 @@ from stackwright.api import reference
 from stackwright.api.cloud.deployment import Charts, OpenStackDeploymentSpec
 from stackwright.api.errors import NOT_SUPPORTED
 from stackwright.api.services.kinds import ServiceSpec
+from stackwright.core import tolerations
 from stackwright.core.objects import CLOUD, ORPHAN, annotation, owned
 from stackwright.core.plan import Object
 from stackwright.core.precache import images_of
+from stackwright.core.tolerations import Toleration
 from stackwright.services.declaration import Context, Service
 from stackwright.services.registry import BY_SERVICE
 from stackwright.services.sizes import PRESETS
 from stackwright.services.values import merged_values
+
+Pods = tuple[frozenset[str], tuple[Toleration, ...]]  # images and tolerations of pods
 
 
 class InvalidOverride(ValueError):
@@ -183,22 +187,25 @@ def _persistent(spec: OpenStackDeploymentSpec, volume: dict[str, Any]) -> None:
         volume["storage_class_name"] = spec.persistent_volume_storage_class
 
 
-def service_images(wanted: Wanted, thing: Object, images: Mapping[str, str]) -> set[str]:
-    """All images that the pods of a service object will need; none when its values cannot be built, which it says."""
+def service_pods(wanted: Wanted, thing: Object, images: Mapping[str, str]) -> Pods:
+    """All images that the pods of a service object will need, and what they will tolerate; none when its values cannot
+    be built, which it says.
+    """
     text = json.dumps(thing["spec"], sort_keys=True)
-    return set(_images(wanted.declared.service, wanted.name, thing["metadata"]["namespace"], text, (*images.items(),)))
+    return _pods_of(wanted.declared.service, wanted.name, thing["metadata"]["namespace"], text, (*images.items(),))
 
 
 @functools.lru_cache(maxsize=256)
-def _images(service: str, name: str, namespace: str, text: str, images: tuple[tuple[str, str], ...]) -> frozenset[str]:
+def _pods_of(service: str, name: str, namespace: str, text: str, images: tuple[tuple[str, str], ...]) -> Pods:
     """Remembered by the text of the spec: a cloud is looked at far more often than it changes."""
     declared, spec = BY_SERVICE[service], ServiceSpec.model_validate(json.loads(text))
     try:
         context = Context(name, namespace, spec, dict(images), declared.settings.model_validate(spec.settings))
         charts = [merged_values(declared, context, chart) for chart in declared.charts if chart.wanted(context)]
     except ValueError:
-        return frozenset()
-    return frozenset().union(*(images_of(values) for values in charts))
+        return frozenset(), ()
+    tolerated = [each for values in charts for each in tolerations.of_values(values)]
+    return frozenset().union(*(images_of(values) for values in charts)), tuple(tolerated)
 
 
 def _cadf(spec: OpenStackDeploymentSpec) -> str:

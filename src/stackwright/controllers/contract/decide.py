@@ -1,6 +1,6 @@
 """(contract, provider, Secret) → Plan. Pure.
 
-The Secret comes first, so that a user of the contract can already mount it; then, when the provider is ready, the
+The Secret comes first, so that a user of the contract can already mount it; then, when the provider serves, the
 account is made with the password in that Secret. What was made is known by a digest of the spec and of the Secret's
 identity: a Secret that was deleted and made anew has another password, which must be set.
 
@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from stackwright.api.errors import messages
 from stackwright.controllers.contract.objects import claims, fulfilled, order, secret_of, serving_since, uid
 from stackwright.controllers.contract.observe import Observed
-from stackwright.core.conditions import Condition, blocked, done, is_ready, summary, waiting, why_not_ready
+from stackwright.core.conditions import Condition, blocked, done, is_serving, summary, waiting, why_not_serving
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, has_finalizer, is_deleting
 from stackwright.core.plan import Action, Finalizer, Object, Plan
@@ -94,8 +94,8 @@ def _account(seen: Observed, spec: object, actions: list[Action], record: Record
         known = replace(made, since=seen.since or record.since)
         return _report(seen, (), done("Account"), known, LOOK if seen.silent else _recheck(seen.obj))
     cause = f"Waiting for {seen.contract.instance_kind.kind} {namespace}/{seen.obj['spec']['instance']}"
-    if not is_ready(seen.instance):
-        return _report(seen, tuple(actions), waiting("Account", f"{cause}: {why_not_ready(seen.instance)}"), record)
+    if not is_serving(seen.instance):
+        return _report(seen, tuple(actions), waiting("Account", f"{cause}: {why_not_serving(seen.instance)}"), record)
     if record.digest and seen.silent:  # an account that is made anew before its loss is known hides it
         return _report(seen, tuple(actions), waiting("Account", f"{cause}: {seen.silent}"), record, LOOK)
     if record.digest and record.provider not in ("", made.provider):  # one that never had the account
@@ -142,10 +142,10 @@ def _remove(seen: Observed) -> Plan:
     gone = Finalizer(seen.contract.kind, seen.obj, False)
     if seen.instance is None or is_deleting(seen.instance) or _taken(seen):
         return Plan((gone,))
-    if not is_ready(seen.instance):
+    if not is_serving(seen.instance):
         name = f"{seen.contract.instance_kind.kind} {seen.instance['metadata']['name']}"
         stage = waiting(
-            "Account", f"Waiting for {name} to take the account away: {why_not_ready(seen.instance)}", "Deleting"
+            "Account", f"Waiting for {name} to take the account away: {why_not_serving(seen.instance)}", "Deleting"
         )
         return _report(seen, (), stage, _record(seen.obj))
     try:

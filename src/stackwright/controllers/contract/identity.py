@@ -7,6 +7,7 @@ from stackwright.api.services.kinds import Keystone
 from stackwright.controllers.contract.database import host
 from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.plan import CatalogEntry
+from stackwright.core.secrets.filling import literal
 from stackwright.services.keystone import ADMIN_SECRET, PORT
 
 LOGIN = """\
@@ -25,7 +26,7 @@ AUTHTOKEN = f"[keystone_authtoken]\nwww_authenticate_uri = {{auth_url}}\n{CACHE}
 
 
 def _templates(spec: KeystoneServiceSpec) -> dict[str, str]:
-    logins = "\n".join(f"[{section}]\n{LOGIN}" for section in spec.sections)
+    logins = "\n".join(f"[{literal(section)}]\n{LOGIN}" for section in spec.sections)
     return {"keystone_authtoken.conf": AUTHTOKEN, "auth.conf": logins}
 
 

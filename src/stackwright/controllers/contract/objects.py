@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.meta import CamelModel, Kind
-from stackwright.core.conditions import find
+from stackwright.core.conditions import READY, SERVING, find
 from stackwright.core.digest import digest
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Account, Object
@@ -60,8 +60,11 @@ def uid(obj: Object | None) -> str:
 
 
 def serving_since(provider: Object | None) -> str:
-    """Since when it has been ready. One that lost its data was away meanwhile."""
-    return str((find(provider) or {}).get("lastTransitionTime") or "")
+    """Since when it has served as it does. One that lost its data was away meanwhile, or at least not whole: a Keystone
+    whose database was lost answers all the time.
+    """
+    entries = [find(provider, type_) or {} for type_ in (SERVING, READY)]
+    return max(str(entry.get("lastTransitionTime") or "") for entry in entries)
 
 
 def fulfilled(contract: Contract, obj: Object, secret: Object | None, instance: Object | None) -> str:

@@ -10,7 +10,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.api.meta import CamelModel
 from stackwright.controllers.contract.claimants import Claimants
 from stackwright.controllers.contract.objects import Contract, fulfilled, secret_of, serving_since, uid, valid_spec
-from stackwright.core.conditions import is_ready
+from stackwright.core.conditions import is_serving
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Accounts, NotYet, Reader
@@ -56,7 +56,7 @@ async def observe(
     seen = Observed(contract, obj, instance, secret, await claimants.others(reader, obj), spec)
     status = obj.get("status") or {}
     made = status.get("digest")
-    if is_deleting(obj) or not is_ready(instance) or not made:
+    if is_deleting(obj) or not is_serving(instance) or not made:
         return seen
     action, changed = contract.action(spec, key[0], False), made != fulfilled(contract, obj, secret, instance)
     serves = serving_since(instance)

@@ -15,27 +15,22 @@ from stackwright.api.kinds import POD
 from stackwright.controllers.primary.observe import Observed
 from stackwright.core.objects import is_deleting, key_of, label
 from stackwright.core.plan import Object, Plan, SetLabel
-
-ROLE = "mariadb-role"
+from stackwright.core.workload_health import pod_ready
+from stackwright.services.mariadb import PRIMARY, ROLE
 
 
 def decide(seen: Observed) -> Plan:
     servers = [pod for pod in seen.pods if _ordinal(pod) >= 0]
-    able = sorted((pod for pod in servers if _ready(pod) and not is_deleting(pod)), key=_ordinal)
-    primary = next((pod for pod in able if label(pod, ROLE) == "primary"), able[0] if able else None)
+    able = sorted((pod for pod in servers if pod_ready(pod)), key=_ordinal)
+    primary = next((pod for pod in able if label(pod, ROLE) == PRIMARY), able[0] if able else None)
     labels = []
     for pod in sorted(servers, key=_ordinal):
-        role = "primary" if pod is primary else "backup"
+        role = PRIMARY if pod is primary else "backup"
         if label(pod, ROLE) != role and not is_deleting(pod):
             labels.append(SetLabel(POD, key_of(pod), ROLE, role))
     # First the old primary loses the label: at no time do two pods take writes.
     labels.sort(key=lambda action: action.value)
     return Plan(tuple(labels))
-
-
-def _ready(pod: Object) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
 
 
 def _ordinal(pod: Object) -> int:

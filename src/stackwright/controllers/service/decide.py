@@ -21,6 +21,7 @@ from stackwright.controllers.service.objects import (
     sources_of,
 )
 from stackwright.controllers.service.observe import Observed, secret_name
+from stackwright.controllers.service.serving import serving
 from stackwright.controllers.service.volumes import grown
 from stackwright.core.conditions import Condition, blocked, done, find, is_ready, summary, waiting, why_not_ready
 from stackwright.core.objects import DIGEST, EXPIRES, annotation, belongs, ensure, is_deleting, key_of
@@ -94,7 +95,7 @@ def _report(
         used = (seen.obj.get("status") or {}).get("backends") or []
         status["backends"] = list(seen.declared.backends(seen.context.settings)) if ready.status else used
     told = seen.declared.told(seen.context.pods) if seen.declared.told and seen.context else ()
-    return Plan(actions, (ready, progressing, *stages, *told, *volumes), status, turn)
+    return Plan(actions, (ready, progressing, *stages, *serving(seen, ready), *told, *volumes), status, turn)
 
 
 def _watched(seen: Observed) -> list[Condition]:
@@ -114,10 +115,11 @@ def _secrets(seen: Observed, context: Context) -> tuple[list[Action], float | No
     due = []
     for keys in seen.declared.keys(context):
         repository = seen.secrets.get(keys.name)
-        rotated = annotation(repository, ROTATED) if belongs(repository, seen.obj["metadata"]["uid"]) else ""
+        turned = annotation(repository, ROTATED)
+        rotated = turned if belongs(repository, seen.obj["metadata"]["uid"]) else ""
         left = float(rotated) + keys.every - seen.now if rotated.isdecimal() else 0.0
         if not 0 < left <= 2 * keys.every:  # later than that is by a clock that was ahead
-            actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active))
+            actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active, turned))
             left = keys.every
         due.append(left)
     return actions, min(due, default=None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from stackwright.api.services.helmbundle import HelmBundle
@@ -10,11 +11,14 @@ from stackwright.core.digest import digest
 from stackwright.core.helm.merge import merge
 from stackwright.core.objects import CLOUD, DIGEST, annotation, label, owned
 from stackwright.core.plan import Object
+from stackwright.core.quantity import amount
 from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret
 from stackwright.services.declaration import Certificate, Chart, Context, Contract, Secret, bundle_name
 from stackwright.services.values import merged_values
 
 AUTHORITY = "openstack-ca"
+START_TIMEOUT, LONGEST = 600, 7 * 24 * 3600
+SLOWEST = 10_000_000  # bytes a second of a state transfer
 
 
 def contract_object(seen: Observed, context: Context, contract: Contract) -> Object:
@@ -73,7 +77,17 @@ def _release(seen: Observed, context: Context, chart: Chart) -> Object:
     digests = seen.settings.charts
     made_for = {"chartDigest": digests[chart.name]} if chart.name in digests else {}
     values = chart_values(seen, context, chart)
-    return {"name": chart.release(context.name), "chart": chart.name, **made_for, "values": values}
+    start = {"startTimeout": _start_timeout(values)} if chart.receives else {}
+    return {"name": chart.release(context.name), "chart": chart.name, **made_for, "values": values, **start}
+
+
+def _start_timeout(values: Mapping[str, Any]) -> int:
+    """Seconds that a server may take which receives all that fits into its volume."""
+    try:
+        size = amount(str(values["volume"]["size"]))
+    except (KeyError, TypeError, ValueError):  # an override may be anything; the chart refuses it
+        return 0
+    return min(START_TIMEOUT + int(size / SLOWEST), LONGEST)
 
 
 def chart_values(seen: Observed, context: Context, chart: Chart) -> dict[str, Any]:

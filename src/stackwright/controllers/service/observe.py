@@ -47,13 +47,14 @@ class Observed:
     claims: tuple[Object, ...] = ()  # of volumes, in the namespace; of services that have some
     classes: tuple[Object, ...] = ()  # of storage
     inventory: Object | None = None  # what was found in back ends that are to be given up
+    servers: tuple[Object, ...] = ()  # pods of the application that others have accounts at
 
 
 async def observe(declared: Service, settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
     obj = await reader.get(declared.kind, key)
     if obj is None:
         return None
-    seen = Observed(declared, settings, obj, now)
+    seen = Observed(declared, settings, obj, now, servers=await _servers(declared, reader, key))
     try:
         spec = ServiceSpec.model_validate(obj.get("spec") or {})
         if errors := _spec_errors(declared, spec):
@@ -76,9 +77,9 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         context = replace(context, ceph_options=await _ceph_options(declared, context, reader))
         sensitive = _sensitive(declared, spec)
     except ValidationError as error:
-        return Observed(declared, settings, obj, now, errors=tuple(messages(error, ServiceSpec)))
+        return replace(seen, errors=tuple(messages(error, ServiceSpec)))
     except ValueError as error:
-        return Observed(declared, settings, obj, now, errors=(str(error),))
+        return replace(seen, errors=(str(error),))
     names = {s.name for s in declared.secrets(context)} | {k.name for k in declared.keys(context)}
     for certificate in declared.certificates(context):
         names |= {certificate.name} | {name for name, _ in certificate.source.values()}
@@ -89,12 +90,9 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         for found in await reader.list(resource.KIND, key[0], {OWNER: owner_label(obj)}):
             contracts[resource.KIND.kind, found["metadata"]["name"]] = found
     context = replace(context, losses=_losses(contracts))
-    return Observed(
-        declared,
-        settings,
-        obj,
-        seen.now,
-        context,
+    return replace(
+        seen,
+        context=context,
         sensitive=sensitive,
         secrets={name: await reader.get(SECRET, (key[0], name)) for name in sorted(names)},
         contracts=contracts,
@@ -120,6 +118,12 @@ async def _pods(declared: Service, reader: Reader, namespace: str) -> tuple[Obje
         return ()
     found = [await reader.list(POD, namespace, {"application": chart.name}) for chart in declared.charts]
     return tuple(pod for pods in found for pod in pods)
+
+
+async def _servers(declared: Service, reader: Reader, key: Key) -> tuple[Object, ...]:
+    if not declared.serves:
+        return ()
+    return tuple(await reader.list(POD, key[0], {"application": declared.application(key[1])}))
 
 
 async def _facts(declared: Service, reader: Reader, namespace: str) -> Mapping[str, str]:

@@ -112,11 +112,22 @@ def outward(entry: Mapping[str, Any], access: Access) -> dict[str, Any]:
 
 
 def with_cloud(existing: Any, name: str, entry: Mapping[str, Any]) -> dict[str, Any]:
-    """A clouds.yaml with this cloud set and every other kept. Raises ValueError for what is no clouds.yaml."""
+    """A clouds.yaml with this cloud set and every other kept.
+
+    Raises ValueError for what is no clouds.yaml, and for one where the name is that of another cloud or account.
+    """
     there = {} if existing is None else existing
     if not isinstance(there, dict) or not isinstance(clouds := there.get("clouds") or {}, dict):
         raise ValueError("it has no mapping `clouds`")
+    if clouds.get(name) is not None and _identity(clouds[name]) != _identity(entry):
+        raise ValueError(f"cloud {name} in it has another address or account; choose another name, or take it out")
     return {**there, "clouds": {**clouds, name: dict(entry)}}
+
+
+def _identity(entry: Any) -> dict[str, Any] | None:
+    """Where it is, and who: what stays when a password or an authority is renewed."""
+    auth = entry.get("auth") if isinstance(entry, Mapping) else None
+    return {key: value for key, value in auth.items() if key != "password"} if isinstance(auth, Mapping) else None
 
 
 def openrc(access: Access, ca_file: str) -> str:

@@ -56,13 +56,16 @@ class Boot:
 
 @dataclass(frozen=True)
 class Server:
-    """`fault` is the cloud's own word on what went wrong; `host` is told to administrators only."""
+    """`fault` is the cloud's own word on what went wrong; `host` is told to administrators only; `key` names its key
+    pair.
+    """
 
     id: str
     status: str
     task: str = ""
     fault: str = ""
     host: str = ""
+    key: str = ""
 
 
 @dataclass(frozen=True)
@@ -107,8 +110,8 @@ class Computing(Protocol):
     def flavor(self, wanted: Flavor) -> str:
         """For administrators: the flavor's id, made if absent."""
 
-    def keypair(self, name: str, public_key: str) -> None:
-        """A key pair of another key by that name is replaced."""
+    def keypair(self, name: str, public_key: str) -> bool:
+        """Whether the key pair of that name is of this key; it is made if there is none."""
 
     def find(self, name: str) -> Server | None: ...
 

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from stackwright.api.errors import name_of
 from stackwright.api.fields.lines import LINE
 
 MONITORS = "mon_endpoints"
@@ -18,6 +19,10 @@ MONITORS = "mon_endpoints"
 
 class Missing(Exception):
     """What the Ceph side has not handed over yet."""
+
+
+class Misfit(Exception):
+    """A client asks for what it does not name."""
 
 
 @dataclass(frozen=True)
@@ -39,7 +44,7 @@ def parse(text: str) -> Handed:
     """Raises ValueError with what is wrong, and never with the key."""
     try:
         parsed = json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         parsed = None
     if isinstance(parsed, dict):
         name, key, pools = str(parsed.get("client_name", "")), str(parsed.get("key", "")), parsed.get("pools") or []
@@ -47,6 +52,8 @@ def parse(text: str) -> Handed:
         name, key, *pools = [part.strip() for part in text.split(";")] + ([""] if ";" not in text else [])
     if not name.startswith("client.") or not key.strip():
         raise ValueError("takes client.<user>;<key>;<pool>:<role>:<device class>;…")
+    if not isinstance(pools, list):
+        raise ValueError("pools: takes a list")
     return Handed(name.removeprefix("client."), key.strip(), tuple(_pool(str(each)) for each in pools if each))
 
 
@@ -59,7 +66,7 @@ def _pool(text: str) -> tuple[str, str]:
 
 
 def access(given: Mapping[str, str], spec: Mapping[str, Any], secret_uuid: str) -> dict[str, str]:
-    """The Secret of a client: see CephClientSpec.secret_name. Raises Missing, or ValueError naming the field."""
+    """The Secret of a client: see CephClientSpec.secret_name. Raises Missing, Misfit, or ValueError with the field."""
     client, monitors = str(spec["client"]), given.get(MONITORS, "").strip()
     if not monitors:
         raise Missing(f"it has no {MONITORS}")
@@ -88,5 +95,8 @@ def access(given: Mapping[str, str], spec: Mapping[str, Any], secret_uuid: str) 
 
 
 def _section(name: str, options: Mapping[str, str], words: Mapping[str, str]) -> str:
+    for option, word in options.items():
+        if word not in words:
+            raise Misfit(f"spec.options.{name_of(name)}.{name_of(option)}: takes {', '.join(words)}")
     lines = [f"{option} = {words[word]}" for option, word in sorted(options.items())]
     return "\n".join([f"[{name}]", *lines, ""])

@@ -16,9 +16,9 @@ class EnsureSecret(Action):
     """A Secret with generated fields; made once, later only its templates are kept up to date.
 
     `generated` are names of fields with a random password (32 letters and digits). `templates` are texts in which
-    {field} is replaced by fixed and generated fields, {field!j} by their JSON. `fixed` are plain values. `keypairs` are
-    names of SSH key pairs: <name> is the private key, <name>.pub the public one. `given` are generated fields that a
-    user chose: field → (Secret, key), looked at when the field is made and never again.
+    {field} is replaced by fixed and generated fields, {field!j} by their JSON (core/secrets/filling.py). `fixed` are
+    plain values. `keypairs` are names of SSH key pairs: <name> is the private key, <name>.pub the public one. `given` are
+    generated fields that a user chose: field → (Secret, key), looked at when the field is made and never again.
     """
 
     verb = "secret"
@@ -85,12 +85,16 @@ class GatherSecret(Action):
 
 @dataclass(frozen=True)
 class RotateKeys(Action):
-    """The next turn of a Fernet key repository kept in a Secret (see core/secrets/fernet.py); makes it when absent."""
+    """The next turn of a Fernet key repository kept in a Secret (see core/secrets/fernet.py); makes it when absent.
+
+    turned  what the repository notes of its last turn; one that notes another is not turned
+    """
 
     verb = "rotate"
     key: Key
     owner: Object
     max_active: int = 3
+    turned: str = ""
 
     @property
     def target(self) -> str:

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
+from stackwright.local.host.files import write_whole
 
 SETTINGS = Path("/proc/sys")
 BOOT = Path("/proc/sys/kernel/random/boot_id")
@@ -31,10 +32,8 @@ def ensure(cluster: LocalCluster) -> None:
         _set(name, remembered.pop(name))
     before = {name: _value(name) for name in wanting()} | remembered
     file = cluster.kernel_memory
-    aside = file.with_name(file.name + ".new")
     file.parent.mkdir(parents=True, exist_ok=True)
-    aside.write_text(json.dumps({"boot": BOOT.read_text(), "before": before}))
-    aside.replace(file)
+    write_whole(file, json.dumps({"boot": BOOT.read_text(), "before": before}))
     for name, value in wanting().items():
         _set(name, value)
 

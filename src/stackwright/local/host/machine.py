@@ -8,7 +8,7 @@ import socket
 from dataclasses import dataclass
 from pathlib import Path
 
-from stackwright.local import config, tools
+from stackwright.local import config, home, tools
 from stackwright.local.config import LocalCluster
 from stackwright.local.host import cgroups, network, supervisor
 from stackwright.local.node import config as node_config
@@ -60,6 +60,7 @@ def problems(cluster: LocalCluster) -> list[Problem]:
         *_kernel(),
         *_cgroups(),
         *_other_home(cluster),
+        *_foreign_home(cluster),
     ]
 
 
@@ -158,10 +159,20 @@ def _cgroups() -> list[Problem]:
 
 def _other_home(cluster: LocalCluster) -> list[Problem]:
     try:
-        home = (cluster.run / "home").read_text()
+        other = (cluster.run / "home").read_text()
     except OSError:
         return []
-    if home == str(cluster.state) or not supervisor.alive(cluster):
+    if other == str(cluster.state) or not supervisor.alive(cluster):
         return []
-    remedy = f"Use it, or end it with `STACKWRIGHT_HOME={home} stackwright down`."
-    return [Problem(f"Another local cluster, in {home}, runs on this machine.", remedy)]
+    remedy = f"Use it, or end it with `STACKWRIGHT_HOME={other} stackwright down`."
+    return [Problem(f"Another local cluster, in {other}, runs on this machine.", remedy)]
+
+
+def _foreign_home(cluster: LocalCluster) -> list[Problem]:
+    """What is put beside files of others is hard to take away again."""
+    place = home.home(cluster)
+    if place.is_ours() or not (others := place.others(but=[cluster.cache])):
+        return []
+    some = ", ".join(each.name for each in others[:5])
+    remedy = f"Set {place.variable} to a folder that is empty, or not there."
+    return [Problem(f"{place.path} is no folder of a local cluster; in it: {some}.", remedy)]

@@ -19,6 +19,8 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from stackwright.local.host.files import write_whole
+
 CA_YEARS = 10
 LEAF_YEARS = 5
 RENEW_BEFORE = datetime.timedelta(days=90)
@@ -42,14 +44,7 @@ class Identity:
 def write_private(path: Path, content: bytes | str) -> None:
     """Write whole or not at all, readable by its owner only, even while it is written."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
-    new = path.with_name(path.name + ".new")
-    data = content.encode() if isinstance(content, str) else content
-    new.unlink(missing_ok=True)
-    with os.fdopen(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
-    new.replace(path)
+    write_whole(path, content, 0o600)
 
 
 def ensure_authority(pki: Path, name: str) -> None:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from stackwright.local.commands import Report
-from stackwright.local.config import LocalCluster, Node
+from stackwright.local.commands import LocalError, Report
+from stackwright.local.config import MAX_NODES, LocalCluster, Node
+from stackwright.local.host.files import write_whole
 from stackwright.local.image import store
 from stackwright.local.kubernetes import api
 
@@ -32,8 +34,9 @@ class Context:
     """Somebody else's cluster."""
     manifest: Path | None = None
     """The cloud to make or change, in place of the example."""
-    before_apply: Callable[[Path], None] = lambda manifest: None
-    """Called before the manifest is applied; raises LocalError when somebody does not want what it would delete."""
+    applicable: Callable[[Path], str] = Path.read_text
+    """What is applied of a manifest, and nothing else. Raises LocalError when somebody does not want what it would
+    delete."""
     applied: bool = False
     """Whether this call applied the manifest."""
     images: list[store.Image] = field(default_factory=list)
@@ -43,6 +46,11 @@ class Context:
     @property
     def nodes(self) -> list[Node]:
         return self.cluster.nodes(self.node_count)
+
+    @property
+    def surplus(self) -> list[Node]:
+        """Nodes of a former `up --nodes` with a larger number."""
+        return [node for node in homes(self.cluster) if node.index > self.node_count]
 
     @property
     def api(self) -> api.Api:
@@ -78,13 +86,47 @@ class Step(Protocol):
         """Do it, from whatever half-done state a killed predecessor left."""
 
 
+def homes(cluster: LocalCluster) -> list[Node]:
+    """Nodes that have data."""
+    return [node for node in cluster.nodes(MAX_NODES) if os.path.lexists(node.home)]
+
+
 def remembered_nodes(cluster: LocalCluster) -> int:
-    try:
-        return int(json.loads(cluster.settings.read_text())["nodes"])
-    except (OSError, ValueError, KeyError):
+    """How many were asked for last. Raises LocalError when nobody knows, and there are some that could be lost."""
+    count = _remembered(cluster)
+    if isinstance(count, int):
+        return count
+    if not (there := homes(cluster)):
         return 1
+    raise LocalError(
+        f"{cluster.settings} does not say how many nodes the local cluster has ({count}), and there are "
+        f"{', '.join(node.name for node in there)}. Nothing was changed.\n"
+        f"`stackwright up --nodes {there[-1].index}` keeps them and writes the file anew; "
+        "`stackwright down --purge` deletes all data."
+    )
+
+
+def nodes_of(cluster: LocalCluster) -> list[Node]:
+    """For who only looks: those that were asked for, or all that are there when nobody knows how many these were."""
+    count = _remembered(cluster)
+    return cluster.nodes(count) if isinstance(count, int) else homes(cluster) or cluster.nodes(1)
+
+
+def _remembered(cluster: LocalCluster) -> int | str:
+    """The number, or why it is not known."""
+    try:
+        count = json.loads(cluster.settings.read_bytes())["nodes"]
+    except OSError as error:
+        return error.strerror or str(error)
+    except (ValueError, TypeError, LookupError):
+        return "it is damaged" if cluster.settings.stat().st_size else "it is empty"
+    return count if type(count) is int and 1 <= count <= MAX_NODES else f"it has no number from 1 to {MAX_NODES}"
+
+
+def is_remembered(ctx: Context) -> bool:
+    return _remembered(ctx.cluster) == ctx.node_count
 
 
 def remember(ctx: Context) -> None:
     ctx.cluster.state.mkdir(parents=True, exist_ok=True)
-    ctx.cluster.settings.write_text(json.dumps({"nodes": ctx.node_count}) + "\n")
+    write_whole(ctx.cluster.settings, json.dumps({"nodes": ctx.node_count}) + "\n")

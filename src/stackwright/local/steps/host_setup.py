@@ -12,7 +12,7 @@ from stackwright.local.host import cgroups, kernel, mounts, network, services, s
 from stackwright.local.host.services import Service
 from stackwright.local.kubernetes import flags
 from stackwright.local.node import power
-from stackwright.local.steps.context import Context, remember, remembered_nodes
+from stackwright.local.steps.context import Context, is_remembered, remember
 from stackwright.local.steps.kubernetes import control_plane
 
 TITLE = "Network and supervisor"
@@ -29,7 +29,7 @@ def uplink(cluster: LocalCluster) -> list[Service]:
 
 def done(ctx: Context) -> bool:
     return (
-        remembered_nodes(ctx.cluster) == ctx.node_count
+        (bool(ctx.surplus) or is_remembered(ctx))
         and supervisor.alive(ctx.cluster)
         and not kernel.wanting()
         and network.is_ready()
@@ -46,7 +46,8 @@ def run(ctx: Context, report: Report) -> None:
         shutil.rmtree(ctx.cluster.run, ignore_errors=True)
     ctx.cluster.run.mkdir(parents=True, exist_ok=True)
     (ctx.cluster.run / "home").write_text(str(ctx.cluster.state))
-    remember(ctx)
+    if not ctx.surplus:  # they may have to stay; the next steps know
+        remember(ctx)
     network.ensure()
     kernel.ensure(ctx.cluster)
     for node in ctx.nodes:

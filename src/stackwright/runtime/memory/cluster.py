@@ -119,6 +119,19 @@ class MemoryCluster:
         merged, owners = ssa.apply(shape_of(kind), start, {**envelope, **wanted}, ssa.Owner(manager, "Apply"))
         return self._store(kind, live, _completed(kind, merged), owners)
 
+    async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
+        key = key_of(kind, obj)
+        self.writes.append(Write("create", kind, key))
+        self._serves(kind)
+        if await self._live(kind, key) is not None:
+            raise Conflict(f"create {kind.kind} {'/'.join(key)}: there is one", kind, key)
+        wanted = {k: v for k, v in copy(obj).items() if k != "status" or not _has_status(kind)}
+        _refuse_unknown(kind, wanted)
+        new = _completed(kind, {"apiVersion": kind.api_version, "kind": kind.kind, **wanted})
+        return self._store(
+            kind, None, new, ssa.update(shape_of(kind), {"metadata": {}}, new, ssa.Owner(manager, "Update"))
+        )
+
     async def dry_run(self, kind: Kind, obj: Object, manager: str) -> None:
         """Raise what `apply` would raise, and change nothing."""
         await MemoryCluster(self, self._clock).apply(kind, obj, manager)
@@ -150,11 +163,12 @@ class MemoryCluster:
         new = _completed(kind, new, live)
         return self._store(kind, live, new, ssa.update(shape_of(kind), before, new, ssa.Owner(PATCHER, "Update")))
 
-    async def delete(self, kind: Kind, key: Key) -> None:
+    async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
         key = _key(kind, key)
         self.writes.append(Write("delete", kind, key))
         live = await self._live(kind, key)
         if live is not None:
+            _expect(kind, key, {"uid": uid}, live)
             self._delete(kind, key, live)
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:

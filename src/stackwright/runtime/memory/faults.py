@@ -57,14 +57,17 @@ class FaultyCluster:
     async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
         return await self.fuse.write(self._inner.apply(kind, obj, manager))
 
+    async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return await self.fuse.write(self._inner.create(kind, obj, manager))
+
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         return await self.fuse.write(self._inner.apply_status(kind, obj, manager))
 
     async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
         return await self.fuse.write(self._inner.patch(kind, key, patch))
 
-    async def delete(self, kind: Kind, key: Key) -> None:
-        await self.fuse.write(self._inner.delete(kind, key))
+    async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
+        await self.fuse.write(self._inner.delete(kind, key, uid))
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
         await self.fuse.write(self._inner.event(obj, reason, message, warning))

@@ -20,7 +20,8 @@ def login(stage: Stage) -> str:
     private, public = ssh_keypair()
     stage.key.touch(mode=0o600)
     stage.key.write_text(private)
-    stage.user.computing.keypair(stage.name, public)
+    if not stage.user.computing.keypair(stage.name, public):
+        raise Failed(f"A new user has a key pair {stage.name} of another key already")
     return f"swept away what {', '.join(swept)} left" if swept else ""
 
 

@@ -56,13 +56,11 @@ class ComputingApi:
             )
         return str(found.id)
 
-    def keypair(self, name: str, public_key: str) -> None:
+    def keypair(self, name: str, public_key: str) -> bool:
         found = self._compute.find_keypair(name)
-        if found is not None and found.public_key.split()[:2] == public_key.split()[:2]:
-            return
-        if found is not None:
-            self._compute.delete_keypair(found)
-        self._compute.create_keypair(name=name, public_key=public_key, type="ssh")
+        if found is None:
+            self._compute.create_keypair(name=name, public_key=public_key, type="ssh")
+        return found is None or found.public_key.split()[:2] == public_key.split()[:2]
 
     def find(self, name: str) -> Server | None:
         """The name is a pattern to Nova, so it is compared again."""
@@ -119,4 +117,5 @@ class ComputingApi:
 def _server(found: Any) -> Server:
     fault = (found.fault or {}).get("message") if isinstance(found.fault, dict) else ""
     host = found.compute_host or ""
-    return Server(str(found.id), str(found.status), str(found.task_state or ""), str(fault or ""), str(host))
+    task, key = str(found.task_state or ""), str(found.key_name or "")
+    return Server(str(found.id), str(found.status), task, str(fault or ""), str(host), key)

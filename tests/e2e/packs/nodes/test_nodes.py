@@ -31,7 +31,7 @@ def nodes(cloud: Cloud) -> Iterator[list[Node]]:
         cloud.kubectl("rollout", "status", f"daemonset/{name}", "-n", "default", "--timeout=90s")
     yield cloud.cluster.nodes(2)
     cloud.kubectl("delete", "daemonset", "agent", "viewer", "-n", "default", "--wait=true")
-    cloud.stackwright("up", "--nodes", "1", limit=600)
+    cloud.stackwright("up", "--nodes", "1", "--yes", limit=600)
 
 
 def daemon_set(cloud: Cloud, name: str) -> dict[str, Any]:

@@ -11,7 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.send import COMPUTE, request
-from stackwright.adapters.openstack.transport.shapes import json_of, project_of, things_in, values_in
+from stackwright.adapters.openstack.transport.shapes import json_of, project_of, things_in
+from stackwright.core.bounds import values_in
 from stackwright.core.openstack.clouds import Denied, Question, Thing, Trouble
 
 if TYPE_CHECKING:

@@ -26,8 +26,8 @@ from urllib3.exceptions import ReadTimeoutError
 
 from stackwright.adapters.openstack.client import TIMEOUT
 from stackwright.adapters.openstack.transport.deadline import left
-from stackwright.adapters.openstack.transport.shapes import values_in
 from stackwright.adapters.threads import LibraryFailed
+from stackwright.core.bounds import values_in
 from stackwright.core.openstack.clouds import LATE
 
 if TYPE_CHECKING:

@@ -177,11 +177,6 @@ def answering() -> Iterator[None]:
         raise LibraryFailed(f"no answer of OpenStack's ({type(error).__name__})") from error
 
 
-def values_in(text: bytes) -> int:
-    """An upper bound, but for one, of the values in a text of JSON in UTF-8: commas in texts count too."""
-    return sum(map(text.count, (b",", b"[", b"{")))
-
-
 def json_of(response: Response) -> Mapping[str, Any]:
     """Raises LibraryFailed for what is no JSON object."""
     with answering():

@@ -8,14 +8,15 @@ from pathlib import Path
 
 from stackwright.local import teardown
 from stackwright.local.commands import Report
-from stackwright.local.config import MAX_NODES, Node
+from stackwright.local.config import Node
 from stackwright.local.host import services
 from stackwright.local.host.machine import profile
 from stackwright.local.host.services import Service
 from stackwright.local.kubernetes import flags
 from stackwright.local.kubernetes.api import node_unready
+from stackwright.local.leaving import held, refuse_voters
 from stackwright.local.node import config as node_config
-from stackwright.local.steps.context import Context
+from stackwright.local.steps.context import Context, remember
 from stackwright.local.steps.kubernetes import runtimes
 from stackwright.local.waiting import wait_for
 
@@ -41,7 +42,7 @@ def files(ctx: Context, node: Node) -> dict[Path, str]:
 
 def done(ctx: Context) -> bool:
     current = all(_is_current(ctx, node) and unready(ctx, node) is None for node in ctx.nodes)
-    return current and not surplus(ctx)
+    return current and not ctx.surplus
 
 
 def _is_current(ctx: Context, node: Node) -> bool:
@@ -50,12 +51,15 @@ def _is_current(ctx: Context, node: Node) -> bool:
 
 
 def run(ctx: Context, report: Report) -> None:
+    if leaving := ctx.surplus:
+        refuse_voters(ctx, held(ctx))
+        remember(ctx)
     for node in ctx.nodes:
         node.kubelet_root.mkdir(parents=True, exist_ok=True)
         node.pod_logs.mkdir(parents=True, exist_ok=True)
         runtimes.write(files(ctx, node))
         services.ensure(ctx.cluster, *wanted(ctx, node))
-    for node in surplus(ctx):
+    for node in leaving:
         report(f"{node.name} leaves")
         ctx.api.delete(f"/api/v1/nodes/{node.name}")
         teardown.remove_node(ctx.cluster, node)
@@ -63,11 +67,6 @@ def run(ctx: Context, report: Report) -> None:
         log = services.log_file(ctx.cluster, f"{node.name}-kubelet")
         wait_for(node.name, partial(unready, ctx, node), limit=120, log=log, report=report)
         ctx.api.apply(f"/api/v1/nodes/{node.name}", labels(node))
-
-
-def surplus(ctx: Context) -> list[Node]:
-    """Nodes of a former `up --nodes` with a larger number."""
-    return [n for n in ctx.cluster.nodes(MAX_NODES)[ctx.node_count :] if n.home.exists()]
 
 
 def labels(node: Node) -> dict[str, object]:

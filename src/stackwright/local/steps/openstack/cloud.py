@@ -109,12 +109,11 @@ def run(ctx: Context, report: Report) -> None:
 def _apply(ctx: Context, report: Report) -> None:
     """After a reboot the operator's pod is known as ready before it is: the API cannot ask its webhook for a while."""
     file = ctx.manifest or assets.require("examples/cloud.yaml")
-    ctx.before_apply(file)
-    manifest = str(file)
+    text = ctx.applicable(file)
 
     def unchecked() -> str | None:
         try:
-            charts.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--filename", manifest)
+            charts.kubectl(ctx, "apply", "--server-side", "--force-conflicts", "--filename", "-", stdin=text)
         except LocalError as error:
             if "failed calling webhook" not in str(error):
                 raise
