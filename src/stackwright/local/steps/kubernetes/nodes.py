@@ -1,4 +1,4 @@
-"""The nodes join: a kubelet and a proxy each; nodes that are no longer wanted leave."""
+"""Nodes: start kubelet and proxy of each, and remove nodes that are no longer wanted."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def run(ctx: Context, report: Report) -> None:
 
 
 def surplus(ctx: Context) -> list[Node]:
-    """Nodes of a former `up --nodes` with a larger number."""
+    """Nodes of an earlier `up --nodes` with a larger number."""
     return [n for n in ctx.cluster.nodes(MAX_NODES)[ctx.node_count :] if n.home.exists()]
 
 
@@ -77,6 +77,6 @@ def labels(node: Node) -> dict[str, object]:
 
 
 def unready(ctx: Context, node: Node) -> str | None:
-    """A restarted kubelet's node keeps its former life's conditions until it reports anew."""
+    """Why a node is not ready. Conditions from before the kubelet's start, which the API server keeps, do not count."""
     started = time.time() - services.status(ctx.cluster, f"{node.name}-kubelet").seconds
     return node_unready(ctx.api.get(f"/api/v1/nodes/{node.name}"), since=started - 1)
