@@ -1,4 +1,4 @@
-"""One change of one thing → one request, or the few that it takes.
+"""One change of one resource → one request, or a few if its API needs them.
 
 The mark is part of the request that creates a resource, in a field that the API stores at once: Nova's tags, Cinder's
 metadata, Neutron's descriptions. A port that is a router interface is added and removed by requests to the router.
