@@ -1,4 +1,4 @@
-"""What is wrong, in words: the machine, the cluster, pods that do not run, objects that are stuck. Reads only."""
+"""Diagnosis of the machine, the cluster, pods that do not run, and objects that are stuck. Read-only."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def _pods(cluster: LocalCluster) -> list[Finding]:
 
 
 def of_pods(pods: Sequence[dict[str, Any]]) -> list[Finding]:
-    """What is wrong with pods of any cluster."""
+    """Findings about the pods of any cluster."""
     found = []
     for pod in pods:
         if complaint := pod_complaint(pod):
@@ -127,7 +127,7 @@ def _stuck(cluster: LocalCluster) -> list[Finding]:
 
 
 def of_objects(objects: Sequence[dict[str, Any]]) -> list[Finding]:
-    """Objects of ours for which somebody must act, without those that only repeat what another one says."""
+    """Findings about objects of our kinds that need an action, without those that repeat another object's cause."""
     told = {}
     for obj in objects:
         ready = find(obj) or {}
@@ -140,7 +140,7 @@ def of_objects(objects: Sequence[dict[str, Any]]) -> list[Finding]:
 
 
 def pod_complaint(pod: dict[str, Any]) -> str:
-    """Why a pod does not run; empty when it does, or has done its work."""
+    """Why a pod does not run; empty if it runs or has completed."""
     status = pod.get("status", {})
     if status.get("phase") == "Succeeded":
         return ""

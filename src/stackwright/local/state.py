@@ -1,4 +1,4 @@
-"""The state of the local cluster, as data: what `stackwright status` shows and `doctor` explains. Reads only."""
+"""The state of the local cluster as data, for `stackwright status` and `doctor`. Read-only."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ class Component:
     name: str
     running: bool
     seconds: int
-    """Since it was started, or ended."""
+    """Seconds since it started or ended."""
     problem: str = ""
     log: str = ""
-    """The log's end, when there is a problem."""
+    """The end of its log, if there is a problem."""
 
 
 @dataclass
 class ClusterState:
-    """`state` in a word: absent (never made, or purged), stopped, starting, ready, broken."""
+    """`state` is one of absent (never created, or purged), stopped, starting, ready, broken."""
 
     state: str
     kubeconfig: str = ""
     components: list[Component] = field(default_factory=list)
     nodes: dict[str, str] = field(default_factory=dict)
-    """Name: "Ready", or why not."""
+    """Name → "Ready", or the reason why not."""
     virtual_machines: dict[str, int] = field(default_factory=dict)
-    """Processes of virtual machines, by node."""
+    """Node → number of processes of virtual machines."""
     dns: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -93,7 +93,7 @@ def component(cluster: LocalCluster, name: str) -> Component:
 
 
 def _health(cluster: LocalCluster, name: str) -> str | None:
-    """None when it says that it is well. Nodes' programs are judged by their node."""
+    """None if its health check succeeds or it has none. Programs of nodes are judged by the state of their node."""
     if name == "kube-apiserver":
         return api.of(cluster).unready()
     ports = {

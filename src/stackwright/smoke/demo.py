@@ -1,4 +1,4 @@
-"""The virtual machine that `up` ends with: `demo`, in the administrator's project, with a floating IP and an ssh key.
+"""The virtual machine `demo` of `up`: in the administrator's project, with a floating IP and an ssh key.
 
 Everything is looked for by its name, so a second call finishes or mends what the first one began. A server or key pair
 of somebody else, which has another key, is left alone. The router comes before the server: what DHCP says of the way to
@@ -27,9 +27,9 @@ LOGIN_LIMIT = 240
 
 @dataclass
 class Demo:
-    """admin  the cloud as its administrator
-    guest  makes sure of the guest image's file
-    folder  where the key is kept
+    """admin  the cloud with the administrator's rights
+    guest  provides the file of the guest image
+    folder  folder of the ssh key
     """
 
     admin: Tenant
@@ -40,7 +40,7 @@ class Demo:
     clock: Clock = field(default_factory=RealClock)
 
     def ensure(self) -> tuple[str, str]:
-        """Id and floating IP of a machine that was pinged and logged in to. Raises Failed with the cause."""
+        """Id and floating IP of the machine, once it answers a ping and a log-in. Raises Failed with the cause."""
         network = self.admin.networking
         external = network.external()
         if external is None:
@@ -111,7 +111,7 @@ class Demo:
         return "it is being deleted" if self.admin.computing.server(server) else None
 
     def _not_active(self, id_: str) -> str | None:
-        """One that was stopped, as by a power cut, is started."""
+        """What is missing until the machine is ACTIVE; a stopped one, as after a power failure, is started."""
         server = self.admin.computing.server(id_)
         if server is None:
             raise Failed("The virtual machine is gone; somebody deleted it")

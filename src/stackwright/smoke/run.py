@@ -1,4 +1,4 @@
-"""Runs checks in order, one status line each, and cleans up whatever happens."""
+"""Run checks in order, with one status line each, and always clean up."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ Tell = Callable[[Result], None]
 
 
 def run(stage: Stage, checks: Sequence[Check], phase: Phase, tell: Tell, *, keep: bool = False) -> list[Result]:
-    """Results of all checks, and of the cleaning up. An interrupt is passed on after the cleaning up."""
+    """Results of all checks and of the cleanup. An interrupt is raised again after the cleanup."""
     results: list[Result] = []
     try:
         for check in checks:

@@ -1,1 +1,1 @@
-"""Helm, and the records that it keeps."""
+"""Helm and its release records."""

@@ -1,8 +1,7 @@
-"""Helm by its own program: one process per release, side by side, none waiting for pods.
+"""The `helm` program: one process per release, several in parallel, none of them waits for pods.
 
-Each process gets its values by a file that only it can read, and cache, config and data folders of this object's own,
-so neither the user's Helm settings nor another release can get in the way. What Helm says on failure is cut down to
-the lines that name the mistake.
+Each process gets its values in a file that only its owner can read, and the cache, config and data folders of this
+object, so the user's Helm settings have no effect. Helm's error output is reduced to the lines that name the cause.
 """
 
 from __future__ import annotations
@@ -140,7 +139,7 @@ class HelmCli:
             )  # fmt: skip
 
     def chart(self, name: str) -> str:
-        """Where a chart is: a name without a slash is one of the shipped ones."""
+        """Path of a chart; a name without a slash is a shipped chart."""
         if name.startswith("-"):
             raise Refused("the name of a chart must not begin with -")
         if "/" in name:
@@ -174,7 +173,7 @@ class HelmCli:
                 out, err = await asyncio.wait_for(process.communicate(), self._timeout)
             except TimeoutError:
                 raise NotYet(f"helm {arguments[0]} took longer than {self._timeout:.0f} s and was ended") from None
-            finally:  # also when this task is cancelled: an orphan would write behind our back
+            finally:  # also if this task is cancelled: an orphaned process would continue to write
                 if process.returncode is None:
                     process.kill()
                     await process.wait()
@@ -190,7 +189,7 @@ class HelmCli:
 
 
 def failure(command: str, text: str) -> Exception:
-    """Helm's error: NotYet when trying again may help, else Refused, with the lines that say why, each once."""
+    """Helm's error: NotYet if a retry may help, otherwise Refused, with each line that names a cause once."""
     lines = dict.fromkeys(_KLOG.sub("", line.strip()) for line in text.splitlines() if line.strip())
     useful = [
         line for line in lines if not line.startswith(("walk.go", "coalesce.go", "WARNING:", "warning:", "Use --debug"))
@@ -208,7 +207,7 @@ def _version(version: str) -> tuple[str, ...]:
 
 @contextlib.asynccontextmanager
 async def _values_file(values: Mapping[str, Any]) -> AsyncIterator[str]:
-    """JSON is YAML. mkstemp makes it readable by its owner only."""
+    """A file with the values, as JSON, which is YAML. mkstemp makes it readable by its owner only."""
     handle, path = tempfile.mkstemp(prefix="stackwright-values-", suffix=".json")
     try:
         with os.fdopen(handle, "w") as file:
@@ -222,9 +221,9 @@ _digests: dict[Path, tuple[object, str]] = {}
 
 
 def chart_digest(chart: Path) -> str:
-    """Digest of all files of a chart, those behind symbolic links (the library chart) included.
+    """Digest of all files of a chart, including those behind symbolic links (the library chart).
 
-    Names, sizes and times are looked at each time, contents only when one of them changed.
+    Names, sizes and times are read at each call, contents only if one of these changed.
     """
     files = sorted(_files(chart))
     stamp = tuple((name, path.stat().st_mtime_ns, path.stat().st_size) for name, path in files)
@@ -241,7 +240,7 @@ def chart_digest(chart: Path) -> str:
 
 
 def privileged_charts(charts: Path | None = None) -> frozenset[str]:
-    """Shipped charts whose pods have rights on their nodes, or whose objects have rights in Kubernetes."""
+    """Shipped charts whose pods are privileged on their nodes, or whose objects grant rights in Kubernetes."""
     folder = charts or _shipped()
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     found = {path.parent.name: yaml.load(path.read_text(), loader) for path in folder.glob("*/Chart.yaml")}  # noqa: S506
@@ -269,8 +268,8 @@ def _shipped() -> Path:
 
 
 def _files(folder: Path, under: str = "") -> list[tuple[str, Path]]:
-    """All files by relative name; pathlib's own walk does not follow links to folders. No compiled Python: it is not
-    the chart's, and comes and goes with whoever looks at its scripts.
+    """All files by relative name; pathlib's walk does not follow links to folders. Compiled Python is left out: it is
+    not part of the chart and depends on which scripts were imported.
     """
     found = []
     for entry in folder.iterdir():

@@ -1,9 +1,9 @@
-"""What the records of a release make Helm do, checked before Helm reads them.
+"""Check of a release's records before Helm acts on them.
 
-Helm takes its records at their word: it deletes, patches and creates the objects that they hold, in whatever namespace
-these name, and runs their hooks, all with the operator's rights. But whoever may write Secrets in a namespace can forge
-a record. So Helm is started only if every object is of a kind that shipped charts make, in the release's own namespace;
-shipped charts have no hooks. What Helm's parsers may read in another way than ours is refused.
+Helm trusts its records: it deletes, patches and creates the objects in them, in whatever namespace these name, and runs
+their hooks, all with the operator's rights. But everyone who may write Secrets in a namespace can forge a record. So
+Helm is started only if each object is of a kind in shipped charts and in the release's own namespace; shipped charts
+have no hooks. A text that Helm's parsers may read differently from ours is refused.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ KINDS = frozenset(
         ("rbac.authorization.k8s.io", "Role"), ("rbac.authorization.k8s.io", "RoleBinding"),
     }
 )  # fmt: skip
-"""Group and kind of the namespaced objects that charts of HelmBundles make. An IngressClass is the only other one."""
+"""Group and kind of the namespaced objects in charts of HelmBundles. IngressClass is the only other kind."""
 MOST = 500
-"""Documents of a manifest, levels of one, and keys of those levels of it that are looked at."""
+"""Maximum number of documents in a manifest, of levels in a document, and of keys in the levels that are checked."""
 _SEPARATOR = re.compile(r"^---.*$", re.MULTILINE)
 _LOADER: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)  # Helm's parser is a port of the C one
 
 
 async def check_records(reader: Reader, release: Key, revision: int = 0) -> None:
-    """Raises Refused unless all records of a release hold only what may be its own.
+    """Raise Refused unless all records of a release hold only objects that may belong to it.
 
-    reader    must read what Helm will read, so no cache
-    revision  the one to roll back to, if any; Helm finds it by the name of its Secret, and others by labels
+    reader    without a cache, since it must read what Helm will read
+    revision  target of a rollback, if any; Helm finds it by the name of its Secret, and the other ones by labels
     """
     namespace, name = release
     secrets = await reader.list(SECRET, namespace, {**SELECTOR, "name": name})
@@ -62,7 +62,7 @@ async def check_records(reader: Reader, release: Key, revision: int = 0) -> None
 
 
 def _classes(secret: Object, release: Key) -> frozenset[str]:
-    """Names of the IngressClasses in a record. Raises Unreadable if there is anything that is not of the release."""
+    """Names of the IngressClasses in a record. Raises Unreadable for any object that is not of the release."""
     namespace, name = release
     record = record_of((secret.get("data") or {}).get(PAYLOAD))
     if record.get("hooks"):
@@ -81,7 +81,10 @@ def _classes(secret: Object, release: Key) -> frozenset[str]:
 
 
 async def _check_class(reader: Reader, release: Key, name: str) -> None:
-    """Helm marks what it makes; nobody who writes in a namespace only can mark an object of the whole cluster."""
+    """Raise Unreadable unless the IngressClass is absent or has Helm's annotations of this release.
+
+    A user with rights in one namespace cannot annotate a cluster-scoped object.
+    """
     found = await reader.get(INGRESS_CLASS, ("", name))
     marks = (found or {"metadata": {}})["metadata"].get("annotations") or {}
     if found and (marks.get("meta.helm.sh/release-namespace"), marks.get("meta.helm.sh/release-name")) != release:
@@ -89,8 +92,8 @@ async def _check_class(reader: Reader, release: Key, name: str) -> None:
 
 
 def heads(manifest: object) -> list[dict[str, str]]:
-    """Of each document: apiversion, kind, metadata.name and metadata.namespace, as far as it has them, and other texts
-    of these levels. Raises Unreadable.
+    """For each document: apiversion, kind, metadata.name and metadata.namespace, if present, and the other strings of
+    these levels. Raises Unreadable.
     """
     if not isinstance(manifest, str):
         raise Unreadable("has a manifest that is no text")
@@ -98,7 +101,7 @@ def heads(manifest: object) -> list[dict[str, str]]:
         raise Unreadable("has a manifest with text beside a separator of documents")
     if len(documents := _SEPARATOR.split(manifest, MOST)) > MOST:
         raise Unreadable("has a manifest with too many documents")
-    if any(text.strip() != text.strip(" \n") for text in documents):  # what Helm trims is text to YAML
+    if any(text.strip() != text.strip(" \n") for text in documents):  # YAML keeps white space that Helm trims
         raise Unreadable("has a manifest with other space than blanks around a document")
     try:
         found = [_head(yaml.parse(text, Loader=_LOADER)) for text in documents]
@@ -108,14 +111,14 @@ def heads(manifest: object) -> list[dict[str, str]]:
 
 
 class _Level:
-    """A collection that is open: where its keys belong if they matter (`prefix`), and the key whose value comes."""
+    """An open collection: `prefix` of its keys, None if they do not matter, and the `key` whose value is next."""
 
     def __init__(self, prefix: str | None) -> None:
         self.prefix, self.key = prefix, ""
 
 
 def _head(events: Iterable[Any]) -> dict[str, str] | None:
-    """Of one document, or None if it is empty. Events take no memory, however hostile the text is."""
+    """The head of one document, None if it is empty. Parsing by events bounds the memory for a hostile text."""
     found: dict[str, str] = {}
     levels: list[_Level] = []
     seen: set[str] = set()
@@ -153,13 +156,13 @@ def _head(events: Iterable[Any]) -> dict[str, str] | None:
 
 
 def _key(event: Any, prefix: str, seen: set[str]) -> str:
-    """Small and capital letters are one to some parsers, and which of two equal keys counts depends on it. Kubernetes'
-    own keys of these levels are of letters only.
+    """The key with its prefix, in lower case. Some parsers ignore case and differ in which duplicate counts, so there
+    must be none in any case. Keys of Kubernetes in these levels consist of letters only.
     """
     if not isinstance(event, yaml.ScalarEvent) or not (event.value.isascii() and event.value.isalpha()):
         raise ValueError
     key = prefix + event.value.casefold()
-    if key in seen or key == "items" or len(seen) > MOST:  # the objects of a list would be hidden
+    if key in seen or key == "items" or len(seen) > MOST:  # the objects in a list would not be checked
         raise ValueError
     seen.add(key)
     return key

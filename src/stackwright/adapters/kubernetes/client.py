@@ -1,8 +1,8 @@
-"""The Kubernetes API by lightkube: plain dicts in and out, server-side apply, errors in the operator's words.
+"""The Kubernetes API by lightkube: plain dicts in and out, server-side apply, errors of the operator's own classes.
 
-lightkube gives the connection (kubeconfig, TLS, rotated tokens) and the fast JSON codec. Its typed models are left
-out: the operator compares and builds dicts, and decoding straight into them is the cheapest read there is. Requests
-are made here because apply needs `fieldValidation`, which lightkube's own methods do not pass on.
+lightkube provides the connection (kubeconfig, TLS, rotated tokens) and the fast JSON codec. Its typed models are not
+used: the operator compares and builds dicts, and decoding into dicts is the cheapest way to read. Requests are built
+here because apply needs `fieldValidation`, which lightkube's own methods do not pass.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ OnCall = Callable[[str, Kind], None]
 
 
 class _Plain:
-    """Stands for "no model" where lightkube wants a class: gives the decoded dict back as it is."""
+    """Model class for lightkube that returns the decoded dict unchanged."""
 
     def __new__(cls, decoded: Any) -> Any:
         return decoded
@@ -48,8 +48,8 @@ class _Plain:
 class KubernetesCluster:
     """core.ports.Cluster over one API server.
 
-    on_call  is told every request, for metrics
-    tell     is told what a command says by which somebody logs in, as it says it
+    on_call  called for each request, for metrics
+    tell     called with the standard error output of a log-in command, as the command writes it
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class KubernetesCluster:
     def from_file(
         cls, path: str | None, context: str | None = None, on_call: OnCall | None = None, tell: Tell | None = None
     ) -> KubernetesCluster:
-        """None: by the account of the pod, or what the environment gives."""
+        """By the kubeconfig at a path; None: the pod's service account, or the kubeconfig of the environment."""
         return cls(kubeconfig(path), context, on_call, tell)
 
     async def close(self) -> None:
@@ -92,7 +92,7 @@ class KubernetesCluster:
         while True:
             content = await self._send(call, BasicRequest("GET", url, params=params))
             token, _, items = decoders.decode_list(content, _Plain)
-            for item in items:  # items of built-in kinds come without these two
+            for item in items:  # items of built-in kinds lack these two
                 item.setdefault("apiVersion", kind.api_version)
                 item.setdefault("kind", kind.kind)
             found += items
@@ -112,7 +112,7 @@ class KubernetesCluster:
         return _object(await self._send(call, BasicRequest("POST", url, params=params, data=body)))
 
     async def dry_run(self, kind: Kind, obj: Object, manager: str) -> None:
-        """Raise what `apply` would raise, and change nothing."""
+        """Raise what `apply` would raise, without a change."""
         await self._apply(Call("apply", kind, _name(obj)), obj, manager, "", dryRun="All")
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
@@ -139,7 +139,7 @@ class KubernetesCluster:
                 raise
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
-        """Equal events of an object are one Event that counts. An Event that cannot be written fails nothing."""
+        """Equal events of an object are counted in one Event. A failure to write it is only logged."""
         event = _event(obj, reason, message, warning)
         meta = event["metadata"]
         try:
@@ -184,7 +184,7 @@ def _object(content: bytes) -> Object:
 
 
 def _collection_url(call: Call, namespace: str) -> str:
-    """The path of all objects of a kind, in one namespace or in all."""
+    """The path of the objects of a kind, in one namespace or in all."""
     kind = call.kind
     parts = ["apis", kind.group, kind.version] if kind.group else ["api", kind.version]
     if kind.namespaced and namespace:
@@ -195,7 +195,7 @@ def _collection_url(call: Call, namespace: str) -> str:
 
 
 def _object_url(call: Call, namespace: str, name: str) -> str:
-    """The path of one object. A name that is not valid would make it the path of something else."""
+    """The path of one object. An invalid name is refused, as it could make this the path of something else."""
     if not OBJECT.matches(name) or (call.kind.namespaced and not namespace):
         raise Refused(f"{call.verb} {call.kind.kind}: {name[:SHOWN]!r} is not the name of an object")
     return f"{_collection_url(call, namespace)}/{name}"

@@ -1,7 +1,7 @@
-"""One run of the command that a kubeconfig names (`exec`), as client-go runs it.
+"""Run the command that a kubeconfig names (`exec`), as client-go does.
 
-What it writes on standard error is told as it is written, where there is somebody to read it: it may be the address at
-which people log in. Where there is nobody, it is part of the error.
+If a user can read it, the standard error of the command is passed on at once: it may be the address of the log-in page.
+Otherwise it becomes part of the error.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ from stackwright.api.secrecy import hidden
 API = "client.authentication.k8s.io"
 VERSIONS = tuple(f"{API}/{version}" for version in ("v1", "v1beta1", "v1alpha1"))
 INFO = "KUBERNETES_EXEC_INFO"
-READ, LONGEST, LINES = 1 << 14, 1 << 12, 20  # bytes at once; characters of a line; lines that an error has
-PAUSE = 0.2  # seconds after which what has no end of a line is told too: it may be a question
-EXIT_POLL = 0.02  # seconds between looks whether a command that has closed its output has ended
+READ, LONGEST, LINES = 1 << 14, 1 << 12, 20  # bytes per read; characters per line; lines in an error
+PAUSE = 0.2  # seconds after which an unfinished line is passed on, too: it may be a question
+EXIT_POLL = 0.02  # seconds between checks whether a command that closed its output has ended
 FOR_COMMANDS = ("tls-server-name", "proxy-url", "disable-compression")
-Tell = Callable[[str], None]  # somebody, on a terminal or not, reads this
+Tell = Callable[[str], None]  # shows a text to the user, on a terminal or not
 
 
 class Exec(UserExec, omit_defaults=True):
-    """With what lightkube leaves out of it."""
+    """The fields that lightkube lacks."""
 
     interactiveMode: str | None = None
     provideClusterInfo: bool | None = None
 
 
 class Served(Cluster, omit_defaults=True, rename={name.replace("-", "_"): name for name in FOR_COMMANDS}):
-    """The same of a cluster: lightkube does not use these; a command may."""
+    """The fields of a cluster that lightkube lacks and does not use; a command may use them."""
 
     tls_server_name: str | None = None
     proxy_url: str | None = None
@@ -53,7 +53,7 @@ class Served(Cluster, omit_defaults=True, rename={name.replace("-", "_"): name f
 
 
 async def output(config: SingleConfig, limit: float, tell: Tell | None) -> bytes:
-    """What the command of its user writes, within so many seconds. Raises ConfigError."""
+    """Standard output of the user's command, which may run for `limit` seconds. Raises ConfigError."""
     command = config.user.exec if config.user else None
     assert isinstance(command, Exec)
     name = f"its command {command.command}"
@@ -75,15 +75,15 @@ async def output(config: SingleConfig, limit: float, tell: Tell | None) -> bytes
     try:
         async with asyncio.timeout(limit):
             found = await process.stdout.read()
-            while process.returncode is None:  # wait() would also wait for its children to close standard error
+            while process.returncode is None:  # wait() would also wait until its children close standard error
                 await asyncio.sleep(EXIT_POLL)
-        await asyncio.wait({listening}, timeout=PAUSE)  # a browser that it started may never close it
+        await asyncio.wait({listening}, timeout=PAUSE)  # a browser started by the command may never close it
     except TimeoutError:
         last = f"; it said last: {said.last}" if said.last else ""
         raise ConfigError(f"{name} has not ended after {limit:.0f} s{last}") from None
     finally:
         listening.cancel()
-        process._transport.close()  # type: ignore[attr-defined]  # kills it, and waits for none of its children
+        process._transport.close()  # type: ignore[attr-defined]  # kills it without waiting for its children
         await process.wait()
     if process.returncode:
         raise ConfigError(f"{name} ended with {process.returncode}" + ("" if tell else f": {said.all}"))
@@ -91,7 +91,7 @@ async def output(config: SingleConfig, limit: float, tell: Tell | None) -> bytes
 
 
 def _asks(command: Exec, name: str, terminal: bool) -> bool:
-    """Whether the command may ask somebody, on standard input. Raises ConfigError."""
+    """Whether the command may ask the user, on standard input. Raises ConfigError."""
     if command.apiVersion not in VERSIONS:
         raise ConfigError(f"{name} is of {command.apiVersion}, which is not known")
     mode = command.interactiveMode or "IfAvailable"
@@ -110,7 +110,7 @@ def _info(command: Exec, config: SingleConfig, asks: bool) -> str:
 
 
 def _served(config: SingleConfig) -> dict[str, Any]:
-    """The cluster, by the names of its API. Raises ConfigError."""
+    """The cluster with the field names of the API. Raises ConfigError."""
     cluster = config.cluster
     assert isinstance(cluster, Served)
     authority = cluster.certificate_auth_data
@@ -134,12 +134,12 @@ def _served(config: SingleConfig) -> dict[str, Any]:
 
 
 class _Said:
-    """What a command writes on standard error: line by line, safe for a terminal, and without secrets."""
+    """Standard error of a command: line by line, safe for a terminal, without secrets."""
 
     def __init__(self, tell: Tell | None) -> None:
         self._tell = tell
         self._lines = deque[str](maxlen=LINES)
-        self._line, self._told = "", ""  # without its end; and what of it was told
+        self._line, self._told = "", ""  # the unfinished line; what of it was shown
 
     @property
     def all(self) -> str:
@@ -179,7 +179,7 @@ class _Said:
         if self._tell is None:
             return
         text = _safe(self._line[:LONGEST])
-        again = "" if text.startswith(self._told) else "\n"  # its end showed what is to be hidden
+        again = "" if text.startswith(self._told) else "\n"  # the new part revealed a secret
         with suppress(OSError, ValueError):  # standard error may be closed
             self._tell(again + (text if again else text[len(self._told) :]) + end)
         self._told = text

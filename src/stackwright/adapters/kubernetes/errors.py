@@ -1,7 +1,7 @@
-"""What the Kubernetes API answered, in the operator's three words: NotYet, Refused, Conflict.
+"""Errors of the Kubernetes API as the operator's three classes: NotYet, Refused, Conflict.
 
-The API's Status object carries every cause of a refusal; people who write manifests need all of them at once, so
-none is dropped. What resolves by itself (a namespace that is being made, an API server that starts) is NotYet.
+The Status object of the API has all causes of a refusal; authors of manifests need all of them at once, so none is
+dropped. An error that passes by itself (a namespace that is being created, an API server that starts) is NotYet.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _QUOTED = ('Invalid value: "{', '}": ')
 
 @dataclass(frozen=True)
 class Call:
-    """One request in words."""
+    """One request, for messages."""
 
     verb: str
     kind: Kind
@@ -41,10 +41,10 @@ class Call:
 
 
 def error_of(call: Call, code: int, body: bytes) -> Exception:
-    """The exception for an answer that is not a success."""
+    """The exception for a response that is no success."""
     status = _status(body)
     message = str(status.get("message") or f"HTTP {code}")
-    if code == 409 or (code == 422 and "metadata.uid: Invalid value" in message):  # replaced by one of the same name
+    if code == 409 or (code == 422 and "metadata.uid: Invalid value" in message):  # another object has its name
         return Conflict(f"{call}: {message}", call.kind, call.key)
     if code == 404:
         return _absent(call, status, message)
@@ -56,7 +56,7 @@ def error_of(call: Call, code: int, body: bytes) -> Exception:
 
 
 def _status(body: bytes) -> Mapping[str, Any]:
-    """The Status of an answer; a proxy in between may have sent anything."""
+    """The Status of a response; a proxy may have sent any other text."""
     try:
         parsed = json.loads(body)
     except ValueError:
@@ -65,7 +65,7 @@ def _status(body: bytes) -> Mapping[str, Any]:
 
 
 def _absent(call: Call, status: Mapping[str, Any], message: str) -> Exception:
-    """The object itself is gone (look again), or what it needs is not there yet."""
+    """Conflict if the object itself is gone, NotYet if its namespace is missing, NotServed if its kind is."""
     details = status.get("details") or {}
     if details.get("kind") == "namespaces" and call.kind.plural != "namespaces":
         return NotYet(f"{call}: namespace {details.get('name')} does not exist")
@@ -87,14 +87,14 @@ def _forbidden(call: Call, status: Mapping[str, Any], message: str) -> Exception
 
 
 def _causes(status: Mapping[str, Any], message: str) -> str:
-    """All causes as `field: message`, or the message when there are none; sorted, for the API has no order."""
+    """All causes as `field: message`, or the message without causes; sorted, as the API's order varies."""
     causes = (status.get("details") or {}).get("causes") or ()
     lines = [f"{cause['field']}: {cause['message']}" for cause in causes if cause.get("field") and cause.get("message")]
     return "; ".join(sorted({" ".join(_unquoted(line).split()) for line in lines or [message]}))
 
 
 def _unquoted(line: str) -> str:
-    """Without what is between the first begin and the last end of a quoted object; linear, for that may be long."""
+    """The line without the text from the first start to the last end of a quoted object; linear, as it may be long."""
     before, begin, rest = line.partition(_QUOTED[0])
     _, end, after = rest.rpartition(_QUOTED[1])
     return before + after if begin and end else line

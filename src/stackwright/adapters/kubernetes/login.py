@@ -1,6 +1,6 @@
 """Log-in by the command that a kubeconfig names (`exec`), as client-go does it: a token, a client certificate, or both.
 
-lightkube knows tokens only, waits for a command as long as it takes, and knows nothing of the end of what it gives.
+lightkube itself supports tokens only, has no timeout for the command, and ignores when a token expires.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ from stackwright.adapters.kubernetes.command import Exec, Served, Tell, output
 from stackwright.api.errors import printable
 from stackwright.core.ports import NotYet, Refused
 
-# Seconds that a command of a kubeconfig may take; people may have to log in with a browser.
+# Timeout in seconds for a command of a kubeconfig; users may have to log in with a browser.
 LOGIN = 120.0
 WANTED = "status.token, or status.clientCertificateData and status.clientKeyData"
 
 
 class _Given(BaseModel):
-    """What a command gave: `status` of an ExecCredential. Without an end it is used until the API server refuses it."""
+    """`status` of an ExecCredential from a command. Without an expiry it is used until the API server refuses it."""
 
     token: str | None = None
     certificate: str | None = Field(None, alias="clientCertificateData")
@@ -63,7 +63,7 @@ class _User(User, omit_defaults=True):
 
 
 class Kubeconfig(KubeConfig):
-    """With what lightkube leaves out of it."""
+    """A kubeconfig with the fields that lightkube lacks."""
 
     @classmethod
     def from_dict(cls, conf: dict[str, Any], fname: StrOrPath | None = None) -> Kubeconfig:
@@ -82,7 +82,7 @@ class Kubeconfig(KubeConfig):
 
 
 def wrong_with(error: Exception) -> str:
-    """What an error says of a kubeconfig, in one line. YAML's own text quotes its lines, in which secrets may be."""
+    """The error about a kubeconfig in one line. YAML's own text is not used: it quotes lines that may hold secrets."""
     if mark := getattr(error, "problem_mark", None):
         return f"line {mark.line + 1}, column {mark.column + 1}: {getattr(error, 'problem', '')}"
     known = isinstance(error, ConfigError | YAMLError | OSError)
@@ -90,7 +90,7 @@ def wrong_with(error: Exception) -> str:
 
 
 def kubeconfig(path: StrOrPath | None) -> KubeConfig:
-    """None: the account of the pod we run in, $KUBECONFIG or ~/.kube/config, whichever is there first."""
+    """The kubeconfig at a path; None: the pod's service account, else $KUBECONFIG, else ~/.kube/config."""
     if path is not None:
         return Kubeconfig.from_file(path)
     try:
@@ -100,11 +100,11 @@ def kubeconfig(path: StrOrPath | None) -> KubeConfig:
 
 
 class _Command(httpx2.Auth):
-    """In the place of lightkube's log-in by a command. `tell` is told what it says; without it, the error has it."""
+    """Replaces lightkube's log-in by a command, whose standard error goes to `tell`, or else into the exception."""
 
     def __init__(self, client: httpx2.AsyncClient, config: SingleConfig, tell: Tell | None) -> None:
         self._client, self._config, self._tell = client, config, tell
-        self._outcome: _Given | ConfigError | None = None  # of the command's last run
+        self._outcome: _Given | ConfigError | None = None  # of the last run of the command
         self._lock = asyncio.Lock()
 
     async def async_auth_flow(self, request: httpx2.Request) -> AsyncGenerator[httpx2.Request, httpx2.Response]:
@@ -115,7 +115,7 @@ class _Command(httpx2.Auth):
         yield (await self._login_after(last)).into(request)
 
     async def _login_after(self, last: _Given | ConfigError | None) -> _Given:
-        """What a later run of the command gives; all requests that wait for one share it. Raises ConfigError."""
+        """Credentials from a run later than `last`; all waiting requests share one run. Raises ConfigError."""
         async with self._lock:
             if self._outcome is last:
                 try:
@@ -128,7 +128,7 @@ class _Command(httpx2.Auth):
         raise ConfigError(str(outcome))
 
     async def _login(self) -> _Given:
-        """Raises ConfigError."""
+        """Run the command. Raises ConfigError."""
         assert self._config.user and self._config.user.exec
         command = f"its command {self._config.user.exec.command}"
         try:
@@ -142,7 +142,7 @@ class _Command(httpx2.Auth):
                 context = self._context(f"{given.certificate}\n{given.key}")
             except (ssl.SSLError, UnicodeError):
                 raise ConfigError(f"{command} gives a certificate and a key that do not belong together") from None
-            # Connections end with their requests: none stays open with a former certificate.
+            # No keep-alive: no connection stays open with a previous certificate.
             limits = httpx2.Limits(max_keepalive_connections=0)
             self._client._transport = httpx2.AsyncHTTPTransport(verify=context, trust_env=False, limits=limits)
         return given
@@ -150,15 +150,15 @@ class _Command(httpx2.Auth):
     def _context(self, pem: str) -> ssl.SSLContext:
         assert self._config.user
         context = verify_cluster(self._config.cluster, self._config.user, self._config.abs_file, trust_env=False)
-        with tempfile.NamedTemporaryFile() as file:  # Python reads certificates from files only; this is its owner's
+        with tempfile.NamedTemporaryFile() as file:  # Python reads certificates from files only; mode 0600
             file.write(pem.encode())
             file.flush()
-            context.load_cert_chain(file.name, password="")  # never asks a terminal for one
+            context.load_cert_chain(file.name, password="")  # never prompts on the terminal
         return context
 
 
 def logged_in(client: GenericAsyncClient, tell: Tell | None) -> GenericAsyncClient:
-    """The same client; if a command logs it in, by what is above."""
+    """The same client; a log-in by command uses `_Command`."""
     if isinstance(client._client.auth, ExecAuth):
         assert client.config
         client._client.auth = _Command(client._client, client.config, tell)
@@ -167,7 +167,7 @@ def logged_in(client: GenericAsyncClient, tell: Tell | None) -> GenericAsyncClie
 
 @contextmanager
 def explained(what: object) -> Iterator[None]:
-    """Around a request. Raises NotYet for all that keeps it from an answer, without a token."""
+    """Context for a request. Raises NotYet if it gets no response; the message contains no token."""
     login = f"{what}: no login by the kubeconfig"
     try:
         yield
@@ -177,17 +177,17 @@ def explained(what: object) -> Iterator[None]:
         raise NotYet(f"{what}: the Kubernetes API cannot be reached: {str(error) or type(error).__name__}") from error
     except UnicodeDecodeError:  # its text repeats what it read
         raise NotYet(f"{login}: the file of its token is no text") from None
-    except ConfigError as error:  # a command or a file that should give a token
+    except ConfigError as error:  # from a command or file that should provide a token
         raise NotYet(f"{login}: {printable(' '.join(str(error).split())[:300])}") from error
 
 
 def of_context(config: KubeConfig, context: str | None) -> SingleConfig:
-    """A cluster and a user; the current context if None. Raises Refused if there is none.
+    """Cluster and user of a context, None for the current one. Raises Refused if there is no such context.
 
-    As for kubectl, files beside the kubeconfig are named by paths from there, and so is a command with a slash.
+    As for kubectl, relative paths of files, and of a command with a slash, start at the kubeconfig's folder.
     """
     single = config.get(context_name=context)
-    if single is None:  # lightkube answers None only for a default that nobody gives
+    if single is None:  # lightkube returns None only if there is no current context
         raise Refused("the kubeconfig has no current context")
     if single.user is None or single.fname is None:
         return single

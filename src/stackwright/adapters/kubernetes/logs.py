@@ -1,6 +1,6 @@
 """Logs of containers as a stream of lines; for `stackwright logs`.
 
-lightkube's own `log` knows no `previous`, so the request is made here.
+lightkube's own `log` does not support `previous`, so the request is built here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Container:
 
 @dataclass(frozen=True)
 class Part:
-    """Which part of a log: the last lines (None for all), the last seconds (None for all), of the container before."""
+    """Part of a log: the last `tail` lines or `since` seconds (None for all), or the log of the previous container."""
 
     tail: int | None = None
     since: int | None = None
@@ -35,13 +35,13 @@ class Part:
 
 
 class LogReader:
-    """By the connection of a cluster, so that nobody has to log in twice."""
+    """Reads logs over the connection of a cluster, so that the user logs in only once."""
 
     def __init__(self, cluster: KubernetesCluster) -> None:
         self._client: Any = cluster._client  # its methods have no types
 
     async def lines(self, of: Container, part: Part, *, follow: bool) -> AsyncIterator[str]:
-        """Lines without their ends. Raises NotYet when there is no such log, or the stream breaks."""
+        """Lines without line ends. Raises NotYet if the log does not exist or the stream breaks."""
         params = {"container": of.name, "tailLines": part.tail, "sinceSeconds": part.since, "follow": follow}
         request = self._client.prepare_request(
             "get", PodLog, name=of.pod, namespace=of.namespace, params={**params, "previous": part.previous}

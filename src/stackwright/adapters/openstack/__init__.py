@@ -1,1 +1,1 @@
-"""OpenStack: the catalog and the contents of our own clouds, and `tenant`: any cloud that a Secret names."""
+"""OpenStack: catalog and contents of the clouds that the operator deploys; `tenant`: any cloud that a Secret names."""

@@ -1,8 +1,8 @@
 """Services, endpoints and service users in Keystone, by openstacksdk in a thread.
 
-The SDK takes a second to import, so only the process that needs it pays, at the first use. Requests go to the address
-in the admin's Secret and not to the catalog's, which may not be filled yet or may name an address for users only.
-A password is set only when logging in with it fails: setting it again would end the tokens of running services.
+The SDK takes a second to import, so only the process that needs it imports it, at the first use. Requests use the
+address in the admin's Secret, not the catalog, which may still be empty or hold an address for users only. A password
+is set only when a log-in with it fails: setting it again would end the tokens of running services.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
 
 PROJECT = "service"
-DOMAIN_ID = "default"  # the domain `Default` that bootstrap makes
+DOMAIN_ID = "default"  # the domain `Default` that Keystone's bootstrap creates
 
 
 class KeystoneIdentity:
-    """core.ports.Identity; connections are kept by a digest of the credentials they were made with."""
+    """core.ports.Identity; connections are cached by a digest of their credentials."""
 
     def __init__(self, parallel: int = 4) -> None:
         self._slots = asyncio.Semaphore(parallel)
@@ -58,14 +58,14 @@ class KeystoneIdentity:
 
     @contextmanager
     def _administrator(self, action: CatalogEntry, admin: Mapping[str, str]) -> Iterator[Any]:
-        """Keystone as the administrator has it; errors of it are ours."""
+        """Keystone's API with the administrator's connection; SDK errors become errors of the port (`error_of`)."""
         from keystoneauth1.exceptions import ClientException
         from openstack.exceptions import SDKException
 
         try:
             yield self._connection(admin).identity
         except (ClientException, SDKException, OSError) as error:
-            with self._lock:  # a Keystone that was made anew has another catalog and other tokens
+            with self._lock:  # a recreated Keystone has another catalog and other tokens
                 self._connections.pop(_credentials(admin), None)
             raise error_of(action, admin["auth_url"], error) from None
 
@@ -83,13 +83,13 @@ def _credentials(admin: Mapping[str, str]) -> str:
 
 
 def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password: str) -> None:
-    """Project, user with this password, and in the project exactly these roles."""
+    """Create or update the project, the user with this password, and exactly these roles in the project."""
     project = next(identity.projects(name=PROJECT, domain_id=DOMAIN_ID), None)
     if project is None:
         project = identity.create_project(name=PROJECT, domain_id=DOMAIN_ID, description="Services of the cloud")
     name = spec["username"]
     user = next(identity.users(name=name, domain_id=DOMAIN_ID), None)
-    # Whoever knows its name could lock a service out, by logging in with wrong passwords.
+    # Without this option, anyone who knows the name could lock the service out by failed log-ins.
     options = {"ignore_lockout_failure_attempts": True}
     if user is None:
         user = identity.create_user(
@@ -113,7 +113,7 @@ def _ensure_user(identity: Any, spec: Mapping[str, Any], auth_url: str, password
 
 
 def _password_works(auth_url: str, user_id: str, password: str) -> bool:
-    """Log in without a scope: that needs no role."""
+    """Whether an unscoped log-in succeeds, which needs no role."""
     from keystoneauth1.exceptions import Unauthorized
     from keystoneauth1.identity.v3 import Password
     from keystoneauth1.session import Session
@@ -127,7 +127,7 @@ def _password_works(auth_url: str, user_id: str, password: str) -> bool:
 
 
 def _ensure_catalog(identity: Any, spec: Mapping[str, Any]) -> None:
-    """The service, and in its region exactly the endpoints of the spec."""
+    """Create or update the service, and exactly the endpoints of the spec in its region."""
     description = spec.get("description") or ""
     service = _service(identity, spec)
     if service is None:
@@ -180,12 +180,12 @@ def _urls(spec: Mapping[str, Any]) -> dict[str, str]:
 
 
 def _endpoints(identity: Any, service: Any, region: str) -> dict[str, Any]:
-    """Interface → endpoint, of a service in a region."""
+    """Interface → endpoint of a service in a region."""
     return {each.interface: each for each in identity.endpoints(service_id=service.id) if each.region_id == region}
 
 
 def _remove(identity: Any, spec: Mapping[str, Any]) -> None:
-    """The user, and the service, with which Keystone drops its endpoints. Project and roles belong to all."""
+    """Delete the user and the service; Keystone deletes its endpoints with it. Project and roles are shared."""
     service = _service(identity, spec)
     if service is not None:
         identity.delete_service(service)
@@ -198,14 +198,14 @@ def _service(identity: Any, spec: Mapping[str, Any]) -> Any | None:
 
 
 def error_of(action: CatalogEntry, auth_url: str, error: Exception) -> Exception:
-    """By the HTTP status where there is one."""
+    """The error of the port for an SDK error, by its HTTP status if it has one."""
     where = f"Keystone at {auth_url}"
     status = status_of(error)
     if status == 401:
         secret = "/".join(action.admin_secret)
         return Refused(f"{where} denies the administrator access: is the password in Secret {secret} its own?")
     message = message_of(error)
-    if status == 409:  # what services share is made by the first; the next turn finds it
+    if status == 409:  # another service created a shared entry first; the next try finds it
         return NotYet(f"{where} has just got it from somebody else: {message}")
     if 400 <= status < 500 and status not in (404, 408, 429):
         return Refused(f"{where} refuses to {action.target}: HTTP {status} {message}")

@@ -1,7 +1,7 @@
-"""Clients of openstacksdk: made in one place, and their errors told in a sentence.
+"""Clients of openstacksdk, created in one place, and their errors as one-line messages.
 
-The SDK takes most of a second to import, so it is imported when the first client is made. Neither a clouds.yaml nor
-variables of the environment have a say in where a client goes: who calls names the cloud.
+The SDK takes most of a second to import, so it is imported when the first client is created. Neither a clouds.yaml file
+nor environment variables decide where a client connects: the caller names the cloud.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ C = TypeVar("C")
 
 
 def demand(admin: Mapping[str, str], secret: Key) -> None:
-    """Raises Refused with what the Secret of an administrator lacks."""
+    """Raise Refused with the required keys that the administrator's Secret lacks."""
     if missing := [key for key in AUTH if not admin.get(key)]:
         raise Refused(f"Secret {'/'.join(secret)} lacks {', '.join(missing)}")
 
@@ -32,11 +32,11 @@ def demand(admin: Mapping[str, str], secret: Key) -> None:
 def connect(
     auth: Mapping[str, str], region: str, *, ca_file: str = "", identity_url: str = "", interface: str = ""
 ) -> Connection:
-    """A client; nothing is sent yet.
+    """Create a client; no request is sent yet.
 
-    ca_file       certificate of the authority, where the endpoints speak TLS
-    identity_url  Keystone's address, if the catalog is not to be asked for it
-    interface     of the endpoints: public if empty
+    ca_file       file with the CA certificate, if the endpoints use TLS
+    identity_url  Keystone's address, if the catalog's is not to be used
+    interface     interface of the endpoints; public if empty
     """
     from openstack.connection import Connection
 
@@ -57,10 +57,10 @@ def connect(
 
 
 class _Login:
-    """The lock of keystoneauth's log-in, which raises Unauthorized where a thread would wait for itself.
+    """The lock of keystoneauth's log-in; raises Unauthorized where a thread would deadlock with itself.
 
-    A version discovery that is answered with 401 is repeated with a token, also the one that a log-in begins with. A
-    log-in whose discovery fails goes on with the version in auth_url.
+    keystoneauth repeats a version discovery that is answered with 401 with a token, even the discovery at the start of
+    a log-in. A log-in whose discovery fails continues with the version in auth_url.
     """
 
     def __init__(self) -> None:
@@ -80,8 +80,8 @@ class _Login:
 
 
 def prepared(made: Connection) -> Connection:
-    """What all clients have in common."""
-    # A cloud of one's own is not behind the proxy that leads to the internet.
+    """Apply the settings that all clients share."""
+    # A private cloud is not reached through the proxy to the internet.
     made.session.session.trust_env = False
     login: Any = made.session.auth
     login._lock = _Login()
@@ -89,17 +89,17 @@ def prepared(made: Connection) -> Connection:
 
 
 def status_of(error: Exception) -> int:
-    """The HTTP status of an SDK's error; 0 without one."""
+    """HTTP status of an SDK error; 0 if it has none."""
     return int(getattr(error, "http_status", None) or getattr(error, "status_code", None) or 0)
 
 
 def message_of(error: Exception) -> str:
-    """What the service says, or the library, in a line."""
+    """Message of the service, or of the library, in one line."""
     return " ".join(str(getattr(error, "details", "") or error).split())[:300]
 
 
 def explained(cls: type[C]) -> type[C]:
-    """A class whose public methods raise CloudError for whatever the SDK raises."""
+    """Class decorator: public methods raise CloudError for every SDK error."""
     for name, method in list(vars(cls).items()):
         if callable(method) and not name.startswith("_"):
             setattr(cls, name, _explained(method))

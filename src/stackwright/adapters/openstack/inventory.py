@@ -1,4 +1,4 @@
-"""What users own in a store of Glance or a back end of Cinder, by openstacksdk in a thread."""
+"""Images of users in a Glance store and volumes of users in a Cinder back end, by openstacksdk in a thread."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 class CloudContents:
-    """core.ports.Contents, for the administrator, at the internal endpoints or with `ca_file` at the public ones."""
+    """core.ports.Contents as the administrator, over the internal endpoints, or the public ones with `ca_file`."""
 
     def __init__(self, interface: str = "internal", ca_file: str = "") -> None:
         self._interface, self._ca_file = interface, ca_file
@@ -40,7 +40,7 @@ class CloudContents:
 
 
 class PublicContents:
-    """The same from outside the cluster. `ask` tells the way into the cloud; it is asked only when it is needed."""
+    """The same from outside the cluster. `ask` returns the cloud's access data and is called only when needed."""
 
     def __init__(self, ask: Callable[[], Awaitable[Access]]) -> None:
         self._ask = ask
@@ -55,16 +55,16 @@ class PublicContents:
 
 
 def images(cloud: Connection) -> Iterable[tuple[str, str]]:
-    """(store, image); one that is in several stores is lost with none of them, so it does not count."""
+    """(store, image) pairs; an image in several stores survives the loss of one, so it is left out."""
     for image in cloud.image.images():
-        # The SDK knows one store of an image, which is for uploads; the field of all comes with the unknown ones.
+        # The SDK models one store, for uploads; `stores`, which lists all, is among the properties.
         stores = [name.strip() for name in str((image.properties or {}).get("stores", "")).split(",") if name.strip()]
         if len(stores) == 1:
             yield stores[0], _name(image)
 
 
 def volumes(cloud: Connection) -> Iterable[tuple[str, str]]:
-    """(back end, volume); its host is <service>@<back end>#<pool>."""
+    """(back end, volume) pairs; the host of a volume is <service>@<back end>#<pool>."""
     for volume in cloud.block_storage.volumes(details=True, all_projects=True):
         _, _, where = str(volume.host or "").partition("@")
         yield where.partition("#")[0], _name(volume)

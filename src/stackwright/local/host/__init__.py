@@ -1,1 +1,1 @@
-"""The machine: what it has, its kernel, network, mounts and cgroups, and the programs that s6 keeps alive on it."""
+"""The machine: its properties, kernel settings, network, mounts and cgroups, and the services that s6 supervises."""

@@ -1,7 +1,7 @@
-"""Cgroups: how the cluster's processes are found again, whatever they did to hide.
+"""Cgroups, by which all processes of the cluster are found.
 
-Everything we start is below `/stackwright`, in every v1 hierarchy and in the unified one. A process that leaves one
-of them (libvirt moves its guests) is still in another, so the union of all is asked.
+Every process of the cluster is below `/stackwright`, in every v1 hierarchy and in the unified one. A process that
+leaves one of them (libvirt moves its guests) is still in another, so the union of all hierarchies is used.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ V2_CONTROLLERS = ("cpuset", "cpu", "io", "memory", "pids", "hugetlb")
 
 @cache
 def hierarchies() -> tuple[Path, ...]:
-    """Mount points of all hierarchies; the order is the kernel's."""
+    """Mount points of all hierarchies, in the kernel's order."""
     found = []
     for line in Path("/proc/mounts").read_text().splitlines():
         _, target, kind, *_ = line.split()
@@ -31,17 +31,17 @@ def hierarchies() -> tuple[Path, ...]:
 
 
 def unified() -> bool:
-    """True where cgroup v2 is the only system."""
+    """Whether cgroup v2 is the only system."""
     return (MOUNT / "cgroup.controllers").exists()
 
 
 def primary() -> Path:
-    """The one hierarchy to ask where one must be enough."""
+    """The hierarchy for callers that use just one."""
     return next((top for top in hierarchies() if top.name == "pids"), hierarchies()[0])
 
 
 def ensure(group: str) -> None:
-    """Make a cgroup, and each one above it, ready to take processes."""
+    """Create a cgroup and its parents, ready for processes."""
     for top in hierarchies():
         path = top
         for part in group.split("/"):
@@ -53,7 +53,7 @@ def ensure(group: str) -> None:
 
 
 def _delegate(path: Path) -> None:
-    """Version 2: children have a controller only if the parent passes it on."""
+    """Version 2: pass the controllers on, as children have only those of their parent's `subtree_control`."""
     if not unified():
         return
     offered = (path / "cgroup.controllers").read_text().split()
@@ -70,7 +70,7 @@ def _delegate(path: Path) -> None:
 
 
 def _copy_cpuset(path: Path) -> None:
-    """Version 1: a new cpuset is empty, and no process can enter an empty one."""
+    """Version 1: fill the cpuset of a new group, as no process can enter a group with an empty one."""
     for name in ("cpuset.cpus", "cpuset.mems"):
         file = path / name
         if path.parent.name == "unified" or not (path.parent / "cpuset.cpus").exists() or unified():
@@ -93,22 +93,22 @@ def processes(group: str = CGROUP) -> set[int]:
 
 
 def members(path: Path) -> set[int]:
-    """The processes of one group of one hierarchy. Zero stands for those of another pid namespace."""
+    """Processes of one group in one hierarchy, without 0, which stands for processes of another pid namespace."""
     try:
         return {int(pid) for pid in (path / "cgroup.procs").read_text().split()} - {0}
-    except OSError:  # the group vanished, which is what we want in the end
+    except OSError:  # the group has been removed
         return set()
 
 
 def names(group: str) -> set[str]:
-    """Names of the groups below that have a process, in themselves or deeper. That of a container is its id."""
+    """Names of the groups below that have a process, directly or deeper. A container's group is named by its id."""
     top = primary() / group
     places = (Path(root) for root, _, _ in os.walk(top))
     return {name for place in places if members(place) for name in place.relative_to(top).parts}
 
 
 def kill(group: str = CGROUP, *, limit: float = 10) -> set[int]:
-    """Kill all at once, again and again: some may have forked meanwhile. Returns who is left."""
+    """Kill all processes, repeatedly, as some may have forked meanwhile. Returns those that are left."""
     end = time.monotonic() + limit
     while alive := {pid for pid in processes(group) if not _is_zombie(pid)}:
         for pid in alive:
@@ -123,7 +123,7 @@ def kill(group: str = CGROUP, *, limit: float = 10) -> set[int]:
 
 
 def _is_zombie(pid: int) -> bool:
-    """A dead process whose parent has not asked yet; no signal changes it."""
+    """Whether the process is dead and only waits for its parent; signals have no effect on it."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] in ("Z", "X")
     except (OSError, IndexError):
@@ -131,7 +131,7 @@ def _is_zombie(pid: int) -> bool:
 
 
 def remove(group: str = CGROUP) -> list[Path]:
-    """Remove empty groups. Returns what is left."""
+    """Remove empty groups. Returns the groups that are left."""
     for path in groups(group):
         try:
             path.rmdir()

@@ -1,4 +1,4 @@
-"""Names of the cloud's public endpoints, in a block of /etc/hosts that is ours; every other byte of the file stays."""
+"""Names of the cloud's public endpoints, in our own block of /etc/hosts; the rest of the file stays unchanged."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from pathlib import Path
 FILE = Path("/etc/hosts")
 BEGIN = "# stackwright: begin (written by `stackwright up`, removed by `stackwright down`)"
 END = "# stackwright: end"
-# A block without an end (somebody cut the file) goes as far as lines of our nodes do.
+# A block without an end (in a truncated file) extends to the last line with an address of our nodes.
 BLOCK = re.compile(r"# stackwright: begin[^\n]*\n(?:10\.89\.0\.[^\n]*\n?)*(?:# stackwright: end[^\n]*\n?)?")
 
 
 def with_block(text: str, lines: list[str]) -> str:
-    """The file's text with exactly these lines as ours; none at all when there are no lines."""
+    """The file's text with exactly these lines in our block; without a block if there are no lines."""
     block = "\n".join([BEGIN, *lines, END]) + "\n" if lines else ""
     if BLOCK.search(text):
         first = BLOCK.sub("\0", text, count=1)
@@ -34,7 +34,7 @@ def is_current(lines: list[str], file: Path = FILE) -> bool:
 
 
 def write(lines: list[str], file: Path = FILE) -> None:
-    """Nothing is written when nothing changes. Readers see the old file or the new one."""
+    """Write the block, if it differs. Readers see the old file or the new one."""
     text = _text(file)
     new = with_block(text, lines)
     if new == text:
@@ -57,7 +57,7 @@ def remove(file: Path = FILE) -> None:
 
 
 def _text(file: Path) -> str:
-    """Byte for byte: neither foreign letters nor line ends of others are changed."""
+    """The file's text, lossless: unknown bytes and foreign line ends are preserved."""
     try:
         return file.read_bytes().decode(errors="surrogateescape")
     except FileNotFoundError:

@@ -1,9 +1,8 @@
-"""Settings of the machine's kernel that the cluster needs; `down` puts back what it changed.
+"""Kernel settings of the machine that the cluster needs; `down` restores the previous values.
 
-A setting that somebody changed since is left alone. Those of the network are not among them: forwarding and bridging
-happen in namespaces of ours (`local/host/network.py`).
-
-The memory of the former values is good for one boot of the machine: after another, its own settings are there again.
+A setting that has been changed by someone else since is not restored. Network settings are not among them: forwarding
+and bridging are set in our own namespaces (`local/host/network.py`). The remembered values are valid for one boot of
+the machine, since a reboot restores its own settings.
 """
 
 from __future__ import annotations
@@ -17,18 +16,18 @@ from stackwright.local.host.files import write_whole
 
 SETTINGS = Path("/proc/sys")
 BOOT = Path("/proc/sys/kernel/random/boot_id")
-# Counted for each user, so all nodes share them: runtimes, kubelets, and every follower of a log.
+# The kernel counts these per user, so all nodes share them: runtimes, kubelets, and each process that follows a log.
 AT_LEAST = {"fs/inotify/max_user_instances": 2048, "fs/inotify/max_user_watches": 524288}
 
 
 def wanting() -> dict[str, int]:
-    """Settings that are too small, with the values they need. One that the kernel lacks is not missed."""
+    """Settings that are too small, with the required values. Settings that the kernel lacks are ignored."""
     return {name: least for name, least in AT_LEAST.items() if (_value(name) or least) < least}
 
 
 def ensure(cluster: LocalCluster) -> None:
     remembered = _remembered(cluster)
-    for name in remembered.keys() - AT_LEAST.keys():  # an older version changed more
+    for name in remembered.keys() - AT_LEAST.keys():  # changed by an older version
         _set(name, remembered.pop(name))
     before = {name: _value(name) for name in wanting()} | remembered
     file = cluster.kernel_memory

@@ -1,8 +1,8 @@
-"""What the supervisor runs to start one service. A copy of this file is each service's `run` program.
+"""Program by which the supervisor starts a service; a copy of this file is each service's `run`.
 
-It must start in milliseconds and stand alone: standard library only, run by `python -I -S`. It reads `service.json`
-in its working directory, ends whatever a killed supervisor left of the service, enters the service's cgroup in each
-hierarchy, and becomes the program.
+It must start in milliseconds and use the standard library only (`python -I -S`). It reads `service.json` in its working
+directory, ends processes that a killed supervisor left of the service, enters the service's cgroup in each hierarchy,
+and executes the service's program.
 """
 
 import json
@@ -21,7 +21,7 @@ def members(procs: pathlib.Path) -> list[int]:
 
 
 def end_leftovers(group: str) -> None:
-    """First politely, after three seconds not."""
+    """End the processes of the group by SIGTERM, and after three seconds by SIGKILL."""
     start = time.monotonic()
     signaled: set[int] = set()
     while left := set(members(pathlib.Path(group, "cgroup.procs"))):
@@ -41,7 +41,7 @@ def main() -> None:
         end_leftovers(service["home"])
     for group in service["cgroups"]:
         pathlib.Path(group, "cgroup.procs").write_text("0")
-    # Until this says our number, the service counts as not started: a predecessor may still answer in its place.
+    # The service counts as started only when this is its pid: until then, an earlier process may still answer.
     pathlib.Path("launched").write_text(str(os.getpid()))
     os.dup2(1, 2)
     argv = service["argv"]
@@ -52,7 +52,7 @@ if __name__ == "__main__":
     try:
         main()
     except Exception as problem:
-        # One line to the service's log; the supervisor tries again in a second.
+        # One line in the service's log; the supervisor retries after a second.
         sys.stdout.write(f"could not start: {problem}\n")
         sys.stdout.flush()
         raise SystemExit(1) from None

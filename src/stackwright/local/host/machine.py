@@ -1,4 +1,4 @@
-"""What this machine is and has. Reads only; used by the preflight, by `doctor`, and by the nodes' configuration."""
+"""Properties of this machine, for the preflight check, `doctor` and the nodes' configuration. Read-only."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ CAP_SYS_RESOURCE = 24
 
 @dataclass(frozen=True)
 class Problem:
-    """Something wrong, and what to do about it."""
+    """A problem and its remedy."""
 
     what: str
     remedy: str
@@ -37,7 +37,7 @@ def profile() -> node_config.Machine:
 
 
 def resolv_conf() -> Path:
-    """systemd-resolved's stub listens on a loopback address that no pod can reach; its upstream list is elsewhere."""
+    """The resolv.conf for pods: not the stub of systemd-resolved, on a loopback address, but its list of upstreams."""
     full = Path("/run/systemd/resolve/resolv.conf")
     stub = Path("/etc/resolv.conf")
     return full if full.exists() and "127.0.0.53" in stub.read_text(errors="replace") else stub
@@ -51,7 +51,7 @@ def _has_capability(number: int) -> bool:
 
 
 def problems(cluster: LocalCluster) -> list[Problem]:
-    """All of them, not the first one."""
+    """All problems of the machine; without root, only that."""
     if os.geteuid() != 0:
         return [Problem("Not running as root.", "A Kubernetes node needs root: call it with sudo.")]
     return [
@@ -122,7 +122,7 @@ def _kernel() -> list[Problem]:
 
 
 def _kernel_network() -> list[Problem]:
-    """Make one of each kind for a moment: the only sure test, as features may be built in or modules."""
+    """Create a link of each kind for a moment: the only reliable test, as a feature may be built in or a module."""
     from stackwright.local.commands import succeeds
 
     found = []

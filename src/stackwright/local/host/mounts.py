@@ -11,7 +11,7 @@ NETNS_PREFIX = "/run/netns/stackwright-"
 
 
 def ours(cluster: LocalCluster) -> list[Path]:
-    """Deepest and latest first: the order in which they can be unmounted."""
+    """Mounts of the cluster in the order in which they can be unmounted, the latest first."""
     tops = (f"{cluster.state}/", f"{cluster.run}/", NETNS_PREFIX)
     found = [target for target in all_targets() if target.startswith(tops)]
     return [Path(target) for target in reversed(found)]
@@ -27,7 +27,7 @@ def all_targets() -> list[str]:
 
 
 def unmount(paths: list[Path]) -> None:
-    """Politely, then lazily; whether any is left is asked afterwards."""
+    """Unmount, lazily if necessary. The caller checks what is left."""
     for path in paths:
         if not succeeds(["umount", path]):
             succeeds(["umount", "--lazy", path])

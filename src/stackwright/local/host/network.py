@@ -1,17 +1,17 @@
-"""The network around the nodes: a namespace with three bridges and the router between them; the machine is a neighbour.
+"""The network of the nodes: a namespace with three bridges and a router; the machine is connected like another host.
 
     stackwright-router
     10.89.0.2  ── sw-br0  ─┬─ machine      ═ sw-machine  10.89.0.1, the machine's only link
                            ├─ sw-node1     ═ eth0        10.89.0.11 in stackwright-node1 ── pods 10.244.1.0/24
                            └─ sw-node2     ═ eth0        10.89.0.12 in stackwright-node2 ── pods 10.244.2.0/24
-               ── sw-tun0 ─── sw-nodeN-tun ═ tunnel0     10.90.0.11 …   what virtual machines tell each other
+               ── sw-tun0 ─── sw-nodeN-tun ═ tunnel0     10.90.0.11 …   traffic between virtual machines
     172.24.4.1 ── sw-ext0 ─── sw-nodeN-ext ═ ext0        no address     the clouds' external network
-    10.91.0.100 ─ tap0    ═ slirp4netns, which makes connections of the machine of what leaves
+    10.91.0.100 ─ tap0    ═ slirp4netns, which sends outgoing traffic over connections of the machine
 
-Forwarding and bridging are settings of that namespace, so the machine's own stay as they are: it routes nothing for us,
-and our table keeps it from doing so where somebody else made a router of it. Nodes reach each other's pods straight
-over the first bridge; the machine reaches pods by a route per node, and Services through the first node's rules. A
-node's own side is in `local/node/network.py`.
+Forwarding and bridging are set in that namespace, so the machine's own settings stay unchanged: it routes nothing for
+the cluster, and our nft table prevents that even if the machine is a router. Nodes reach each other's pods directly
+over the first bridge; the machine reaches pods by a route per node, and Services through the first node's rules. The
+node's side is in `local/node/network.py`.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ SETTINGS = (
     "net.ipv4.ip_forward=1",
     "net.ipv6.conf.all.disable_ipv6=1",
     "net.ipv6.conf.default.disable_ipv6=1",
-    # Frames from node to node are no business of the router's rules.
+    # The router's rules do not apply to frames between nodes.
     "net.bridge.bridge-nf-call-iptables=0",
 )
 
 
 def ensure() -> None:
-    """Make what is missing, and mend what somebody changed. Links of nodes are theirs (`attach`)."""
-    _remove_links({*config.BRIDGES} & links())  # an older version had them here
+    """Create what is missing and repair what was changed. Nodes connect their links themselves (`attach`)."""
+    _remove_links({*config.BRIDGES} & links())  # created here by an older version
     if not exists():
-        succeeds(["ip", "netns", "del", config.ROUTER])  # its file outlives a reboot where /run is on a disk
+        succeeds(["ip", "netns", "del", config.ROUTER])  # its file survives a reboot if /run is on a disk
         run(["ip", "netns", "add", config.ROUTER])
     run([*IN_ROUTER, "sysctl", "-eqw", *SETTINGS])
     there = _masters()
@@ -62,11 +62,11 @@ def ensure() -> None:
 
 
 def router_commands(there: Collection[str]) -> str:
-    """`there`: names of the links that the router has."""
+    """`ip` commands for the router; `there` has the names of its links."""
     lines = ["link set lo up"]
     for number, bridge in enumerate(config.BRIDGES):
         if bridge not in there:
-            # With an address of its own, or it would take another one whenever a node joins.
+            # With a fixed MAC address; otherwise it would change whenever a node joins.
             lines.append(f"link add {bridge} address 02:00:00:00:59:{number:02x} type bridge")
         if bridge in ADDRESSES:
             lines.append(f"address replace {ADDRESSES[bridge]} dev {bridge}")
@@ -76,7 +76,7 @@ def router_commands(there: Collection[str]) -> str:
 
 
 def machine_commands() -> str:
-    """Without an address of IPv6: nobody in the cluster may advertise routes to the machine."""
+    """`ip` commands for the machine. Its link has no IPv6 address, so that no pod can advertise routes to it."""
     link = config.MACHINE_LINK
     return (
         f"link set {link} addrgenmode none\n"
@@ -91,7 +91,7 @@ def exists() -> bool:
 
 
 def is_ready() -> bool:
-    """The bridges with their guards, and the machine's link. Whoever took a link away took its addresses too."""
+    """Whether bridges, nft rules and the machine's link exist; addresses need no check, they vanish with their link."""
     if config.MACHINE_LINK not in links():
         return False
     return _masters().keys() >= {*config.BRIDGES, MACHINE_PORT} and _has_chains() and _has_chains(*IN_ROUTER)
@@ -128,18 +128,18 @@ ROUTER_RULES = {
 
 
 def table(chains: dict[str, str]) -> str:
-    """Replaces the table, in one transaction."""
+    """Commands for nft that replace the table in one transaction."""
     body = "".join(f"  chain {name} {{\n{rules}\n  }}\n" for name, rules in chains.items())
     return f"table ip {NFT_TABLE} {{}}\ndelete table ip {NFT_TABLE}\ntable ip {NFT_TABLE} {{\n{body}}}\n"
 
 
 def links() -> set[str]:
-    """The machine's own."""
+    """Names of the machine's links."""
     return {name for _, name in socket.if_nameindex()}
 
 
 def _masters() -> dict[str, str]:
-    """The router's links, and the bridge that each belongs to, empty for none."""
+    """Link of the router → its bridge, empty for none."""
     if not exists():
         return {}
     listed: list[dict[str, Any]] = json.loads(run(["ip", "-n", config.ROUTER, "-json", "link"]) or "[]")
@@ -147,13 +147,13 @@ def _masters() -> dict[str, str]:
 
 
 def left() -> list[str]:
-    """Links of ours on the machine."""
+    """Links of the cluster on the machine."""
     ours = {config.MACHINE_LINK, *config.BRIDGES}
     return sorted(name for name in links() if name in ours or name.startswith("sw-node"))
 
 
 def ports(node: Node) -> dict[str, str]:
-    """The router's ends of a node's links, and the bridges they belong to."""
+    """Router's end of each of a node's links → its bridge."""
     return {
         node.veth: config.BRIDGE,
         node.tunnel_veth: config.TUNNEL_BRIDGE,
@@ -178,7 +178,7 @@ def _routes(link: str, namespace: str = "") -> set[str]:
 
 
 def attach(node: Node) -> None:
-    """Connect what is there already; repeated, it mends what somebody took away."""
+    """Connect the node's links and routes, which also repairs them."""
     masters = "".join(f"link set {port} master {bridge} up\n" for port, bridge in ports(node).items())
     run(["ip", "-n", config.ROUTER, "-batch", "-"], stdin=masters + route_commands(node, config.BRIDGE))
     run(["ip", "-batch", "-"], stdin=route_commands(node, config.MACHINE_LINK))
@@ -190,10 +190,10 @@ def route_commands(node: Node, link: str) -> str:
 
 
 def detach(node: Node, *more: str) -> None:
-    """Remove its links, with `more` of a half-made one, and the routes to it."""
+    """Remove the node's links, with `more` ones of an incomplete node, and the routes to it."""
     for where in ([], ["-n", config.ROUTER]):
         succeeds(["ip", *where, "route", "del", node.pod_cidr, "via", node.address])
-    _remove_links({*ports(node), *more} & links())  # made here, then moved
+    _remove_links({*ports(node), *more} & links())  # those not yet moved to the router
     for port in ports(node).keys() & _masters().keys():
         succeeds(["ip", "-n", config.ROUTER, "link", "del", port])
 

@@ -1,8 +1,7 @@
-"""Network cards for programs that read raw frames.
+"""Switch off the offloads of a network link (as `ethtool -K` does) for programs that read raw frames.
 
-On a virtual link the kernel leaves checksums out and puts segments together, since nothing can go wrong on the way.
-Open vSwitch in user space reads such frames as they are, so both ends of its links must do without. This is what
-`ethtool -K` does.
+On a virtual link the kernel omits checksums and merges segments, since no frame can be damaged on the way. Open vSwitch
+in user space reads such frames unchanged, so both ends of its links need complete frames.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ import socket
 import struct
 
 SIOCETHTOOL = 0x8946
-# Numbers of <linux/ethtool.h>: what to set, and the one to ask it with.
+# Command numbers of <linux/ethtool.h>: to set the feature, and to read it.
 FEATURES = {"tx-checksum": (0x17, 0x16), "tso": (0x1F, 0x1E), "gso": (0x24, 0x23), "gro": (0x2C, 0x2B)}
 
 
@@ -23,7 +22,7 @@ def switch_off(link: str) -> None:
 
 
 def active(link: str) -> list[str]:
-    """Which of them are on."""
+    """Names of the offloads that are on."""
     return [name for name, (_, number) in FEATURES.items() if _ask(link, number)]
 
 

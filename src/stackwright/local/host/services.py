@@ -1,8 +1,8 @@
-"""Long-running programs, kept alive by s6 (docs/adr/0002-supervisor.md).
+"""Long-running programs under the supervision of s6 (docs/adr/0002-supervisor.md).
 
-A service is a folder in the scan directory: `service.json` says what to run, `run` is a copy of `launch.py`, `log/` is
-its `s6-log`, which rotates. `ensure` is level-triggered: it compares the folder with what is wanted, and restarts a
-service only when they differ.
+A service is a folder in the scan directory: `service.json` has the command, `run` is a copy of `launch.py`, `log/` is
+its `s6-log`, which rotates. `ensure` is level-triggered: it compares the folder with the wanted state, and restarts a
+service only if they differ.
 """
 
 from __future__ import annotations
@@ -25,22 +25,22 @@ STOP_LIMIT_MS = 10000
 
 @dataclass(frozen=True)
 class Service:
-    """One program to keep alive."""
+    """One supervised program."""
 
     name: str
     argv: tuple[str, ...]
     cgroup: str
     env: dict[str, str] = field(default_factory=dict)
     inputs: str = ""
-    """Digest of the files it reads at its start: when they change, it is restarted."""
+    """Digest of the files that it reads at its start; a change restarts it."""
 
     def spec(self) -> str:
         document = {
             "argv": list(self.argv),
             "env": self.env,
             "cgroups": [str(top / self.cgroup) for top in cgroups.hierarchies()],
-            # Whoever is here when it starts is its leftover. Asked in one hierarchy only: containerd's shims leave its
-            # cgroup in all of version 1, but not in the unified one beside them.
+            # Processes in this cgroup at a start are leftovers of the service. One hierarchy only: containerd's shims
+            # leave its cgroup in all hierarchies of version 1, but not in the unified one beside them.
             "home": str(cgroups.primary() / self.cgroup),
             "inputs": self.inputs,
         }
@@ -49,13 +49,13 @@ class Service:
 
 @dataclass(frozen=True)
 class Status:
-    """What s6 knows of a service."""
+    """State of a service by s6."""
 
     name: str
     up: bool
     pid: int | None
     seconds: int
-    """Since it started, or since it ended."""
+    """Seconds since it started or ended."""
 
 
 def folder(cluster: LocalCluster, name: str) -> Path:
@@ -73,9 +73,9 @@ def names(cluster: LocalCluster) -> list[str]:
 
 
 def ensure(cluster: LocalCluster, *wanted: Service) -> list[str]:
-    """Bring services into the wanted state. Returns the names of those which were started or restarted."""
+    """Bring services into the wanted state. Returns the names of those that were started or restarted."""
     changed = [service for service in wanted if not _is_same(cluster, service)]
-    for service in reversed(changed):  # what was started last needs the others to end well
+    for service in reversed(changed):  # later services need the earlier ones to end cleanly
         end(folder(cluster, service.name))
     for service in wanted:
         cgroups.ensure(service.cgroup)
@@ -85,7 +85,7 @@ def ensure(cluster: LocalCluster, *wanted: Service) -> list[str]:
         run(["s6-svscanctl", "-an", cluster.services])
     for service in wanted:
         place = folder(cluster, service.name)
-        # Someone may have stopped it by hand; and a supervisor that is starting listens, and for a moment not.
+        # It may have been stopped by hand; and a starting supervisor does not listen all the time.
         wait_for(f"the supervisor of {service.name}", partial(_told_up, place), limit=10)
         log = log_file(cluster, service.name)
         wait_for(service.name, partial(_unlaunched, cluster, service.name), limit=30, log=log)
@@ -93,7 +93,7 @@ def ensure(cluster: LocalCluster, *wanted: Service) -> list[str]:
 
 
 def is_current(cluster: LocalCluster, service: Service) -> bool:
-    """It runs, and as it is wanted."""
+    """Whether it runs in the wanted state."""
     return _is_same(cluster, service) and status(cluster, service.name).up
 
 
@@ -123,7 +123,7 @@ def _run_text() -> str:
 
 
 def _write(cluster: LocalCluster, service: Service) -> None:
-    """Built aside and renamed, so that the scanner never sees half a service."""
+    """Write the folder of a service; a new one is renamed into place, so that the scanner sees only complete ones."""
     place = folder(cluster, service.name)
     logs = cluster.logs / service.name
     logs.mkdir(parents=True, exist_ok=True)
@@ -139,7 +139,7 @@ def _write(cluster: LocalCluster, service: Service) -> None:
 
 
 def log_spec(folder: Path) -> str:
-    """A time stamp on each line, files of 5 MB, three old ones kept. It stays in the supervisor's cgroup."""
+    """Spec of a logger: time stamps, files of 5 MB, three old files. It stays in the supervisor's cgroup."""
     argv = ["s6-log", "-b", "--", "T", "n3", "s5000000", str(folder)]
     return json.dumps({"argv": argv, "env": {}, "cgroups": [], "home": ""})
 
@@ -163,7 +163,7 @@ def status(cluster: LocalCluster, name: str) -> Status:
 
 
 def order_stop(cluster: LocalCluster, name: str) -> None:
-    """Send a service down without waiting for it."""
+    """Stop a service without waiting for it."""
     succeeds(["s6-svc", "-d", folder(cluster, name)])
 
 
@@ -172,19 +172,19 @@ def order_start(cluster: LocalCluster, name: str) -> None:
 
 
 def restart_no_more(cluster: LocalCluster, name: str) -> None:
-    """It may go on, but when it ends, it ends."""
+    """Let the service run, but do not restart it when it ends."""
     succeeds(["s6-svc", "-O", folder(cluster, name)])
 
 
 def end(place: Path) -> None:
-    """Ask it to end, and wait; s6 kills it when it takes too long (which it would not do on a mere restart)."""
+    """Stop a service and wait; s6 kills it after STOP_LIMIT_MS (which it would not do for a restart)."""
     if _supervised(place) is None:
         limit = STOP_LIMIT_MS + 2000
         succeeds(["s6-svc", "-wd", "-T", str(limit), "-d", place], limit=limit / 1000 + 5)
 
 
 def stop(cluster: LocalCluster, name: str) -> None:
-    """Stop one service for good and forget it."""
+    """Stop a service and remove its folder."""
     place = folder(cluster, name)
     if not place.exists():
         return

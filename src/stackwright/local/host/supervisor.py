@@ -1,4 +1,4 @@
-"""The supervisor: one s6-svscan over the scan directory, in a cgroup of its own (docs/adr/0002-supervisor.md)."""
+"""The supervisor: one s6-svscan for the scan directory, in its own cgroup (docs/adr/0002-supervisor.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ SUPERVISOR_CGROUP = f"{CGROUP}/system/supervisor"
 
 
 def alive(cluster: LocalCluster) -> bool:
-    """s6-svscan reads a fifo; opening it for writing fails when nobody reads."""
+    """Whether s6-svscan runs: it reads a fifo, which cannot be opened for writing without a reader."""
     try:
         os.close(os.open(cluster.services / ".s6-svscan" / "control", os.O_WRONLY | os.O_NONBLOCK))
     except OSError:
@@ -26,7 +26,7 @@ def alive(cluster: LocalCluster) -> bool:
 
 
 def start(cluster: LocalCluster) -> None:
-    """Start s6-svscan unless it is there. Former supervisors are ended first; their services are taken over."""
+    """Start s6-svscan unless it runs. Earlier supervisors are killed first; their services are taken over."""
     if alive(cluster):
         return
     cgroups.ensure(SUPERVISOR_CGROUP)
@@ -55,14 +55,14 @@ def start(cluster: LocalCluster) -> None:
 
 
 def clean_environment() -> dict[str, str]:
-    """Services must not depend on whose shell called `up`; a proxy is the exception, it belongs to the machine."""
+    """Environment of services, independent of the caller's shell except for proxy settings, which are the machine's."""
     kept = {name: value for name, value in os.environ.items() if name.lower().endswith("_proxy")}
     path = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
     return {"PATH": path, "HOME": "/root", "LANG": "C.UTF-8", **kept}
 
 
 def stop_all(cluster: LocalCluster) -> None:
-    """Tell the scanner to end everything in order. Whoever does not obey is killed by cgroup afterwards."""
+    """Let the scanner stop all services in order. The caller kills the remaining processes by cgroup."""
     if alive(cluster):
         succeeds(["s6-svscanctl", "-t", cluster.services])
         end = time.monotonic() + 12

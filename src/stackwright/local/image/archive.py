@@ -1,8 +1,8 @@
-"""Archives of images: OCI layouts in a tar, with only the layers that the base does not have.
+"""Archives of images: OCI layouts in a tar file, with only the layers that the base lacks.
 
-Seven images share the same 150 MB. An archive that repeats them costs their reading, hashing and writing at every
-import, so an archive carries only the layers of its own, uncompressed, and its base is imported before it: containerd
-finds the other layers by their digests in its content store. `join` puts a chain of archives together again.
+Seven images share the same 150 MB, which each import of a complete archive would read, hash and write. So an archive
+has only the image's own layers, uncompressed, and its base is imported before it: containerd finds the other layers by
+their digests in its content store. `join` merges a chain of archives into a complete layout.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class Layer(BaseModel):
 
 
 def write(exported: Path, reference: str, known: Iterable[str], target: Path) -> list[Layer]:
-    """Make an archive of an image that buildah exported as a folder; return all its layers, the lowest first.
+    """Write an archive of an image that buildah exported as a folder. Returns all its layers, the lowest first.
 
     `known` are the digests of layers to leave out.
     """
@@ -53,7 +53,7 @@ def write(exported: Path, reference: str, known: Iterable[str], target: Path) ->
 
 
 def join(archives: Iterable[Path], target: Path) -> None:
-    """Unpack a chain of archives, the lowest first, into one complete OCI layout, whose image is that of the last."""
+    """Unpack a chain of archives, the lowest first, into one complete OCI layout of the last one's image."""
     for path in archives:
         with tarfile.open(path) as archive:
             archive.extractall(target, filter="data")
@@ -66,7 +66,7 @@ def _add(archive: tarfile.TarFile, name: str, content: bytes) -> None:
 
 
 def _nameless(entry: tarfile.TarInfo) -> tarfile.TarInfo:
-    """Forget who built it and when: equal content makes an equal archive."""
+    """The entry without owner and time, so that equal content gives an equal archive."""
     entry.uid = entry.gid = 0
     entry.uname = entry.gname = ""
     entry.mtime = 0

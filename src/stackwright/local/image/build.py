@@ -1,4 +1,4 @@
-"""Building one image: stage its context, let buildah build it on its base, export it, list its contents."""
+"""Build one image: stage its context, build it on its base with buildah, export it, list its contents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _PIP_SETTINGS = ("PIP_INDEX_URL", "PIP_EXTRA_INDEX_URL", "PIP_DEFAULT_TIMEOUT")
 
 
 class SourcesChanged(LocalError):
-    """Somebody edits the project while it is built: the digest no longer tells what the image would hold."""
+    """The project's files changed during the build, so the digest no longer matches the image's content."""
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Builder:
         return recipes.reference(name, self.digests[name])
 
     def build(self, name: str) -> None:
-        """Build one image, whose base is in the cache, and put it there."""
+        """Build one image, whose base is in the cache, and store it in the cache."""
         started = time.monotonic()
         recipe, reference = self.catalogue.recipe(name), self.reference(name)
         with self.cache.scratch(name) as scratch:
@@ -62,7 +62,7 @@ class Builder:
             meta = Meta(name=name, reference=reference, digest=digest, base=recipe.base, layers=layers, seconds=seconds)
             self.cache.keep(finished, meta)
         if not self.catalogue.waiting_for(name):
-            self.buildah.remove(reference)  # nothing is built on it, and the archive is all that is needed
+            self.buildah.remove(reference)  # no other image is based on it, so the archive suffices
 
     def _stage(self, name: str, recipe: Recipe, context: Path) -> None:
         inputs.stage(inputs.images_folder() / name, context, recipe.sources)
@@ -76,7 +76,7 @@ class Builder:
             rootfs.make(recipe.rootfs, context)
 
     def _restore(self, name: str, scratch: Path) -> None:
-        """Bring a base back into buildah's storage from the archives, if somebody emptied it."""
+        """Restore a base in buildah's storage from the archives if it is missing."""
         if not self.buildah.has(self.reference(name)):
             archives = [self.cache.folder(n, self.digests[n]) / "image.tar" for n in self.catalogue.chain(name)]
             archive.join(archives, scratch)
@@ -110,8 +110,8 @@ class Builder:
 
 
 def pip_settings() -> list[str]:
-    """Return how this machine reaches the package index, for a build; the image does not keep it."""
+    """Build options with this machine's access to the package index; the image does not keep them."""
     options = [f"--build-arg={key}={os.environ[key]}" for key in _PIP_SETTINGS if key in os.environ]
-    if Path(_CERTIFICATES).exists():  # a network may have an authority of its own
+    if Path(_CERTIFICATES).exists():  # a network may have its own CA
         options += [f"--volume={_CERTIFICATES}:{_CERTIFICATES}:ro", f"--build-arg=PIP_CERT={_CERTIFICATES}"]
     return options

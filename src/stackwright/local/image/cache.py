@@ -1,9 +1,9 @@
-"""Where built images are kept, and how one is known to be whole.
+"""Cache of built images.
 
     <cache>/images/<name>-<digest12>/{image.tar, sbom.json, meta.json}
 
-A folder appears by a rename, complete, so whoever sees it can trust it, and a build that was killed leaves only a
-`.building-*` folder, which the next build sweeps away. buildah's own storage is a second cache behind it, for bases.
+A complete folder is renamed into place, so every folder can be trusted; a killed build leaves only a `.building-*`
+folder, which the next build removes. buildah's own storage is a second cache, for bases.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _UNFINISHED = ".building-"
 
 @dataclass(frozen=True)
 class BuiltImage:
-    """An image in the cache. Its archive holds only its own layers: import that of `base` before it."""
+    """An image in the cache. Its archive has only its own layers, so the archive of `base` must be imported first."""
 
     name: str
     reference: str
@@ -37,7 +37,7 @@ class BuiltImage:
 
 
 class Meta(BaseModel):
-    """What is remembered about a build. `layers` are all of the image, also those that are in its base's archive."""
+    """Metadata of a build. `layers` are all layers of the image, including those in its base's archive."""
 
     name: str
     reference: str
@@ -57,7 +57,7 @@ class ImageCache:
         return self.root / f"{name}-{digest[:12]}"
 
     def meta(self, name: str, digest: str) -> Meta | None:
-        """Return what is known of an image, or None where it is to be built."""
+        """Return an image's metadata, or None if it must be built."""
         folder = self.folder(name, digest)
         try:
             meta = Meta.model_validate_json((folder / "meta.json").read_bytes())
@@ -76,7 +76,7 @@ class ImageCache:
 
     @contextlib.contextmanager
     def exclusive(self, report: Report) -> Iterator[None]:
-        """Let one process build at a time; what a killed one left is swept away."""
+        """Lock the cache for one build process at a time; remove what killed ones left."""
         self.root.mkdir(parents=True, exist_ok=True)
         with (self.root / ".lock").open("a") as file:
             try:
@@ -90,7 +90,7 @@ class ImageCache:
 
     @contextlib.contextmanager
     def scratch(self, name: str) -> Iterator[Path]:
-        """Lend a folder on the cache's file system, for one build."""
+        """Provide a temporary folder on the cache's file system for one build."""
         folder = Path(tempfile.mkdtemp(prefix=f"{_UNFINISHED}{name}-", dir=self.root))
         try:
             yield folder
@@ -98,25 +98,25 @@ class ImageCache:
             _remove(folder)
 
     def keep(self, finished: Path, meta: Meta) -> None:
-        """Move a finished image into its place."""
+        """Move a finished image into place."""
         (finished / "meta.json").write_text(meta.model_dump_json(indent=2))
         target = self.folder(meta.name, meta.digest)
-        if target.exists():  # only where it is damaged, else nobody would have built
+        if target.exists():  # damaged, or it would not have been built
             shutil.rmtree(target)
         finished.rename(target)
 
     def prune(self, wanted: dict[str, str]) -> list[str]:
-        """Remove all images but the wanted ones (name to digest); return the names of the removed folders."""
+        """Remove all images but the wanted ones (name → digest). Returns the names of the removed folders."""
         keep = {self.folder(name, digest).name for name, digest in wanted.items()}
         removed = []
         for folder in sorted(self.root.glob("*-????????????")):
             if folder.is_dir() and folder.name not in keep and not folder.name.startswith("."):
-                (folder / "meta.json").unlink(missing_ok=True)  # from here on it counts as not built
+                (folder / "meta.json").unlink(missing_ok=True)  # first, so that it counts as not built
                 shutil.rmtree(folder)
                 removed.append(folder.name)
         return removed
 
 
 def _remove(folder: Path) -> None:
-    """Remove a scratch folder, but never follow a mount that a killed build may have left in it, such as /dev."""
+    """Remove a temporary folder without following mounts, such as /dev, that a killed build may have left in it."""
     succeeds(["rm", "-rf", "--one-file-system", folder], limit=600)

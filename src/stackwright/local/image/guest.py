@@ -1,7 +1,7 @@
-"""The guest: a disk that virtual machines start from. `docs/reference/guest-image.md` tells what is on it.
+"""The guest image: the disk of virtual machines (`docs/reference/guest-image.md` describes its content).
 
-It is built as an image like all others (`images/guest`), so it has a digest, a bill of materials, and can live in a
-registry. But Glance wants a file, so the disk is taken out of the archive, once:
+It is built like every other image (`images/guest`), so it has a digest and a bill of materials, and fits into a
+registry. Glance needs a file, so the disk is extracted from the archive once:
 
     <cache>/guest/guest-<digest12>.qcow2
 """
@@ -21,11 +21,11 @@ from stackwright.local.image import images
 IMAGE = "guest"
 DISK = "guest.qcow2"
 USER = "stackwright"
-"""Who logs in over ssh, with the key of the machine's keypair."""
+"""User of log-ins by ssh, with the key of the machine's key pair."""
 
 
 def guest_image(cluster: LocalCluster, report: Report | None = None) -> Path:
-    """Return the disk, built if it is not there."""
+    """Return the path of the disk, which is built if missing."""
     built = images.build(IMAGE, report)
     folder = cluster.cache / "guest"
     target = folder / f"guest-{built.reference.rpartition(':')[2]}.qcow2"
@@ -42,13 +42,13 @@ def guest_image(cluster: LocalCluster, report: Report | None = None) -> Path:
 
 
 def extract(archive: Path, name: str, target: Path) -> None:
-    """Write one file of an image, whose archive holds all it is found in, to `target`."""
+    """Write one file of an image to `target`; the archive must have the layer with the file."""
     with tarfile.open(archive) as outer:
         (descriptor,) = json.loads(_blob(outer, "index.json"))["manifests"]
         manifest = json.loads(_blob(outer, _path(descriptor["digest"])))
         held = set(outer.getnames())
         layers = [_path(layer["digest"]) for layer in manifest["layers"]]
-        for layer in reversed([path for path in layers if path in held]):  # the highest that has it counts
+        for layer in reversed([path for path in layers if path in held]):  # the highest layer with the file counts
             content = outer.extractfile(layer)
             with tarfile.open(fileobj=content) as inner:
                 member = next((entry for entry in inner if entry.name.removeprefix("./") == name), None)

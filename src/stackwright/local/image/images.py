@@ -1,12 +1,12 @@
-"""The images of the local cluster: built from Debian packages, without a registry, and only once.
+"""The images of the local cluster: built from Debian packages, without a registry, each only once.
 
-An image is known by the digest of its recipe, so "is it built?" is a look into the cache, and a recipe that did not
-change is never built again. What is missing is built in order of need, two at a time.
+An image is identified by the digest of its recipe, so the cache shows whether it is built, and an unchanged recipe is
+not built again. Missing images are built in the order of their dependencies, two at a time.
 
-    recipes   what there is, digests, references        build    one image, from recipe to archive
-    inputs    what goes into a digest and a context     buildah  the program that builds it
-    rootfs    the Debian under all others               archive  its archive
-    cache     where archives are kept                   sbom     its contents
+    recipes   list of images, digests, references       build    build of one image, from recipe to archive
+    inputs    inputs of a digest and a build context    buildah  the program that builds
+    rootfs    the Debian that all images are based on   archive  archive of an image
+    cache     cache of archives                         sbom     contents of an image
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ from stackwright.local.image.cache import BuiltImage
 __all__ = ["BuiltImage", "build", "cached", "ensure_all", "for_nodes", "prune", "references"]
 
 _AT_ONCE = 2
-"""Installing packages waits for the network half of the time; more at once only compete for the disk."""
+"""Package installation waits for the network half of the time; more parallel builds only compete for the disk."""
 _ATTEMPTS = 3
-"""For people who edit Stackwright while it is built."""
+"""For sources that are edited during a build."""
 
 
 def ensure_all(report: Report | None = None, names: Iterable[str] | None = None) -> list[BuiltImage]:
-    """Return the named images, or all, and what they are built on, bases first; build what is missing."""
+    """Return the named images, or all, with their bases first; build the missing ones."""
     wanted = list(names) if names is not None else None
     for _ in range(_ATTEMPTS - 1):
         with contextlib.suppress(SourcesChanged):
@@ -40,13 +40,13 @@ def ensure_all(report: Report | None = None, names: Iterable[str] | None = None)
 
 
 def for_nodes(built: Iterable[BuiltImage]) -> list[BuiltImage]:
-    """Leave out artifacts, which carry a file and are run by no pod."""
+    """Return the images without artifacts, which contain a file and are not run by pods."""
     catalogue = recipes.load()
     return [image for image in built if not catalogue.recipe(image.name).artifact]
 
 
 def build(name: str, report: Report | None = None) -> BuiltImage:
-    """Return one image, built if it is not there."""
+    """Return one image, which is built if missing."""
     return ensure_all(report, [name])[-1]
 
 
@@ -57,13 +57,13 @@ def references(prefix: str = IMAGE_PREFIX) -> dict[str, str]:
 
 
 def cached() -> dict[str, BuiltImage | None]:
-    """Return each image, or None where it is not built."""
+    """Return each image, or None if it is not built."""
     builder = _builder()
     return {name: builder.cache.image(name, builder.digests[name]) for name in builder.catalogue.order()}
 
 
 def prune() -> list[str]:
-    """Remove archives that no current recipe names; return what was removed."""
+    """Remove archives of outdated recipes. Returns the names of the removed folders."""
     builder = _builder()
     with builder.cache.exclusive(quiet):
         removed = builder.cache.prune(builder.digests)
@@ -77,7 +77,7 @@ def _ensure(names: list[str] | None, report: Report) -> list[BuiltImage]:
     wanted = builder.catalogue.closure(names if names is not None else list(builder.catalogue.images))
     if _missing(builder, wanted):
         with builder.cache.exclusive(report):
-            missing = _missing(builder, wanted)  # another process may have been faster
+            missing = _missing(builder, wanted)  # another process may have built some
             if missing:
                 builder.buildah.prepare()
                 _build_in_order(builder, missing, report)
@@ -94,7 +94,7 @@ def _missing(builder: Builder, names: list[str]) -> list[str]:
 
 
 def _build_in_order(builder: Builder, missing: list[str], report: Report) -> None:
-    """Build each image as soon as its base is there, those first that most others wait for."""
+    """Build each image as soon as its base is built; those with the most dependents first."""
     graph = builder.catalogue.graph()
     sorter = TopologicalSorter({name: [base for base in graph[name] if base in missing] for name in missing})
     sorter.prepare()
@@ -111,6 +111,6 @@ def _build_in_order(builder: Builder, missing: list[str], report: Report) -> Non
             finished, _ = wait(running, return_when=FIRST_COMPLETED)
             for future in finished:
                 name = running.pop(future)
-                future.result()  # a failure ends all, once what still runs has finished
+                future.result()  # a failure ends all after the running builds
                 sorter.done(name)
                 count += 1

@@ -1,7 +1,7 @@
-"""What goes into an image besides its base: where it is found, its digest, and how it is laid out for buildah.
+"""Inputs of an image besides its base: their paths, their digests, and their staging for buildah.
 
-A build never runs in the project's own folders: its context is staged in a scratch folder, with the tools and sources
-under the names the recipe gives. So what a digest covers and what a build can see are the same.
+A build does not run in the project's own folders: its context is staged in a temporary folder, with tools and sources
+under the names in the recipe. So a build sees exactly what its digest covers.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Loan = Literal["pip"]
 
 PACKAGE = Path(__file__).resolve().parents[2]
 IGNORED = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info", ".*.swp", "*~", ".git", "_assets")
-"""Never part of an image nor of a digest. `_assets` are the copies a wheel carries; they are sources of their own."""
+"""Not part of any image or digest. `_assets` are the copies in a wheel, which are sources of their own."""
 
 
 def images_folder() -> Path:
@@ -30,7 +30,7 @@ def images_folder() -> Path:
 
 
 def tool_folder(name: str) -> Path:
-    """Return what pins a tool: its digest stands for that of the binary, which need not be built to know it."""
+    """Return the folder that pins a tool; its digest stands for the binary's, which need not be built for it."""
     return require(f"tools/{name}")
 
 
@@ -39,7 +39,7 @@ def source_path(source: Source) -> Path:
 
 
 def tree_digest(root: Path) -> str:
-    """Return the digest of a file, or of a folder's files with their names, contents and execute bits."""
+    """Return the digest of a file, or of the names, contents and execute bits of a folder's files."""
     digest = hashlib.sha256()
     for path in _files(root):
         info = path.lstat()
@@ -63,7 +63,7 @@ def _files(root: Path) -> list[Path]:
 
 
 def stage(context: Path, target: Path, sources: dict[str, Source]) -> None:
-    """Lay out a context folder and the parts of the project that a recipe takes."""
+    """Copy a context folder and the sources of the recipe to `target`."""
     shutil.copytree(context, target, ignore=IGNORED, symlinks=True)
     for name, source in sources.items():
         path = source_path(source)
@@ -74,7 +74,7 @@ def stage(context: Path, target: Path, sources: dict[str, Source]) -> None:
 
 
 def stage_tool(name: str, context: Path, cluster: LocalCluster) -> None:
-    """Put a binary of the tools build into the context, building it if nobody has yet."""
+    """Copy a binary of a tool into the context; build the tool if necessary."""
     binary = tools.binary(name, cluster)
     if not binary.exists():
         module = next(tool for tool in tools.TOOLS if name in tool.names())
@@ -84,7 +84,7 @@ def stage_tool(name: str, context: Path, cluster: LocalCluster) -> None:
 
 
 def stage_go_program(name: str, context: Path, cluster: LocalCluster) -> None:
-    """Compile the context's own Go program; it has no dependencies, so this takes seconds and no network."""
+    """Compile the context's Go program; without dependencies, this takes seconds and no network."""
     environment = {"CGO_ENABLED": "0", "GOFLAGS": "-mod=mod"}
     command: list[str | Path] = [
         tools.find_go(cluster),

@@ -1,8 +1,8 @@
-"""What images there are, and of what: `images/images.yaml`, read and validated.
+"""Recipes of all images: `images/images.yaml`, read and validated.
 
-A recipe is data. From the recipes alone come the order of building, each image's digest, and by it the reference that
-charts use, so a reference is known before anything is built. The digest covers all that goes into an image: its recipe,
-its context, its base's digest, and what it takes from elsewhere (tools, sources of the project).
+A recipe is data. The recipes determine the build order, the digest of each image, and with it the reference in charts,
+so a reference is known before its image is built. The digest covers all inputs of an image: its recipe, its context,
+its base's digest, tools, and sources of the project.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from stackwright.local.image import inputs
 from stackwright.local.image.rootfs import RootFs
 
 BUILDER_VERSION = 2
-"""Part of every digest. Raise it when the builder makes other images of the same recipes."""
+"""Part of every digest; to be raised when the builder's output for the same recipes changes."""
 
 
 class Model(BaseModel):
@@ -42,12 +42,12 @@ class Recipe(Model):
     tools: tuple[str, ...] = ()
     sources: dict[str, inputs.Source] = Field(default_factory=dict)
     lends: tuple[inputs.Loan, ...] = ()
-    # Not part of the digest: who uses an image does not change what is in it.
+    # Not part of the digest: the use of an image does not change its content.
     artifact: bool = Field(default=False, exclude=True)
 
 
 class Catalogue(Model):
-    """All recipes, each base named before the images on it."""
+    """All recipes; bases must be known and free of cycles."""
 
     refreshed: str
     images: dict[str, Recipe]
@@ -61,7 +61,7 @@ class Catalogue(Model):
         return self
 
     def graph(self) -> dict[str, list[str]]:
-        """Return for each image what must be built before it."""
+        """Return image → images that must be built before it."""
         return {name: [recipe.base] if recipe.base else [] for name, recipe in self.images.items()}
 
     def order(self) -> list[str]:
@@ -69,16 +69,16 @@ class Catalogue(Model):
         return list(TopologicalSorter(self.graph()).static_order())
 
     def chain(self, name: str) -> list[str]:
-        """Return the image and what it is built on, the lowest first."""
+        """Return the image and its bases, the lowest first."""
         base = self.recipe(name).base
         return [*(self.chain(base) if base else []), name]
 
     def waiting_for(self, name: str) -> int:
-        """Return how many images are built on this one, or on one that is."""
+        """Return the number of images that are based on this one, directly or not."""
         return sum(name in self.chain(other) for other in self.images) - 1
 
     def closure(self, names: list[str]) -> list[str]:
-        """Return the named images and all they are built on, bases first."""
+        """Return the named images and all their bases, bases first."""
         wanted = {image for name in names for image in self.chain(name)}
         return [name for name in self.order() if name in wanted]
 
@@ -96,7 +96,7 @@ def load(path: Path | None = None) -> Catalogue:
 
 
 def digests(catalogue: Catalogue) -> dict[str, str]:
-    """Return the digest of every image, from the recipes and their inputs as they are now."""
+    """Return image → digest, from the recipes and their current inputs."""
     hash_input = functools.cache(inputs.tree_digest)  # several images share a tool
     found: dict[str, str] = {}
     for name in catalogue.order():
@@ -115,5 +115,5 @@ def digests(catalogue: Catalogue) -> dict[str, str]:
 
 
 def reference(name: str, digest: str, prefix: str = IMAGE_PREFIX) -> str:
-    """Return the name by which pods ask for an image."""
+    """Return the image reference for pods."""
     return f"{prefix}/{name}:{digest[:12]}"

@@ -1,7 +1,7 @@
-"""What is inside an image, as a CycloneDX document: Debian packages, Python packages, Go modules.
+"""Contents of an image as a CycloneDX document: Debian packages, Python packages, Go modules.
 
-Nothing is run in the image: dpkg's own list and the metadata of installed Python packages are read from the layers, and
-the Go modules from the go.mod that pins a tool. What a base has is taken over from the base's document.
+No program is run in the image: dpkg's list and the metadata of Python packages are read from the layers, Go modules
+from the go.mod that pins a tool. The contents of the base are copied from the base's document.
 """
 
 from __future__ import annotations
@@ -32,13 +32,13 @@ def document(name: str, version: str, components: list[Component]) -> dict[str, 
 
 
 def components(layers: list[Path], base: list[Component]) -> list[Component]:
-    """Return what an image holds: what its base has, and what its own layers bring or change."""
+    """Return the contents of an image: those of its base, with the additions and changes of its own layers."""
     found = {component["purl"]: component for component in base}
     for layer in layers:
         with tarfile.open(layer, "r:") as archive:
             for member in archive:
                 path = member.name.removeprefix("./")
-                if path == _DPKG_STATUS:  # the whole truth, so the base's list is void
+                if path == _DPKG_STATUS:  # complete, so it replaces the base's list
                     found = {purl: c for purl, c in found.items() if not purl.startswith("pkg:deb/")}
                     found |= {c["purl"]: c for c in debian_packages(_read(archive, member))}
                 elif _PIP_METADATA.search(path):
@@ -48,7 +48,7 @@ def components(layers: list[Path], base: list[Component]) -> list[Component]:
 
 
 def debian_packages(status: str) -> Iterator[Component]:
-    """Read dpkg's list of packages, those only that are installed."""
+    """Read the installed packages from dpkg's list."""
     for block in status.split("\n\n"):
         headers = HeaderParser().parsestr(block.lstrip("\n"), headersonly=True)
         if headers["Status"] and headers["Status"].split()[-1] == "installed":
@@ -66,7 +66,7 @@ def python_package(metadata: str) -> Component:
 
 
 def go_modules(go_mod: str) -> Iterator[Component]:
-    """Read what a go.mod requires."""
+    """Read the requirements in a go.mod."""
     for line in go_mod.splitlines():
         if match := _GO_REQUIRE.match(line):
             name, version = match.groups()

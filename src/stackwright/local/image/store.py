@@ -1,7 +1,7 @@
-"""Images without a registry: imported once into a prepared containerd root, which every node's root is a clone of.
+"""Images without a registry: imported once into a prepared containerd root, of which each node's root is a clone.
 
-Importing and unpacking gigabytes takes minutes; a clone by hard links takes a second, because blobs and unpacked layers
-never change once written. Only the two bolt files, which do change, are copied for true.
+The import of gigabytes takes minutes; a clone by hard links takes a second, because blobs and unpacked layers never
+change once written. Only the two bolt files, which do change, are copied.
 
     <cache>/store/<key>/          key: digest over the sorted image references (each holds its recipe's digest)
       root/                       a containerd root: content, snapshots, metadata; no containers
@@ -27,15 +27,15 @@ from stackwright.local.waiting import wait_for
 
 NAMESPACE = "k8s.io"
 IMPORT_LIMIT = 1800
-# managed: the kubelet's runtime interface shows the image. pinned: no disk pressure may remove what nobody can pull.
+# managed: the image is visible to the kubelet. pinned: disk pressure must not remove images that cannot be pulled.
 LABELS = ("io.cri-containerd.image=managed", "io.cri-containerd.pinned=pinned")
-# Nothing else in a quiet root is needed; temporary uploads, empty caches and plug-in folders are made anew.
+# A stopped root needs nothing else; temporary uploads, empty caches and plug-in folders are created again.
 LINKED = ("io.containerd.content.v1.content/blobs", "io.containerd.snapshotter.v1.overlayfs/snapshots")
 COPIED = ("io.containerd.metadata.v1.bolt/meta.db", "io.containerd.snapshotter.v1.overlayfs/metadata.db")
 
 
 class Image(Protocol):
-    """What `local/image/images.py` hands over."""
+    """An image from `local/image/images.py`."""
 
     @property
     def reference(self) -> str: ...
@@ -53,7 +53,7 @@ def path(cluster: LocalCluster, images: Sequence[Image]) -> Path:
 
 
 def ensure(cluster: LocalCluster, images: Sequence[Image], report: Report = quiet) -> Path:
-    """The prepared store for these images. Starts from the newest other store, so that only new images are imported."""
+    """The prepared store for these images; a new one is a clone of the newest, so that only new images are imported."""
     if enough := holding(cluster, images):
         return enough
     place = path(cluster, images)
@@ -80,7 +80,7 @@ def ensure(cluster: LocalCluster, images: Sequence[Image], report: Report = quie
 
 
 def holding(cluster: LocalCluster, images: Sequence[Image]) -> Path | None:
-    """A store that has all of these, and maybe more."""
+    """A store with all of these images, and maybe more."""
     wanted = {image.reference for image in images}
     for place in complete(cluster):
         if wanted <= set((place / "references").read_text().split()):
@@ -89,7 +89,7 @@ def holding(cluster: LocalCluster, images: Sequence[Image]) -> Path | None:
 
 
 def complete(cluster: LocalCluster) -> list[Path]:
-    """Stores that were finished."""
+    """Finished stores."""
     return sorted(place.parent for place in cluster.image_store.glob("[!.]*/references"))
 
 
@@ -98,7 +98,7 @@ def newest(cluster: LocalCluster) -> Path | None:
 
 
 def clone(source: Path, target: Path) -> None:
-    """Clone a containerd root that nobody uses. Complete or absent: built aside, then renamed."""
+    """Clone a containerd root that is not in use. The clone is renamed into place when it is complete."""
     new = target.with_name(target.name + ".cloning")
     shutil.rmtree(new, ignore_errors=True)
     new.mkdir(parents=True, mode=0o711)
@@ -116,12 +116,12 @@ def clone(source: Path, target: Path) -> None:
 def _link_or_copy(source: Path, target: Path) -> None:
     # cp, not Python: it keeps devices (whiteouts), owners and extended attributes (opaque directories).
     if not succeeds(bound(["cp", "-a", "--no-target-directory", "--link", source, target]), limit=600):
-        shutil.rmtree(target, ignore_errors=True)  # another file system: no links across
+        shutil.rmtree(target, ignore_errors=True)  # another file system: no hard links
         run(bound(["cp", "-a", "--no-target-directory", "--reflink=auto", source, target]), limit=1800)
 
 
 def load(images: Sequence[Image], nodes: Sequence[Node], cluster: LocalCluster | None = None) -> list[str]:
-    """Bring images to running nodes; those already there cost one listing. Returns node/reference of the others."""
+    """Import missing images into running nodes, after one listing per node. Returns their node/reference."""
     cluster = cluster or LocalCluster.discover()
     imported = []
     for node in nodes:
@@ -131,10 +131,10 @@ def load(images: Sequence[Image], nodes: Sequence[Node], cluster: LocalCluster |
 
 
 def load_missing(cluster: LocalCluster, socket: Path, images: Sequence[Image], report: Report = quiet) -> list[str]:
-    """Import what one containerd lacks, in the order given: an archive holds only the layers that its base lacks.
+    """Import missing images into one containerd, in the given order: an archive has only layers that its base lacks.
 
-    A base of the same recipe that was built another time has other layers. Where an archive does not fit what is
-    there, all images of this build are imported; containers go on with the layers they started from.
+    Another build of the same base has different layers. If an archive does not match the base in containerd, all images
+    of this build are imported; running containers keep their layers.
     """
     there = set(references(cluster, socket))
     missing = [image for image in images if image.reference not in there]
@@ -159,7 +159,7 @@ def load_archive(cluster: LocalCluster, socket: Path, image: Image) -> None:
 
 
 def references(cluster: LocalCluster, socket: Path) -> list[str]:
-    """Named images; containerd also lists each under its digest."""
+    """Names of the images, without the digests that containerd also lists."""
     listed = ctr(cluster, socket, "images", "list", "--quiet").split()
     return [name for name in listed if not name.startswith("sha256:")]
 
@@ -171,13 +171,13 @@ def ctr(cluster: LocalCluster, socket: Path, *words: str) -> str:
 
 @dataclass
 class Runtime:
-    """A containerd on a private socket, for as long as a `with` block lasts."""
+    """A containerd on a private socket, for the duration of a `with` block."""
 
     cluster: LocalCluster
     root: Path
 
     def __enter__(self) -> Runtime:
-        # A short path: a socket's name has at most 107 bytes.
+        # A short path: the name of a socket is limited to 107 bytes.
         self._folder = tempfile.TemporaryDirectory(prefix="stackwright-", dir="/run")
         self._home = Path(self._folder.name)
         self.socket = self._home / "containerd.sock"

@@ -1,7 +1,7 @@
-"""The few calls of the Kubernetes API that the bring-up itself needs: health, readiness, apply.
+"""The few calls of the Kubernetes API that the bring-up needs: health, readiness, apply.
 
-On the standard library, not on lightkube, for one reason: a second `up` must end in a second or two, and first asks
-whether there is an apiserver at all. Controllers and commands use lightkube.
+It uses the standard library and not lightkube, as controllers and commands do, because a second `up` must end within a
+second or two, and begins with a check whether an API server runs at all.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ FIELD_MANAGER = "stackwright-local"
 
 
 class Api:
-    """Requests as the cluster's administrator."""
+    """Requests with the administrator's certificate."""
 
     def __init__(self, pki: Path, address: str = MACHINE_ADDRESS, port: int = API_PORT) -> None:
         self._pki = pki
@@ -29,7 +29,7 @@ class Api:
         self._port = port
 
     def request(self, method: str, path: str, body: Any = None, *, limit: float = 10) -> tuple[int, Any]:
-        """Answer (status, JSON or text). Status 0 when there is nobody to answer, with the reason as text."""
+        """Return (status, JSON or text). Status 0 with the reason as text if there is no response."""
         kind = "application/apply-patch+yaml" if method == "PATCH" else "application/json"
         try:
             context = _context(self._pki, _made(self._pki))
@@ -47,7 +47,7 @@ class Api:
             return answer.status, text
 
     def unready(self) -> str | None:
-        """A Probe: None when the apiserver is ready."""
+        """A Probe: None if the API server is ready."""
         status, said = self.request("GET", "/readyz", limit=3)
         if status == 200:
             return None
@@ -80,7 +80,7 @@ def of(cluster: LocalCluster) -> Api:
 
 
 def _made(pki: Path) -> tuple[int, ...]:
-    """When the files were written: one process may see them renewed, and the cluster made anew."""
+    """Modification times of the files, which may be renewed, or recreated with the cluster, while a process runs."""
     return tuple((pki / name).stat().st_mtime_ns for name in ("ca.crt", "admin.crt", "admin.key"))
 
 
@@ -96,7 +96,7 @@ def _message(said: Any) -> str:
 
 
 def node_unready(node: dict[str, Any] | None, since: float = 0) -> str | None:
-    """None when the node said after `since` that it is Ready, else why not."""
+    """None if the node has reported Ready after `since`, otherwise the reason."""
     if node is None:
         return "it has not registered"
     for condition in node.get("status", {}).get("conditions", []):

@@ -1,7 +1,7 @@
-"""A control plane for one test: etcd and an apiserver as children of this process, on free loopback ports.
+"""A control plane for one test: etcd and an API server as children of this process, on free loopback ports.
 
-The same certificates and flags as `up` uses, without root, nodes, or network; gone with the `with` block. etcd does not
-sync to disk here, which halves the time; nothing of a test is worth keeping.
+It has the certificates and flags of `up`, but needs no root, nodes, or network, and ends with the `with` block. etcd
+does not sync to disk here, which halves the time; the data of a test need not survive.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from stackwright.local.waiting import wait_for
 
 @contextmanager
 def control_plane(folder: Path, *more: str, limit: float = 60) -> Iterator[Path]:
-    """Yield the path of an administrator's kubeconfig. `more` are further flags of the apiserver."""
+    """Yield the path of an administrator's kubeconfig. `more` are further flags of the API server."""
     where = _free_endpoints()
     keys = folder / "pki"
     certificates(keys)
@@ -55,7 +55,7 @@ def certificates(keys: Path) -> None:
 
 
 def _free_endpoints() -> flags.Endpoints:
-    """Held open together, so that the kernel gives three different ones."""
+    """Three free ports; their sockets are open at the same time, so that they differ."""
     with ExitStack() as stack:
         sockets = [stack.enter_context(socket.socket()) for _ in range(3)]
         for one in sockets:
@@ -74,6 +74,6 @@ def _child(argv: list[str], folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     try:
         yield process
     finally:
-        # Killed, not asked: an apiserver takes its time to end, and nothing is to be saved.
+        # SIGKILL, because a graceful end of an API server takes long, and no data must be saved.
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

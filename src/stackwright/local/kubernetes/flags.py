@@ -1,7 +1,7 @@
 """Command lines of the control plane's programs. Pure: paths in, argument lists out.
 
-`local/steps/` starts them under the supervisor, `local/kubernetes/ephemeral.py` as children of a test; both use these
-builders, so that a test runs the very flags that a user runs.
+`local/steps/` starts them under the supervisor, `local/kubernetes/ephemeral.py` as children of a test. Both use these
+functions, so that a test runs with the flags of a real cluster.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from stackwright.local.config import Node
 
 @dataclass(frozen=True)
 class Endpoints:
-    """Where etcd and the apiserver listen."""
+    """Addresses and ports of etcd and the API server."""
 
     api_address: str = config.MACHINE_ADDRESS
     api_port: int = config.API_PORT
@@ -32,7 +32,7 @@ class Endpoints:
 
 
 def etcd(pki: Path, data: Path, where: Endpoints) -> list[str]:
-    """Durable: fsync stays on. Peers listen on loopback only because etcd insists on a peer address."""
+    """Durable etcd, with fsync. It has a peer address, on loopback, only because etcd requires one."""
     peer = f"https://127.0.0.1:{where.etcd_peer_port}"
     return [
         "etcd",
@@ -78,7 +78,7 @@ def apiserver(pki: Path, where: Endpoints) -> list[str]:
         f"--kubelet-certificate-authority={pki}/ca.crt",
         f"--kubelet-client-certificate={pki}/apiserver-kubelet-client.crt",
         f"--kubelet-client-key={pki}/apiserver-kubelet-client.key",
-        # Nodes have no names in any DNS.
+        # No DNS has the names of nodes.
         "--kubelet-preferred-address-types=InternalIP",
         f"--requestheader-client-ca-file={pki}/front-proxy-ca.crt",
         "--requestheader-allowed-names=front-proxy-client",
@@ -87,7 +87,7 @@ def apiserver(pki: Path, where: Endpoints) -> list[str]:
         "--requestheader-username-headers=X-Remote-User",
         f"--proxy-client-cert-file={pki}/front-proxy-client.crt",
         f"--proxy-client-key-file={pki}/front-proxy-client.key",
-        # The apiserver is outside the nodes: it reaches webhooks by pod address, not by Service address.
+        # The API server runs outside the nodes: it reaches webhooks by pod address, not by Service address.
         "--enable-aggregator-routing=true",
         f"--service-account-issuer=https://kubernetes.default.svc.{config.CLUSTER_DOMAIN}",
         f"--service-account-key-file={pki}/service-account.pub",
@@ -101,7 +101,7 @@ def apiserver(pki: Path, where: Endpoints) -> list[str]:
 
 
 def audit(policy: Path, log: Path) -> list[str]:
-    """Who did what: metadata only, because bodies hold secrets. At most 300 MB are kept."""
+    """Flags of the audit log: metadata only, because bodies hold secrets; at most 300 MB."""
     return [
         f"--audit-policy-file={policy}",
         f"--audit-log-path={log}",
@@ -128,12 +128,12 @@ def controller_manager(pki: Path) -> list[str]:
         "--use-service-account-credentials=true",
         f"--cluster-cidr={config.POD_NETWORK}",
         f"--service-cluster-ip-range={config.SERVICE_NETWORK}",
-        # Each node's CNI configuration holds its range; nothing is left to allocate.
+        # The range of each node is in its CNI configuration.
         "--allocate-node-cidrs=false",
-        # Starting forty controllers through 20 requests a second takes seconds longer.
+        # With the default of 20 requests per second, the start of forty controllers takes seconds longer.
         "--kube-api-qps=100",
         "--kube-api-burst=200",
-        # There is one only; electing itself after a crash would cost 15 s.
+        # There is only one instance; a leader election after a crash would take 15 s.
         "--leader-elect=false",
         "--profiling=false",
     ]
@@ -179,9 +179,9 @@ def containerd(config_file: Path) -> list[str]:
 
 
 def uplink(namespace: Path) -> list[str]:
-    """Carries what leaves a network namespace to the outside by sockets of its own, so the machine forwards nothing.
+    """Forward outgoing traffic of a network namespace over sockets of a process, so that the machine forwards nothing.
 
-    In a mount namespace of its own: where mounts are shared, its sandbox would unmount the machine's.
+    It runs in its own mount namespace: if mounts were shared, its sandbox would unmount those of the machine.
     """
     return [
         "unshare",
@@ -192,7 +192,7 @@ def uplink(namespace: Path) -> list[str]:
         "--configure",
         f"--cidr={config.UPLINK_NETWORK}",
         "--mtu=1500",
-        # Pods reach the machine at its address inside, and ask its name servers themselves.
+        # Pods reach the machine at its address in the node network, and query its name servers directly.
         "--disable-host-loopback",
         "--disable-dns",
         "--enable-sandbox",

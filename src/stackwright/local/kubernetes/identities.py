@@ -1,4 +1,4 @@
-"""Who is who in the cluster: the list of certificates, as data, and the kubeconfigs made from them."""
+"""Identities in the cluster: the list of certificates, as data, and kubeconfigs with them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ KUBE_PROXY = Identity("kube-proxy", "system:kube-proxy")
 
 
 def etcd_and_apiserver(*api_addresses: str) -> list[Identity]:
-    """What an apiserver with its etcd needs, however small the cluster."""
+    """Identities that every API server with its etcd needs."""
     return [
         Identity("etcd", "etcd", hosts=("localhost", "127.0.0.1")),
         Identity("etcd-client", "kube-apiserver-etcd-client"),
@@ -51,7 +51,7 @@ def kubeconfig_path(cluster: LocalCluster, identity: Identity) -> Path:
 
 
 def kubeconfig(pki: Path, identity: Identity, server: str) -> str:
-    """A kubeconfig that points to certificate files, for the cluster's own programs."""
+    """A kubeconfig that refers to certificate files, for the cluster's own programs."""
     user = {
         "client-certificate": str(pki / f"{identity.file}.crt"),
         "client-key": str(pki / f"{identity.file}.key"),
@@ -60,7 +60,7 @@ def kubeconfig(pki: Path, identity: Identity, server: str) -> str:
 
 
 def portable_kubeconfig(pki: Path, identity: Identity, server: str) -> str:
-    """A kubeconfig that holds all it needs, for people: it may be copied elsewhere."""
+    """A self-contained kubeconfig for users, which can be copied elsewhere."""
     import base64
 
     def inline(name: str) -> str:
@@ -74,7 +74,7 @@ def portable_kubeconfig(pki: Path, identity: Identity, server: str) -> str:
 
 
 def _kubeconfig(server: str, authority: dict[str, str], user: dict[str, str], name: str) -> str:
-    # JSON is YAML, and needs no library to write.
+    # JSON is valid YAML and needs no library.
     document = {
         "apiVersion": "v1",
         "kind": "Config",

@@ -1,4 +1,4 @@
-"""Kubernetes objects of the cluster's own: CoreDNS. Pure; each comes with the path it is applied at."""
+"""Manifests of the cluster's own objects: CoreDNS. Pure; each manifest has the API path at which it is applied."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ APP = {"k8s-app": "kube-dns"}
 
 
 def corefile(upstream: bool) -> str:
-    """Without an upstream server the cluster's own names still resolve."""
+    """Configuration of CoreDNS; without an upstream server it resolves only the cluster's own names."""
     forward = "\n    forward . /etc/resolv.conf" if upstream else ""
     return f""".:53 {{
     errors

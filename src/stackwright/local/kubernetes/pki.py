@@ -1,8 +1,8 @@
-"""Certificates, made with the `cryptography` library.
+"""Certificates, created with the `cryptography` library.
 
-One authority signs everybody of the cluster (apiserver, kubelets, etcd, clients); a second one signs only the front
-proxy, because whoever it signs may speak in any user's name to aggregated APIs. ECDSA P-256 keys: a key takes
-microseconds, where an RSA key takes a second.
+One CA signs all certificates of the cluster (API server, kubelets, etcd, clients). A second one signs only the front
+proxy, because a client with its certificate may impersonate any user at aggregated APIs. The keys are ECDSA P-256,
+which take microseconds to create; an RSA key takes a second.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ RENEW_BEFORE = datetime.timedelta(days=90)
 
 @dataclass(frozen=True)
 class Identity:
-    """What one certificate says about its holder."""
+    """Content of one certificate."""
 
     file: str
     name: str
@@ -37,12 +37,12 @@ class Identity:
     authority: str = "ca"
 
     def inputs(self) -> str:
-        """The stamp beside the certificate; when it differs, the certificate is made again."""
+        """Text of the stamp file beside the certificate; if it differs, the certificate is created again."""
         return f"v1 {self.name} {self.group} {','.join(self.hosts)} {self.authority}\n"
 
 
 def write_private(path: Path, content: bytes | str) -> None:
-    """Write whole or not at all, readable by its owner only, even while it is written."""
+    """Write a file atomically; only its owner can read it, even during the write."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     write_whole(path, content, 0o600)
 
@@ -63,13 +63,13 @@ def ensure_authority(pki: Path, name: str) -> None:
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
         .sign(key, hashes.SHA256())
     )
-    # The certificate last: its presence says that the pair is complete.
+    # The certificate last: its presence means that the pair is complete.
     write_private(pki / f"{name}.key", _private_pem(key))
     write_private(pki / f"{name}.crt", certificate.public_bytes(serialization.Encoding.PEM))
 
 
 def ensure_identity(pki: Path, identity: Identity) -> bool:
-    """Make the certificate unless a fitting one is there. True when one was made."""
+    """Create the certificate unless the existing one is current. Returns whether one was created."""
     if is_current(pki, identity):
         return False
     authority = x509.load_pem_x509_certificate((pki / f"{identity.authority}.crt").read_bytes())
@@ -94,7 +94,7 @@ def ensure_identity(pki: Path, identity: Identity) -> bool:
 
 
 def is_current(pki: Path, identity: Identity) -> bool:
-    """Cheap enough for every `up`: compares the stamp, whose age stands for the certificate's."""
+    """Whether the certificate is current, by content and age of its stamp: cheap enough for every `up`."""
     stamp = pki / f"{identity.file}.inputs"
     try:
         age = datetime.datetime.now(datetime.UTC).timestamp() - stamp.stat().st_mtime
@@ -115,7 +115,7 @@ def ensure_service_account_key(pki: Path) -> None:
 
 
 def ensure_encryption_config(pki: Path) -> None:
-    """Secrets are encrypted before etcd sees them. The key is made once: losing it loses every Secret."""
+    """Create the key that encrypts Secrets in etcd, once: without it, all Secrets are lost."""
     path = pki / "encryption.yaml"
     if not path.exists():
         write_private(path, encryption_config(os.urandom(32)))

@@ -1,1 +1,1 @@
-"""A node: its namespaces, network, mounts, the configuration of its programs, its power."""
+"""A node: its namespaces, network, mounts, program configuration, and power state."""

@@ -1,4 +1,4 @@
-"""Configuration files of a node's programs. Pure: a node in, text out."""
+"""Configuration files of a node's programs. Pure: node in, text out."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ CNI_PLUGINS = Path("/usr/lib/cni")
 
 @dataclass(frozen=True)
 class Machine:
-    """What differs between machines and shows in the configuration."""
+    """Properties of the machine that affect the configuration."""
 
     resolv_conf: Path = Path("/etc/resolv.conf")
     may_raise_limits: bool = True  # CAP_SYS_RESOURCE
@@ -22,7 +22,7 @@ class Machine:
 
 
 def containerd(node: Node, sandbox_image: str, machine: Machine) -> str:
-    """A runtime of its own for each node; every path is the node's, so that nothing is shared but the binaries."""
+    """Configuration of a node's containerd; all paths are the node's own, so nodes share only the binaries."""
     return f"""\
 version = 3
 root = {_toml(node.containerd_root)}
@@ -61,7 +61,7 @@ disabled_plugins = [
 
 
 def store_containerd(root: Path, state: Path, socket: Path) -> str:
-    """The runtime that only imports images: no CRI, no network."""
+    """Configuration of a containerd that only imports images: no CRI, no network."""
     return f"""\
 version = 3
 root = {_toml(root)}
@@ -77,7 +77,7 @@ disabled_plugins = ["io.containerd.grpc.v1.cri", "io.containerd.cri.v1.images", 
 
 
 def cni(node: Node) -> str:
-    """`ptp` routes between the pods of a node; a bridge would send their Service traffic past the node's rules."""
+    """CNI configuration. `ptp` routes between a node's pods; with a bridge, Service traffic would bypass its rules."""
     ipam = {
         "type": "host-local",
         "dataDir": str(node.ipam),
@@ -113,10 +113,10 @@ def kubelet(pki: Path, node: Node, machine: Machine) -> str:
         "clusterDNS": [config.DNS_SERVICE],
         "clusterDomain": config.CLUSTER_DOMAIN,
         "resolvConf": str(machine.resolv_conf),
-        # Several kubelets on one machine would delete each other's logs.
+        # In a shared directory, kubelets would delete each other's logs.
         "podLogsDir": str(node.pod_logs),
         "volumePluginDir": str(node.kubelet_root / "volume-plugins"),
-        # There is no registry to fetch a removed image from: 100 switches the removal off.
+        # 100 disables the removal of images, as no registry could provide them again.
         "imageGCHighThresholdPercent": 100,
         "imageGCLowThresholdPercent": 99,
         "evictionHard": {"memory.available": "100Mi", "nodefs.available": "1Gi", "imagefs.available": "1Gi"},
@@ -139,20 +139,20 @@ def kube_proxy(pki: Path, node: Node) -> str:
         "clientConnection": {"kubeconfig": f"{pki}/kube-proxy.kubeconfig"},
         "hostnameOverride": node.name,
         "mode": "nftables",
-        # Traffic to a Service from elsewhere (the machine itself) is masqueraded, so that replies find back.
+        # Service traffic from outside (the machine itself) is masqueraded, so that replies take the same way back.
         "clusterCIDR": config.POD_NETWORK,
         "detectLocalMode": "ClusterCIDR",
         "healthzBindAddress": "127.0.0.1:10256",
         "metricsBindAddress": "127.0.0.1:10249",
         "nodePortAddresses": [config.NODE_NETWORK],
-        # Limits of connection tracking are the machine's; they are not ours to change.
+        # The limits of connection tracking belong to the machine and are not changed.
         "conntrack": {"maxPerCore": 0, "min": 0},
     }
     return json.dumps(document, indent=2) + "\n"
 
 
 def labels(node: Node) -> dict[str, str]:
-    """The labels by which OpenStack's charts choose nodes; with several nodes, all of them share the control plane."""
+    """Labels by which OpenStack's charts select nodes; all nodes share the control plane."""
     names = ["openstack-control-plane", "openstack-compute-node", "openvswitch", "openstack-gateway"]
     return dict.fromkeys(names, "enabled")
 

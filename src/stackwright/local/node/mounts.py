@@ -1,7 +1,7 @@
-"""What makes a mount namespace a node's: run inside it, once, by `local/node/namespaces.py`.
+"""Program that sets up a node's mount namespace; run inside it, once, by `local/node/namespaces.py`.
 
-It stands alone (standard library only, `python -I -S`), reads a plan as JSON from standard input, and calls mount(2)
-itself: sources are named by open directories, because a place may lie below one that is replaced before.
+It uses the standard library only (`python -I -S`), reads a plan as JSON from standard input, and calls mount(2)
+directly: sources are open directories, because a source may be below a directory that is replaced first.
 """
 
 import ctypes
@@ -30,7 +30,7 @@ def opened(path: str) -> int:
 
 
 def forget(places: list[str]) -> None:
-    """Copies of mounts would keep alive what the machine, or another node, gives up. Later ones lie on earlier ones."""
+    """Unmount the copies of mounts at these places, latest first; they would keep what the machine or a node frees."""
     lines = pathlib.Path("/proc/self/mountinfo").read_text().splitlines()
     targets = [line.split()[4].encode().decode("unicode_escape") for line in lines]
     for target in reversed(targets):
@@ -39,7 +39,7 @@ def forget(places: list[str]) -> None:
 
 
 def replace(own: dict[str, str], kept: list[str], files: dict[str, str]) -> None:
-    """Put the node's directories (a tmpfs where none is named) in place of the machine's, but do not lose `kept`."""
+    """Mount the node's directories (a tmpfs without a source) over the machine's; `kept` paths stay visible."""
     sources = {place: opened(source) if source else None for place, source in own.items()}
     there = {path: opened(path) for path in kept}
     contents = {path: opened(source) for path, source in files.items()}
@@ -64,7 +64,7 @@ def main() -> None:
         pathlib.Path(path).mkdir(parents=True, exist_ok=True)
     for path in plan["mounts"]:
         bind(opened(path), path)
-    # Last: a copy of a mount that is shared already would be one with it, and every later mount would be there twice.
+    # Last: a copy of an already shared mount would be in its peer group, and every later mount would appear twice.
     mount("none", "/", flags=SHARED | RECURSIVE)
 
 

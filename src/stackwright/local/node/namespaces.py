@@ -1,16 +1,16 @@
-"""A node's view of the machine: its own mounts and host name, beside its own network.
+"""Mount and host name namespaces of a node.
 
-Pods name directories of their node, such as /run/openvswitch or /var/lib/nova. On a machine with several nodes these
+Pods mount directories of their node, such as /run/openvswitch or /var/lib/nova. On a machine with several nodes these
 must differ, so each node has its own
 
     /run                 a tmpfs, empty at each start of the node, as after a reboot of a real one
-    /var/lib  /var/log   directories of the state, <state>/nodes/<node>/var/..., which stay
-    /etc/machine-id      made once; by it libvirt tells hosts apart
-    host name            the node's
+    /var/lib  /var/log   <state>/nodes/<node>/var/..., which persist
+    /etc/machine-id      created once; libvirt identifies hosts by it
+    host name            the node's name
 
-and everything else is the machine's. The namespaces are kept alive by two files in <run>/namespaces, which is a mount
-that nobody shares: a mount namespace may not be held by a mount that spreads into it. Mounts of the machine spread
-into the nodes and not back; inside a node every mount is shared, so that pods may mount for each other.
+and shares everything else with the machine. Two files in <run>/namespaces keep the namespaces alive. This directory is
+a private mount, because a mount namespace must not be held by a mount that propagates into it. Mounts of the machine
+propagate into the nodes and not back; inside a node every mount is shared, so that pods see each other's mounts.
 """
 
 from __future__ import annotations
@@ -31,13 +31,13 @@ MACHINE_ID = Path("/etc/machine-id")
 
 
 def ready(node: Node) -> bool:
-    """The mark is made last and removed first."""
+    """Whether the namespaces are complete; the marker file is created last and removed first."""
     kept = mounts.all_targets()
     return _mark(node).exists() and str(node.mount_namespace) in kept and str(node.uts_namespace) in kept
 
 
 def make(cluster: LocalCluster, node: Node) -> None:
-    """Make them anew: whatever is half there is thrown away."""
+    """Create the namespaces, after the removal of old or incomplete ones."""
     remove(node)
     _ensure_private_place(cluster.namespaces)
     machine_id = node.home / "machine-id"
@@ -54,7 +54,7 @@ def make(cluster: LocalCluster, node: Node) -> None:
 
 
 def remove(node: Node) -> None:
-    """The kernel takes the mounts away as soon as the last program of the node has ended."""
+    """Release the namespaces; the kernel removes the mounts when the last program of the node ends."""
     _mark(node).unlink(missing_ok=True)
     for file in (node.mount_namespace, node.uts_namespace):
         while str(file) in mounts.all_targets() and succeeds(["umount", file]):
@@ -63,7 +63,7 @@ def remove(node: Node) -> None:
 
 
 def plan(cluster: LocalCluster, node: Node) -> dict[str, Any]:
-    """What `local/node/mounts.py` is told."""
+    """Input of `local/node/mounts.py`."""
     own = {"/run": "", "/var/lib": str(node.var / "lib"), "/var/log": str(node.var / "log")}
     needed = [cluster.state, cluster.cache, node.run, machine.resolv_conf().resolve().parent]
     return {
@@ -73,13 +73,13 @@ def plan(cluster: LocalCluster, node: Node) -> dict[str, Any]:
         "kept": _hidden(needed, own),
         "files": {str(MACHINE_ID): str(node.home / "machine-id")} if MACHINE_ID.exists() else {},
         "folders": [NETNS, "/run/lock", "/run/openvswitch", "/run/ovn", "/run/libvirt", "/run/nova"],
-        # `ip netns` wants a mount here, and would make one over those that pods already share.
+        # `ip netns` requires a mount here, and would otherwise mount over those that pods already share.
         "mounts": [NETNS],
     }
 
 
 def _hidden(needed: list[Path], own: dict[str, str]) -> list[str]:
-    """Those of the machine's directories that would be lost to the node; one inside another comes with it."""
+    """The needed directories that the node's own mounts would hide, without those inside another one of them."""
     found: list[Path] = []
     for path in sorted(set(needed)):
         covered = any(path.is_relative_to(place) for place in own)

@@ -1,7 +1,7 @@
-"""A node's side of the network: a namespace and three network cards (`local/host/network.py` draws them).
+"""A node's side of the network: a namespace and three network interfaces (drawn in `local/host/network.py`).
 
-`tunnel0` and `ext0` are for Open vSwitch, which may run in user space: it sees a copy of each frame, and the node's
-kernel sees the frame too. The kernel must then hold its tongue, unless an address of that very card is meant.
+`tunnel0` and `ext0` are for Open vSwitch, which may run in user space. It then gets a copy of each frame, and the
+node's kernel gets the frame, too; so the kernel must not react unless the address belongs to that interface.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ SETTINGS = (
 
 
 def namespaces() -> set[str]:
-    """Ours only."""
+    """Names of the cluster's network namespaces."""
     place = Path("/run/netns")
     return {path.name for path in place.glob("stackwright-*")} if place.is_dir() else set()
 
@@ -34,7 +34,7 @@ def exists(node: Node) -> bool:
 
 
 def make(node: Node) -> None:
-    """Make it anew: whatever is half there is thrown away."""
+    """Create the namespace with its links, after the removal of old or incomplete ones."""
     remove(node)
     run(["ip", "netns", "add", node.netns])
     inside = ["ip", "netns", "exec", node.netns]
@@ -61,7 +61,7 @@ table ip stackwright {{
 
 
 def _peer(node: Node, mark: str) -> str:
-    """A name for the time before it moves into the node."""
+    """Temporary name of a link until it is moved into the node."""
     return f"sw-node{node.index}-{mark}p"
 
 
@@ -95,7 +95,7 @@ def address_commands(node: Node) -> str:
 
 
 def ensure_routes(node: Node, others: list[Node]) -> None:
-    """To the other nodes' pods; repeated whenever a node joins."""
+    """Set the routes to the pods of other nodes; called whenever a node joins."""
     routes = "".join(f"route replace {n.pod_cidr} via {n.address}\n" for n in others if n != node)
     run(["ip", "-n", node.netns, "-batch", "-"], stdin=routes)
 

@@ -1,8 +1,7 @@
-"""A node's power: cut, as when somebody pulls the cable, and on again.
+"""Power of a node: off, as if the cable were pulled, and on again.
 
-A node is on when its namespaces are there and something lives in them. One that is not on is started from nothing, as
-a machine is: with an empty /run, a new network, and no process of its former life. Its disk stays, that is
-`<state>/nodes/<node>`.
+A node is on if its namespaces exist and have processes. A node that is off starts like a machine: with an empty /run, a
+new network and no previous process. Its disk, `<state>/nodes/<node>`, is kept.
 """
 
 from __future__ import annotations
@@ -20,14 +19,14 @@ def is_on(node: Node) -> bool:
 
 
 def cut(cluster: LocalCluster, node: Node) -> None:
-    """Kill every process of the node, its virtual machines included. Nothing is asked to end, nothing removed."""
+    """Kill every process of the node, including its virtual machines; nothing ends cleanly, nothing is removed."""
     programs = [name for name in services.names(cluster) if name.startswith(f"{node.name}-")]
     for name in programs:
         services.restart_no_more(cluster, name)
     kill(node)
     for name in programs:
         services.end(services.folder(cluster, name))
-    kill(node)  # one that the supervisor was just starting
+    kill(node)  # processes that the supervisor was just starting
 
 
 def kill(node: Node) -> None:
@@ -36,7 +35,7 @@ def kill(node: Node) -> None:
 
 
 def on(cluster: LocalCluster, node: Node, nodes: list[Node]) -> None:
-    """Start a node after `cut`. The first start of all is `boot`, before there are programs."""
+    """Start a node after `cut`. Its first start is `boot`, before it has programs."""
     boot(cluster, node)
     connect(node, nodes)
     for name in services.names(cluster):
@@ -45,7 +44,7 @@ def on(cluster: LocalCluster, node: Node, nodes: list[Node]) -> None:
 
 
 def boot(cluster: LocalCluster, node: Node) -> None:
-    """All but the programs."""
+    """Start a node without its programs."""
     namespaces.remove(node)
     mounts.unmount(mounts.below(node.run))
     shutil.rmtree(node.run, ignore_errors=True)
@@ -55,7 +54,7 @@ def boot(cluster: LocalCluster, node: Node) -> None:
 
 
 def ensure_groups(node: Node) -> None:
-    """Made here, because in version 1 no process can enter a group of which nobody has set the cpuset."""
+    """Create the node's cgroups: in version 1, no process can enter a group without a cpuset."""
     for group in (node.cgroup, node.vm_cgroup):
         cgroups.ensure(group)
 

@@ -1,4 +1,4 @@
-"""What the steps of a bring-up share: the cluster, what was asked for, and what earlier steps found out."""
+"""State that the steps of a bring-up share: the cluster, the options of `up`, and results of earlier steps."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ from stackwright.local.kubernetes import api
 
 @dataclass
 class Context:
-    """Handed from step to step."""
+    """The argument of every step."""
 
     cluster: LocalCluster
     node_count: int = 1
     bare: bool = False
-    """Only Kubernetes: no volumes, operator, nor cloud, and only the images these need."""
+    """Only Kubernetes: no volumes, operator or cloud, and only the images that Kubernetes needs."""
     cloud: bool = True
-    """False: the operator, but no example cloud."""
+    """False: no example cloud, only the operator."""
     vm: bool = True
     """False: no virtual machine at the end."""
     image_prefix: str = ""
-    """Registry and prefix of published images, when the cluster is not ours."""
+    """Registry and prefix of published images, for an existing cluster."""
     kubeconfig: Path | None = None
-    """Somebody else's cluster."""
+    """Kubeconfig of an existing cluster."""
     manifest: Path | None = None
     """The cloud to make or change, in place of the example."""
     applicable: Callable[[Path], str] = Path.read_text
@@ -41,7 +41,7 @@ class Context:
     """Whether this call applied the manifest."""
     images: list[store.Image] = field(default_factory=list)
     token: str = ""
-    """What `openstack token issue` printed."""
+    """Output of `openstack token issue`."""
 
     @property
     def nodes(self) -> list[Node]:
@@ -57,7 +57,7 @@ class Context:
         return api.of(self.cluster)
 
     def references(self) -> dict[str, str]:
-        """Image references by short name: built here, or published under the given prefix."""
+        """Short name → image reference, of images built here or published under the given prefix."""
         if self.image_prefix:
             from stackwright.local.image import images
 
@@ -80,10 +80,10 @@ class Step(Protocol):
     # Optional: skipped(ctx) -> str | None, the reason why the step does not apply.
 
     def done(self, ctx: Context) -> bool:
-        """Cheap, and without side effects: is there nothing to do?"""
+        """Whether there is nothing to do; cheap and without side effects."""
 
     def run(self, ctx: Context, report: Report) -> None:
-        """Do it, from whatever half-done state a killed predecessor left."""
+        """Do the step, from any incomplete state that a killed process left."""
 
 
 def homes(cluster: LocalCluster) -> list[Node]:

@@ -1,4 +1,4 @@
-"""What the cluster stands on: kernel settings, the router, the nodes' namespaces, the supervisor, the way outside."""
+"""Prerequisites on the machine: kernel settings, router, namespaces of the nodes, supervisor, access to the outside."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ TUN = Path("/dev/net/tun")
 
 
 def uplink(cluster: LocalCluster) -> list[Service]:
-    """Started anew for a namespace that was made anew. None where it cannot run; `doctor` tells."""
+    """The program for outgoing traffic, restarted with its namespace; empty if it cannot run (`doctor` reports it)."""
     if not TUN.exists():
         return []
     namespace = network.NAMESPACE
@@ -40,7 +40,7 @@ def done(ctx: Context) -> bool:
 
 def run(ctx: Context, report: Report) -> None:
     if not cgroups.processes():
-        # Nothing lives: what a machine that lost its power left here (services, sockets, tasks) is of no use.
+        # No process is left: services, sockets and tasks in `run`, as after a power failure, are stale.
         cgroups.kill(config.VM_CGROUP)
         mounts.unmount(mounts.below(ctx.cluster.run))
         shutil.rmtree(ctx.cluster.run, ignore_errors=True)

@@ -1,4 +1,4 @@
-"""Container images, built from Debian packages; each only when its recipe changed. `local/image/images.py` does it."""
+"""Build container images from Debian packages if their recipes changed, by `local/image/images.py`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ NEEDED = ("pause", "coredns")
 
 
 def done(ctx: Context) -> bool:
-    """Always asked: later steps need the list, and asking is cheap when nothing changed."""
+    """Never: later steps need the list of images, which is cheap to get if nothing changed."""
     return False
 
 

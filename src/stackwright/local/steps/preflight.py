@@ -1,4 +1,4 @@
-"""Is this machine able to run the cluster? All problems at once, each with its remedy, before anything is changed."""
+"""Check that this machine can run the cluster: all problems at once, with remedies, before anything is changed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a virtual machine stands on: a project, an image, flavors, a network with a way out."""
+"""Prerequisites of a virtual machine: a project, an image, flavors, a network with a router to the outside."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def login(stage: Stage) -> str:
 
 
 def image(stage: Stage) -> str:
-    """One that everybody may use, else a private one."""
+    """Use the public guest image, or upload a private one."""
     found = stage.user.computing.image(GUEST_IMAGE)
     if found is None:
         file = stage.guest()

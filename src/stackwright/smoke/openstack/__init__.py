@@ -1,1 +1,1 @@
-"""The cloud as the smoke test uses it: core.openstack.tenant by openstacksdk."""
+"""core.openstack.tenant by openstacksdk: the cloud as the smoke test uses it."""

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 @explained
 class NetworkingApi:
-    """What is looked for by name is looked for in the user's own project: an administrator sees those of all."""
+    """Searches by name are limited to the user's own project, since an administrator sees those of all projects."""
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection

@@ -1,4 +1,4 @@
-"""Projects that come and go, with everything in them, as the administrator: core.openstack.tenant.Projects."""
+"""Temporary projects and everything in them, with the administrator's rights: core.openstack.tenant.Projects."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ROLE = "member"
 
 
 def administrator(access: Access, ca_file: str) -> Connection:
-    """A client with the rights of the cloud's administrator, through the public endpoints."""
+    """A client with the administrator's rights, over the public endpoints."""
     return connect({"auth_url": access.auth_url, **access.auth}, access.region, ca_file=ca_file)
 
 
@@ -90,11 +90,11 @@ class ProjectsApi:
         for router in network.routers(**mine):
             yield Thing("router", str(router.id), str(router.name))
         for port in network.ports(**mine):
-            if not str(port.device_owner or "").startswith("network:"):  # those go with their router or network
+            if not str(port.device_owner or "").startswith("network:"):  # deleted with their router or network
                 yield Thing("port", str(port.id), str(port.name))
         for each in network.networks(**mine):
             yield Thing("network", str(each.id), str(each.name))
-        # Asked for those of a project, Neutron would first make its default one, again and again.
+        # Without a filter: for a list by project, Neutron would first create the project's default group each time.
         for group in network.security_groups():
             if group.project_id == project.id:
                 yield Thing("security group", str(group.id), str(group.name))

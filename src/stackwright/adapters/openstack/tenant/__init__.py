@@ -1,1 +1,1 @@
-"""Projects of users in any OpenStack: core.openstack.clouds.Clouds, one session for each credential and project."""
+"""Tenants' projects in any OpenStack: core.openstack.clouds.Clouds, one session per credentials and project."""

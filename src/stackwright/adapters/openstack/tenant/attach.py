@@ -1,7 +1,7 @@
-"""What is attached to what: ports to routers, ports and volumes to servers. Each answer is the thing as it is then.
+"""Attachments: ports to routers, ports and volumes to servers. Each call returns the resource as it is afterwards.
 
-These are requests of their own, and not fields of a thing. That something is attached already is fine: the request
-may have been carried out after the process that sent it died.
+An attachment is a request of its own, not a field of a resource. An existing attachment is no error: the request may
+have been carried out after the process that sent it died.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def attach(connection: Connection, id_: str, what: str, other: str) -> Mapping[str, Any]:
-    """`what` is one of REQUESTS, `id_` a router or server, `other` what it gets; the port, or the server."""
+    """Attach `other` to the router or server `id_`; `what` is a key of REQUESTS. Returns the port or the server."""
     return REQUESTS[what](connection, id_, other)
 
 
@@ -53,9 +53,9 @@ def _volume(connection: Connection, server: str, volume: str) -> Mapping[str, An
 
 
 def let_go(connection: Connection, volume: str) -> bool:
-    """Whether it was held for servers that do not exist any more, and is not now.
+    """Delete attachments of the volume to servers that no longer exist. Returns whether there was one.
 
-    Nova leaves it so where a server is deleted at a certain moment of its being built.
+    Nova leaves one behind when a server is deleted at a certain moment of its build.
     """
     answer = json_of(send(connection, "attachment", "GET", params={"volume_id": volume}))
     listed = things_in(answer, "attachments")
@@ -76,7 +76,7 @@ def _exists(connection: Connection, server: str) -> bool:
 
 
 def one(connection: Connection, what: str, id_: str) -> dict[str, Any]:
-    """It, as its API has it."""
+    """The resource as its API returns it."""
     return thing_in(send(connection, what, "GET", f"/{id_}"), key_in(what))
 
 

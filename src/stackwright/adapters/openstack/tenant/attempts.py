@@ -1,8 +1,8 @@
-"""Looks that have not ended: what an object was answered meanwhile counts until one has.
+"""Unfinished looks: the answers that an object gets stay valid for it until one of its looks completes.
 
-A slow cloud may need many looks for all questions of one object. If an answer held for its minute only, each look would
-end with the last questions answered and the first ones due again, and none would ever have them all. For everybody
-else an answer holds for its minute. As soon as a look ends, nothing of this is left.
+In a slow cloud, all questions of one object may need many looks. If its answers expired after their usual minute, each
+look would end with the last questions answered and the first ones expired, and none would complete. For other objects
+an answer expires after its minute. A completed look leaves no state here.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class Attempts:
 
     @asynccontextmanager
     async def look(self, who: Who) -> AsyncIterator[None]:
-        """Raises Trouble after LONGEST, as `in_time` does. It has not ended if there is any Trouble."""
+        """Run one look. Raises Trouble after LONGEST, as `in_time` does; a look with any Trouble is unfinished."""
         now = time.monotonic()
         attempt = self._unended.setdefault(who, Attempt(who, now, now))
         attempt.last = now
@@ -43,13 +43,13 @@ class Attempts:
             _current.reset(token)
 
     def at(self, project: Project) -> Attempt | None:
-        """The one that asks now, which asks there."""
+        """The attempt of the current task, if any; its project is set to this one."""
         if attempt := _current.get():
             attempt.project = project
         return attempt
 
     def since(self, project: Project) -> float:
-        """Answers there that came later count for somebody."""
+        """Time after which answers in this project are valid for an unfinished attempt; infinite without one."""
         return min((each.since for each in self._unended.values() if each.project is project), default=math.inf)
 
     def forget(self, before: float) -> None:

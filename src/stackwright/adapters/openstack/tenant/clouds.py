@@ -1,8 +1,8 @@
-"""core.openstack.clouds.Clouds over real OpenStacks, any number of them.
+"""core.openstack.clouds.Clouds over any number of real OpenStacks.
 
-All who use the same credentials share one line, one picture of the project, and one look at a time. As long as
-somebody waits for something, the picture is brought up to date every second by what changed, and whoever it concerns
-is told; nobody polls by itself. Who has not looked for an hour is forgotten, and so are credentials that nobody uses.
+All objects with the same credentials share one connection, one snapshot of the project and one request per list. While
+an object waits for a change, a watch task refreshes the snapshot about every second and wakes the objects that a change
+concerns, so no object polls. An object that has not looked for an hour is forgotten, and so are unused credentials.
 """
 
 from __future__ import annotations
@@ -57,14 +57,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 Tell = Callable[[str, Key], None]
-WAITS = 60.0  # seconds that who waits is taken to wait, unless it says so again
-MOMENT = 1.0  # seconds that are worth waiting for a newer list
-SWEEP = 60.0  # seconds between two looks for what is to be forgotten
+WAITS = 60.0  # seconds after its look for which an object counts as waiting
+MOMENT = 1.0  # seconds that a caller with a usable list waits for a newer one
+SWEEP = 60.0  # seconds between two removals of expired entries
 
 
 class OpenStackClouds:
-    """tell   is called with the controller and key of whoever a change concerns
-    count  is called with method and status of each answer
+    """tell   called with the controller and key of each object that a change concerns
+    count  called with method and status of each response
     """
 
     def __init__(
@@ -74,7 +74,7 @@ class OpenStackClouds:
         self._logins = Logins(secrets, way)
         self._projects: dict[str, Project] = {}
         self._threads: dict[str, Executor] = {}  # by namespace of the Secret
-        self._unsure: dict[str, float] = {}  # uid → until when a request may still be on its way
+        self._unsure: dict[str, float] = {}  # uid → time until which a request may still take effect
         self._attempts = Attempts()
         self._started = self._swept = time.monotonic()
 
@@ -92,7 +92,7 @@ class OpenStackClouds:
         asking.waits = time.monotonic() + WAITS if asker.waits else 0.0
         if asker.waits:
             self._begin_watch(cloud, project)
-        # A cloud's word that it has no such service does not count against a record of something there.
+        # A recorded id outweighs the cloud's answer that it lacks this service.
         lacking = project.snapshot.absent.keys() - {what for what, _ in asker.ids}
         listed = frozenset(asker.kinds) - lacking
         unseen = listed - project.snapshot.taken.keys()
@@ -108,7 +108,7 @@ class OpenStackClouds:
         return await self._do(cloud, project, LISTS[what][0], lambda made: single(made, what, id_))
 
     def _look_again(self, asking: Asking) -> None:
-        """As soon as what is missing can be confirmed."""
+        """Wake the object when what is missing can be confirmed."""
         if time.monotonic() - asking.doubted >= CONFIRM:
             asking.doubted = time.monotonic()
             asyncio.get_running_loop().call_later(CONFIRM, self._tell, asking.asker.controller, asking.asker.key)
@@ -118,7 +118,7 @@ class OpenStackClouds:
         answer = project.answers.setdefault(asked, Answer())
         attempt = self._attempts.at(project)
         if not answer.holds(attempt.since if attempt else math.inf):
-            project.line.check(WHERE[asked.what][0])  # or all would wait for the one who tries
+            project.line.check(WHERE[asked.what][0])  # otherwise all callers would wait for the one that tries
             try:
                 await answer.flight.join(f"{cloud}: {asked}", partial(self._ask, cloud, project, asked, answer))
             except Late:
@@ -129,7 +129,7 @@ class OpenStackClouds:
         return answer.things
 
     async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
-        """When one fails, what the others bring counts at the next look."""
+        """If one question fails, the answers to the others are kept for the next look."""
         return await together(self.find(cloud, each) for each in asked)
 
     async def _ask(self, cloud: CloudRef, project: Project, asked: Question, answer: Answer) -> None:
@@ -137,7 +137,7 @@ class OpenStackClouds:
             answer.things = await self._do(cloud, project, WHERE[asked.what][0], lambda made: find(made, asked))
             answer.at = time.monotonic()
             self._tell_all(attempt.who for attempt in answer.told if attempt.awaits == {asked})
-        finally:  # whoever waited for an error looks again by himself
+        finally:  # after an error, the waiting objects retry on their own
             for attempt in answer.told:
                 attempt.awaits.discard(asked)
             answer.told.clear()
@@ -158,7 +158,7 @@ class OpenStackClouds:
         now = time.monotonic()
         if call.do == "delete":
             project.snapshot.leaving((what, id_), now)
-        if call.do == "delete" and what not in ("server", "volume"):  # those take their time to go
+        if call.do == "delete" and what not in ("server", "volume"):  # their deletion takes time
             (project.snapshot.drop if told is None else project.snapshot.deleted)((what, id_), now)
         elif told and what in LISTS:
             project.snapshot.write(LISTS[what][3](told), now)
@@ -169,7 +169,7 @@ class OpenStackClouds:
         return id_
 
     def _who_looked(self, project: Project, call: CloudCall) -> Asker:
-        """At this project: what was decided of one is not done in another one."""
+        """The object that makes the call. Raises Trouble if its last look was at another project than the call's."""
         asking = project.askers.get(call.uid)
         others = (each.askers[call.uid] for each in self._projects.values() if call.uid in each.askers)
         if asking is None or any(other.looked > asking.looked for other in others):
@@ -196,25 +196,25 @@ class OpenStackClouds:
         return data[name].encode(errors=NO_TEXT)  # it may be packed
 
     def _settled(self, asking: Asking) -> float:
-        """When what was asked for earlier has happened: lists that begin then tell what is not there."""
+        """Time by which earlier requests have taken effect; only lists that begin later prove absence."""
         inherited = 0.0 if asking.known else self._started + SETTLE
         return max(inherited, self._unsure.get(asking.asker.uid, 0.0))
 
     async def _refresh(self, cloud: CloudRef, project: Project, what: str, waits: bool, settled: float = 0.0) -> None:
-        """One list at a time of each kind; whoever comes meanwhile takes what it brings, if it began late enough.
+        """Refresh a list if it is due. Callers share one request per type, if it began late enough for them.
 
-        A slow cloud is not made slower by waiting for each of its lists: who may do with the last one goes on with it,
-        and hears of what changed as soon as it is known. Who waits for nothing can do without any.
+        A slow cloud need not delay its callers: one that can use the last list continues with it and is woken when a
+        change is known. A caller that does not wait for a change can do without a list.
         """
         snapshot = project.snapshot
         flight = project.lists.setdefault(what, SingleFlight())
         while snapshot.due(what, waits, time.monotonic(), settled):
-            project.line.check(LISTS[what][0])  # or all would wait for the one who tries
+            project.line.check(LISTS[what][0])  # otherwise all callers would wait for the one that tries
             enough = snapshot.does(what, settled)
             try:
                 ask = partial(self._update, cloud, project, what, enough)
                 told = waits and what not in WATCHED and what not in snapshot.doubts.lists
-                moment = 0.0 if told else MOMENT  # it is told of what changed
+                moment = 0.0 if told else MOMENT  # a change wakes the caller
                 await flight.join(f"{cloud}: list of {what}s", ask, moment if enough else None)
             except Late:
                 if enough or not waits:
@@ -224,9 +224,9 @@ class OpenStackClouds:
                 return
 
     async def _update(self, cloud: CloudRef, project: Project, what: str, enough: bool) -> None:
-        """By a list, or by a peek beside which lists go on by themselves, if the last one was of late `enough`.
+        """Fetch a list, or, if the last list is recent `enough`, a peek while lists run in the background.
 
-        What it is to be is found here, once, and not by each of the many who join.
+        This is decided here, once per request, and not by each of the many callers that join it.
         """
         snapshot, began = project.snapshot, time.monotonic()
         if what != "server" or what not in snapshot.taken or snapshot.doubtful(what, began):
@@ -245,7 +245,7 @@ class OpenStackClouds:
         return None
 
     async def _list(self, cloud: CloudRef, project: Project, what: str, *, part: bool = False) -> None:
-        """Into the picture: all of it, or what changed of it."""
+        """Fetch a list into the snapshot: the whole list, or with `part` the changes."""
         snapshot, began = project.snapshot, time.monotonic()
         since = stamp(time.time() - snapshot.ago(began)) if part else ""
         try:
@@ -267,7 +267,7 @@ class OpenStackClouds:
         self._tell_of(project, changed)
 
     def _tell_of(self, project: Project, changed: set[tuple[str, str]]) -> None:
-        """Those whom it concerns, and whose turn it is thereby."""
+        """Wake the objects that own what changed, and those that get a freed slot."""
         waiting = project.waiting() if changed else ()
         self._tell_all((asker.controller, asker.key) for asker in waiting if not changed.isdisjoint(asker.ids))
         now = project.snapshot.things
@@ -284,7 +284,7 @@ class OpenStackClouds:
             project.watch = asyncio.create_task(self._watch(cloud, project))
 
     async def _watch(self, cloud: CloudRef, project: Project) -> None:
-        """As long as somebody waits. What goes wrong here is told to those who look."""
+        """Refresh servers and volumes while an object waits. Errors are ignored: the objects' own looks raise them."""
         while waiting := project.waiting():
             theirs = {what for what, _ in project.awaited()}
             theirs |= {"server"} if any("server" in asker.kinds for asker in waiting) else set()

@@ -1,12 +1,10 @@
-"""Whether what a list lacks is gone. One wrong answer of a cloud must not make anything be forgotten or made again.
+"""Confirm that what a list lacks is gone: one wrong answer must not make the operator forget or recreate a resource.
 
-A replica of an API that has just started may answer a list with 200 and too few items. So an id that an object has
-recorded counts as gone only after two requests for it, some seconds apart, that were both answered with 404. Of what
-is known by its mark alone no id is recorded; a list that suddenly lacks many items therefore counts only once a later
-one does not lack more. Meanwhile no look is settled. As long as nothing is missing, no request is added.
-
-An object may have recorded 200 ids. Each answer counts when it is there, so a look that takes too long is of use: the
-next one asks for the rest.
+A replica of an API that has just started may answer a list with 200 and too few items. So a recorded id counts as gone
+only after two requests for it, CONFIRM seconds apart, both answered with 404. A resource that is known by its mark only
+has no recorded id, so a list that suddenly lacks many items counts only after a later list that lacks no further ones.
+Until then no look is settled. While nothing is missing, no request is added. An object may have recorded 200 ids: each
+answer is kept, so the look after one that ran out of time requests the remaining ids only.
 """
 
 from __future__ import annotations
@@ -21,21 +19,21 @@ from stackwright.core.openstack.clouds import Asker, Thing
 if TYPE_CHECKING:
     from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 
-Id = tuple[str, str]  # what it is, and its id
+Id = tuple[str, str]  # type and id of a resource
 Ask = Callable[[str, str], Awaitable[Thing | None]]
-AT_ONCE = 8  # requests of one look
-CONFIRM = 5.0  # seconds between two answers that something is not there
-MANY = 3  # items of which a list may lack half, as long as it is not empty
+AT_ONCE = 8  # concurrent requests of one look
+CONFIRM = 5.0  # seconds between two answers of 404 that together prove absence
+MANY = 3  # a list with fewer items may lose any, but not all of them; a longer one at most half
 
 
 @dataclass
 class Doubts:
     """Times are those of a monotonic clock.
 
-    lists    kind → when the list began that suddenly lacked many items
-    missing  id → when a request for it was first answered with 404
-    gone     ids that are confirmed not to exist any more
-    single   ids that a request found and a list lacked: a list that lacks them again says nothing new
+    lists    type → start of the list that suddenly lacked many items
+    missing  id → time of the first 404 for it
+    gone     ids that are confirmed to be deleted
+    single   ids that a single request found although a list lacked them; the next list may lack them, too
     """
 
     lists: dict[str, float] = field(default_factory=dict)
@@ -44,7 +42,7 @@ class Doubts:
     single: set[Id] = field(default_factory=set)
 
     def weigh(self, what: str, before: Collection[Id], listed: Collection[Id], began: float) -> None:
-        """A whole list, after one that had the ids `before`, without those that were on their way out."""
+        """Note whether a whole list lacks suspiciously many of the ids `before`, which exclude expected deletions."""
         expected = set(before) - self.single
         lacking = expected.difference(listed)
         if lacking and (not listed or (len(expected) >= MANY and 2 * len(lacking) > len(expected))):
@@ -57,7 +55,7 @@ class Doubts:
         self.gone.discard(key)
 
     def forget(self, recorded: Collection[Id]) -> None:
-        """All but what somebody has recorded."""
+        """Drop the ids that no object has recorded."""
         self.missing = {key: when for key, when in self.missing.items() if key in recorded}
         self.gone.intersection_update(recorded)
         self.single.intersection_update(recorded)
@@ -66,11 +64,11 @@ class Doubts:
 async def confirm(
     snapshot: Snapshot, asker: Asker, kinds: Collection[str], ask: Ask, clock: Callable[[], float]
 ) -> bool:
-    """Whether all that the asker has recorded of these kinds is there, or is known to be gone."""
+    """Whether each id of these types that the asker has recorded exists or is confirmed to be gone."""
     doubts, now = snapshot.doubts, clock()
     lacking = {key for key in asker.ids if key[0] in kinds and key not in snapshot.things} - doubts.gone
     due = [key for key in sorted(lacking) if now - doubts.missing.get(key, now - CONFIRM) >= CONFIRM]
-    due = [key for key in due if key[0] not in snapshot.absent]  # of those, every answer is a 404
+    due = [key for key in due if key[0] not in snapshot.absent]  # a missing service answers 404 to everything
 
     async def weigh(key: Id) -> None:
         began = clock()

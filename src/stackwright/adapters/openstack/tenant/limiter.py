@@ -1,10 +1,9 @@
-"""Whose turn it is: so many of a project at a time, as many as OpenStack does about as quickly as few.
+"""Limit the concurrent requests of a project to the number that its OpenStack handles about as fast as a few.
 
-OpenStack takes any number of requests and works on all at once, each the slower for the others: in a small cloud 500
-servers hold up the very messages that would finish those that have begun, and what asks how they are. How many it does
-well is seen from how long each takes: one that is about as quick as the quickest lately lets more begin, one that is
-much slower lets fewer. Who has to wait is told when it is his turn, and holds no worker of the operator until then.
-Only what this process asked for is counted.
+OpenStack accepts any number of requests and works on all at once, each slower than alone: in a small cloud, 500 servers
+delay the messages that would finish the first ones, and the requests for their state. The limit is derived from the
+duration of each request: one about as fast as the fastest recent one raises it, a much slower one lowers it. Callers
+over the limit are requeued when a slot frees; they hold no worker. Only requests of this process are counted.
 """
 
 from __future__ import annotations
@@ -15,14 +14,14 @@ from dataclasses import dataclass
 from stackwright.core.openstack.clouds import SERVER, Asker, CloudCall, Trouble
 from stackwright.core.plan import Key
 
-REQUESTS = 1, 2  # of a kind: at a time at first, and at best; each holds a worker of the operator, and one of the API
-SERVERS = 4, 100  # the same of those that are being made
-LONG = 300.0  # seconds; what has not ended by then holds up nobody any more
-HELD = 10.0  # seconds that a turn is kept for whom it was given to
-AFTER = 60.0  # seconds; whose turn it is gets told, this is for what nobody hears of
-SLOW = 2.0  # times as long as the quickest
-OLD = 1.01  # the quickest counts so many times as long after each: a cloud may have become slower for good
-MORE, FEWER = 0.5, 0.95  # a quick one raises the limit by so much, a slow one multiplies it
+REQUESTS = 1, 2  # initial and highest limit per kind of request; each holds a worker of the operator and one of the API
+SERVERS = 4, 100  # the same for servers that are being created
+LONG = 300.0  # seconds after which an unfinished request frees its slot
+HELD = 10.0  # seconds that a freed slot is reserved for the caller that was woken
+AFTER = 60.0  # seconds until a waiting caller retries, should its wake-up be lost
+SLOW = 2.0  # multiple of the fastest duration above which a request is slow
+OLD = 1.01  # growth of the fastest duration with each request: a cloud may have become slower for good
+MORE, FEWER = 0.5, 0.95  # a fast request adds MORE to the limit, a slow one multiplies it by FEWER
 Who = tuple[str, Key]  # controller and key
 
 
@@ -30,38 +29,38 @@ Who = tuple[str, Key]  # controller and key
 class _Turn:
     until: float
     began: float | None = None
-    """None until he for whom it is kept has come."""
+    """None while the slot is reserved and not yet taken."""
 
 
 class ConcurrencyLimiter:
-    """Times are those of a monotonic clock; who has a turn goes by its uid."""
+    """Times are those of a monotonic clock; slots are held by uid."""
 
     def __init__(self, busy: str, least: int, most: int) -> None:
-        """`busy` tells whoever waits what is in progress; `least` at a time at first, and `most` at best."""
+        """`busy`: what is in progress, for waiting callers; `least`: initial and lowest limit; `most`: highest one."""
         self._busy, self._least, self._most = busy, least, most
         self._limit, self._quickest = float(least), LONG
         self._turns: dict[str, _Turn] = {}
-        self._queue: dict[str, Who] = {}  # by uid, in their order
+        self._queue: dict[str, Who] = {}  # by uid, in order of arrival
         self.reserved = 0
-        """So many fewer for now, but for the last one."""
+        """Slots that are unavailable for now; one always stays available."""
 
     @property
     def at_once(self) -> int:
         return max(1, int(self._limit) - self.reserved)
 
     def take(self, uid: str, who: Who, now: float) -> None:
-        """Raises Trouble if it is not this one's turn; it is among those that are given one when it is."""
+        """Take a slot. Raises Trouble if none is free, and queues the caller."""
         self._expire(now)
         if uid not in self._turns and len(self._turns) >= self.at_once:
             self._queue.setdefault(uid, who)
-            # Without their number, which changes: a new message is a write, and wakes all that watch the object.
+            # The number in progress is left out: it changes, and each new message is a write that wakes all watchers.
             raise Trouble("WaitingForTurn", f"Waiting for a free slot: {self._busy}", AFTER)
         self._queue.pop(uid, None)
         had = self._turns.get(uid)
         self._turns[uid] = _Turn(now + LONG, had.began if had and had.began is not None else now)
 
     def end(self, uid: str, now: float, *, well: bool = True) -> list[Who]:
-        """Whose turn it is thereby. How long it took says something only if it went `well`."""
+        """Free the slot; returns the callers that get one. The duration is used only if the request went `well`."""
         self._expire(now)
         turn = self._turns.pop(uid, None)
         if well and turn and turn.began is not None:
@@ -83,31 +82,31 @@ class ConcurrencyLimiter:
 
 
 class Scheduler:
-    """Of all that is asked for in a project: requests of a kind in turn, and servers with all that they have.
+    """Limits of one project: one per kind of request, and one for servers together with their ports and volumes.
 
-    A server has its turn from its first port or volume on until it is built: ports of those whose turn is far off
-    would hold up what has begun. A list of servers keeps Nova's API as busy as the making of one, and counts as that:
-    who asks what is built is not to wait behind both.
+    A server holds its slot from the creation of its first port or volume until it is built: ports of servers far back
+    in the queue would delay those that have begun. A list of servers loads Nova's API as much as a creation and takes a
+    slot of it; otherwise requests for the state of servers would wait behind both.
     """
 
     def __init__(self) -> None:
-        self._requests: dict[tuple[str, str], ConcurrencyLimiter] = {}  # by what is done, and to what
+        self._requests: dict[tuple[str, str], ConcurrencyLimiter] = {}  # by verb and resource type
         self._servers = ConcurrencyLimiter("other servers of this project are being made", *SERVERS)
-        self._made_for: dict[str, str] = {}  # a server's id → uid
+        self._made_for: dict[str, str] = {}  # server id → uid of its object
 
     def lists(self, count: int) -> None:
-        """So many lists of servers are on their way."""
+        """Set the number of lists of servers in progress."""
         self._of(("create", SERVER[0])).reserved = count
 
     def begin(self, call: CloudCall, asker: Asker, now: float) -> None:
-        """Raises Trouble if it is not its turn. Who waits only for the request keeps his turn to have a server."""
+        """Take the slots for a call. Raises Trouble if one is missing; a slot for a server is kept meanwhile."""
         who = asker.controller, asker.key
         if _makes(call, asker):
             self._servers.take(call.uid, who, now)
         self._of((call.do, call.slot[0])).take(call.uid, who, now)
 
     def end(self, call: CloudCall, asker: Asker, id_: str, now: float) -> list[Who]:
-        """The request has ended, well if it brought an id; whose turn it is."""
+        """End a request, which succeeded if it has an id; returns the callers that get a slot."""
         told = self._of((call.do, call.slot[0])).end(call.uid, now, well=bool(id_))
         if call.do == "create" and call.slot == SERVER and id_:
             self._made_for[id_] = call.uid
@@ -122,7 +121,7 @@ class Scheduler:
         return self._requests[kind]
 
     def built(self, servers: Mapping[str, bool], now: float) -> list[Who]:
-        """Id of a server that is not being built any more → whether it went well; whose turn it is."""
+        """Free the slots of servers that left BUILD (id → whether successfully); returns the callers that get one."""
         ended = [(self._made_for.pop(id_), well) for id_, well in servers.items() if id_ in self._made_for]
         return [who for uid, well in ended for who in self._servers.end(uid, now, well=well)]
 

@@ -1,4 +1,4 @@
-"""What all who use the same credentials share: their line, the picture of the project, answers to questions, turns."""
+"""State that all objects with the same credentials share: connection, snapshot, answers to questions, limits."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import Line
 from stackwright.core.openstack.clouds import Asker, Question, Thing
 
-ANSWER = 60.0  # seconds that an answer to a question holds
-WATCHED = frozenset({"server", "volume"})  # they come and go by themselves
-ANSWERS = 8 << 20  # bytes of questions and answers that are kept of a project
-FORGET = 3600.0  # seconds; who is there looks every minute, unless it is paused
+ANSWER = 60.0  # seconds for which an answer to a question is valid
+WATCHED = frozenset({"server", "volume"})  # they change state without a request
+ANSWERS = 8 << 20  # bytes of cached questions and answers per project
+FORGET = 3600.0  # seconds without a look until an object is forgotten; objects look every minute unless paused
 
 
 @dataclass
 class Asking:
-    """known   it came before anything was begun for it, so this process knows of all that was; who comes back after he
-        was forgotten is taken for one of a predecessor, which is of no consequence once that one's requests are settled
-    looked  when it did last
-    doubted when it was last asked to look again because a list lacked something
-    waits   until when it is taken to wait
+    """known   it first looked before anything was begun for it, so this process knows all requests for it. An object
+        that returns after its entry expired is not known; it only waits until requests of an earlier process settle
+    looked  time of its last look
+    doubted time when it was last woken because a list lacked something
+    waits   time until which it counts as waiting
     """
 
     asker: Asker
@@ -37,10 +37,10 @@ class Asking:
 
 @dataclass(eq=False)
 class Attempt:
-    """Looks of one object of which none has ended: the first one `began` then, the `last` one then.
+    """Unfinished looks of one object; `began` is the start of the first one, `last` of the latest.
 
-    project  where it asks
-    awaits   what it could not wait for that long
+    project  project that is looked at
+    awaits   questions whose answers were late
     """
 
     who: Who
@@ -51,14 +51,14 @@ class Attempt:
 
     @property
     def since(self) -> float:
-        """Answers that came later count for it."""
+        """Time after which answers are valid for it."""
         return max(self.began, time.monotonic() - FORGET)
 
 
 @dataclass
 class Answer:
-    """weight  about as many bytes as it takes
-    told    who hears of it when it is there
+    """weight  approximate size in bytes
+    told    attempts to wake when the answer arrives
     """
 
     at: float = -FORGET
@@ -68,20 +68,20 @@ class Answer:
     told: set[Attempt] = field(default_factory=set)
 
     def holds(self, since: float = math.inf) -> bool:
-        """For one whose looks have not ended `since` then, what came later does.
+        """Whether the answer is valid; for an attempt that is unfinished `since` a time, every later answer is.
 
-        That there is none is asked again at once: somebody may be about to make it.
+        An empty answer is valid for 2 s only: someone may be about to create what is missing.
         """
         return self.at >= since or time.monotonic() - self.at < (ANSWER if self.things else 2.0)
 
     def due(self, since: float) -> bool:
-        """Nobody has any use for it."""
+        """Whether the answer is expired for all, and no request for it is in progress."""
         return not (self.holds(since) or self.flight.flies)
 
 
 @dataclass
 class Project:
-    """used  when somebody last came;  askers  by uid"""
+    """used  time of the last use;  askers  by uid"""
 
     line: Line
     snapshot: Snapshot
@@ -96,16 +96,16 @@ class Project:
 
     @property
     def watched(self) -> bool:
-        """As long as somebody waits, what he waits for is asked for again and again."""
+        """Whether the watch task runs; it refreshes servers and volumes while an object waits."""
         return self.watch is not None and not self.watch.done()
 
     @property
     def listing(self) -> int:
-        """Lists of servers that are on their way."""
+        """Number of lists of servers in progress."""
         return self.whole.flies + self.part.flies
 
     def keeps(self, what: str, asker: Asker, settled: float) -> bool:
-        """Whether who waits need not ask: it is watched, or he has nothing of it."""
+        """Whether a waiting object needs no request: the watch refreshes this type, or the object has none of it."""
         if what not in WATCHED or not self.watched or what in self.snapshot.doubts.lists:
             return False
         if what == "server" or any(kind == what for kind, _ in asker.ids):
@@ -113,7 +113,7 @@ class Project:
         return self.snapshot.does(what, settled)
 
     def trim(self) -> None:
-        """The oldest answers go where there are too many."""
+        """Drop the oldest answers until the cache fits into ANSWERS."""
         weight = sum(each.weight for each in self.answers.values())
         if weight <= ANSWERS:
             return
@@ -130,11 +130,11 @@ class Project:
         return [each.asker for each in self.askers.values() if thing in each.asker.ids]
 
     def awaited(self) -> frozenset[tuple[str, str]]:
-        """What those who wait have."""
+        """Recorded ids of the waiting objects."""
         return frozenset[tuple[str, str]]().union(*(asker.ids for asker in self.waiting()))
 
     def forget(self, before: float, since: float = math.inf) -> None:
-        """Who last looked `before`, and answers that hold for nobody, also not for looks that began `since` then."""
+        """Drop objects that last looked `before` then, and answers that are expired for all (`since`: see `Answer`)."""
         self.askers = {uid: each for uid, each in self.askers.items() if each.looked >= before}
         self.answers = {asked: each for asked, each in self.answers.items() if not each.due(since)}
         self.snapshot.forget(before)

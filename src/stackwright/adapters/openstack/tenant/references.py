@@ -1,8 +1,8 @@
-"""Questions for what is not ours: images, flavors, networks, groups, by the filters of their APIs.
+"""Search for resources that the operator does not own (images, flavors, networks, groups) by the filters of their APIs.
 
-Neutron shows an administrator what all projects have. What nobody uses of others is asked for in the project of the
-credentials only; of networks and what belongs to them, which may be shared, its own come before those of others. Who
-names a project or an id means just that.
+Neutron shows an administrator the resources of all projects. Types that projects do not share are searched in the
+project of the credentials only. Networks and their parts may be shared: the project's own take precedence over those of
+others. A filter by project or id is used as given.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stackwright.core.openstack.clouds import Denied, Question, Thing, Trouble
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
-# What is asked → service, path, the answer's key, and fields that an answer is filtered by here, for the API does not.
+# Type → service, path, key of the list in the response, and fields that are filtered here because the API does not.
 WHERE: Mapping[str, tuple[str, str, str, tuple[str, ...]]] = {
     "image": ("image", "/images", "images", ()),
     "flavor": ("compute", "/flavors", "flavors", ("name",)),
@@ -34,21 +34,21 @@ WHERE: Mapping[str, tuple[str, str, str, tuple[str, ...]]] = {
     "availability-zone": ("compute", "/os-availability-zone", "availabilityZoneInfo", ()),
 }
 FACTS = ("network_id", "cidr", "tags", "floating_ip_address", "external_gateway_info", "zoneState")
-LIMIT = 500  # items of a page
-# Bounds of a whole list. A port of Neutron has 1.2 KiB, a server of Nova 3 KiB, of 60 values.
+LIMIT = 500  # items per page
+# Limits of a whole list. A Neutron port takes 1.2 KiB, a Nova server 3 KiB with 60 values.
 LARGEST = 64 << 20  # bytes after decompression
-VALUES = 1_500_000  # of JSON, each of which takes Python up to 150 bytes
+VALUES = 1_500_000  # JSON values; each takes up to 150 bytes in Python
 MOST = 25_000  # items
 PAGES = 1000
-KEPT = 64 << 10  # bytes of what is found: a hundred things, or one with very many tags
-WHOLE = 256 << 10  # the same where all of it is wanted, for a status: four hundred subnets of a network
+KEPT = 64 << 10  # bytes of results: a hundred resources, or one with very many tags
+WHOLE = 256 << 10  # the same where a status needs all results: four hundred subnets of a network
 NOT_SHARED = ("security-group", "floating-ip", "port", "trunk")
 
 
 class _Few:
-    """The first things of a list: as many as fit into KEPT, or two, which tell that it is not one.
+    """The first results of a list: as many as fit into KEPT, but at least two, which show that a match is ambiguous.
 
-    Of a whole list all, or Trouble if they do not fit into WHOLE.
+    If the question needs the whole list: all results; raises Trouble if they do not fit into WHOLE.
     """
 
     def __init__(self, asked: Question) -> None:
@@ -70,14 +70,14 @@ class _Few:
 
 
 def find(connection: Connection, asked: Question) -> tuple[Thing, ...]:
-    """What is found, or the first of very much where the whole is not asked for. Raises Trouble or Denied."""
+    """The results, or the first of very many unless the question needs the whole list. Raises Trouble or Denied."""
     service, path, key, here = WHERE[asked.what]
     where = dict(asked.where)
     mine = {} if "project_id" in where or "id" in where else own(connection, service)
     params = {name: _parameter(name, value) for name, value in where.items() if name not in here}
     if asked.what in NOT_SHARED:
         params |= mine
-    first = None if "network_id" in where else mine.get("project_id")  # what is in one network is of whoever it is
+    first = None if "network_id" in where else mine.get("project_id")  # within one network, the project does not matter
     ours, others = _Few(asked), _Few(asked)
     for raw in pages(connection, service, path, key, params):
         each = thing(asked.what, raw)
@@ -87,13 +87,13 @@ def find(connection: Connection, asked: Question) -> tuple[Thing, ...]:
 
 
 def own(connection: Connection, service: str) -> dict[str, str]:
-    """The filter for what is the credentials' own. Nova and Cinder need none; without a project there is none."""
+    """The filter by the credentials' project. Nova and Cinder need none; empty if the credentials have no project."""
     project = project_of(connection) if service == "network" else ""
     return {"project_id": project} if project else {}
 
 
 def thing(what: str, raw: Mapping[str, Any]) -> Thing:
-    """A zone has a name and no id."""
+    """A result of a search. An availability zone has no id; its name takes the place."""
     facts = {name: raw[name] for name in FACTS if name in raw}
     name = str(raw.get("name") or raw.get("zoneName") or "")
     return Thing(what, str(raw.get("id") or name), name, str(raw.get("status") or ""), facts=facts)
@@ -102,7 +102,7 @@ def thing(what: str, raw: Mapping[str, Any]) -> Thing:
 def pages(
     connection: Connection, service: str, path: str, key: str, params: Mapping[str, Any]
 ) -> Iterator[Mapping[str, Any]]:
-    """Everything that a list has, a page after the other. Raises Trouble for a list that has no end, and Denied."""
+    """All items of a list, page by page. Raises Trouble, also for a list without an end, or Denied."""
     more: dict[str, Any] = {"microversion": COMPUTE} if service == "compute" else {}
     marker: dict[str, Any] = {}
     read, values, items, markers = 0, 0, 0, set()
@@ -110,7 +110,7 @@ def pages(
         try:
             response = request(connection, service, "GET", path, params={"limit": LIMIT, **params, **marker}, **more)
         except (Trouble, Denied) as error:
-            if marker and error.reason in ("NotFound", "BlockedRejected"):  # the service did answer the page before
+            if marker and error.reason in ("NotFound", "BlockedRejected"):  # the service exists
                 raise Trouble("Unreachable", f"the list of {key} changed while it was read") from None
             raise
         read += len(response.content)
@@ -136,7 +136,7 @@ def pages(
 
 
 def _goes_on(answer: Mapping[str, Any], key: str) -> bool:
-    """Whether an answer names a further page. Neutron names a previous one even with the first."""
+    """Whether a response links to a next page. Neutron links to a previous page even in the first one."""
     links = answer.get(f"{key}_links")
     if isinstance(links, list):
         links = [link for link in links if not (isinstance(link, dict) and link.get("rel") == "previous")]
@@ -148,7 +148,7 @@ def _endless(key: str, most: str) -> Trouble:
 
 
 def _parameter(name: str, value: Any) -> Any:
-    """Neutron takes several tags as one word with commas, Glance each by itself."""
+    """The value of a filter: Neutron takes several tags as one comma-separated value, Glance each separately."""
     if isinstance(value, tuple) and name != "tag":
         return ",".join(map(str, value))
     return list(value) if isinstance(value, tuple) else value

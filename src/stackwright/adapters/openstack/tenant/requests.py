@@ -1,7 +1,7 @@
-"""One change of one thing → one request, or the few that it takes.
+"""One change of one resource → one request, or a few if its API needs them.
 
-The mark goes with the request that makes a thing, to where its API can keep it at once: Nova's tags, Cinder's
-metadata, Neutron's descriptions. A port that is an interface of a router comes and goes by requests to the router.
+The mark is part of the request that creates a resource, in a field that the API stores at once: Nova's tags, Cinder's
+metadata, Neutron's descriptions. A port that is a router interface is added and removed by requests to the router.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
 
 TAGGED = ("port", "trunk", "floating-ip", "network", "subnet", "router", "security-group")
-# Distributed and highly available routers have their own words for it.
+# Owners of ports that are router interfaces; distributed and highly available routers use their own names.
 INTERFACES = (
     "network:router_interface", "network:router_interface_distributed", "network:ha_router_replicated_interface",
 )  # fmt: skip
 
 
 def run(connection: Connection, call: CloudCall, user_data: bytes | None) -> tuple[str, Mapping[str, Any] | None]:
-    """The id, and the thing as the API told it, if it did; of a router that got an interface, the port.
+    """Id, and the resource as the API returned it, if it did; the port if a router got an interface.
 
-    None of what was to be deleted and was not found, which is no more than one answer.
+    None instead of the resource if a deletion was answered with 404: one such answer does not prove absence.
     """
     match call.do:
         case "create":
@@ -69,14 +69,17 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
 
 
 def _unlike_marks(tags: list[str]) -> list[str]:
-    """Nova tells tags in an order of its own: with a second mark among them, the server could be another object's."""
+    """The tags. Raises Denied for a mark: Nova changes the order of tags, so a second mark could replace the first."""
     for tag in filter(MARK.fullmatch, tags):
         raise Denied("Rejected", f"tag {tag} has the form of those by which the operator finds what it made")
     return tags
 
 
 def _own(connection: Connection, volume: str) -> dict[str, str]:
-    """What tells it from its copies. Without it they are kept as it is, so its id is not lost for want of this."""
+    """Write the volume's id into its metadata, which distinguishes it from its copies. Returns what was written.
+
+    A failure is ignored, as the id of the new volume must not be lost; without this field, copies are never deleted.
+    """
     own = {OWN: volume}
     try:
         send(connection, "volume", "POST", f"/{volume}/metadata", json={"metadata": own})
@@ -86,7 +89,7 @@ def _own(connection: Connection, volume: str) -> dict[str, str]:
 
 
 def _same_rule(connection: Connection, body: Mapping[str, Any], error: Trouble) -> tuple[str, Mapping[str, Any]]:
-    """A rule is there that says the same: Neutron gives a new group two of its own, and takes none twice."""
+    """The existing rule of the same meaning: Neutron adds two rules to a new group and accepts no duplicate."""
     params = {"security_group_id": body["security_group_id"]}
     answer = json_of(send(connection, "security-group-rule", "GET", params=params))
     for rule in things_in(answer, "security_group_rules"):
@@ -96,7 +99,7 @@ def _same_rule(connection: Connection, body: Mapping[str, Any], error: Trouble) 
 
 
 def _told(what: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """Nova answers with little more than an id."""
+    """Fields that the response lacks: Nova returns little more than an id."""
     return {"status": "BUILD", "metadata": body.get("metadata", {})} if what == "server" else {}
 
 
@@ -117,7 +120,7 @@ def _update(connection: Connection, call: CloudCall) -> Mapping[str, Any]:
 
 
 def _delete(connection: Connection, call: CloudCall) -> bool:
-    """Whether it was there."""
+    """Delete the resource. Returns False if the API answered 404."""
     what = call.slot[0]
     try:
         if what == "router":
@@ -136,7 +139,7 @@ def _delete(connection: Connection, call: CloudCall) -> bool:
 
 
 def _remove_interface(connection: Connection, port: str, error: Trouble | Denied) -> None:
-    """Neutron lets go of such a port by its router only, whosever that is, and the port goes with it."""
+    """Neutron detaches such a port only by a request to its router, whoever owns that, and then deletes the port."""
     found = one(connection, "port", port)
     if found.get("device_owner") not in INTERFACES:
         raise error

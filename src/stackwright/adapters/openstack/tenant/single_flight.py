@@ -1,7 +1,7 @@
-"""One request for all who want its answer, which nobody waits for longer than a moment.
+"""One request shared by all callers that need its answer; none of them waits longer than a few seconds.
 
-Whoever comes while it is on its way joins it. When it takes long, for a list may have many pages, it goes on, and they
-are told so at once: what they wait with are workers of their namespace, of which there are few.
+A caller that arrives while the request is in progress joins it. A slow request (a list may have many pages) continues,
+and its callers get Late: each of them holds a worker of its namespace, and these are few.
 """
 
 from __future__ import annotations
@@ -14,11 +14,11 @@ from typing import Any, Generic, TypeVar
 from stackwright.core.openstack.clouds import Trouble
 
 T = TypeVar("T")
-PATIENCE = 5.0  # seconds, from its beginning
+PATIENCE = 5.0  # seconds from the start of the request
 
 
 async def together(asked: Iterable[Awaitable[T]]) -> list[T]:
-    """All answers, in their order. All are waited for, also when one fails; then the first error is raised."""
+    """All results in order. Waits for all of them even if one fails, then raises the first error."""
     answers = []
     for ended in await asyncio.gather(*asked, return_exceptions=True):
         if isinstance(ended, BaseException):
@@ -28,7 +28,7 @@ async def together(asked: Iterable[Awaitable[T]]) -> list[T]:
 
 
 class Late(Trouble):
-    """It takes long, and is still on its way."""
+    """The request takes long and is still in progress."""
 
 
 class SingleFlight(Generic[T]):
@@ -41,7 +41,7 @@ class SingleFlight(Generic[T]):
         return self._task is not None and not self._task.done()
 
     async def join(self, what: str, ask: Callable[[], Coroutine[Any, Any, T]], patience: float | None = None) -> T:
-        """The answer; raises what `ask` raises, and Late, which names `what` is asked for, when it takes too long."""
+        """The answer. Raises what `ask` raises, or Late, with the name `what`, if the answer takes too long."""
         patience = PATIENCE if patience is None else patience
         task = self.begin(ask)
         left = self._began + patience - time.monotonic()
@@ -51,11 +51,11 @@ class SingleFlight(Generic[T]):
         return task.result()
 
     def begin(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T]:
-        """Unless it is on its way."""
+        """Start the request unless it is in progress."""
         if self._task is None or not self.flies:
             self._began = time.monotonic()
             self._task = asyncio.create_task(ask())
-            self._task.add_done_callback(lambda task: task.cancelled() or task.exception())  # if all have left
+            self._task.add_done_callback(lambda task: task.cancelled() or task.exception())  # also without callers
         return self._task
 
     def cancel(self) -> None:

@@ -1,4 +1,4 @@
-"""What the APIs of OpenStack list → Things, from raw JSON: the SDK's objects take most of the time of a long list."""
+"""Raw JSON of OpenStack's lists → Things. The SDK's objects would take most of the time of a long list."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from typing import Any
 from stackwright.api.infra.capi import MARK
 from stackwright.core.openstack.clouds import ANSWERED, CREATED, Thing
 
-METADATA = "stackwright.dev/mark"  # of a volume
-OWN = "stackwright.dev/volume"  # among the metadata of a volume: its id, or that of the one it is a copy of
-RESTORED = "src_backup_id"  # which Cinder writes into a volume that it restored the backup of another one to
+# Keys in the metadata of volumes.
+METADATA = "stackwright.dev/mark"
+OWN = "stackwright.dev/volume"  # the volume's id, or in a copy the id of the original
+RESTORED = "src_backup_id"  # written by Cinder into a volume that was restored from a backup of another one
 _VOLUMES = "os-extended-volumes:volumes_attached"
 Raw = Mapping[str, Any]
 
 
 def mark_in(text: str) -> str:
-    """The last one: ours comes after what a user wrote, who may have copied that from another thing."""
+    """The last mark in a text: ours follows the user's text, which may contain a copied mark."""
     return next(reversed(MARK.findall(text or "")), "")
 
 
@@ -60,13 +61,13 @@ def volume(raw: Raw) -> Thing:
 
 
 def _copied(raw: Raw, metadata: Raw) -> bool:
-    """Whether its metadata is that of another volume: Cinder restores that of a backup, too, with our mark."""
+    """Whether the metadata is another volume's: Cinder also restores the metadata in a backup, with our mark."""
     other = metadata.get(OWN, raw["id"]) != raw["id"]
     return other or raw.get("status") == "restoring-backup" or RESTORED in metadata
 
 
 def _seconds(stamp: str | None) -> float | None:
-    """Cinder's word for a time, which is in UTC and does not say so, since 1970."""
+    """Seconds since 1970 for a time stamp of Cinder, which is in UTC without saying so."""
     try:
         return datetime.fromisoformat(stamp or "").replace(tzinfo=UTC).timestamp()
     except ValueError:
@@ -74,7 +75,7 @@ def _seconds(stamp: str | None) -> float | None:
 
 
 def plain(what: str, *names: str) -> Callable[[Raw], Thing]:
-    """Of a kind of Neutron's, with these fields as facts."""
+    """Converter for a resource type of Neutron, with these fields as facts."""
 
     def thing(raw: Raw) -> Thing:
         facts = {name: raw[name] for name in names if name in raw}

@@ -1,7 +1,8 @@
-"""The text of a clouds.yaml that a tenant wrote → the entry of one cloud, with nothing in it but what is allowed.
+"""A tenant's clouds.yaml → the entry of one cloud, with allowed keys and values only.
 
-The SDK takes an entry as arguments: some name code to run or files of this process. So keys come from an allow-list,
-and values are texts, numbers and truth values. The text is bounded and has no aliases, which make much of little.
+The SDK takes an entry as arguments, some of which name code to run or files of this process. So keys come from an
+allow-list, and values are strings, numbers and booleans. The text is limited in size and has no aliases, which would
+expand a short text into a large one.
 """
 
 from __future__ import annotations
@@ -25,26 +26,26 @@ AUTH = frozenset(
 AUTH_TYPES = ("password", "token", "v3applicationcredential", "v3password", "v3token")
 TEXTS = ("region_name", "interface", "endpoint_type", "identity_api_version")
 FLAGS = ("verify", "insecure")
-# Of each service, e.g. compute_api_version.
+# Keys per service, e.g. compute_api_version.
 OF_SERVICE = re.compile(
     r"[a-z][a-z0-9_]{0,30}_(api_version|default_microversion|endpoint_override|interface|service_name|service_type)"
 )
-IGNORED = "regions"  # dashboards write it; which region is used is said elsewhere
+IGNORED = "regions"  # dashboards write it; it does not choose the region
 ALLOWED = ", ".join(
     sorted((*TEXTS, *FLAGS, "auth", "auth_type", "<service>_api_version", "<service>_endpoint_override"))
 )
 
 
 class BadEntry(ValueError):
-    """What is wrong with it. No value of an entry is repeated."""
+    """What is wrong with the entry; the message repeats none of its values."""
 
 
-DEEPEST = 20  # brackets in brackets
+DEEPEST = 20  # nesting levels of brackets
 
 
 class _Loader(yaml.SafeLoader):
     def fetch_flow_collection_start(self, TokenClass: Any) -> None:
-        """Before the scanner reads far ahead, which costs it much for each bracket."""
+        """Check the depth before the scanner reads ahead, which is expensive for each bracket."""
         if self.flow_level >= DEEPEST:
             raise BadEntry(f"is nested deeper than {DEEPEST} levels")
         super().fetch_flow_collection_start(TokenClass)
@@ -56,7 +57,7 @@ class _Loader(yaml.SafeLoader):
 
 
 def entry_of(text: str, cloud: str) -> dict[str, Any]:
-    """Raises BadEntry that names all offending keys."""
+    """The entry of the cloud. Raises BadEntry that names all offending keys."""
     clouds = _clouds(text)
     entry = clouds.get(cloud)
     if not isinstance(entry, dict) or not isinstance(entry.get("auth"), dict):
@@ -74,7 +75,7 @@ def _clouds(text: str) -> dict[Any, Any]:
         clouds = (yaml.load(text, _Loader) or {}).get("clouds") or {}  # noqa: S506 - a safe loader, with less
     except BadEntry:
         raise
-    except Exception:  # YAML's, and those of dates, numbers and depth
+    except Exception:  # errors of YAML, and of dates, numbers and recursion depth
         raise BadEntry("is no YAML with clouds") from None
     if not isinstance(clouds, dict):
         raise BadEntry("is no YAML with clouds")
@@ -116,12 +117,12 @@ def _text_errors(where: str, value: object) -> list[str]:
 
 
 def _is_vast(value: object) -> bool:
-    """A number that cannot be written down: Python refuses to convert more than 4,300 digits."""
+    """Whether a number is too large to print: Python refuses to convert more than 4,300 digits."""
     return isinstance(value, int) and value.bit_length() > 64
 
 
 def _name(name: object) -> str:
-    """A name in one short line."""
+    """A name as one short, printable line."""
     text = "a number" if _is_vast(name) else str(name)
     text = text if text.isprintable() else ascii(text)
     return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

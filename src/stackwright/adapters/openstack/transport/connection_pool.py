@@ -1,12 +1,11 @@
-"""The line to one project: a connection, and when it is worth asking again.
+"""The connection to one project, and a circuit breaker for each of its services.
 
-All who have something in the project ask through it. When OpenStack wants fewer requests, the whole line is quiet as
-long as it says. When a service lets somebody wait and never answers, or does not take the credentials, one at a time
-tries it again; to all others its last word is repeated at once. So a cloud that hangs holds up nobody who has to look
-at its objects. Nor does it hold up those who ask other clouds: each namespace of credentials has threads of its own,
-enough for many clouds that hang, and what waits for one is not asked of a cloud that has hung meanwhile. Whatever
-somebody asks, he waits no longer than LONGEST for all the requests that it takes: a cloud may answer each in time, and
-name so many things that they take hours.
+All objects with resources in the project use it. After a rate-limit response, no request is sent for as long as
+OpenStack says. While a service hangs or refuses the credentials, one caller at a time tries it again, and all others
+get its last error at once. So a cloud that hangs does not block the workers that handle its objects. It does not block
+other clouds either: the credentials of each namespace have their own threads, enough for many clouds that hang, and a
+request that waited for a thread is not sent to a cloud that has hung meanwhile. One call has LONGEST for all of its
+requests: a cloud may answer each in time, yet list so many resources that they take hours.
 """
 
 from __future__ import annotations
@@ -32,40 +31,40 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
 
 T = TypeVar("T")
-THREADS = 8  # at once for what the operator's workers ask; lists, which go on by themselves, have others
-SHARED = 16 * THREADS  # threads of all lines of a namespace
-SLOW = 10.0  # seconds; what fails sooner holds nobody up
-PAUSE = 5.0  # seconds before somebody tries again
-TRY = 60.0  # seconds that he has for it before the next one does
-GRACE = 30.0  # seconds for the last request to end, which may have to look up a name, or try many addresses
-BEGIN = 0.8  # of LONGEST; what waited longer for a thread has less time left than an answer may take, and is not sent
+THREADS = 8  # concurrent calls of the operator's workers; lists run in the background and are not counted
+SHARED = 16 * THREADS  # threads of all connections of a namespace
+SLOW = 10.0  # seconds; a call that fails sooner delays nobody
+PAUSE = 5.0  # seconds before a caller tries again
+TRY = 60.0  # seconds until the next caller may try, if the try has no result
+GRACE = 30.0  # seconds for the last request to end, which may have to resolve a name or try many addresses
+BEGIN = 0.8  # of LONGEST; a call that waited longer for a thread has less time left than an answer may take: not sent
 WAITED = "other requests to the OpenStacks of this namespace took so long that this one was not sent"
-MOMENT = 0.1  # seconds; a request that the deadline ends does so about then
-SPREAD = (1.0, 1.2)  # those who were told to be quiet do not all come back in one moment
+MOMENT = 0.1  # seconds; a failure within this time before the deadline is attributed to the deadline
+SPREAD = (1.0, 1.2)  # random factor, so that callers do not all retry at one moment after a rate limit
 
 
 def executor() -> Executor:
-    """For lines of one namespace. It begins a thread only when all that it has are busy."""
+    """Executor for the connections of one namespace; it starts a thread only when all others are busy."""
     return ThreadPoolExecutor(SHARED, "openstack")
 
 
 class Line:
     def __init__(self, login: Login, count: Count = lambda method, code: None, threads: Executor | None = None) -> None:
-        """`threads` are used and not closed by the line."""
+        """`threads` are used but not shut down by the line."""
         self._login, self._count = login, count
         self.place = ""
-        """As Look has it."""
+        """Project and region, as in `Look.place`."""
         self._connection: Connection | None = None
         self._connecting = threading.Lock()
         self._closed = False
         self._files = ExitStack()
         self.threads = threads or executor()
         self._free = asyncio.Semaphore(THREADS)
-        self._quiet: tuple[float, Trouble] | None = None  # until when, and what OpenStack said
-        self._silent: dict[str, tuple[float, Trouble]] = {}  # the same of a service
+        self._quiet: tuple[float, Trouble] | None = None  # end of the rate limit, and its error
+        self._silent: dict[str, tuple[float, Trouble]] = {}  # service → time of the next try, and its last error
 
     def check(self, service: str) -> None:
-        """Raises the Trouble of the last who asked while there is no use in asking again."""
+        """Raise the last error while a new request is pointless."""
         now = time.monotonic()
         if self._quiet and now < self._quiet[0]:
             until, error = self._quiet
@@ -75,10 +74,10 @@ class Line:
             raise Trouble(silent[1].reason, str(silent[1]))
 
     async def do(self, service: str, what: Callable[[Connection], T], *, queues: bool = True) -> T:
-        """In a thread. Raises Trouble or Denied for whatever goes wrong.
+        """Call `what` in a thread. Raises Trouble or Denied for every failure.
 
-        Lists, of which there is one of a kind at a time and for which many wait, do not queue behind all the rest. Nor
-        do they have a deadline: they may have many pages, and nobody waits for them long.
+        Lists (`queues` false) do not queue behind other calls: there is one per type at a time, and many callers need
+        it. They have no deadline either: they may have many pages, and no caller waits long for them.
         """
         until = after(LONGEST) if queues else math.inf
         async with in_time(LONGEST + GRACE if queues else None), self._free if queues else nullcontext():
@@ -91,12 +90,12 @@ class Line:
             self._silent[service] = (time.monotonic() + TRY, self._silent[service][1])
 
         def ask() -> T:
-            """What it says of the service is noted before the thread takes up what waits for it."""
+            """The failure of a service is noted before this thread takes the next waiting call."""
             if not tries:
                 self.check(service)
             if after((1 - BEGIN) * LONGEST) > until:
                 if tries and (silent := self._silent.get(service)):
-                    self._silent[service] = time.monotonic(), silent[1]  # the next one tries
+                    self._silent[service] = time.monotonic(), silent[1]  # the next caller tries
                 raise Trouble("Unreachable", WAITED)
             began = time.monotonic()
             try:
@@ -110,7 +109,7 @@ class Line:
         return await in_thread_of(self.threads, ask)
 
     def _note(self, service: str, began: float, error: Trouble | Denied, *, late: bool) -> None:
-        """What comes too `late` had less time than the service may take, for those before it took theirs."""
+        """Note a failure. A `late` one says nothing about the service: earlier requests used up its time."""
         self._silent.pop(service, None)
         now = time.monotonic()
         if isinstance(error, Denied):
@@ -131,7 +130,7 @@ class Line:
             with self._connecting:
                 if self._connection is None:
                     self._connection = connection(self._login, self._files, self._count)
-            if self._closed:  # while it was made
+            if self._closed:  # while the connection was created
                 self._connection.close()
             answer = contained(what, self._connection)
             if not self.place:
@@ -140,7 +139,7 @@ class Line:
             return answer
         except exceptions.Unauthorized as error:
             raise Trouble("AuthenticationFailed", self._told(error, service)) from None
-        except exceptions.TooManyRequests as error:  # by Keystone; services answer, and raise nothing
+        except exceptions.TooManyRequests as error:  # from Keystone; responses of other services do not raise
             raise problem(429, self._told(error, service), str(error.retry_after or "")) from None
         except (exceptions.EndpointNotFound, ServiceDisabledException) as error:
             raise Denied("ServiceMissing", self._told(error, service)) from None
@@ -148,13 +147,13 @@ class Line:
             raise Trouble("Unreachable", self._told(error, service)) from None
 
     def _told(self, error: Exception, service: str) -> str:
-        """By which cloud: those who share a line may know it by names of their own."""
+        """The message with the cloud's URL: objects that share the connection may have other names for the cloud."""
         from stackwright.adapters.openstack.transport.responses import told
 
         return f"{self._login.entry['auth'].get('auth_url', 'cloud')}: {told(error, service)}"
 
     def close(self) -> None:
-        """Threads end with the request that is on its way."""
+        """Close the connection; threads end with the request in progress."""
         self._closed = True
         if self._connection is not None:
             self._connection.close()

@@ -1,4 +1,4 @@
-"""Until when an OpenStack may be asked. Nobody can interrupt a thread, but it sends nothing more after that."""
+"""Deadlines for requests to an OpenStack. A thread cannot be interrupted, but it sends nothing after its deadline."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _until: ContextVar[float] = ContextVar("until", default=math.inf)
 
 
 def after(seconds: float) -> float:
-    """The moment, for `within`."""
+    """The time in so many seconds, for `within`."""
     return time.monotonic() + seconds
 
 
 def within(until: float, what: Callable[[], T]) -> T:
-    """All requests that it makes in this thread end about then."""
+    """Call `what`; all requests that it makes in this thread end by about `until`."""
     token = _until.set(until)
     try:
         return what()
@@ -31,13 +31,13 @@ def within(until: float, what: Callable[[], T]) -> T:
 
 
 def left() -> float:
-    """Seconds that this thread has; infinite without a deadline."""
+    """Seconds until this thread's deadline; infinite without one."""
     return _until.get() - time.monotonic()
 
 
 @asynccontextmanager
 async def in_time(seconds: float | None) -> AsyncIterator[None]:
-    """Raises Trouble when it takes longer."""
+    """Raise Trouble if the block takes longer."""
     try:
         async with asyncio.timeout(seconds):
             yield

@@ -1,7 +1,7 @@
-"""A clouds.yaml in a Secret → one connection for all who use the same credentials.
+"""A clouds.yaml in a Secret → one connection for all objects with the same credentials.
 
-The key of a connection is a digest of everything that decides where it goes and as whom: the entry, the region and the
-authority's certificate. A Secret is read again after a while, and at once when a log-in is refused.
+The key of a connection is a digest of everything that decides its target and its user: the entry, the region and the CA
+certificate. A Secret is read again after READ_AGAIN seconds, and at once after a refused log-in.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ from stackwright.core.ports import secret_data
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
-# Seconds. With the credentials of before, what is made anew in between would be made in another project.
+# Seconds. Until then, new resources may still be created in the project of the previous credentials.
 READ_AGAIN = 2.0
 Secrets = Callable[[Key], Awaitable[Object | None]]
-Count = Callable[[str, str], None]  # is told of each answer: method and status
+Count = Callable[[str, str], None]  # called for each response, with method and status
 
 
 @dataclass
@@ -47,9 +47,9 @@ async def as_written(login: Login) -> Login:
 
 
 class Logins:
-    """CloudRef → Login; a Secret is read once in a while however many ask.
+    """CloudRef → Login; a Secret is read once per READ_AGAIN, however many callers there are.
 
-    way  from here to the cloud, where the address in the entry is not that of everybody
+    way  replaces the login where the cloud is not reached by the address in the entry
     """
 
     def __init__(self, secrets: Secrets, way: Way = as_written) -> None:
@@ -57,7 +57,7 @@ class Logins:
         self._known: dict[CloudRef, Login] = {}
 
     async def get(self, cloud: CloudRef) -> Login:
-        """Raises Trouble that names what the Secret lacks."""
+        """The login of a cloud. Raises Trouble that names what the Secret lacks."""
         known = self._known.get(cloud)
         if known and time.monotonic() - known.read < READ_AGAIN:
             return known
@@ -93,7 +93,7 @@ def login_by(entry: Mapping[str, Any], ca: str, now: float) -> Login:
 
 
 def connection(login: Login, files: ExitStack, count: Count = lambda method, code: None) -> Connection:
-    """A client; nothing is sent yet. The library wants the certificate as a file, which goes when `files` is closed."""
+    """Create a client; no request is sent yet. `files` holds the certificate file that the library requires."""
     from openstack.connection import Connection
 
     from stackwright.adapters.openstack.transport.responses import Bounded
@@ -118,7 +118,7 @@ def connection(login: Login, files: ExitStack, count: Count = lambda method, cod
 
 
 def _told(error: Exception, entry: Mapping[str, Any]) -> str:
-    """In a line; an error that repeats a secret of the entry by its name only."""
+    """The error in one line; only its class if it repeats a secret of the entry."""
     secrets = [str(value) for key, value in entry["auth"].items() if key.endswith(("password", "secret", "token"))]
     text = " ".join(str(error).split())[:300]
     return type(error).__name__ if any(secret and secret in str(error) for secret in secrets) else text

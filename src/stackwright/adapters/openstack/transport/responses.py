@@ -1,8 +1,8 @@
-"""Answers from an address that a tenant names: how much of them is read, how long, and what of them is told.
+"""Limits for responses from an address that a tenant names: size, time, and what messages repeat of them.
 
-The address may be any that the operator reaches. So an answer is bounded in size and time, its text is not repeated,
-and no redirect leads to another host. The module imports the HTTP libraries, so it is imported when the first client
-is made.
+The address may be any that the operator can reach. So a response is limited in size and time, its text is not repeated,
+and no redirect to another host is followed. The module imports the HTTP libraries, so it is imported when the first
+client is created.
 """
 
 from __future__ import annotations
@@ -33,14 +33,13 @@ from stackwright.core.openstack.clouds import LATE
 if TYPE_CHECKING:
     from _typeshed import WriteableBuffer
 
-# Bytes after decompression; Python may take ten times as many to decode them, and many answers are decoded at once.
-# Lists are read in pages of 500: of 1.5 MiB from Nova, of 0.6 MiB from Neutron, which tells security groups with all
-# their rules.
+# Bytes after decompression; decoding may take ten times as many, and many responses are decoded at once. Lists are read
+# in pages of 500: 1.5 MiB from Nova, 0.6 MiB from Neutron, which returns security groups with all their rules.
 LARGEST = 4 << 20
-VALUES = 100_000  # of JSON in one answer, each of which takes Python up to 150 bytes; a server or port has 60
+VALUES = 100_000  # JSON values in one response; each takes up to 150 bytes in Python; a server or port has 60
 CHUNK = 64 << 10
-# Seconds from the request to the answer's last byte; the read timeout, TIMEOUT, begins anew with each byte. After a
-# first byte that comes as late as it may, the largest answer has time at 1.2 Mbit/s.
+# Seconds from the request to the last byte of the response; the read timeout, TIMEOUT, restarts with each byte. If the
+# first byte comes as late as allowed, the time left suffices for the largest response at 1.2 Mbit/s.
 LONGEST = 2.0 * TIMEOUT
 NO_WAY = (
     "Connection refused", "Connection reset", "Network is unreachable", "No route to host",
@@ -53,11 +52,11 @@ CERTIFICATE = (
 
 
 class NotTaken(RequestException):
-    """An answer that is not read; the text is ours."""
+    """A response that is not read; the text of the error is our own."""
 
 
 class _Received(io.RawIOBase):
-    """What a socket receives in LONGEST, and until the thread's deadline; later reads raise TimeoutError."""
+    """Data that a socket receives within LONGEST and before the thread's deadline; later reads raise TimeoutError."""
 
     def __init__(self, sock: socket.socket, received: io.RawIOBase) -> None:
         self._sock, self._received = sock, received
@@ -80,7 +79,7 @@ class _Received(io.RawIOBase):
 
 
 class _Answer(HTTPResponse):
-    """With one limit for status line, interim answers, headers and body."""
+    """A response with one time limit for status line, interim responses, headers and body."""
 
     def __init__(self, sock: socket.socket, *args: Any, **kwargs: Any) -> None:
         super().__init__(sock, *args, **kwargs)
@@ -104,12 +103,12 @@ class _TLSPool(HTTPSConnectionPool):
 
 
 class Bounded(TCPKeepAliveAdapter):
-    """Reads every answer to its end, up to a bound; also errors, those of discovery, and redirects.
+    """Adapter that reads each response completely, up to the limits; also errors, version discovery and redirects.
 
-    Libraries decode answers of which nobody here knows, so values of JSON are counted before anybody gets the text.
+    Libraries decode responses on their own, so JSON values are counted before they get the text.
 
-    Once it is closed, or the thread's deadline has come, it sends nothing more: a thread that nobody waits for ends
-    with the request that is on its way. All requests pass here, those of log-ins and redirects too.
+    After its end or the thread's deadline, it sends nothing: an abandoned thread ends with the request in progress. All
+    requests pass here, also those of log-ins and redirects.
     """
 
     _closed = False
@@ -130,11 +129,11 @@ class Bounded(TCPKeepAliveAdapter):
             self._check(request, response)
             response._content = b"".join(_bounded(response))
             response._content_consumed = True
-            response.encoding = "utf-8"  # as JSON is, and as values are counted, whatever the headers say
+            response.encoding = "utf-8"  # JSON is UTF-8 and counted as such, whatever the headers say
         except BaseException as error:
             response.close()
             if isinstance(error, NotConnected) and isinstance(error.args[0], ReadTimeoutError):
-                raise ReadTimeout(error, request=request) from None  # as while the headers are read
+                raise ReadTimeout(error, request=request) from None  # the error of a timeout in the headers
             raise
         return response
 
@@ -144,7 +143,7 @@ class Bounded(TCPKeepAliveAdapter):
 
     @staticmethod
     def _check(request: PreparedRequest, response: Response) -> None:
-        """Raises NotTaken for a redirect to another host, which is read as requests reads it when it goes there."""
+        """Raise NotTaken for a redirect to another host; the target is parsed as `requests` parses it to follow it."""
         if not 300 <= response.status_code < 400 or "location" not in response.headers:
             return
         there = PreparedRequest()
@@ -165,10 +164,10 @@ def _bounded(response: Response) -> Iterator[bytes]:
 
 
 def told(error: Exception, service: str) -> str:
-    """What went wrong, by the error's class and HTTP status: its text may repeat an answer."""
+    """Describe an error by its class and HTTP status; its text may repeat a response."""
     before = error.__cause__ or error.__context__
     if isinstance(before, exceptions.ClientException) and not isinstance(error, exceptions.ClientException):
-        return told(before, service)  # the SDK's error has no more than its text
+        return told(before, service)  # the SDK's own error has only a text
     original = getattr(error, "original", None)
     if isinstance(original, NotTaken):
         return str(original)
@@ -192,6 +191,6 @@ def told(error: Exception, service: str) -> str:
 
 
 def _with(what: str, causes: tuple[str, ...], error: Exception) -> str:
-    """With the cause, of those that are known: what stands in an error beside it may be of the answer."""
+    """`what` with its cause, if that is a known one: the rest of the error may repeat the response."""
     text = str(error).lower()
     return next((f"{what}: {cause}" for cause in causes if cause.lower() in text), what)

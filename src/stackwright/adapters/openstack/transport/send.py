@@ -1,4 +1,4 @@
-"""One request to a service, and what an answer means that is no success: Trouble, which may pass, or Denied."""
+"""Requests to a service; a response that is no success becomes Trouble, which may pass, or Denied."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from openstack.connection import Connection
     from requests import Response
 
-COMPUTE = "2.60"  # tags with the request that makes a server: 2.52; volumes that several servers attach: 2.60
-MICROVERSIONS = {"server": COMPUTE, "attachment": "3.27"}  # of the others there is none, or the oldest does
+COMPUTE = "2.60"  # 2.52: tags in the request that creates a server; 2.60: volumes attached to several servers
+MICROVERSIONS = {"server": COMPUTE, "attachment": "3.27"}  # other types have none, or the oldest one suffices
 PATHS = {
     "server": ("compute", "/servers"),
     "volume": ("block_storage", "/volumes"),
@@ -27,13 +27,13 @@ PATHS = {
     "security-group-rule": ("network", "/security-group-rules"),
 }
 REQUEST_ID = "x-openstack-request-id"
-PAUSES = (10.0, 300.0)  # seconds to be quiet if the service names none, and at most
+PAUSES = (10.0, 300.0)  # seconds without requests after a rate limit: default and maximum
 LONGEST_ERROR = 64 << 10  # bytes
 QUOTA = ("quota", "limitexceeded", "limit exceeded", "maximum number of")
 
 
 def send(connection: Connection, what: str, method: str, path: str = "", **more: Any) -> Response:
-    """Raises Trouble or Denied for every answer that is no success."""
+    """Send a request for a resource type. Raises Trouble or Denied for every response that is no success."""
     service, base = PATHS[what]
     if what in MICROVERSIONS:
         more["microversion"] = MICROVERSIONS[what]
@@ -41,7 +41,7 @@ def send(connection: Connection, what: str, method: str, path: str = "", **more:
 
 
 def request(connection: Connection, service: str, method: str, path: str, **more: Any) -> Response:
-    """The same by service and whole path."""
+    """Send a request by service and whole path; raises as `send` does."""
     with answering():
         response: Response = getattr(connection, service).request(path, method, **more)
     if response.status_code >= 400:
@@ -50,14 +50,14 @@ def request(connection: Connection, service: str, method: str, path: str, **more
 
 
 def key_in(what: str) -> str:
-    """Under which a request and an answer have a thing of this kind."""
+    """The key of a resource of this type in requests and responses."""
     return {"floating-ip": "floatingip"}.get(what, what.replace("-", "_"))
 
 
 def text_of(response: Response) -> str:
-    """What the service says, in a line: the message in an envelope that each of them names in its own way.
+    """The service's message in one line, taken out of an envelope that each service names differently.
 
-    Nothing of what is longer than any error of an OpenStack.
+    Empty if the response is longer than any error of an OpenStack.
     """
     if len(response.content) > LONGEST_ERROR:
         return ""
@@ -72,9 +72,9 @@ def text_of(response: Response) -> str:
 
 
 def problem_of(response: Response) -> Trouble | Denied:
-    """What an answer that is no success means.
+    """The error for a response that is no success.
 
-    Only what an OpenStack says is repeated, which gives each request an id: a catalog may lead to any address.
+    Only the text of an OpenStack, recognized by its request id, is repeated: a catalog may name any address.
     """
     own = REQUEST_ID in {name.lower() for name in response.headers}
     after = str(response.headers.get("Retry-After") or "")
@@ -82,7 +82,7 @@ def problem_of(response: Response) -> Trouble | Denied:
 
 
 def problem(status: int, text: str, retry_after: str = "", *, own: bool = True) -> Trouble | Denied:
-    """What a status and a text mean; the text is repeated if it is OpenStack's own."""
+    """The error for a status and a text; the text is repeated if it is OpenStack's `own`."""
     said = f"HTTP {status}: {text}" if own and text else f"HTTP {status}"
     words = text.lower().replace(" ", "")
     seconds = float(retry_after) if retry_after.isascii() and retry_after.isdecimal() else 0.0

@@ -1,7 +1,7 @@
-"""What an answer of OpenStack's looks like, as far as anything is read of it.
+"""Shapes of OpenStack's responses, for the fields that are read.
 
-The address is a tenant's, and may answer anything with HTTP 200. So whatever the library raises of an answer is the
-cloud's failure, and an answer is checked once, before anything of it gets into a decision or a status.
+A tenant names the address, which may answer anything with HTTP 200. So every error of the library about a response is
+treated as a failure of the cloud, and a response is checked once, before any of it reaches a decision or a status.
 """
 
 from __future__ import annotations
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
     from requests import Response
 
 Name = Annotated[str, Field(min_length=1, max_length=255)]
-LONGEST = 4096  # characters; OpenStack's own texts have at most 1024, but for those that nothing is read of
+LONGEST = 4096  # characters; OpenStack's own texts have at most 1024, except in fields that are not read
 Line = Annotated[str, Field(max_length=LONGEST)]
 Text = Line | None
 T = TypeVar("T")
-MOST = 1000  # of what a thing has: addresses on all networks together, tags, …
+MOST = 1000  # items of one field of a resource: tags, addresses on all networks together, …
 
 
 def _few(found: object) -> object:
-    """A dict is checked as a whole before its length is."""
+    """Limit the length of a dict first: pydantic would check all items before the length."""
     if isinstance(found, dict) and len(found) > MOST:
         raise ValueError("too many")
     return found
 
 
 def _few_in_all(found: Mapping[str, list[T]] | None) -> Mapping[str, list[T]] | None:
-    """Of lists by name."""
+    """Limit the total length of lists by name."""
     if sum(map(len, (found or {}).values())) > MOST:
         raise ValueError("too many")
     return found
 
 
-# An error for each of a million wrong values, or a model of each right one, would take the operator's memory.
+# An error for each of a million wrong values, or a model for each right one, would exhaust the operator's memory.
 Many = Annotated[list[T], Field(fail_fast=True, max_length=MOST)]
 Named = Annotated[dict[str, T], Field(fail_fast=True), BeforeValidator(_few)]
 
 
 class _Shape(BaseModel):
-    """What is not named here may be there and is not checked."""
+    """Other fields may be present and are not checked."""
 
     model_config = ConfigDict(strict=True)
 
@@ -90,7 +90,7 @@ class _ZoneState(_Shape):
 
 
 class _Thing(_Id):
-    """Of Nova, Cinder or Neutron: fields of one name have one type."""
+    """A resource of Nova, Cinder or Neutron: fields of the same name have the same type."""
 
     name: Text = None
     status: Text = None
@@ -123,7 +123,7 @@ class _Thing(_Id):
 
 
 class _Port(_Thing):
-    """The groups of a server, of the same name, are not read."""
+    """`security_groups` of a server have another shape and are not read."""
 
     mac_address: Text = None
     security_groups: Many[Line] = []
@@ -131,7 +131,7 @@ class _Port(_Thing):
 
 
 class _Image(_Id):
-    """Its further fields are properties, which users name."""
+    """Its other fields are properties, which users name."""
 
     name: Text = None
     status: Text = None
@@ -139,7 +139,7 @@ class _Image(_Id):
 
 
 class _Zone(_Shape):
-    """It has a name and no id."""
+    """An availability zone has a name and no id."""
 
     name: Name = Field(alias="zoneName")
     zone_state: _ZoneState | None = Field(None, alias="zoneState")
@@ -165,7 +165,7 @@ def _one(key: str) -> TypeAdapter[Any]:
 
 @contextmanager
 def answering() -> Iterator[None]:
-    """For calls of the library, and no more: what else than its own errors it raises is LibraryFailed."""
+    """Context for calls of the library only: any exception but the library's own becomes LibraryFailed."""
     from keystoneauth1.exceptions import ClientException
     from openstack.exceptions import SDKException
 
@@ -178,7 +178,7 @@ def answering() -> Iterator[None]:
 
 
 def json_of(response: Response) -> Mapping[str, Any]:
-    """Raises LibraryFailed for what is no JSON object."""
+    """Decode a response. Raises LibraryFailed if it is not a JSON object."""
     with answering():
         answer = response.json()
     if not isinstance(answer, dict):
@@ -187,14 +187,14 @@ def json_of(response: Response) -> Mapping[str, Any]:
 
 
 def thing_in(response: Response, key: str) -> dict[str, Any]:
-    """The thing of an answer, with an id. Raises LibraryFailed that names the wrong field."""
-    found: dict[str, Any] = json_of(response).get(key)  # type: ignore[assignment]  # what it is, is checked now
+    """The resource in a response, with an id. Raises LibraryFailed that names the wrong field."""
+    found: dict[str, Any] = json_of(response).get(key)  # type: ignore[assignment]  # checked below
     _check(found, key)
     return found
 
 
 def things_in(answer: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    """Things of a list. Raises LibraryFailed that names the wrong field."""
+    """The resources in a list. Raises LibraryFailed that names the wrong field."""
     found = answer.get(key)
     if not isinstance(found, list):
         raise _wrong(key)
@@ -216,7 +216,7 @@ def _wrong(field: str) -> LibraryFailed:
 
 
 def project_of(connection: Connection) -> str:
-    """The id of the project of the credentials; empty without one."""
+    """Id of the credentials' project; empty without one."""
     with answering():
         project: Any = connection.current_project_id
     try:

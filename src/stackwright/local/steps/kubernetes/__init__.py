@@ -1,1 +1,1 @@
-"""The steps to a Kubernetes whose nodes are ready."""
+"""The steps up to a Kubernetes cluster with ready nodes."""

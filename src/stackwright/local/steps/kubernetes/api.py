@@ -1,4 +1,4 @@
-"""Wait for the apiserver, then start those who only talk to it: controller-manager and scheduler."""
+"""Wait for the API server, then start its clients: controller manager and scheduler."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Certificates, keys, and kubeconfigs: made once; a certificate again when what it says changes or it ages."""
+"""Create certificates, keys, and kubeconfigs; renew a certificate if its content changes or it expires soon."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def run(ctx: Context, report: Report) -> None:
         pki.ensure_identity(place, identity)
     for path, identity in _kubeconfigs(ctx.cluster, ctx.nodes):
         pki.write_private(path, identities.kubeconfig(place, identity, ctx.cluster.api_url))
-    # Last, and for people: its presence says that all the others are there.
+    # The user's kubeconfig last: its presence means that all other files exist.
     portable = identities.portable_kubeconfig(place, identities.ADMIN, ctx.cluster.api_url)
     pki.write_private(ctx.cluster.kubeconfig, portable)
 

@@ -1,4 +1,4 @@
-"""etcd and the apiserver: started here, waited for later, so that nodes are prepared while they start."""
+"""Start etcd and the API server. A later step waits for them, so that nodes are prepared meanwhile."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def wanted(cluster: LocalCluster) -> list[Service]:
 
 
 def service(cluster: LocalCluster, argv: list[str], name: str = "", inputs: str = "") -> Service:
-    """`name`: that of the program, if not the first word."""
+    """A service of the control plane; `name` defaults to the first word of its command."""
     name = name or argv[0]
     return Service(name, tuple(argv), f"{CGROUP}/system/{name}", tools.environment(cluster), inputs)
 

@@ -1,4 +1,4 @@
-"""Names inside the cluster: CoreDNS as a Deployment, at the Service address that every kubelet tells its pods."""
+"""DNS inside the cluster: CoreDNS as a Deployment, at the Service address that every kubelet configures in its pods."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def wanted(ctx: Context) -> list[tuple[str, manifests.Manifest]]:
     image = ctx.image("coredns")
     assert image, "the images step makes sure of it"
     objects = manifests.dns(image, min(ctx.node_count, 2), upstream=_has_upstream())
-    # The digest on the Deployment, applied last, says that all the others are as wanted too; on the pods, it makes
-    # them anew when their configuration changes.
+    # The digest on the Deployment, which is applied last, covers all objects; the one on the pods replaces them when
+    # their configuration changes.
     text = hashlib.sha256(json.dumps(objects).encode()).hexdigest()[:16]
     deployment = objects[-1][1]
     deployment["metadata"]["annotations"] = {DIGEST: text}
@@ -45,7 +45,7 @@ def _has_upstream() -> bool:
 
 
 def unready(ctx: Context) -> str | None:
-    """Kubernetes' word may be of before a restart; an answered question is of now."""
+    """Why CoreDNS is not ready. The Deployment's status may be older than a restart, so a DNS query is sent, too."""
     if missing := deployment_unready(ctx.api.get(DEPLOYMENT)):
         return missing
     name = f"kubernetes.default.svc.{config.CLUSTER_DOMAIN}"

@@ -1,4 +1,4 @@
-"""The nodes join: a kubelet and a proxy each; nodes that are no longer wanted leave."""
+"""Nodes: start kubelet and proxy of each, and remove nodes that are no longer wanted."""
 
 from __future__ import annotations
 
@@ -76,6 +76,6 @@ def labels(node: Node) -> dict[str, object]:
 
 
 def unready(ctx: Context, node: Node) -> str | None:
-    """A restarted kubelet's node keeps its former life's conditions until it reports anew."""
+    """Why a node is not ready. Conditions from before the kubelet's start, which the API server keeps, do not count."""
     started = time.time() - services.status(ctx.cluster, f"{node.name}-kubelet").seconds
     return node_unready(ctx.api.get(f"/api/v1/nodes/{node.name}"), since=started - 1)

@@ -1,4 +1,4 @@
-"""A containerd for each node, whose root is a clone of the prepared image store. New images go to running nodes."""
+"""A containerd for each node, with a clone of the prepared image store. Running nodes get only the new images."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ TITLE = "Start container runtimes"
 
 
 def service(cluster: LocalCluster, node: Node, argv: list[str], config: str) -> Service:
-    """A program inside a node's namespaces, restarted when the text of its configuration changes."""
+    """A program in a node's namespaces, which is restarted when its configuration changes."""
     name = f"{node.name}-{argv[0]}"
     digest = hashlib.sha256(config.encode()).hexdigest()[:16]
     return Service(name, (*node.enter(), *argv), f"{node.cgroup}/{argv[0]}", tools.environment(cluster), digest)
@@ -77,7 +77,7 @@ def prepare(ctx: Context, node: Node, report: Report) -> None:
 
 
 def write(contents: dict[Path, str]) -> None:
-    """What is written already is left alone: kube-proxy ends whenever somebody writes its configuration."""
+    """Write the files that differ, and no others: kube-proxy ends whenever its configuration is written."""
     for path, text in contents.items():
         if not path.exists() or path.read_text() != text:
             path.parent.mkdir(parents=True, exist_ok=True)

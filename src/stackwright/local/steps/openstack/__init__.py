@@ -1,1 +1,1 @@
-"""The steps from a Kubernetes to a cloud with a virtual machine."""
+"""The steps from a Kubernetes cluster to a cloud with a virtual machine."""

@@ -1,4 +1,4 @@
-"""Helm releases of the last steps: one `helm upgrade --install`, skipped when nothing changed."""
+"""Helm releases of the last steps: one `helm upgrade --install`, skipped if nothing changed."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def digest(chart: Path, values: dict[str, Any]) -> str:
 
 
 def is_deployed(ctx: Context, release: str, namespace: str, wanted: str) -> bool:
-    """Helm keeps a description with each release; ours is the digest of chart and values."""
+    """Whether the release is deployed with this digest of chart and values, which is stored as its description."""
     command = ["list", "--namespace", namespace, "--filter", f"^{release}$", "--output", "json"]
     found = json.loads(helm(ctx, *command) or "[]")
     if not found or found[0]["status"] != "deployed":
@@ -39,7 +39,7 @@ def install(
 
 
 def _forget_interrupted(ctx: Context, release: str, namespace: str) -> None:
-    """A helm that was killed leaves a record with which no other helm goes on; what it made is taken over."""
+    """Delete the record of a killed `helm`, which would block the next one; that one adopts the existing objects."""
     command = ["list", "--all", "--namespace", namespace, "--filter", f"^{release}$", "--output", "json"]
     for found in json.loads(helm(ctx, *command) or "[]"):
         if found["status"].startswith("pending") or found["status"] == "uninstalling":

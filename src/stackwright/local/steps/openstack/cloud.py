@@ -1,4 +1,4 @@
-"""The cloud: that of a file, else the example if there is none; then waited for. Its owner's is left as it is."""
+"""Apply the cloud of a file, or the example if the cluster has no cloud, and wait for all clouds to be ready."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from stackwright.local.waiting import wait_for
 
 TITLE = "Cloud"
 LIMIT = 900.0
-BLOCKED_LIMIT = 150.0  # a release that failed is tried again after a minute
+BLOCKED_LIMIT = 150.0  # a failed release is retried after a minute
 WEBHOOK_LIMIT = 120.0
 KINDS = "openstackdeployments.lcm.mirantis.com,openstackcontrolplanes.core.openstack.org"
-OPERATOR = "stackwright"  # its namespace
+OPERATOR = "stackwright"  # namespace of the operator
 
 
 def skipped(ctx: Context) -> str | None:
@@ -28,7 +28,7 @@ def skipped(ctx: Context) -> str | None:
 
 
 def clouds(ctx: Context) -> list[dict[str, Any]]:
-    """All clouds of the cluster, of every kind."""
+    """All clouds in the cluster, of both kinds."""
     return _items(ctx, KINDS, "--all-namespaces")
 
 
@@ -37,7 +37,7 @@ def _items(ctx: Context, *words: str) -> list[dict[str, Any]]:
 
 
 def trouble(cloud: dict[str, Any]) -> str | None:
-    """None when a cloud is ready for its present spec, else what it waits for."""
+    """None if a cloud is ready with its current spec, otherwise what it waits for."""
     if is_ready(cloud):
         return None
     condition = find(cloud)
@@ -45,7 +45,7 @@ def trouble(cloud: dict[str, Any]) -> str | None:
 
 
 def _missing(ctx: Context, found: list[dict[str, Any]]) -> list[str]:
-    """What is missing until all clouds are ready. An old status does not count (evidence.py)."""
+    """What is missing until all clouds are ready. An outdated status does not count (evidence.py)."""
     if missing := [text for cloud in found if (text := trouble(cloud))]:
         return missing
     doubt = _doubt(ctx, found)
@@ -77,7 +77,7 @@ def _metrics(ctx: Context, pod: dict[str, Any], port: int) -> str:
 
 
 def blocked(cloud: dict[str, Any]) -> bool:
-    """Whether a cloud waits for a human."""
+    """Whether a cloud needs an action of the user."""
     return is_blocked(find(cloud))
 
 
@@ -95,7 +95,7 @@ def run(ctx: Context, report: Report) -> None:
     start = sound = time.monotonic()
     while missing := _missing(ctx, found := clouds(ctx)):
         report("; ".join(missing))
-        # What is blocked stays so until somebody acts; only right after a change it may be about what was before.
+        # A cloud stays blocked until the user acts; just after a change, the condition may be about the previous spec.
         sound = sound if any(blocked(cloud) for cloud in found) else time.monotonic()
         if time.monotonic() - sound > BLOCKED_LIMIT:
             raise LocalError(f"The cloud needs you: {'; '.join(missing)}")
@@ -107,7 +107,7 @@ def run(ctx: Context, report: Report) -> None:
 
 
 def _apply(ctx: Context, report: Report) -> None:
-    """After a reboot the operator's pod is known as ready before it is: the API cannot ask its webhook for a while."""
+    """Apply the manifest. Retries until the webhook answers: after a reboot, the operator's pod is ready too early."""
     file = ctx.manifest or assets.require("examples/cloud.yaml")
     text = ctx.applicable(file)
 

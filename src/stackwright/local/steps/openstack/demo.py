@@ -1,6 +1,6 @@
-"""The end of `up`: a virtual machine of one's own, logged in to from this machine.
+"""The last step of `up`: a virtual machine that is reached from this machine by ssh.
 
-What was made is remembered in the state folder, so that a second `up` has only to hear the machine's ssh server.
+Its address is remembered in the state folder, so that a second `up` only checks the machine's ssh server.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ BANNER = b"SSH-2.0-"
 
 
 def hosting(ctx: Context) -> dict[str, Any] | None:
-    """A cloud that can run a machine which is reached from here."""
-    listed = ctx.api.get(CLOUDS) or {}  # None before the operator brought the kind
+    """A cloud that can run a virtual machine that is reachable from this machine."""
+    listed = ctx.api.get(CLOUDS) or {}  # None before the kind is installed
     clouds: list[dict[str, Any]] = listed.get("items", [])
     for found in clouds:
         services = set((found.get("status") or {}).get("services") or ())
@@ -40,7 +40,7 @@ def marker(cluster: LocalCluster) -> Path:
 
 
 def remembered(cluster: LocalCluster, found: dict[str, Any]) -> dict[str, str]:
-    """What was made in this cloud; nothing of one that was made anew."""
+    """The remembered virtual machine; empty if it was in another cloud, such as a deleted one of the same name."""
     try:
         known = dict(json.loads(marker(cluster).read_text()))
     except (OSError, ValueError):
@@ -61,7 +61,7 @@ def done(ctx: Context) -> bool:
 
 
 def greets(address: str, patience: float = 1.0) -> bool:
-    """Whether an ssh server says its first words."""
+    """Whether an ssh server sends its banner."""
     if not address:
         return False
     try:
@@ -109,7 +109,7 @@ def keys(cluster: LocalCluster) -> Path:
 
 
 def ca_file(cluster: LocalCluster) -> Path:
-    """The authority of the local cloud's public endpoints, for clients on this machine."""
+    """CA certificate of the local cloud's public endpoints, for clients on this machine."""
     return cluster.state / "ca.crt"
 
 
@@ -121,7 +121,7 @@ def write_ca(cluster: LocalCluster, entry: Access) -> Path:
 
 
 def summary(ctx: Context) -> list[str]:
-    """How to use what is there, for the end of `up`."""
+    """Hints for the use of the cloud, at the end of `up`."""
     if ctx.kubeconfig or ctx.bare or (found := hosting(ctx)) is None:
         return []
     from stackwright.smoke.stage import GUEST_USER

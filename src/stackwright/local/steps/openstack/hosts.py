@@ -1,4 +1,4 @@
-"""Names of the clouds' public endpoints on this machine: `<service>.<public_domain_name>` is the first node."""
+"""Public endpoint names on this machine: `<service>.<public_domain_name>` resolves to the first node."""
 
 from __future__ import annotations
 

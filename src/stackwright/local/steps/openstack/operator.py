@@ -1,4 +1,4 @@
-"""The kinds and the operator, from its chart, with the images that were just built or that are published."""
+"""Install the CustomResourceDefinitions and the operator from its chart, with local or published images."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ TITLE = "Operator"
 RELEASE = "stackwright"
 NAMESPACE = "stackwright"
 LIMIT = 120.0
-# Never made: asked with a dry run, so that the API server asks the operator.
+# Used in a dry run only, for which the API server calls the operator's webhook.
 PROBE = {
     "apiVersion": "lcm.mirantis.com/v1alpha1",
     "kind": "HelmBundle",
@@ -40,7 +40,7 @@ def deployed(ctx: Context) -> bool:
 
 
 def unready(ctx: Context) -> str | None:
-    """Kubernetes' word of the pod may be of before a restart; an object that the operator has checked is of now."""
+    """Why the operator is not ready. The pod's status may be older than a restart, so the webhook must reject PROBE."""
     try:
         charts.kubectl(ctx, "create", "--dry-run=server", "--filename", "-", stdin=json.dumps(PROBE))
     except LocalError as error:
@@ -54,7 +54,7 @@ def done(ctx: Context) -> bool:
 
 def run(ctx: Context, report: Report) -> None:
     if not deployed(ctx):
-        # Helm installs the CRDs of a chart once and never again; a newer operator may bring newer kinds.
+        # Helm installs the CRDs of a chart only once; a newer operator may have newer ones.
         report("the CustomResourceDefinitions")
         words = ("--filename", str(chart() / "crds"))
         charts.kubectl(ctx, "apply", "--server-side", "--force-conflicts", *words)

@@ -1,4 +1,4 @@
-"""The proof: a token, issued by the cloud's Keystone to the administrator."""
+"""Final check: Keystone of each cloud issues a token to the administrator."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ def identities(ctx: Context) -> list[str]:
 
 
 def skipped(ctx: Context) -> str | None:
-    if reason := cloud.skipped(ctx):  # a cloud that is there has not been waited for either
+    if reason := cloud.skipped(ctx):  # no step has waited for existing clouds either
         return reason
     return None if identities(ctx) else "no cloud here has an identity service"
 
 
 def done(ctx: Context) -> bool:
-    """Never: that a token was issued once does not show that one is issued now."""
+    """Never: an earlier token does not show that Keystone issues one now."""
     return False
 
 

@@ -1,4 +1,4 @@
-"""Volumes of pods: directories of the node, handed out by a small provisioner of our own."""
+"""Volumes for pods: directories on the node, created by our own provisioner."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ def done(ctx: Context) -> bool:
 
 
 def run(ctx: Context, report: Report) -> None:
-    # Not waited for: claims wait for it by themselves, and the operator can start meanwhile.
+    # Without a wait: claims wait for the provisioner, and the operator can start meanwhile.
     charts.install(ctx, RELEASE, NAMESPACE, chart(), values(ctx), wait=False)
