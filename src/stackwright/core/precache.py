@@ -1,7 +1,7 @@
-"""Image pre-caching: one pod a node that holds every image of the cloud, so that no replaced pod waits for a pull.
+"""Image pre-caching: a DaemonSet pulls every image of the cloud, so that replaced pods do not wait for pulls. Pure.
 
-The pod names the images as image volumes and mounts none: kubelet fetches them before it starts the pod, side by side,
-and no process of theirs ever runs. A release is touched only when its images are on all nodes that answer. Pure.
+Its pods declare the images as image volumes and mount none: kubelet pulls them concurrently before it starts the pod,
+and no process of these images runs. A release changes only when its images are on all ready nodes.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NODE_LABELS = ("openstack-control-plane", "openstack-compute-node", "openvswitch
 
 
 def daemonset(cloud: Object, images: Iterable[str], holder: str) -> Object:
-    """The DaemonSet for a set of images; `holder` is the image of a process that only waits."""
+    """The DaemonSet for a set of images; `holder` is the image of the container, whose process only sleeps."""
     places = [{"matchExpressions": [{"key": label, "operator": "In", "values": ["enabled"]}]} for label in NODE_LABELS]
     volumes = [
         {"name": f"image-{index}", "image": {"reference": image, "pullPolicy": "IfNotPresent"}}
@@ -41,7 +41,7 @@ def daemonset(cloud: Object, images: Iterable[str], holder: str) -> Object:
     }
     spec = {
         "selector": {"matchLabels": LABELS},
-        # All nodes at once: nobody is served by these pods, and everybody waits for them.
+        # All nodes at once: these pods serve nothing, and releases wait for them.
         "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
         "template": {"metadata": {"labels": LABELS}, "spec": pod},
     }
@@ -49,7 +49,7 @@ def daemonset(cloud: Object, images: Iterable[str], holder: str) -> Object:
 
 
 def lacking(holder: Object | None, nodes: Iterable[Object], images: Iterable[str]) -> str:
-    """What is still awaited before pods with these images may be made, or nothing. Nodes that are away do not count."""
+    """What pods with these images must wait for; empty if nothing. Nodes that are not ready are ignored."""
     if holder is None:
         return f"DaemonSet {NAME}: it does not exist"
     held = {str((volume.get("image") or {}).get("reference")) for volume in _pod(holder).get("volumes") or ()}
@@ -65,7 +65,7 @@ def lacking(holder: Object | None, nodes: Iterable[Object], images: Iterable[str
 
 
 def images_of(values: Mapping[str, Any]) -> set[str]:
-    """The images that a chart's values name. They may have any shape: an override can take away what gave them one."""
+    """The images in the values of a chart. The values may have any shape, because overrides can replace any part."""
     images = values.get("images")
     tags = images.get("tags") if isinstance(images, Mapping) else None
     found = tags.values() if isinstance(tags, Mapping) else ()
