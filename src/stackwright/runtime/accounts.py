@@ -1,11 +1,10 @@
-"""Whether accounts are still at their providers: a provider that lost its data has lost them, and tells nobody.
+"""Checks that accounts still exist at their providers, because a provider that lost its data emits no event.
 
-An answer is kept for a while, for contracts are looked at at every event. It is not kept over a change of the provider:
-one that has come up again is asked at once. What an earlier process saw at the same provider counts as an answer of the
-time when this one started: else each start would ask for all accounts at once. But a start asks for some of them, each
-time for others, so that a loss is noticed also where no process lives for long; after a loss all are asked. A provider
-that does not answer is left alone for a while, then asked by one look at a time: each question would hold a worker, and
-a thread.
+Answers are cached for KEPT seconds, since contracts are reconciled at every event, and are discarded when the provider
+restarts. An observation by an earlier process counts as an answer from the start of this process; otherwise each start
+would check all accounts at once. Each start still checks a random share of them, so that a loss is noticed even if no
+process lives long; after a loss all accounts are checked. A provider that does not answer is not asked for QUIET
+seconds, then by one check at a time, because each request occupies a worker and a thread.
 """
 
 from __future__ import annotations
@@ -19,11 +18,11 @@ from stackwright.core.digest import digest
 from stackwright.core.plan import Account, BrokerAccount, CatalogEntry, Key, SqlAccount
 from stackwright.core.ports import NotYet, Ports, Refused, secret_data
 
-# Seconds. Less than the pause after which a contract is looked at again, so that each such look asks.
+# Lifetime of an answer in seconds. Shorter than the requeue interval of contracts, so each of these checks asks anew.
 KEPT = 240.0
 LONGEST = 10.0
 QUIET, FORGOTTEN = 30.0, 3600.0
-SHARES = 10  # a start asks for about one account of so many
+SHARES = 10  # at a start, about one of SHARES accounts is checked
 
 
 @dataclass(frozen=True)
@@ -39,13 +38,13 @@ class _Silence:
 
 
 class AccountChecks:
-    """core.ports.Accounts by the ports of the providers."""
+    """core.ports.Accounts, implemented by the ports of the providers."""
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
         self._there: OrderedDict[tuple[str, Key], _Answer] = OrderedDict()  # the oldest answer first
         self._silent: dict[str, _Silence] = {}
-        self._before = asyncio.get_running_loop().time() + KEPT  # until when an earlier process's answers are kept
+        self._before = asyncio.get_running_loop().time() + KEPT  # until when answers of an earlier process count
         self._start = str(ports.clock.now())
 
     async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str | None:
@@ -64,7 +63,7 @@ class AccountChecks:
             async with asyncio.timeout(LONGEST):
                 found = await self._ask(action, changed)
         except Refused:
-            return None  # what makes the account tells why
+            return None  # the action that creates the account reports the cause
         except (NotYet, TimeoutError) as error:
             cause = str(error) or f"no answer within {LONGEST:.0f} s"
             self._silent[provider] = _Silence(cause, loop.time() + QUIET)
@@ -78,7 +77,7 @@ class AccountChecks:
         return found
 
     def _next_to_ask(self, provider: str) -> None:
-        """Raises NotYet while a provider is silent, and when another look has just begun to ask it again."""
+        """Raises NotYet while a provider is silent, and while another check is already asking it again."""
         now = asyncio.get_running_loop().time()
         self._silent = {each: silence for each, silence in self._silent.items() if now < silence.until + FORGOTTEN}
         if silence := self._silent.get(provider):

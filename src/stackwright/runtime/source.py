@@ -1,8 +1,8 @@
-"""Where events come from: Kopf's watches, and nothing else of Kopf's.
+"""The source of events: Kopf's watches and admission server, and no other part of Kopf.
 
-Kopf does what is tedious to do well: discovery, streaming, bookmarks, re-authentication, dead connections, and the
-admission server. Its state-keeping handlers, timers, daemons and indices are not used: they write to every object
-and cost milliseconds each. An event becomes an entry in our store and keys in our queue.
+Kopf implements discovery, streaming, bookmarks, re-authentication, dead connections, and the admission server. We do
+not use its state-keeping handlers, timers, daemons and indices: they write to every object and cost milliseconds each.
+An event becomes an entry in our store and keys in our queue.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ OnEvent = Callable[[bool, Kind, Object], None]
 
 class Check(Protocol):
     def __call__(self, obj: Object, old: Object | None, dry_run: bool) -> list[str]:
-        """What is wrong with it, and with changing `old` into it."""
+        """Errors in an object, and in the update from `old` to it."""
 
 
 class Source(Protocol):
@@ -41,7 +41,7 @@ class Source(Protocol):
 
 @dataclass(frozen=True)
 class Webhook:
-    """The admission server: port, its certificate's files, the context that serves it, what is wrong with an object."""
+    """The admission server: port, certificate files, TLS context, and the check of objects."""
 
     port: int
     certificate: Path
@@ -51,7 +51,7 @@ class Webhook:
 
 
 class KopfSource:
-    """webhook  None for no admission server. kubeconfig  None in a pod"""
+    """webhook is None without an admission server, kubeconfig is None in a pod."""
 
     def __init__(self, webhook: Webhook | None = None, kubeconfig: str | None = None) -> None:
         self._webhook, self._kubeconfig = webhook, kubeconfig
@@ -77,7 +77,7 @@ class KopfSource:
                 vault=vault,
             )
         finally:
-            await vault.close()  # Kopf leaves its sessions open when it is cancelled
+            await vault.close()  # Kopf does not close its sessions on cancellation
 
     def _login(self, registry: kopf.OperatorRegistry) -> None:
         path = self._kubeconfig
@@ -105,13 +105,13 @@ class KopfSource:
                 certfile=self._webhook.certificate,
                 pkeyfile=self._webhook.key,
                 context=self._webhook.context,
-                file_check_interval=math.inf,  # whoever renews it loads it too; Kopf would close the port for a moment
+                file_check_interval=math.inf,  # Certificate reloads it; Kopf would briefly close the port
             )
         return settings
 
 
 class _NoDiffBase(kopf.DiffBaseStorage):
-    """Kopf compares each object with the one it last handled; we compare by ourselves, and only what matters."""
+    """Disables Kopf's comparison of each object with its last handled version; our cache compares objects instead."""
 
     def build(self, *, body: Any, extra_fields: Any = None) -> Any:
         return {}
@@ -124,7 +124,7 @@ class _NoDiffBase(kopf.DiffBaseStorage):
 
 
 class _NoProgress(kopf.ProgressStorage):
-    """Kopf keeps the progress of its handlers in the object; ours have none."""
+    """Disables Kopf's storage of handler progress in objects; our handlers have no progress."""
 
     def fetch(self, *, key: Any, body: Any) -> Any:
         return None
@@ -158,7 +158,7 @@ def _admission(registry: kopf.OperatorRegistry, kind: Kind, check: Check) -> Non
         obj, old = dict(body), more.get("old")
         try:
             errors = check(obj, dict(old) if old else None, dryrun)
-        except Exception as error:  # Kopf would send its text
+        except Exception as error:  # Kopf would return its text to the client
             faults.note("admission", error, kind=kind.kind)
             raise kopf.AdmissionError(faults.words(error), code=500) from None
         if errors:

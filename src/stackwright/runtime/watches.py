@@ -1,9 +1,9 @@
-"""Relists, failures and silence of Kopf's watches, of which Kopf tells its handlers nothing.
+"""Relists, failures and silence of Kopf's watches, which Kopf does not report to handlers.
 
-So the one function by which Kopf lists and then watches a kind is wrapped. After each list, also one that follows a
-410, we are told which objects are there, so that a deletion while nobody watched is noticed at once. An error of a
-watch, which would end Kopf, starts it anew. And each thing that a watch brings is a sign of life: the API server sends
-a bookmark once a minute where nothing happens.
+This module wraps the function with which Kopf lists and then watches a kind. After each list, including one after a
+410, the runtime receives the keys of all listed objects and detects deletions that occurred without a watch. An error
+of a watch, which would end Kopf, restarts the watch. Each event counts as a sign of life: the API server sends a
+bookmark once a minute without changes.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from stackwright.api.meta import Kind
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Key
 
-SILENT = 600.0  # seconds without a sign of life after which a watch counts as dead
-PAUSE = 5.0  # seconds from the failure of a watch to the next attempt
+SILENT = 600.0  # seconds without events after which a watch counts as dead
+PAUSE = 5.0  # seconds from the failure of a watch to its restart
 OnListed = Callable[[Kind, set[Key]], Awaitable[None]]
 log = structlog.get_logger()
 
 
 class Watches:
-    """The watches of some kinds. `on_listed` is told, after each list, of which objects there are."""
+    """The watches of some kinds. `on_listed` receives, after each list, the keys of the listed objects."""
 
     def __init__(self, kinds: Iterable[Kind], on_listed: OnListed) -> None:
         now = asyncio.get_running_loop().time()
@@ -37,11 +37,11 @@ class Watches:
         self._on_listed = on_listed
 
     def listen(self) -> None:
-        """From now on, for all that is started from here."""
+        """Observe the watches of all tasks that the current context starts from now on."""
         _LISTENING.set(self)
 
     def silent(self) -> dict[Kind, str]:
-        """Kinds whose watch gave no sign of life for long, and what is known of that."""
+        """Kinds whose watch has been silent for more than SILENT seconds, with a text that gives the known cause."""
         now = asyncio.get_running_loop().time()
         return {
             kind: f"the watch of {kind.plural} has been silent for {now - sign:.0f} s{self._causes.get(kind, '')}"
@@ -50,7 +50,7 @@ class Watches:
         }
 
     async def follow(self, resource: Any, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """What one list and the watch after it bring; it ends where Kopf is to begin anew."""
+        """Pass on the events of one list and its watch; the end of the stream makes Kopf list again."""
         kind = self._kinds.get((resource.group, resource.version, resource.plural))
         present: set[Key] = set()
         try:
