@@ -18,7 +18,7 @@ from stackwright.core.digest import digest
 from stackwright.core.plan import Account, BrokerAccount, CatalogEntry, Key, SqlAccount
 from stackwright.core.ports import NotYet, Ports, Refused, secret_data
 
-# Lifetime of an answer in seconds. Shorter than the requeue interval of contracts, so each of these checks asks anew.
+# In seconds. KEPT is shorter than the requeue interval of contracts, so that each requeue asks the provider.
 KEPT = 240.0
 LONGEST = 10.0
 QUIET, FORGOTTEN = 30.0, 3600.0

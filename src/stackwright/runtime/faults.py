@@ -47,7 +47,7 @@ def words(error: BaseException) -> str:
 
 
 def told(error: BaseException) -> Plan:
-    """Conditions for an object whose Ready this failed controller owns."""
+    """The conditions after an internal error, for an object whose Ready the failed controller owns."""
     text = words(error)
     return Plan(conditions=(Condition(READY, False, REASON, text), Condition(PROGRESSING, False, REASON, text)))
 

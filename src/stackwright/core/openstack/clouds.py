@@ -2,8 +2,8 @@
 
 Resources created for an object are found in two ways: by the id in the object's status (the record), and by a mark
 that the create request itself writes into the resource. The mark finds resources whose creator died before it could
-write the id. Nova's tags, Cinder's metadata and Neutron's descriptions can be set by the create request; Neutron's
-tags need a second request and are not used.
+write the id. Marks are in Nova's tags, Cinder's metadata and Neutron's descriptions, which the create request can set;
+Neutron's tags need a second request.
 """
 
 from __future__ import annotations
