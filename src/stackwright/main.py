@@ -1,6 +1,7 @@
-"""Wiring: the only place that knows all. It puts adapters into ports, controllers into the runtime, and runs it.
+"""Wiring of the operator and the provisioner: adapters into ports, controllers into the runtime.
 
-What only the operator needs is imported where it is used: the provisioner runs on every node, and must be small.
+Modules that only the operator needs are imported where they are used, because the provisioner runs on every node and
+must stay small.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ from stackwright.runtime.reconcile import Item, Runtime
 from stackwright.runtime.source import KopfSource
 from stackwright.runtime.watches import Watches
 
-YOUNG = 5000  # new objects between two searches of Python for cycles; its own default is 700
+YOUNG = 5000  # new objects between two runs of Python's garbage collector, whose default is 700
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the operator's command line says."""
+    """Options from the command line of the operator."""
 
     roles: tuple[str, ...] = ROLES
     images: Path | None = None
@@ -59,7 +60,7 @@ class Options:
 
 @dataclass(frozen=True)
 class ProvisionerOptions:
-    """What the provisioner's command line says."""
+    """Options from the command line of the provisioner."""
 
     node: str
     path: str
@@ -69,7 +70,7 @@ class ProvisionerOptions:
 
 
 def settings(options: Options) -> Settings:
-    """Images from a file {name: reference}, digests and schemas of the shipped charts."""
+    """Settings with images from a file {name: reference}, and digests and schemas of the shipped charts."""
     from stackwright.adapters.helm.command import chart_digests, chart_schemas, privileged_charts
 
     references = json.loads(options.images.read_text()) if options.images and options.images.exists() else {}
@@ -127,7 +128,7 @@ def runtime(cluster: Cluster, options: Options) -> Runtime:
 
 
 def provisioner(cluster: Cluster, place: Place, directories: Directories) -> Runtime:
-    """The runtime with the two controllers of local volumes, and with no foreign system but directories."""
+    """The runtime with the two controllers of local volumes; its only ports are Kubernetes and directories."""
     store = Store()
     wired = Ports(
         cluster=WriteThrough(store, cluster),
@@ -147,7 +148,7 @@ def _queue() -> KeyedQueue[Item]:
 
 
 async def operate(options: Options) -> None:
-    """Run the operator until it is told to stop."""
+    """Run the operator until it is cancelled or a part of it ends."""
     from stackwright.controllers.validate import errors_of
     from stackwright.runtime.admission import Admission
     from stackwright.runtime.certificate import Certificate
@@ -168,7 +169,7 @@ async def operate(options: Options) -> None:
 
 
 async def provision(options: ProvisionerOptions) -> None:
-    """Run the provisioner of one node until it is told to stop."""
+    """Run the provisioner of one node until it is cancelled or a part of it ends."""
     logs.configure(options.log_level)
     cluster = _connect(options.kubeconfig)
     node = await cluster.get(NODE, ("", options.node))
@@ -188,10 +189,10 @@ def _connect(kubeconfig: str | None) -> KubernetesCluster:
 async def _serve(
     loop: Runtime, source: KopfSource, health_port: int | None, *beside: Coroutine[Any, Any, None]
 ) -> None:
-    """Load, then watch, work, and what else goes on beside.
+    """List all kinds, then run the watches, the workers, and the tasks `beside`.
 
-    Whichever ends first ends the others: Kubernetes starts the process again. What was imported and loaded stays, so
-    Python's search for cycles leaves it out: else it is a third of what a start with thousands of objects costs.
+    The first task that ends cancels the others, and Kubernetes restarts the process. Imported and loaded objects are
+    excluded from garbage collection, which otherwise takes a third of the start time with thousands of objects.
     """
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
     gc.freeze()

@@ -1,7 +1,7 @@
-"""How long something has been as it is, as far as this process knows. Pure: the clock is given.
+"""How long something has been in its current state, as far as this process has observed. Pure: the clock is given.
 
-The time of day is no measure of that: somebody may set it, and then a release that is one second old is an hour old, or
-will be made in an hour. Times in objects are of such clocks too, so none is subtracted from another.
+It uses a monotonic clock, because the wall clock may be set, which would make a release of one second look an hour old
+or created in the future. Timestamps in objects come from wall clocks too, so they are never subtracted.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ class Progress:
 
 
 class Ages:
-    """monotonic  seconds of a clock that is never set
-    at_first   seconds that count for what is seen for the first time
+    """monotonic  returns the seconds of a monotonic clock
+    at_first   initial age in seconds of a name that is seen for the first time
     """
 
     def __init__(self, monotonic: Callable[[], float], at_first: float = 0.0) -> None:
@@ -33,7 +33,7 @@ class Ages:
     def of(self, name: Hashable, state: Hashable, known: float = 0.0) -> float:
         """Seconds since `name` was first seen in this state.
 
-        known  seconds that an earlier process wrote down; used when this one sees it for the first time
+        known  age in seconds recorded by an earlier process; used when this process sees the name for the first time
         """
         now = self._monotonic()
         before = self._since.get(name)

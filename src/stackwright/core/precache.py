@@ -1,4 +1,4 @@
-"""Image pre-caching: one pod a node that holds every image of the cloud, so that no replaced pod waits for a pull.
+"""Image pre-caching: a DaemonSet pulls every image of the cloud, so that replaced pods do not wait for pulls. Pure.
 
 The pod names the images as image volumes and mounts none: kubelet fetches them before it starts the pod, side by side,
 and no process of theirs ever runs. It tolerates what any chart of the cloud tolerates. A release is touched only when
@@ -47,7 +47,7 @@ def daemonset(cloud: Object, images: Iterable[str], holder: str, tolerations: It
     }
     spec = {
         "selector": {"matchLabels": LABELS},
-        # All nodes at once: nobody is served by these pods, and everybody waits for them.
+        # All nodes at once: these pods serve nothing, and releases wait for them.
         "updateStrategy": {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": "100%"}},
         "template": {"metadata": {"labels": LABELS}, "spec": pod},
     }
@@ -78,7 +78,7 @@ def lacking(
 
 
 def images_of(values: Mapping[str, Any]) -> set[str]:
-    """The images that a chart's values name. They may have any shape: an override can take away what gave them one."""
+    """The images in the values of a chart. The values may have any shape, because overrides can replace any part."""
     images = values.get("images")
     tags = images.get("tags") if isinstance(images, Mapping) else None
     found = tags.values() if isinstance(tags, Mapping) else ()

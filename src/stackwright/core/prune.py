@@ -1,7 +1,7 @@
-"""Empty maps and lists of a status are left out before it is applied.
+"""Removal of empty maps and lists from a status before it is applied.
 
-Under server-side apply an emptied map does not become {}: when the last field goes and the applier still names the
-map, the API server makes it null, and then refuses the null. Leaving the field out removes it cleanly.
+Under server-side apply, a map whose last field is removed while the applier still names the map becomes null, which
+the API server then rejects. Omitting the map removes it.
 """
 
 from __future__ import annotations
@@ -11,6 +11,6 @@ from typing import Any
 
 
 def without_empties(fields: Mapping[str, Any]) -> dict[str, Any]:
-    """The fields less those that are {} or [], at any depth of maps; what stands in lists is left as it is."""
+    """The fields without those that are {} or [], at any depth of maps; items of lists are unchanged."""
     pruned = {name: without_empties(value) if isinstance(value, Mapping) else value for name, value in fields.items()}
     return {name: value for name, value in pruned.items() if value not in ({}, [])}

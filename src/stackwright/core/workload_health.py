@@ -1,7 +1,6 @@
-"""Why a workload is not ready, in one sentence, from what Kubernetes says of it and of its pods; and of many objects
-that are not ready, those that tell the causes. Pure.
+"""Why a workload is not ready, in one sentence, from its status and that of its pods; and root causes of many. Pure.
 
-The most specific cause is looked for first: a container that cannot start tells more than "0 of 1 ready".
+The most specific cause comes first: a container that cannot start explains more than "0 of 1 ready".
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ _QUIET = {"ContainerCreating", "PodInitializing"}
 
 
 def workload_ready(obj: Object) -> bool:
-    """Whether a Deployment, StatefulSet, DaemonSet or Job is as its spec says, all pods new and ready."""
+    """Whether a Deployment, StatefulSet, DaemonSet or Job has converged: all pods are updated and ready."""
     status, spec = obj.get("status") or {}, obj.get("spec") or {}
     if obj["kind"] == "Job":
         return bool((status.get("succeeded") or 0) >= (spec.get("completions") or 1))
@@ -36,7 +35,7 @@ def _all(status: Object, wanted: int, *fields: str) -> bool:
 
 
 def why(workload: Object, pods: Sequence[Object]) -> str:
-    """One sentence about a workload that is not ready; `pods` are those of its own selector."""
+    """One sentence about a workload that is not ready; `pods` are the pods of its selector."""
     name = f"{workload['kind']} {workload['metadata']['name']}"
     for pod in sorted(pods, key=lambda p: str(p["metadata"]["name"])):
         if cause := pod_cause(pod):
@@ -62,7 +61,7 @@ def pod_ready(pod: Object) -> bool:
 
 
 def pod_cause(pod: Object) -> str:
-    """Why a pod is not ready, or an empty string when nothing particular is known or it is ready."""
+    """Why a pod is not ready; empty if it is ready or no specific cause is known."""
     meta, status = pod["metadata"], pod.get("status") or {}
     if meta.get("deletionTimestamp"):
         return f"Pod {meta['name']} is terminating"
@@ -98,7 +97,7 @@ def _container_cause(container: Object) -> str:
             return ""
         image = f" (image {container.get('image')})" if "Image" in reason else ""
         past = f"; last exit code {last['exitCode']}" if "exitCode" in last else ""
-        # What a program itself said last tells more than how often it is started again.
+        # The termination message of the program explains more than the restart back-off.
         said = str(last.get("message") or waiting.get("message", "")).strip()
         return f"{reason}{image}{past}: {_short(said)}".rstrip(": ")
     if ended and ended.get("exitCode"):
@@ -108,7 +107,7 @@ def _container_cause(container: Object) -> str:
 
 
 def _short(text: str, limit: int = 200) -> str:
-    """Kubelet's texts carry pod UIDs and back-off seconds; what changes by itself must not change a condition."""
+    """A kubelet message without pod UID and back-off, which change by themselves, cut to `limit` characters."""
     first = text.split(" pod=", 1)[0]
     for volatile in (
         "back-off 10s",
@@ -123,7 +122,7 @@ def _short(text: str, limit: int = 200) -> str:
 
 
 def pods_of(workload: Object, pods: Iterable[Object]) -> list[Object]:
-    """The pods that a workload's selector chooses (matchLabels; that is all our charts and Jobs use)."""
+    """The pods that a workload selects by matchLabels; our charts and Jobs use no other selectors."""
     selector = ((workload.get("spec") or {}).get("selector") or {}).get("matchLabels") or {}
     return [
         pod
@@ -133,7 +132,7 @@ def pods_of(workload: Object, pods: Iterable[Object]) -> list[Object]:
 
 
 def causes(stuck: Mapping[str, str]) -> dict[str, str]:
-    """Names → cause, without objects that only repeat what another one says."""
+    """Names → cause, without objects whose message only repeats that of another object."""
     found: dict[str, list[str]] = {}
     for name, message in stuck.items():
         if not any(other != message and other in message for other in stuck.values()):

@@ -1,4 +1,4 @@
-"""Whether accounts are still at their providers: a provider that lost its data has lost them, and tells nobody.
+"""Checks that accounts still exist at their providers, because a provider that lost its data emits no event.
 
 An answer is kept for a while, for contracts are looked at at every event. It is not kept over a change of the provider:
 one that has come up again is asked at once. What an earlier process saw at the same provider counts as an answer of the
@@ -19,7 +19,7 @@ from stackwright.core.digest import digest
 from stackwright.core.plan import Account, BrokerAccount, CatalogEntry, Key, SqlAccount
 from stackwright.core.ports import NotYet, Ports, Refused, secret_data
 
-# Seconds. Less than the pause after which a contract is looked at again, so that each such look asks.
+# In seconds. KEPT is shorter than the requeue interval of contracts, so that each requeue asks the provider.
 KEPT = 240.0
 LONGEST = 10.0
 QUIET, FORGOTTEN = 30.0, 3600.0
@@ -40,13 +40,13 @@ class _Silence:
 
 
 class AccountChecks:
-    """core.ports.Accounts by the ports of the providers."""
+    """core.ports.Accounts, implemented by the ports of the providers."""
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
         self._there: OrderedDict[tuple[str, Key], _Answer] = OrderedDict()  # the oldest answer first
         self._silent: dict[str, _Silence] = {}
-        self._before = asyncio.get_running_loop().time() + KEPT  # until when an earlier process's answers are kept
+        self._before = asyncio.get_running_loop().time() + KEPT  # until when answers of an earlier process count
         self._start = str(ports.clock.now())
         self._early: Counter[str] = Counter()  # provider → accounts asked for although an earlier process saw them
 
@@ -66,7 +66,7 @@ class AccountChecks:
             async with asyncio.timeout(LONGEST):
                 found = await self._ask(action, changed)
         except Refused:
-            return None  # what makes the account tells why
+            return None  # the action that creates the account reports the cause
         except (NotYet, TimeoutError) as error:
             cause = str(error) or f"no answer within {LONGEST:.0f} s"
             self._silent[provider] = _Silence(cause, loop.time() + QUIET)
@@ -87,7 +87,7 @@ class AccountChecks:
         return True
 
     def _next_to_ask(self, provider: str) -> None:
-        """Raises NotYet while a provider is silent, and when another look has just begun to ask it again."""
+        """Raises NotYet while a provider is silent, and while another check is already asking it again."""
         now = asyncio.get_running_loop().time()
         self._silent = {each: silence for each, silence in self._silent.items() if now < silence.until + FORGOTTEN}
         if silence := self._silent.get(provider):

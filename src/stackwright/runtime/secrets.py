@@ -1,6 +1,6 @@
-"""The Secrets that the operator writes: generated, rotated, gathered from others, certificates.
+"""Executes the actions that write Secrets: generated fields, rotated keys, copies, certificates.
 
-No value of a Secret is ever in a plan: it is made, or read and copied, here and nowhere else.
+Plans contain no values of Secrets: only this module generates, reads and copies them.
 """
 
 from __future__ import annotations
@@ -67,8 +67,9 @@ async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
 
 
 async def _permitted(key: Key, owner: Object | None, ports: Ports) -> None:
-    """Raises Refused if the Secret belongs to somebody else: users choose names, and would read, change and take along
-    what is in it.
+    """Raises Refused if the Secret has another owner.
+
+    Users choose names of Secrets, and could otherwise read, change and delete the content of foreign ones.
     """
     found = await ports.cluster.get(SECRET, key)
     if found and (others := owners(found) - owners(_secret(key, owner, {}, {}))):
@@ -76,8 +77,8 @@ async def _permitted(key: Key, owner: Object | None, ports: Ports) -> None:
 
 
 async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
-    """What is there stays: a password is made once, and one that a user put there first is taken over."""
-    from stackwright.runtime import x509  # the provisioner of volumes runs without its library
+    """Write the Secret and keep existing fields: a password is generated once, and one set by a user is kept."""
+    from stackwright.runtime import x509  # imported here: the volume provisioner runs without its library
 
     old = secret_data(await ports.cluster.get(SECRET, action.key))
     fields: dict[str, Any] = dict(action.fixed)
@@ -100,7 +101,7 @@ def _filled(text: str, fields: dict[str, Any], key: Key) -> str:
 
 
 async def _chosen(action: EnsureSecret, name: str, ports: Ports) -> str:
-    """What a user chose for a generated field, if one did."""
+    """The user's value for a generated field; empty if there is none."""
     if name not in action.given:
         return ""
     secret, key = action.given[name]
@@ -120,7 +121,7 @@ async def _rotate(action: RotateKeys, ports: Ports, manager: str) -> None:
 
 
 async def _copy(action: CopySecret, ports: Ports, manager: str) -> None:
-    """An oslo.config snippet of options whose values are in other Secrets."""
+    """Write an oslo.config snippet with options whose values are in other Secrets."""
     lines = []
     for section in sorted(action.sections):
         lines.append(f"[{section}]")
@@ -131,7 +132,7 @@ async def _copy(action: CopySecret, ports: Ports, manager: str) -> None:
 
 
 async def _revision(action: KeepRevision, ports: Ports, manager: str) -> None:
-    """A spec that has changed meanwhile is kept by the next look, which that change brings."""
+    """Store the spec of a cloud; if it changed since the plan, the reconcile of that change stores it."""
     kind = kind_of(action.owner["kind"])
     current = await ports.cluster.get(kind, key_of(action.owner))
     spec = (current or {}).get("spec") or {}
@@ -151,7 +152,7 @@ async def _gather(action: GatherSecret, ports: Ports, manager: str) -> None:
 
 
 async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:
-    """Its content decides: keys of other clients that changed are no reason to write this one anew."""
+    """Write the Secret of a Ceph client; OPTIONS is the digest of the fields that services read only at start."""
     given = secret_data(await ports.cluster.get(SECRET, action.source))
     try:
         data = cephkeys.access(given, action.spec, action.secret_uuid)
@@ -166,7 +167,7 @@ async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:
 
 
 async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
-    """Only of the texts that the plan was made for; other ones are checked first."""
+    """Write texts from the spec; raises Conflict if they changed since the plan, which must check them first."""
     meta = action.owner["metadata"]
     obj = await ports.cluster.get(action.kind, (meta["namespace"], meta["name"])) or {"metadata": {}}
     data = {}
@@ -185,8 +186,8 @@ async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
 
 
 async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> None:
-    """The authority belongs to nobody: clients trust it longer than any service object lives."""
-    from stackwright.runtime import x509  # the provisioner of volumes runs without its library
+    """Issue a certificate. The CA has no owner, because clients trust it longer than any service object exists."""
+    from stackwright.runtime import x509  # imported here: the volume provisioner runs without its library
 
     now = ports.clock.now()
     issuer = await _issuer(action, ports, manager)
@@ -227,18 +228,19 @@ async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> dict
 
 
 def _old(issuer: dict[str, str], now: float) -> bool:
-    """An authority that would end before what it issues: what it issued is good for as long as it was promised."""
-    from stackwright.runtime import x509  # the provisioner of volumes runs without its library
+    """Whether a CA ends before a certificate that it issues now; then it is replaced, so certificates stay valid."""
+    from stackwright.runtime import x509  # imported here: the volume provisioner runs without its library
 
     try:
         return x509.ends(issuer["ca.crt"]) < now + x509.LIFE.total_seconds()
     except (KeyError, ValueError):
-        return False  # somebody's own: it is refused by name, and never replaced
+        return False  # a user's own CA: rejected with its name, never replaced
 
 
 async def _line(secret: Key, key: str, ports: Ports) -> str:
-    """A value of one line. A line break at its end is no part of it: `kubectl create secret --from-file` keeps that of
-    the file. What follows any other one would be an option of its own.
+    """A value of one line, without a trailing line break, which `kubectl create secret --from-file` keeps.
+
+    Raises Refused for any other line break, because the rest would become another option.
     """
     value = re.sub(r"\r?\n\Z", "", await _value(secret, key, ports))
     if not LINE.matches(value):

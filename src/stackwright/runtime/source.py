@@ -1,4 +1,4 @@
-"""Where events come from: Kopf's watches, and nothing else of Kopf's.
+"""The source of events: Kopf's watches and admission server, and no other part of Kopf.
 
 Kopf does what is tedious to do well: discovery, streaming, bookmarks, re-authentication, dead connections. Its
 state-keeping handlers, timers, daemons and indices are not used: they write to every object and cost milliseconds each.
@@ -52,7 +52,7 @@ class KopfSource:
                 vault=vault,
             )
         finally:
-            await vault.close()  # Kopf leaves its sessions open when it is cancelled
+            await vault.close()  # Kopf does not close its sessions on cancellation
 
     def _login(self, registry: kopf.OperatorRegistry) -> None:
         path = self._kubeconfig
@@ -77,7 +77,7 @@ class KopfSource:
 
 
 class _NoDiffBase(kopf.DiffBaseStorage):
-    """Kopf compares each object with the one it last handled; we compare by ourselves, and only what matters."""
+    """Disables Kopf's comparison of each object with its last handled version; our cache compares objects instead."""
 
     def build(self, *, body: Any, extra_fields: Any = None) -> Any:
         return {}
@@ -90,7 +90,7 @@ class _NoDiffBase(kopf.DiffBaseStorage):
 
 
 class _NoProgress(kopf.ProgressStorage):
-    """Kopf keeps the progress of its handlers in the object; ours have none."""
+    """Disables Kopf's storage of handler progress in objects; our handlers have no progress."""
 
     def fetch(self, *, key: Any, body: Any) -> Any:
         return None

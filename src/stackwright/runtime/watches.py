@@ -1,4 +1,4 @@
-"""Relists, failures and silence of Kopf's watches, of which Kopf tells its handlers nothing.
+"""Relists, failures and silence of Kopf's watches, which Kopf does not report to handlers.
 
 So the one function by which Kopf lists and then watches a kind is wrapped. After each list, also one that follows a
 410, we are told which objects are there, so that a deletion while nobody watched is noticed at once. What a list shows
@@ -21,8 +21,8 @@ from stackwright.api.meta import Kind
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Key, Object
 
-SILENT = 600.0  # seconds without a sign of life after which a watch counts as dead
-PAUSE = 5.0  # seconds from the failure of a watch to the next attempt
+SILENT = 600.0  # seconds without events after which a watch counts as dead
+PAUSE = 5.0  # seconds from the failure of a watch to its restart
 OnListed = Callable[[Kind, set[Key]], Awaitable[None]]
 Listing = Callable[[Kind], Callable[[Object], None]]
 log = structlog.get_logger()
@@ -43,11 +43,11 @@ class Watches:
         self._on_listed, self._listing = on_listed, listing
 
     def listen(self) -> None:
-        """From now on, for all that is started from here."""
+        """Observe the watches of all tasks that the current context starts from now on."""
         _LISTENING.set(self)
 
     def silent(self) -> dict[Kind, str]:
-        """Kinds whose watch gave no sign of life for long, and what is known of that."""
+        """Kinds whose watch has been silent for more than SILENT seconds, with a text that gives the known cause."""
         now = asyncio.get_running_loop().time()
         return {
             kind: f"the watch of {kind.plural} has been silent for {now - sign:.0f} s{self._causes.get(kind, '')}"
@@ -56,7 +56,7 @@ class Watches:
         }
 
     async def follow(self, resource: Any, stream: AsyncIterator[Any]) -> AsyncIterator[Any]:
-        """What one list and the watch after it bring; it ends where Kopf is to begin anew."""
+        """Pass on the events of one list and its watch; the end of the stream makes Kopf list again."""
         kind = self._kinds.get((resource.group, resource.version, resource.plural))
         present: set[Key] = set()
         see = self._listing(kind) if kind is not None else None

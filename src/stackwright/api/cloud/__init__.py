@@ -1,1 +1,1 @@
-"""A whole cloud in one object: OpenStackDeployment and OpenStackControlPlane."""
+"""The kinds that describe a whole cloud in one object: OpenStackDeployment and OpenStackControlPlane."""

@@ -1,8 +1,8 @@
-"""TLS of public endpoints: certificates in Secrets, or, as most existing clouds have them, as text in the cloud's spec.
+"""TLS of public endpoints: certificates in Secrets, or, as in most existing clouds, as text in the cloud's spec.
 
-A text is checked here and then taken for a reference to the Secret GIVEN, which the operator makes of it
-(core/secrets/writes.py). So nothing that is made of a spec holds a text: no setting, value, plan, status or message. A
-key of that Secret ends in the digest of its text: another text is another reference.
+Validation replaces each text by a reference to the Secret GIVEN, which the operator creates from the texts
+(core/secrets/writes.py). So no setting, value, plan, status or message contains a certificate text. A key in that
+Secret ends in the digest of its text, so a changed text changes the reference.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _KEY = "must be a private key in PEM form, without a passphrase"
 
 
 def key_of(field: str, text: str) -> str:
-    """The key in the Secret GIVEN."""
+    """The key of a text in the Secret GIVEN."""
     return f"{field}.{hashlib.sha256(text.encode(errors='replace')).hexdigest()[:16]}"
 
 
 def texts(spec: Mapping[str, Any]) -> dict[str, str]:
-    """Field → text, of those that are text in the spec of a cloud as it was written."""
+    """Field → text, for the fields that contain text in the spec of a cloud as the user wrote it."""
     found: Any = spec
     for part in WHERE:
         found = found.get(part) if isinstance(found, Mapping) else None
@@ -41,7 +41,7 @@ def texts(spec: Mapping[str, Any]) -> dict[str, str]:
 
 
 def referenced(spec: Mapping[str, Any]) -> dict[str, Any]:
-    """The spec of a cloud with references in the place of its texts."""
+    """The spec of a cloud with its texts replaced by references."""
     if not texts(spec):
         return dict(spec)
     features, ssl, endpoints = WHERE
@@ -63,8 +63,8 @@ def _referenced(endpoints: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def problems(given: Mapping[str, str]) -> dict[str, str]:
-    """Field → what is wrong with its text, which is not repeated."""
-    # What makes local volumes runs without this library, and has no certificates.
+    """Field → error in its text; the error does not quote the text."""
+    # Imported here: the provisioner of local volumes runs without this library.
     from cryptography import x509
     from cryptography.exceptions import UnsupportedAlgorithm
     from cryptography.hazmat.primitives import serialization
@@ -75,7 +75,7 @@ def problems(given: Mapping[str, str]) -> dict[str, str]:
             if len(text) > LONGEST or (field != KEY and "PRIVATE KEY" in text):
                 raise ValueError
             if field == KEY:
-                # That its parts fit each other is not proved, which takes long: it has to belong to the certificate.
+                # The slow consistency check of RSA keys is skipped: the key must match the certificate anyway.
                 key = serialization.load_pem_private_key(text.encode(), None, unsafe_skip_rsa_key_validation=True)
                 public[field] = key.public_key()
             else:
@@ -93,13 +93,13 @@ class PublicEndpoints(Model):
     api_key: SecretValue = Field(description="Its key, PEM.")
 
 
-# A text or an object: a structural schema knows no such type, so it says none.
+# A text or an object: a structural schema cannot express this type, so it declares none.
 _EITHER = "value_from.secret_key_ref with name and key, or the text itself."
 Given = Annotated[SecretValue, WithJsonSchema({KEEP: True})]
 
 
 class GivenEndpoints(PublicEndpoints):
-    """The same in the spec of a cloud, where each may be a text."""
+    """PublicEndpoints in the spec of a cloud, where each field may be a text."""
 
     ca_cert: Given = Field(description=f"Certificate of the authority, PEM: {_EITHER}")
     api_cert: Given = Field(description=f"Certificate for *.<public_domain_name>, PEM: {_EITHER}")

@@ -1,8 +1,8 @@
-"""OpenStackControlPlane: the cloud in one object, with the field shape of the openstack-k8s-operators.
+"""OpenStackControlPlane: the cloud in one object, with the fields of the openstack-k8s-operators.
 
-It is the second entry beside OpenStackDeployment, and stands for the same service objects. A section that is absent is
-off; one that is there without `enabled` is as in the reference. What this version does not honour is refused by its
-name. Sections of services that Stackwright does not have may be off, in the way of the reference, and nothing else.
+It is an alternative to OpenStackDeployment and results in the same service objects. An absent section is disabled; a
+section without `enabled` has the default of the reference. Unsupported fields are rejected by name. Sections of
+services that Stackwright does not have may only be disabled, as in the reference.
 """
 
 from __future__ import annotations
@@ -101,14 +101,14 @@ class Tls(CamelModel):
 
 
 class ClientTemplate(CamelModel):
-    """Empty; what the reference has in it is in `reference.py`."""
+    """No field is supported; `reference.py` lists the fields of the reference."""
 
 
 class Client(CamelModel):
     template: ClientTemplate | None = Field(None, description="Its pod: none of it is supported.")
 
 
-# A service → the sections it cannot do without.
+# Service → sections that it requires.
 NEEDS = {
     "keystone": ("galera", "memcached"),
     "glance": ("galera", "memcached", "rabbitmq", "keystone"),
@@ -166,7 +166,7 @@ class OpenStackControlPlaneSpec(CamelModel):
         return self
 
     def on(self, section: str) -> bool:
-        """Whether a section is there and enabled."""
+        """Whether a section is present and enabled."""
         found = getattr(self, section)
         return bool(found and found.enabled)
 

@@ -1,8 +1,8 @@
-"""The templates in the sections of an OpenStackControlPlane: one service each, with the fields that it honours.
+"""The templates in the sections of an OpenStackControlPlane: one per service, with its supported fields.
 
-Fields that many templates of the reference have stand in the base models, most of them refused by name. Rare ones are
-not told here, for the definition must stay small; `reference.py` has their names. Fields that name another
-object (databaseInstance, memcachedInstance …) take the one name that there is.
+The base models contain fields that many templates of the reference share, most of them rejected as unsupported. Rare
+fields are omitted to keep the CRD small; `reference.py` lists their names. Fields that name another object
+(databaseInstance, memcachedInstance …) accept only the one existing name.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class BusReference(CamelModel):
 
 
 class ApiCertificate(CamelModel):
-    """Empty; what the reference has in it is in `reference.py`."""
+    """No field is supported; `reference.py` lists the fields of the reference."""
 
 
 class ApiTls(CamelModel):
@@ -66,15 +66,15 @@ class ServiceTls(PodTls):
 
 
 class PodResources(CamelModel):
-    """The same."""
+    """No field is supported, as in ApiCertificate."""
 
 
 class PodOverride(CamelModel):
-    """The same."""
+    """No field is supported, as in ApiCertificate."""
 
 
 class Pods(CamelModel):
-    """What templates of single programs have in common; none of it is honoured."""
+    """Fields that templates of single programs share; none is supported."""
 
     container_image: UnsupportedText = unsupported("Image; give `--images` at installation instead.")
     node_selector: UnsupportedMap = unsupported("Label of nodes; Stackwright's own labels place pods.")
@@ -86,7 +86,7 @@ class Pods(CamelModel):
 
 
 class Template(Pods):
-    """A whole service."""
+    """Fields that templates of whole services share."""
 
     tls: ServiceTls | None = Field(None, description="TLS inside the cluster: not supported.")
     secret: OptionalObjectName = Field("", description="Not read: Stackwright makes the passwords of services itself.")
@@ -176,7 +176,7 @@ class HorizonTemplate(Template):
     custom_service_config: UnsupportedText = unsupported("Settings in Python.")
 
 
-# --- compute: one set of programs, which serves both cells
+# --- compute: one set of programs for both cells
 
 
 class NovaProgram(CamelModel):
@@ -240,7 +240,7 @@ class NovaTemplate(Template):
     api_database_account: UnsupportedText = unsupported("Name of the database's user.")
 
     def programs(self) -> dict[str, NovaProgram]:
-        """Path below the template → program."""
+        """Path in the template → program."""
         cell = self.cell_templates.cell1
         return {
             "apiServiceTemplate": self.api_service_template,

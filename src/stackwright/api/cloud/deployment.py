@@ -1,7 +1,7 @@
-"""OpenStackDeployment: the whole cloud in one object, with the field shape of the existing OpenStack Controller.
+"""OpenStackDeployment: the whole cloud in one object, with the fields of the existing OpenStack Controller.
 
-Every field of that shape is named here. A field that this version does not honour is marked `unsupported`: it is
-refused at admission by its name, in the CRD (CEL) as in the operator, and never silently ignored.
+Every field of that system is declared here. Fields that this version does not support are marked `unsupported`: the CRD
+(CEL) and the operator reject them by name, so that none is silently ignored.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Charts(Model):
 
 
 class Common(Model):
-    """Values that cross services; they win over built ones and lose to `services`."""
+    """Values for several services; they override generated values, and `services` overrides them."""
 
     charts: Charts = Field(default_factory=Charts, description="Values for all charts, first of the three.")
     infra: Charts = Field(
@@ -55,7 +55,7 @@ class Artifacts(Model):
 
     @property
     def given(self) -> list[str]:
-        """Fields that are not empty."""
+        """Names of the fields that are not empty."""
         return [name for name, url in self if url]
 
 

@@ -1,7 +1,7 @@
-"""What features of a cloud each service can honour: the same models in `spec.features` and in a service object.
+"""Features that each service supports: the same models in `spec.features` of a cloud and in a service object.
 
-`features.nova` of an OpenStackDeployment and `spec.settings` of a Nova say the same with the same words, so whoever
-uses a service alone needs to learn nothing new. A field of the reference that is not honoured yet is refused by name.
+`features.nova` of an OpenStackDeployment and `spec.settings` of a Nova have the same fields, so a user of a single
+service knows them already. Fields of the reference that are not supported yet are rejected by name.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ class ValueFrom(Model):
 
 
 class SecretValue(Model):
-    """A text that is in a Secret: what may be secret has no place in an object that many may read."""
+    """A reference to a text in a Secret, because many users may read the object and the text may be confidential."""
 
     value_from: ValueFrom = Field(description="Take the value from a Secret.")
 
@@ -109,7 +109,7 @@ class GlanceStore(Model):
     default: bool = Field(False, description="Images go here unless a user says otherwise.")
 
 
-# Sections that Glance has anyway; a store is a section beside them.
+# Sections that glance-api.conf has anyway; each store adds a section.
 _GLANCE_SECTIONS = {"database", "glance_store", "keystone_authtoken", "paste_deploy", "cors", "healthcheck"}
 
 
@@ -328,7 +328,7 @@ class HorizonFeatures(Model):
     motd: Unsupported = unsupported("Messages of the day.")
 
 
-# --- what the cloud gives to several services
+# --- shared by several services
 
 
 Dedicated = Literal["compute", "networking"]

@@ -1,4 +1,4 @@
-"""Features of storage and of the databases: what `features.ceph`, `features.cinder` and `features.database` may say."""
+"""Features of storage and databases: the models of `features.ceph`, `features.cinder` and `features.database`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LIMIT = r"[A-Za-z0-9_.:-]{1,255}"
 
 
 class CephFeatures(Model):
-    """Ours; the reference takes everything from the shared Secret."""
+    """Settings of Ceph; these fields are ours, because the reference reads everything from the shared Secret."""
 
     shared_namespace: NamespaceName = Field(
         "openstack-ceph-shared",
@@ -44,7 +44,7 @@ class CinderBackend(Model):
 
     @property
     def names(self) -> dict[str, Any]:
-        """Section → by what name volume types ask for it."""
+        """Section → the volume_backend_name with which volume types select it."""
         return {at: options.get("volume_backend_name", at) for at, options in self.values.conf["backends"].items()}
 
     @model_validator(mode="after")

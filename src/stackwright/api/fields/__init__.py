@@ -1,1 +1,1 @@
-"""Types of fields whose text has a form of its own: names, lines, schedules, INI."""
+"""Types of text fields with a format: names, lines, schedules, INI."""

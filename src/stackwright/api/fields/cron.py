@@ -1,4 +1,4 @@
-"""Schedules of cron, as the CronJob controller of Kubernetes reads them."""
+"""Cron schedules, in the format of the CronJob controller of Kubernetes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def _numbered(names: str, first: int) -> Mapping[str, int]:
 
 @dataclass(frozen=True)
 class _Part:
-    """One of the five fields: its limits, and names that stand for numbers."""
+    """One of the five fields: its range, and names for its numbers."""
 
     name: str
     lowest: int

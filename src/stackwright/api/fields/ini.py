@@ -1,7 +1,7 @@
-"""INI text as oslo.config reads it → section → option → text, or texts of an option that is repeated. Pure.
+"""Parser of INI text as oslo.config reads it: section → option → text, or list of texts for a repeated option. Pure.
 
-A section that stands there twice is one. A repeated option has all its values, in their order: oslo.config takes all of
-an option of many values, such as service_provider, and the last one of any other.
+Repeated sections are merged. A repeated option keeps all its values in order: oslo.config uses all values of a
+multi-valued option, such as service_provider, and the last value of any other.
 """
 
 from __future__ import annotations
@@ -13,7 +13,10 @@ Sections = dict[str, dict[str, str | list[str]]]
 
 
 def sections(text: str) -> Sections:
-    """Raises ValueError for what is no INI, or says more than values can; it never repeats what may be a secret."""
+    """Parse INI text. Raises ValueError for invalid INI and for syntax that chart values cannot express.
+
+    The message never quotes a value, which may be a secret.
+    """
     found: Sections = {}
     here: dict[str, str | list[str]] | None = None
     section = option = ""
@@ -51,7 +54,7 @@ def _option(number: int, line: str) -> tuple[str, str]:
 
 def _together(where: str, before: str | list[str], value: str) -> list[str]:
     values = [*(before if isinstance(before, list) else [before]), value]
-    if any(each.startswith("~") for each in values):  # in lists of values of charts, it takes away
+    if any(each.startswith("~") for each in values):  # in lists of chart values, ~ removes an item
         raise ValueError(f"{where}: ~ at the beginning of a repeated option {NOT_SUPPORTED}")
     return values
 

@@ -1,7 +1,7 @@
-"""Texts of one line: one definition for fields, for options of configuration files and for values from Secrets.
+"""Single-line texts: one definition for fields, for options of configuration files and for values from Secrets.
 
-What follows a line break would be read as something else: another option, another variable, another field. So each
-text of a spec is a `Line`, unless its field is made for several lines; those are listed in tests/unit/test_lines.py.
+Text after a line break would be interpreted as another option, variable or field. So each text of a spec is a `Line`,
+unless its field is intended for several lines; tests/unit/test_lines.py lists those.
 """
 
 from __future__ import annotations
@@ -13,12 +13,12 @@ from typing import Annotated, Any
 
 from stackwright.api.fields.naming import Format
 
-# What a class of characters excludes, [^…]: control characters but the tab, and all that some program breaks lines at.
+# For use in [^…]: control characters except the tab, and all characters that some program treats as a line break.
 BREAKS = r"\x00-\x08\n-\x1f\x7f\x85\u2028\u2029"
 LINE = Format(f"[^{BREAKS}]*", None, "must be one line, without control characters")
-LENGTH = 255  # of names, and of most other texts, in the databases of OpenStack
+LENGTH = 255  # maximum length of names, and of most other texts, in the databases of OpenStack
 URL = Format(f"https?://[^{BREAKS}]*", None, "must be a URL that begins with http:// or https://")
-# Of a section or an option, as the library chart has it (lib.oslo_conf.name).
+# Characters that a section or option name must not contain, as in the library chart (lib.oslo_conf.name).
 _NAME = r"=\[\]\t" + BREAKS
 OPTION = Format(f"[A-Za-z0-9_]([^{_NAME}]*[^ {_NAME}])?", None, "is no name for a configuration file")
 
@@ -29,7 +29,7 @@ OptionName = Annotated[str, OPTION]
 
 
 def unlined(values: Any, path: str) -> Iterator[str]:
-    """Paths of all keys and texts in free-form values that are not one line. A key that is none ends its path."""
+    """Paths of all keys and texts in free-form values that are not single lines. Such a key ends its path."""
     if isinstance(values, Mapping):
         for key, value in values.items():
             if LINE.matches(str(key)):

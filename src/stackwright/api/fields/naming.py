@@ -1,7 +1,7 @@
 """Names of Kubernetes objects and keys of Secrets: one definition for CRDs, validators and the API client.
 
-A name becomes a segment of a URL path. A field that holds one has a type of this module, so that the API server, the
-admission webhook and `plan` refuse anything else; the API client checks again before it makes a request.
+A name becomes a segment of a URL path. Fields with names use the types of this module, so that the API server, the
+admission webhook and `plan` reject invalid names; the API client checks again before each request.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Annotated, Any
 from pydantic import GetCoreSchemaHandler, GetJsonSchemaHandler
 from pydantic_core import CoreSchema, core_schema
 
-# The API server's regular expressions know no \u2028; admission refuses what they let through.
+# Regular expressions of the API server do not support \u2028; admission rejects these characters instead.
 _ESCAPED = re.compile(r"\\u[0-9a-f]{4}")
 
 
@@ -21,9 +21,10 @@ _ESCAPED = re.compile(r"\\u[0-9a-f]{4}")
 class Format:
     """The format of a text field. It adds pattern and length to the schema, and its own message to validation.
 
-    pattern   of the whole text
-    longest   how many characters it may have; None for any number
-    optional  the empty text is allowed too; it stands for a default
+    pattern   pattern of the whole text
+    longest   maximum number of characters; None for no limit
+    problem   error message
+    optional  the empty text is allowed too and means a default
     """
 
     pattern: str
@@ -39,7 +40,7 @@ class Format:
 
     @property
     def schema(self) -> str:
-        """The pattern for the API server."""
+        """The pattern in the syntax of the API server."""
         return _ESCAPED.sub("", f"^({self.pattern})?$" if self.optional else f"^{self.pattern}$")
 
     @property
@@ -61,9 +62,10 @@ class Format:
 
 @dataclass(frozen=True)
 class Account:
-    """The name of an account or database of a provider: not one of the provider's own, which are `reserved`.
+    """The name of an account or database of a provider.
 
-    fixed  the field cannot change: what was made under the old name would stay behind
+    reserved  names of the provider's own accounts and databases, which are not allowed
+    fixed     the field cannot change, because the account with the old name would be left behind
     """
 
     reserved: tuple[str, ...] = ()
@@ -90,20 +92,20 @@ class Account:
         return text
 
 
-# What may stand in SQL and AMQP identifiers without quoting; 32 is MariaDB's limit for portable user names.
+# Characters that SQL and AMQP identifiers allow without quoting; 32 is MariaDB's limit for portable user names.
 ACCOUNT_LENGTH = 32
 ACCOUNT = r"^[a-zA-Z][a-zA-Z0-9_-]{0,31}$"
 FIXED_RULE = {"rule": "self == oldSelf", "message": "cannot change; make another object"}
 _DASHED = "must be lower-case letters, digits and '-', with a letter or digit at both ends"
 _DOTTED = "must be lower-case letters, digits, '-' and '.', with a letter or digit at both ends of each part"
 NAMESPACE = Format("[a-z0-9]([-a-z0-9]*[a-z0-9])?", 63, _DASHED)
-# Shorter than two labels in one pattern, and the same: CRDs repeat it often.
+# Equivalent to the usual pattern but shorter, because CRDs repeat it often.
 OBJECT = Format(r"[a-z0-9]+((-+|\.)[a-z0-9]+)*", 253, _DOTTED)
 SECRET_KEY = Format("[-._a-zA-Z0-9]+", 253, "must be letters, digits, '-', '_' and '.'")
 
 ObjectName = Annotated[str, OBJECT]
 OptionalObjectName = Annotated[str, replace(OBJECT, optional=True)]
-# Of an object whose name is also the name of a Service, and so part of a host name.
+# Name of an object that is also the name of a Service, and so part of a host name.
 InstanceName = Annotated[str, NAMESPACE]
 NamespaceName = Annotated[str, NAMESPACE]
 OptionalNamespaceName = Annotated[str, replace(NAMESPACE, optional=True)]

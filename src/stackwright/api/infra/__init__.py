@@ -1,1 +1,1 @@
-"""The kinds of infrastructure.cluster.x-k8s.io."""
+"""The kinds of the group infrastructure.cluster.x-k8s.io."""

@@ -1,13 +1,13 @@
-"""What all kinds of infrastructure.cluster.x-k8s.io share: names, columns, unions, lists with an identity, statuses.
+"""Types that all kinds of infrastructure.cluster.x-k8s.io share: names, columns, unions, keyed lists, statuses.
 
-The shapes are those of Cluster API Provider OpenStack, so that its manifests apply unchanged; ours are the policies for
-what is lost. Three of the kinds have two versions there, which spell some fields differently (disablePortSecurity is
-enablePortSecurity later). Here both versions have one schema with both spellings, and conversion strategy None: what
-was written stays as it is, whichever version somebody reads, and no conversion webhook is needed. Writing both
-spellings of one thing is refused. `parsed` gives a controller the one meaning, in the later spelling.
+The fields are those of Cluster API Provider OpenStack, so that its manifests apply unchanged; only the policies for
+lost resources and credentials are ours. Three of its kinds have two versions with different names for some fields
+(disablePortSecurity became enablePortSecurity). Here both versions share one schema with both names and conversion
+strategy None: objects read the same in any version, and no conversion webhook is needed. Using both names of a field
+is rejected; `parsed` returns a spec with the later names.
 
-`flavor` of a machine is a text in one version and an object in the other, so it has no type in the schema (CEL does not
-see it, and admission checks it). That of a server is a text in all versions.
+`flavor` of a machine is a text in one version and an object in the other, so it has no type in the schema, CEL cannot
+access it, and admission checks it. `flavor` of a server is a text in all versions.
 """
 
 from __future__ import annotations
@@ -31,8 +31,7 @@ CATEGORIES = ("cluster-api",)
 READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
 MESSAGE = Column("Message", '.status.conditions[?(@.type=="Ready")].message')
 AGE = Column("Age", ".metadata.creationTimestamp", "date")
-# Of the items of a list: so many that nobody has more, and so few that the API server lets our rules look at each, and
-# that a look takes no time.
+# Maximum lengths of lists: more than users need, and few enough for the CEL cost limit of the API server.
 MOST = 64
 MANY = 256
 CLUSTER = Column("Cluster", r".metadata.labels.cluster\.x-k8s\.io/cluster-name")
@@ -41,18 +40,18 @@ _ACRONYMS = {
     "id": "ID", "ip": "IP", "ips": "IPs", "api": "API", "cidr": "CIDR", "cidrs": "CIDRs", "mtu": "MTU", "gib": "GiB",
     "hw": "HW", "vf": "VF", "ra": "RA",
 }  # fmt: skip
-# As the API server understands the format `uuid`: dashes may be left out.
+# The API server's format `uuid`, in which dashes are optional.
 _UUID = re.compile(r"[0-9a-f]{8}-?([0-9a-f]{4}-?){3}[0-9a-f]{12}", re.IGNORECASE)
 
 
 def wire_name(name: str) -> str:
-    """Python's name of a field → that on the wire: floating_ip_pool_ref → floatingIPPoolRef."""
+    """Name of a field in Python → name in manifests: floating_ip_pool_ref → floatingIPPoolRef."""
     first, *others = name.split("_")
     return first + "".join(_ACRONYMS.get(word, word.capitalize()) for word in others)
 
 
 class Part(Ruled):
-    """Base of all parts of these kinds."""
+    """Base of all parts of the kinds of this group."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, alias_generator=wire_name)
 
@@ -116,7 +115,10 @@ Ipv4Range = Annotated[Short, Field(min_length=1), AfterValidator(_range)]
 
 @dataclass(frozen=True)
 class Keyed:
-    """Of a list: its items have an identity, so that several appliers can own one each. Empty: they are it."""
+    """Annotation of a list whose items have an identity, so that different appliers can own different items.
+
+    by  field that identifies an item; empty if the item itself does
+    """
 
     by: str = ""
 
@@ -135,7 +137,7 @@ class Keyed:
 
 
 Texts = Annotated[list[Short], Field(max_length=MOST), Keyed()]
-# That by which the operator finds what it made, among tags and in descriptions (core/openstack/clouds.mark).
+# The mark with which the operator finds its resources, in tags and descriptions (core/openstack/clouds.mark).
 MARK = re.compile(r"stackwright:[0-9a-f-]{36}:[0-9a-f]{8}")
 
 
@@ -145,7 +147,8 @@ def _unlike_marks(tags: list[str]) -> list[str]:
     return tags
 
 
-# Of what is made. Nova tells a server's tags in an order of its own: among two marks it could be another object's.
+# Tags of created resources. They must not look like marks: Nova does not keep the order of tags, so of two marks the
+# operator could read that of another object.
 Tags = Annotated[Texts, AfterValidator(_unlike_marks)]
 
 
@@ -154,19 +157,19 @@ class InfraStatus(Status):
 
 
 class OwnerStatus(InfraStatus):
-    """Of what has things in an OpenStack."""
+    """The status of objects that have resources in an OpenStack."""
 
     project: str = Field("", description="Where its things are: id of the project, @region.")
 
 
 class InfraResource(Resource):
-    """A kind of this group. CHANGES are those that need the status, or more of the object than its spec."""
+    """Base of the kinds of this group. CHANGES are update rules that need the status or parts besides the spec."""
 
     CHANGES: ClassVar[tuple[Change, ...]] = ()
 
     @classmethod
     def parsed(cls, obj: dict[str, Any]) -> tuple[dict[str, Any], list[str]]:
-        """The spec in the later spelling and with defaults, as on the wire; as it is if there are errors, and these."""
+        """The spec with later names and defaults, as in a manifest, and errors; with errors the spec is unchanged."""
         raw = obj.get("spec")
         raw = {} if raw is None else raw
         model: Any = cls.model_fields["spec"].annotation

@@ -1,4 +1,4 @@
-"""OpenStackFloatingIPPool: floating IPs for whoever claims one (IPAddressClaim of Cluster API)."""
+"""OpenStackFloatingIPPool: a pool of floating IPs for claims (IPAddressClaim of Cluster API)."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stackwright.api.infra.params import NetworkParam
 from stackwright.api.meta import Column, Kind
 
 FINALIZER = f"openstackfloatingippool.{GROUP}"
-GIVEN = 512  # addresses, each of which is asked for
+GIVEN = 512  # maximum number of given addresses; each is looked up by a request
 
 
 class OpenStackFloatingIPPoolSpec(Part):

@@ -1,4 +1,4 @@
-"""Where credentials are: a Secret beside the object, or an OpenStackClusterIdentity that many namespaces share."""
+"""References to credentials: a Secret in the same namespace, or an OpenStackClusterIdentity for many namespaces."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stackwright.api.rules import Change, Rule, fixed
 
 
 class IdentityReference(Part):
-    # What was made is in one region; nobody would find it from another.
+    # Existing resources are in one region, and cannot be found from another.
     CHANGES: ClassVar[tuple[Change, ...]] = (
         fixed("region", "cannot change, nor be added or removed; make another object"),
     )
@@ -67,7 +67,7 @@ class LabelSelector(Part):
     )
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """An empty one matches everything."""
+        """Whether the selector matches these labels; an empty one matches everything."""
         return self.match_labels.items() <= labels.items() and all(
             each.holds(labels) for each in self.match_expressions
         )
@@ -80,7 +80,7 @@ class OpenStackClusterIdentitySpec(Part):
     )
 
     def allows(self, labels: Mapping[str, str]) -> bool:
-        """Whether a namespace with these labels may use it."""
+        """Whether a namespace with these labels may use the identity."""
         return self.namespace_selector is None or self.namespace_selector.matches(labels)
 
 

@@ -1,9 +1,8 @@
-"""OpenStackMachine and OpenStackMachineTemplate: a server as a machine of Cluster API, and the pattern of many.
+"""OpenStackMachine and OpenStackMachineTemplate: a server as a machine of Cluster API, and a template for many.
 
-What a machine leaves open comes from its cluster: ports, credentials, availability zone. The same spec, without the
-rules for updates, is that of a bastion. In a template all updates are admission's to refuse, not the schema's: the
-topology controller of Cluster API asks for them as a dry run, marked by an annotation, to see whether it needs another
-template; CEL sees no annotation.
+Ports, credentials and availability zone default to those of the cluster. A bastion has the same spec, without the rules
+for updates. Only admission, not the schema, rejects updates of a template: the topology controller of Cluster API sends
+them as dry runs, marked by an annotation that CEL cannot access, to find out whether it needs a new template.
 """
 
 from __future__ import annotations
@@ -24,12 +23,12 @@ from stackwright.api.rules import FIXED, Change, Raw, Rule, fixed, with_rules
 
 FINALIZER = f"openstackmachine.{GROUP}"
 VERSIONS = ("v1beta1", "v1beta2")
-# Cluster API 1.11 and newer. An older one fails on a cluster's failure domains: it wants a map, and they are a list.
+# Requires Cluster API 1.11 or newer. Older versions expect failure domains of a cluster as a map, but ours are a list.
 CONTRACT = "v1beta2"
 
 
 def flavor_of(raw: Raw) -> dict[str, Any] | None:
-    """A flavor in any spelling, in the latest one. An id wins over a name."""
+    """The flavor in its latest form, from any form. An id takes precedence over a name."""
     if raw.get("flavorID"):
         return {"id": raw["flavorID"]}
     flavor = raw.get("flavor")

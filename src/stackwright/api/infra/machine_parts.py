@@ -1,4 +1,4 @@
-"""What a server, a machine and a bastion have in common: disks, hints, tags, and what to do when something is lost."""
+"""Fields that servers, machines and bastions share: disks, hints, tags, and policies for lost resources."""
 
 from __future__ import annotations
 
@@ -82,7 +82,7 @@ class HintValue(Part):
     @property
     def value(self) -> bool | str | int:
         given = {"Bool": self.bool_, "String": self.string, "Number": self.number}[self.type]
-        assert given is not None  # a rule sees to it
+        assert given is not None  # ensured by a rule
         return given
 
 
@@ -145,7 +145,7 @@ class ServerFields(Part):
     credentials_lost_policy: CredentialsLostPolicy = Field("Wait", description=LOST)
 
 
-# Without ports, of which the kinds think differently.
+# Without ports, for which the rules of the kinds differ.
 SERVER_CHANGES: tuple[Change, ...] = tuple(
     fixed(name)
     for name in (

@@ -1,4 +1,4 @@
-"""How something that is in the OpenStack already is named: by its id, or by a filter that finds exactly one."""
+"""References to existing OpenStack resources: by id, or by a filter that must match exactly one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stackwright.api.fields.lines import BREAKS, LENGTH, Short
 from stackwright.api.fields.naming import Format, ObjectName
 from stackwright.api.infra.capi import MOST, NonEmpty, OneOf, Part, Texts, Uuid
 
-# A filter stands in a cluster a dozen times, so it is said as shortly as can be.
+# The schema of a cluster repeats filters a dozen times, so their descriptions are as short as possible.
 NeutronTag = Annotated[str, Format(f"[^,{BREAKS}]+", LENGTH, "must be one line without commas")]
 NeutronTags = Annotated[list[NeutronTag], Field(max_length=MOST)]
 
@@ -40,13 +40,13 @@ class FlavorParam(OneOf):
 
 
 def _flavor(value: Any) -> Any:
-    """A text is a name, as in v1beta1."""
+    """Convert a text, which is a name as in v1beta1, to a filter."""
     if value == "" or not isinstance(value, str | dict | FlavorParam):
         raise ValueError("write the name of a flavor, or one of id, filter")
     return {"filter": {"name": value}} if isinstance(value, str) else value
 
 
-# A text or an object: a structural schema knows no such type, so it says none.
+# A text or an object: a structural schema cannot express this type, so it declares none.
 Flavor = Annotated[FlavorParam, BeforeValidator(_flavor), WithJsonSchema({KEEP: True})]
 
 

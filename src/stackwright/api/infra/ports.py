@@ -1,4 +1,4 @@
-"""Ports of a server: as they are asked for, and as they are once every name in them is an id."""
+"""Ports of a server: as the user specifies them, and as resolved, with ids instead of names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from stackwright.api.infra.capi import MOST, Keyed, Part, Tags
 from stackwright.api.infra.params import NetworkParam, SecurityGroupParam, SubnetParam
 from stackwright.api.rules import FIXED, Change, Raw, Rule, either, same
 
-TEXT = LENGTH - 60  # characters of a description in Neutron, which ends with our mark
+TEXT = LENGTH - 60  # maximum characters of a user's description in Neutron, to which our mark is appended
 
 
 class FixedIP(Part):
@@ -37,7 +37,7 @@ class ValueSpec(Part):
 
 
 class PortFields(Part):
-    """What is sent as it is written."""
+    """Fields that are sent to Neutron unchanged."""
 
     admin_state_up: bool | None = Field(None, description="false: the port is down.")
     mac_address: Line | None = Field(None, max_length=32, description="MAC address; absent: Neutron chooses.")
@@ -55,7 +55,7 @@ class PortFields(Part):
 
 
 _SPELLINGS = ("disablePortSecurity", "enablePortSecurity")
-# 0 is as the network says, 1 is on, 2 is off.
+# Port security: 0 is the default of the network, 1 is on, 2 is off.
 _SECURED = (
     "(has(X.enablePortSecurity) ? (X.enablePortSecurity ? 1 : 2) "
     ": has(X.disablePortSecurity) ? (X.disablePortSecurity ? 2 : 1) : 0)"
@@ -97,7 +97,7 @@ class PortOpts(PortFields):
 
 
 def kept_ports(*but: str) -> Change:
-    """The ports of a spec stay, in their order, `but` for these fields."""
+    """Rule that the ports of a spec are immutable, including their order, except for the fields `but`."""
     ignored = {*but, *_SPELLINGS}
     names = [wire for name, field in PortOpts.model_fields.items() if (wire := field.alias or name) not in ignored]
     before = "oldSelf.ports[i]"
@@ -115,7 +115,7 @@ def kept_ports(*but: str) -> Change:
 
 
 def _port(port: Mapping[str, Any], ignored: set[str]) -> tuple[Any, bool | None]:
-    # An empty list is an absent one.
+    # An empty list equals an absent one.
     rest = {name: value for name, value in port.items() if name not in ignored and value not in (None, [])}
     return rest, _secured(port)
 

@@ -1,7 +1,7 @@
 """OpenStackServer: a server with its ports, trunks, volumes and floating IP.
 
-The whole spec stays as it was, but for where the credentials are and for the policies: a server is not changed into
-another one. All that was made is in the status by its id, so that deletion needs nothing else.
+The spec is immutable except for the reference to credentials and the policies, because a server cannot be changed into
+another one. The status records all created resources by id, so that deletion needs nothing else.
 """
 
 from __future__ import annotations

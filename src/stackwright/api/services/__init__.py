@@ -1,1 +1,1 @@
-"""Kinds of the objects that a cloud is made of: services, their contracts, their Helm releases."""
+"""Kinds of the objects of a cloud: services, their contracts, and their Helm releases."""

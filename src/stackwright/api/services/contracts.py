@@ -1,7 +1,7 @@
-"""The contract kinds: how a service asks another one for something and gets a Secret back.
+"""The contract kinds: requests of one service to another, such as for a database, fulfilled by a Secret.
 
-They take the place of the db-init, rabbit-init, ks-service, ks-endpoints and ks-user Jobs that charts usually
-run: the operator does the work, keeps it done, and says in conditions what it waits for.
+They replace the db-init, rabbit-init, ks-service, ks-endpoints and ks-user Jobs that charts usually run: the operator
+creates the accounts, restores them if they are lost, and reports in conditions what it waits for.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ _READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
 _MESSAGE = Column("Message", '.status.conditions[?(@.type=="Ready")].message')
 _AGE = Column("Age", ".metadata.creationTimestamp", "date")
 
-# An account of another name is another account: what was made under the old one would stay behind.
+# A new name would mean another account, and the account with the old name would be left behind.
 FIXED: dict[str, Any] = {"x-kubernetes-validations": [FIXED_RULE]}
 
-# What the providers have for themselves. An account of such a name would replace or remove theirs.
+# Names of the providers' own databases and users; an account of such a name would replace or remove them.
 _DATABASES = ("mysql", "information_schema", "performance_schema", "sys")
 DatabaseName = Annotated[str, Account(_DATABASES)]
 FurtherDatabase = Annotated[str, Account(_DATABASES, fixed=False)]
@@ -32,7 +32,7 @@ ServiceUser = Annotated[str, Account(("admin",))]
 ServiceName = Annotated[str, Account(("keystone",))]
 VhostName = Annotated[str, Account()]
 
-# What a user may do with a database. GRANT OPTION is none of it: rights would outlive the account that passed them on.
+# Allowed privileges on a database. GRANT OPTION is excluded: granted privileges would outlive the account.
 PRIVILEGES = (
     "ALL", "ALL PRIVILEGES", "ALTER", "ALTER ROUTINE", "CREATE", "CREATE ROUTINE", "CREATE TEMPORARY TABLES",
     "CREATE VIEW", "DELETE", "DELETE HISTORY", "DELETE VERSIONING ROWS", "DROP", "EVENT", "EXECUTE", "INDEX", "INSERT",

@@ -1,6 +1,6 @@
 """HelmBundle: the Helm releases of one service, as an object.
 
-Whoever wants releases writes a HelmBundle; only the helmbundle controller runs helm. The group, the kind and
+Other controllers and users create HelmBundles; only the helmbundle controller runs Helm. The group, the kind and
 `spec.releases[] = {name, chart, values}` are those of the systems whose manifests must apply unchanged.
 """
 
@@ -14,8 +14,8 @@ from stackwright.api.fields.lines import Line
 from stackwright.api.fields.naming import OptionalNamespaceName
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
 
-# Atomic: the last writer owns all of it. A map that is emptied field by field would otherwise become null, and Helm
-# reads null as "delete the default".
+# Atomic: the last writer owns the whole map. Otherwise a map whose fields are all removed would become null, and Helm
+# treats null as deletion of the default.
 FreeForm = Annotated[
     dict[str, Any],
     Field(json_schema_extra={"x-kubernetes-preserve-unknown-fields": True, "x-kubernetes-map-type": "atomic"}),

@@ -1,7 +1,7 @@
-"""The service kinds: one per OpenStack or infrastructure service, all with one ServiceSpec.
+"""The service kinds: one per OpenStack or infrastructure service, all with the same ServiceSpec.
 
-Each can be used alone; the cloud controller writes them for an OpenStackDeployment. What is particular to a
-service is in its declaration (`services/`), so a new kind here is one line.
+Each can be used alone; the cloud controller creates them for an OpenStackDeployment. Service-specific parts are in the
+declaration of the service (`services/`), so a new kind here is one line.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ Release = Literal["epoxy"]
 Size = Literal["single", "tiny", "small", "medium"]
 LogLevel = Literal["DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL"]
 
-# MariaDB, Etcd and Ceph have one server that votes at size single, and three at every other size. The one that would
-# be left of three has no majority, and serves nobody.
+# MariaDB, Etcd and Ceph have one voting server at size single and three at every other size. After a reduction from
+# three, the remaining server would have no majority and stop serving.
 SIZE_KEEPS_VOTERS = Change(
     "spec.size",
     "cannot become single: one server of three has no majority; allowed: tiny, small, medium",

@@ -1,1 +1,1 @@
-"""Helm's records, and the values of charts. Pure."""
+"""Release records of Helm, and chart values. Pure."""

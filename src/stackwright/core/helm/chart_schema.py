@@ -1,10 +1,8 @@
-"""Overrides against the schema of the chart they go into, before anything is applied. Pure.
+"""Validation of overrides against the schema of their chart, before anything is applied. Pure.
 
-An override is one level of several, so what it leaves out may come from elsewhere: nothing is required of it, but for
-items of lists, which are whole. A null removes a value, `~x` an item of a list, and a reference to a Secret may stand
-for any value. What an override has of the wrong type, name or range stays wrong whatever it is merged with.
-
-The schemas are our own, and have the keywords that are told here; a test sees to it.
+An override is one of several layers, so `required` applies only inside items of lists, which are complete. A null
+removes a value, `~x` removes an item of a list, and a reference to a Secret may replace any value. Wrong types, names
+and ranges are errors in any merge result. The schemas are our own and use only KEYWORDS, which a test checks.
 """
 
 from __future__ import annotations
@@ -18,7 +16,7 @@ from stackwright.api.wording import BOOL, EMPTY, FLOAT, INT, LIST, MAPPING, TEXT
 
 Schema = Mapping[str, Any]
 
-# Keywords that say nothing of one level alone, or nothing at all.
+# Keywords that constrain nothing, or only the merged result.
 SILENT = {"$schema", "title", "description", "default", "uniqueItems", "minItems", "minProperties"}
 TYPES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
     "boolean": (BOOL, lambda value: isinstance(value, bool)),
@@ -32,9 +30,9 @@ TYPES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
 
 
 def value_errors(schema: Schema, value: Any, where: str, *, whole: bool = False) -> Iterator[str]:
-    """What is wrong with a value, and with all below it; `where` is its path in the user's object.
+    """Errors in a value and everything below it; `where` is its path in the user's object.
 
-    whole  it is complete: what is required must be there, and nothing is removed
+    whole  the value is complete: required fields must be set, and nothing is removed
     """
     if not whole and _is_reference(value):
         return
@@ -80,7 +78,7 @@ def _not(value: Any, schema: Schema) -> str:
     return "is not allowed" if not list(value_errors(schema, value, "", whole=True)) else ""
 
 
-# Keyword → (value, what the schema says) → what is wrong; empty for nothing.
+# Keyword → function of the value and the keyword's argument that returns the error, or an empty text.
 _LIMITS: Mapping[str, Callable[[Any, Any], str]] = {
     "enum": lambda value, allowed: "" if value in allowed else f"is not allowed; allowed: {_listed(allowed)}",
     "pattern": _pattern,

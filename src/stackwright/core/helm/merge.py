@@ -1,7 +1,7 @@
-"""Layered values: dicts merge deeply, lists unite, a list item `~x` removes x from what lies below, scalars replace.
+"""Merge of layered values: dicts merge deeply, lists unite, a list item `~x` removes x, scalars replace.
 
-A value may not change its shape on the way up (a dict over a string, a list over a dict): that is nearly always a
-typing error in an override, so it is refused with the path of the value. `None` removes a key, as in Helm.
+A layer may not change the shape of a value (a dict over a string, a list over a dict): that is nearly always a mistake
+in an override, so it raises MergeConflict with the path of the value. `None` removes a key, as in Helm.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ Values = dict[str, Any]
 
 
 class MergeConflict(ValueError):
-    """An override has another shape than the value below it."""
+    """An override has another shape than the value in the layers below it."""
 
     def __init__(self, path: str, below: object, above: object) -> None:
         self.path, self.problem = path, f"cannot put {_shape(above)} over {_shape(below)}"
@@ -21,9 +21,9 @@ class MergeConflict(ValueError):
 
 
 def merge(*layers: Mapping[str, Any]) -> Values:
-    """All layers in rising priority as one new dict; no input is changed.
+    """Merge layers in ascending priority into a new dict; the inputs are not changed.
 
-    Raises MergeConflict where two layers disagree about the shape of a value.
+    Raises MergeConflict if two layers have different shapes for a value.
     """
     result: Values = {}
     for layer in layers:
@@ -47,7 +47,7 @@ def _merge_value(below: Any, above: Any, path: str) -> Any:
     if _shape(below) != _shape(above):
         raise MergeConflict(path, below, above)
     if isinstance(below, Mapping):
-        # A reference to a Secret is one value: half of one and half of another would name nothing.
+        # A reference to a Secret is one value; a merge of two references would be invalid.
         return dict(above) if "value_from" in above or "value_from" in below else _merge_dicts(below, above, path)
     if isinstance(below, list):
         return _merge_lists(below, above)
@@ -55,7 +55,7 @@ def _merge_value(below: Any, above: Any, path: str) -> Any:
 
 
 def _merge_lists(below: list[Any], above: Iterable[Any]) -> list[Any]:
-    """In time linear in both; an item that is there already stays where it is."""
+    """Merge two lists in linear time; items that exist in `below` keep their position."""
     result = {_key(item): item for item in below}
     for item in above:
         if isinstance(item, str) and item.startswith("~"):
@@ -67,14 +67,14 @@ def _merge_lists(below: list[Any], above: Iterable[Any]) -> list[Any]:
 
 
 def _key(value: Any) -> Hashable:
-    """The same for values that are equal, and for no others."""
+    """A hashable key that is equal for equal values only."""
     if isinstance(value, Mapping):
         return frozenset((name, _key(child)) for name, child in value.items())
     return tuple(map(_key, value)) if isinstance(value, list) else value
 
 
 def _clean(value: Any) -> Any:
-    """A value with nothing below it: removals have nothing to remove and must not reach a chart."""
+    """A value without removals, for a path that no lower layer has: removals must not reach a chart."""
     if isinstance(value, Mapping):
         return {key: _clean(child) for key, child in value.items() if child is not None}
     if isinstance(value, list):

@@ -1,8 +1,8 @@
-"""What Helm's own records say: release Secrets' labels as Release values.
+"""Helm release records: the labels of release Secrets as Release values.
 
-Helm 3 keeps each revision of a release in a Secret and repeats in its labels what it looks for. The labels are
-enough to decide. Of the payload (compressed manifests and values, with whatever is in them) the operator keeps only one
-field: why a revision failed. Which objects it holds is checked before Helm is started (`adapters/helm/records.py`).
+Helm 3 stores each revision of a release in a Secret and repeats the fields it searches for in labels. Decisions use
+only the labels. From the payload (compressed manifests and values, which may contain secrets) the operator keeps one
+field: why a revision failed. `adapters/helm/records.py` checks the objects in it before Helm starts.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ DIGEST_LABEL = "stackwright.dev/digest"
 BUNDLE_LABEL = "stackwright.dev/bundle"
 SELECTOR = {"owner": "helm"}
 FAILED = "failed"
-PAYLOAD = "release"  # the key of the Secret
-CHECKED = ("name", "namespace", "hooks", "manifest")  # fields of a record
+PAYLOAD = "release"  # key in the Secret
+CHECKED = ("name", "namespace", "hooks", "manifest")  # fields of a record that are checked
 _WAS_DEPLOYED = ("deployed", "superseded")
 _GZIP = b"\x1f\x8b"
-_READ = 256 * 1024  # bytes of a payload: `info` is its second field
-_WHOLE = 8 * 1024 * 1024  # Kubernetes keeps at most 1 MiB, compressed
+_READ = 256 * 1024  # bytes of a payload to unpack for `info`, its second field
+_WHOLE = 8 * 1024 * 1024  # maximum bytes of an unpacked payload; Kubernetes stores at most 1 MiB, compressed
 _SHORT = 1000  # characters
 _MEMBERS = 100
 _TEXT = r'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
@@ -39,8 +39,8 @@ _UNREADABLE = (ValueError, LookupError, TypeError, RecursionError, zlib.error)
 _LONGEST = 300  # characters of a cause
 _DIGITS = re.compile(r"[0-9]{1,10}")
 _BEGIN = re.compile(r'^\w+ "[^"]*" failed: ')
-_MOST = 4096  # characters of a failure in which the first value is looked for
-# After these the API server quotes an object, which may come from a Secret.
+_MOST = 4096  # characters of an error message that are searched for the first quoted value
+# After these phrases the API server quotes values of an object, which may come from a Secret.
 _QUOTES = re.compile(r"(?:Invalid|Duplicate|Unsupported) value:|Not found:|patch list:|, error found in #")
 
 
@@ -54,12 +54,12 @@ _TRANSIENT = re.compile(
 
 
 def is_transient(text: str) -> bool:
-    """Whether trying again may help against what Helm or the API server said."""
+    """Whether an error message of Helm or the API server is transient, so that a retry may succeed."""
     return _TRANSIENT.search(text) is not None
 
 
 def releases(secrets: Iterable[Object]) -> dict[str, Release]:
-    """The newest record of each release of one namespace, by name; Secrets that are no records are skipped."""
+    """The newest record of each release in one namespace, by name; other Secrets are skipped."""
     records: dict[str, list[Release]] = {}
     for secret in secrets:
         record = _record(secret)
@@ -69,19 +69,21 @@ def releases(secrets: Iterable[Object]) -> dict[str, Release]:
 
 
 def revisions(secrets: Iterable[Object]) -> list[Release]:
-    """Every record that is kept, by name and revision."""
+    """All stored records, sorted by name and revision."""
     found = [record for secret in secrets if (record := _record(secret)) is not None]
     return sorted(found, key=lambda record: (record.name, record.revision))
 
 
 def bundle_label(key: Key) -> str:
-    """What the records of a release say of the HelmBundle that it belongs to. A namespace has no dot."""
+    """Value of BUNDLE_LABEL, which names the HelmBundle of a release. Unambiguous, because a namespace has no dot."""
     return label_value(".".join(key))
 
 
 def told(text: str) -> str:
-    """What Helm says of a failure, in one line and without values of objects: up to the first value, and what is wrong
-    with the last one. Takes time linear in the text, which tenants choose.
+    """Helm's error message in one line, without values of objects.
+
+    It keeps the text before the first value and the problem of the last value. The time is linear in the text, which
+    tenants control.
     """
     kept = text[:_MOST]
     if found := _QUOTES.search(kept):
@@ -91,11 +93,11 @@ def told(text: str) -> str:
 
 
 def _problem(text: str, listed: bool) -> str:
-    """`: what is wrong` at the end of a text that begins with a value; empty if it may be a part of a value.
+    """The suffix `: <problem>` of a text that begins with a value; empty if the suffix may be part of a value.
 
     listed  whether the text ends a list of errors
 
-    What is in a value ends with a quotation mark, or with a bracket that was opened before.
+    A value ends with a quotation mark, or with a closing bracket whose opening one precedes the suffix.
     """
     _, found, clause = (text.removesuffix("]") if listed else text).rpartition(": ")
     whole = all(clause.count(closing) <= clause.count(opening) for opening, closing in ("[]", "{}"))
@@ -103,7 +105,7 @@ def _problem(text: str, listed: bool) -> str:
 
 
 def cause_only(secret: Object) -> dict[str, str]:
-    """The data to keep of a release's Secret: why the revision failed; nothing if it did not."""
+    """The data of a release Secret to cache: the cause of a failed revision; empty if it did not fail."""
     cause = _cause(secret)
     if not cause:
         return {}
@@ -129,7 +131,7 @@ def _description(payload: object) -> str:
 
 
 def manifest(secret: Object | None) -> str | None:
-    """The objects of a revision as YAML, as Helm applied them; None if they cannot be read. Only for `plan`."""
+    """The objects of a revision as YAML, as Helm applied them; None if unreadable. Only for `plan`."""
     try:
         record = json.loads(_unpacked(((secret or {}).get("data") or {}).get(PAYLOAD), _WHOLE))
         return str(record["manifest"])
@@ -138,14 +140,14 @@ def manifest(secret: Object | None) -> str | None:
 
 
 class Unreadable(ValueError):
-    """A record that cannot be trusted; the text is a predicate and says why, without values of the record."""
+    """A record that cannot be trusted; the text is a predicate with the cause, without values of the record."""
 
 
 def record_of(payload: object) -> dict[str, Any]:
-    """The fields of a record by their names in small letters, as Helm finds them. Raises Unreadable.
+    """The fields of a record by lower-case name, because Helm matches names without case. Raises Unreadable.
 
-    Of fields that are not in CHECKED the value is None: the chart and its values, which are most of a record, are
-    passed over, so that a hostile one takes no memory. If these are no JSON, Helm reads nothing of the record.
+    Fields that are not in CHECKED have the value None: the chart and its values, the bulk of a record, are not parsed,
+    so that a hostile record uses no memory. If they are invalid JSON, Helm cannot read the record at all.
     """
     try:
         text = _unpacked(payload, _WHOLE)
@@ -164,7 +166,7 @@ def record_of(payload: object) -> dict[str, Any]:
 
 
 def _members(text: str) -> Iterator[tuple[int, int]]:
-    """Where each `"name": value` of a JSON object is. Raises Unreadable."""
+    """Start and end of each `"name": value` in a JSON object. Raises Unreadable."""
     depth, start = 0, 0
     for token in _TOKEN.finditer(text):
         found = token[0]
@@ -184,7 +186,7 @@ def _members(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _value(text: str) -> Any:
-    """Of JSON, but nothing that is large and no text."""
+    """Parse a JSON value. Raises Unreadable for large values other than strings, and for invalid JSON."""
     text = text.strip()
     if len(text) > _SHORT and not text.startswith('"'):
         raise Unreadable("has a field that is too long")
@@ -212,8 +214,8 @@ def _record(secret: Object) -> Release | None:
         state=str(labels.get("status", "unknown")),
         digest=str(labels.get(DIGEST_LABEL, "")),
         bundle=str(labels.get(BUNDLE_LABEL, "")),
-        # Helm writes modifiedAt when it changes a record, and takes it over into the records of later revisions. So the
-        # label alone may be as old as the release, and a record is never older than its Secret.
+        # Helm sets modifiedAt when it changes a record, and copies it into the records of later revisions. So the label
+        # may be as old as the release, while a record is never older than its Secret.
         updated=max(float(_number(labels.get("modifiedAt"))), _seconds(meta.get("creationTimestamp"))),
         secret=str(meta.get("name", "")),
         cause=_cause(secret),
@@ -227,10 +229,10 @@ def _newest(records: list[Release]) -> Release:
 
 
 def _seconds(stamp: object) -> float:
-    """Of an RFC 3339 time as Kubernetes writes it."""
+    """Seconds since the epoch for an RFC 3339 time from Kubernetes; 0 if absent."""
     return datetime.fromisoformat(stamp).timestamp() if isinstance(stamp, str) and stamp else 0.0
 
 
 def _number(text: object) -> int:
-    """Of a label, which anybody may have written; 0 for what is none, or is no time that there can be."""
+    """The number in a label; 0 if it is not a number of at most 10 digits, since anyone may write labels."""
     return int(text) if isinstance(text, str) and _DIGITS.fullmatch(text) else 0

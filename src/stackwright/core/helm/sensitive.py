@@ -1,7 +1,7 @@
-"""Sensitive options in free-form values: `{value_from: {secret_key_ref: {name, key}}}` anywhere below conf.<file>.
+"""Sensitive options in free-form values, given as `{value_from: {secret_key_ref: {name, key}}}` below conf.<file>.
 
-They never become Helm values. They are cut out here, and reach the pod as an oslo.config snippet in a Secret that
-the operator builds from the Secrets they name.
+They never become Helm values. This module removes them from the values, and the operator builds a Secret with an
+oslo.config snippet from the Secrets they reference, which is mounted into the pod.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ Sections = dict[str, dict[str, tuple[str, str]]]
 
 
 class Misplaced(ValueError):
-    """A secret reference stands where no snippet can carry it."""
+    """A secret reference at a path that the snippet cannot express."""
 
 
 def cut(values: Mapping[str, Any], conf_file: str | None) -> tuple[dict[str, Any], Sections]:
-    """Values without secret references, and these as section → option → (Secret, key).
+    """The values without secret references, and the references as section → option → (Secret, key).
 
-    Raises Misplaced for a reference that is not at conf.<conf_file>.<SECTION>.<option>, ValueError for a bad one.
+    Raises Misplaced for a reference that is not at conf.<conf_file>.<SECTION>.<option>, ValueError for an invalid one.
     """
     sections: Sections = {}
 

@@ -1,1 +1,1 @@
-"""An OpenStack as controllers, commands and the smoke test see it, and the course of what objects have in one. Pure."""
+"""OpenStack as controllers, commands and the smoke test use it, and the lifecycle of managed resources in it. Pure."""

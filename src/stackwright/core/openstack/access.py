@@ -1,7 +1,7 @@
-"""How somebody outside the cluster uses a cloud: public addresses over TLS, in the forms that clients read. Pure.
+"""Client configuration for a cloud, such as clouds.yaml and openrc, with public addresses over TLS. Pure.
 
-The password and the authority's certificate come from Secrets of the cloud's namespace. Whoever prints what is made
-here prints the password; nothing here does.
+The password and the CA certificate come from Secrets in the cloud's namespace. The returned values contain the
+password, and this module never prints them.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ TLS_SECRET = "openstack-public-tls"  # noqa: S105
 CA_KEY = "ca.crt"
 NEEDED = ("username", "password", "project_name", "user_domain_name", "project_domain_name")
 
-# The word for a service in an OpenStackDeployment → its public host, and what answers there without a token.
+# Name of a service in an OpenStackDeployment → its public host, and a path that answers without a token.
 PUBLIC = {
     "identity": ("keystone", "/v3"),
     "image": ("glance", "/"),
@@ -31,15 +31,15 @@ PUBLIC = {
 
 
 class NoAccess(Exception):
-    """The cloud cannot be used from outside; the text says why."""
+    """The cloud cannot be used from outside the cluster; the text gives the reason."""
 
 
 @dataclass(frozen=True)
 class Access:
-    """domain    of the public endpoints: https://<service>.<domain>
-    auth      what Keystone asks for: username, password, project_name, user_domain_name, project_domain_name
-    ca        certificate of the authority, PEM
-    services  the cloud's services, by their words
+    """domain    domain of the public endpoints: https://<service>.<domain>
+    auth      credentials: username, password, project_name, user_domain_name, project_domain_name
+    ca        CA certificate, PEM
+    services  names of the cloud's services, as in an OpenStackDeployment
     """
 
     domain: str
@@ -57,7 +57,7 @@ class Access:
 
 
 def access(cloud: Mapping[str, Any], admin: Mapping[str, str], tls: Mapping[str, str]) -> Access:
-    """From an OpenStackDeployment and the data of two Secrets. Raises NoAccess that names what is not there."""
+    """Build Access from an OpenStackDeployment and the data of two Secrets. Raises NoAccess naming the missing data."""
     name = "/".join((cloud["metadata"]["namespace"], cloud["metadata"]["name"]))
     if missing := [key for key in NEEDED if not admin.get(key)]:
         lacks = f"Secret {ADMIN_SECRET} lacks {', '.join(missing)}" if admin else f"there is no Secret {ADMIN_SECRET}"
@@ -76,7 +76,7 @@ def access(cloud: Mapping[str, Any], admin: Mapping[str, str], tls: Mapping[str,
 
 
 def clouds_entry(access: Access, ca_file: str) -> dict[str, Any]:
-    """One cloud of a clouds.yaml."""
+    """One cloud of a clouds.yaml, with the public endpoints."""
     return {
         "auth": {"auth_url": access.auth_url, **access.auth},
         "region_name": access.region,
@@ -87,7 +87,7 @@ def clouds_entry(access: Access, ca_file: str) -> dict[str, Any]:
 
 
 def inside(access: Access, namespace: str) -> dict[str, Any]:
-    """The same for whoever is in the cluster, by the services' own addresses."""
+    """One cloud of a clouds.yaml for clients in the cluster, with the addresses of the Services."""
     return {
         "auth": {"auth_url": f"http://keystone-api.{namespace}.svc:5000/v3", **access.auth},
         "region_name": access.region,
@@ -100,13 +100,13 @@ _INSIDE = re.compile(r"https?://keystone-api\.([a-z0-9-]+)\.svc(\.[a-z0-9.-]+)?(
 
 
 def namespace_of(entry: Mapping[str, Any]) -> str:
-    """Of the cloud whose address in the cluster an entry of a clouds.yaml has; empty if it is another address."""
+    """The namespace of the cloud whose internal address a clouds.yaml entry has; empty for any other address."""
     found = _INSIDE.fullmatch(str(entry["auth"].get("auth_url", "")))
     return found[1] if found else ""
 
 
 def outward(entry: Mapping[str, Any], access: Access) -> dict[str, Any]:
-    """The same credentials for whoever is outside of the cluster, by the public endpoints."""
+    """The same credentials for clients outside the cluster, with the public endpoints."""
     kept = {name: value for name, value in entry.items() if name not in ("endpoint_type", "insecure", "verify")}
     return {**kept, "auth": {**entry["auth"], "auth_url": access.auth_url}, "interface": "public"}
 
@@ -131,7 +131,7 @@ def _identity(entry: Any) -> dict[str, Any] | None:
 
 
 def openrc(access: Access, ca_file: str) -> str:
-    """Lines for a shell."""
+    """Shell lines that export the OS_* variables."""
     variables = {
         "OS_AUTH_URL": access.auth_url,
         **{f"OS_{key.upper()}": value for key, value in access.auth.items()},
@@ -140,5 +140,5 @@ def openrc(access: Access, ca_file: str) -> str:
         "OS_IDENTITY_API_VERSION": "3",
         "OS_CACERT": ca_file,
     }
-    # A cloud that was chosen before by its name would win over all of these.
+    # OS_CLOUD takes precedence over all of these variables.
     return "unset OS_CLOUD\n" + "".join(f"export {key}={shlex.quote(value)}\n" for key, value in variables.items())

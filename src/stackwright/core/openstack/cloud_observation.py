@@ -1,4 +1,4 @@
-"""What a controller sees of an object that has something in an OpenStack, and what a cloud's refusal means. Pure."""
+"""Observations of an object with resources in an OpenStack, and conditions for errors of the cloud. Pure."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ LOGIN = (
 
 @dataclass(frozen=True)
 class Seen:
-    """paused   what pauses it; empty if nothing does
-    origin   where it was first seen; see `origin`
-    cloud    None while nobody knows where to log in
-    trouble  why the cloud could not be asked; there is no look then
-    after    seconds until it is worth asking again, where the cloud says so
+    """paused   cause of the pause; empty if the object is not paused
+    origin   where the object was first observed; see the module `origin`
+    cloud    None while the credentials are not known
+    trouble  why the request to the cloud failed; `look` is None then
+    after    seconds until the next attempt, if the cloud specifies them
     """
 
     obj: Object
@@ -50,7 +50,7 @@ class Seen:
 
     @property
     def identity(self) -> str:
-        """By which its things are marked."""
+        """The identity with which the resources of this object are marked."""
         return identity(self.obj, self.origin) if self.origin else str(self.obj["metadata"]["uid"])
 
     def guarded(self, kind: Kind) -> Finalizer:
@@ -62,7 +62,7 @@ class Seen:
 
     @property
     def asks(self) -> bool:
-        """Whether its cloud has to be asked at all."""
+        """Whether a reconcile of this object needs requests to its cloud."""
         if self.paused or not self.spec.get("identityRef"):
             return False
         if is_deleting(self.obj):
@@ -74,9 +74,9 @@ S = TypeVar("S", bound=Seen)
 
 
 def looked(seen: S, look: Look, record: Mapping[Any, Any]) -> S:
-    """With what was seen; with trouble instead, where the credentials lead elsewhere than to what is recorded.
+    """Add the view of the project, or BlockedOtherProject if the credentials are for another project than the record.
 
-    There all of it would seem to be deleted, and would be made a second time, or be left behind.
+    In another project all recorded resources would look deleted, and would be created again or left behind.
     """
     was = str(seen.status.get("project") or "")
     if record and was and look.place and _elsewhere(was, look.place):
@@ -86,19 +86,19 @@ def looked(seen: S, look: Look, record: Mapping[Any, Any]) -> S:
 
 
 def _elsewhere(one: str, other: str) -> bool:
-    """Credentials need not name the region."""
+    """Whether two places differ; a missing region matches any region, because credentials need not name it."""
     (project, _, region), (same, _, there) = one.partition("@"), other.partition("@")
     return project != same or bool(region and there and region != there)
 
 
 def project(seen: Seen, record: Mapping[Any, Any]) -> str:
-    """For the status: where things are, or will be."""
+    """The project that contains, or will contain, the resources; for the status."""
     was = str(seen.status.get("project") or "")
     return was if record and was else (seen.look.place if seen.look else "") or was
 
 
 def troubled(seen: S, error: Trouble | Denied) -> S:
-    """With what the cloud answered instead."""
+    """Add the error of the cloud, as a waiting or blocked condition."""
     stage = AUTHENTICATION if error.reason in LOGIN else CLOUD
     if isinstance(error, Trouble):
         return replace(seen, trouble=waiting(stage, str(error), error.reason), after=error.after)

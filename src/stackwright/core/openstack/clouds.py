@@ -1,9 +1,9 @@
-"""An OpenStack, any, as controllers see it: things that are there, and the port through which they look and ask. Pure.
+"""OpenStack resources as controllers see them, and the port through which controllers read and change them. Pure.
 
-What an object of ours has made is known in two ways: by the id in its status, and by a mark that is written into the
-thing by the very request that makes it. The id is the record; the mark finds what was made by a process that died
-before it could write the id down. Nova's tags, Cinder's metadata and Neutron's descriptions can hold a mark at once;
-Neutron's tags cannot, they are set by a second request.
+Resources created for an object are found in two ways: by the id in the object's status (the record), and by a mark
+that the create request itself writes into the resource. The mark finds resources whose creator died before it could
+write the id. Marks are in Nova's tags, Cinder's metadata and Neutron's descriptions, which the create request can set;
+Neutron's tags need a second request.
 """
 
 from __future__ import annotations
@@ -26,29 +26,29 @@ What = Literal[
     "server", "port", "trunk", "volume", "floating-ip",
     "network", "subnet", "router", "security-group", "security-group-rule",
 ]  # fmt: skip
-Slot = tuple[What, str]  # a thing of an object: what it is, and its name among those
+Slot = tuple[What, str]  # a resource of an object: its type, and its name among resources of this type
 SERVER: Slot = ("server", "")
 PREFIX = "stackwright"
-REMOVALS = 10  # things of an OpenStack that one plan takes away: each may take a minute
-# Seconds that one look, and one action, may take: it is for an OpenStack to say how many requests that are.
+REMOVALS = 10  # deletions of OpenStack resources per plan: each may take a minute
+# Timeout in seconds of one look and of one action; the number of requests in them depends on the OpenStack.
 LONGEST = 300.0
 LATE = f"the OpenStack took longer than {LONGEST:.0f} s to answer"
 A = TypeVar("A", bound=Action)
-CREATED = "created_at"  # of a volume, among its facts: seconds since 1970
-# Of a volume, among its facts: its metadata has its own id, written when the request that made it was answered.
+CREATED = "created_at"  # fact of a volume: creation time in seconds since 1970
+# Fact of a volume: its metadata contains its own id, which is written after the create request was answered.
 ANSWERED = "answered"
-# In the place of a field of a router or a server: what it gets, by a request of its own. The value is an id.
+# Keys of an update body that attach a port or a volume by a separate request. The value is an id.
 ADD_INTERFACE, ADD_PORT, ADD_VOLUME = "add_interface", "add_port", "add_volume"
 
 
 def mark(uid: str, slot: Slot) -> str:
-    """At most 60 characters, as many as a tag of Nova may have."""
+    """The mark of a resource: at most 60 characters, the limit of Nova's tags."""
     return f"{PREFIX}:{uid}:{digest(slot)[:8]}"
 
 
 @dataclass(frozen=True)
 class CloudRef:
-    """Where to log in: a cloud of the clouds.yaml in a Secret; the region is that of the clouds.yaml if empty."""
+    """A reference to credentials: a cloud of the clouds.yaml in a Secret. An empty region means that of clouds.yaml."""
 
     secret: Key
     cloud: str
@@ -60,8 +60,10 @@ class CloudRef:
 
 @dataclass(frozen=True)
 class Thing:
-    """state   Nova's, Cinder's or Neutron's own word for how it is
-    facts   what decisions read of it beside, by the names of its API
+    """An OpenStack resource.
+
+    state   status as Nova, Cinder or Neutron reports it
+    facts   further fields that decisions read, under the names of the API
     """
 
     what: str
@@ -73,22 +75,22 @@ class Thing:
 
     @cached_property
     def weight(self) -> int:
-        """About as many bytes as it takes. It is asked for at each look."""
+        """Approximate size in bytes. Cached, because every look needs it."""
         return 400 + len(ascii(self))
 
 
 def marked_by(thing: Thing, uid: str) -> bool:
-    """Whether it was made for the object with this uid."""
+    """Whether the resource was created for the object with this identity."""
     return thing.mark.startswith(f"{PREFIX}:{uid}:")
 
 
 @dataclass(frozen=True)
 class Look:
-    """What an object has: the things of its record that are there, and all with its mark.
+    """The resources of an object: those in its record that exist, and all that carry its mark.
 
-    settled  nothing that was asked for earlier can still be on its way, so what was looked at and is not here is gone
-    unseen   what was not looked at: whoever waits for nothing is told of servers often, and of the rest now and then
-    place    id of the project, and @ the region where the credentials name one; empty while no cloud has answered
+    settled  no earlier request can still be in progress, so a resource of a listed type that is absent here is gone
+    unseen   types that were not listed: for objects that wait for nothing, types other than server are listed rarely
+    place    project id, followed by @region if the credentials name a region; empty until a cloud has answered
     """
 
     things: tuple[Thing, ...] = ()
@@ -98,12 +100,12 @@ class Look:
 
     @property
     def certain(self) -> bool:
-        """What is not here is not there, of whatever kind."""
+        """Whether a resource of any type that is absent here does not exist."""
         return self.settled and not self.unseen
 
     @cached_property
     def _by_id(self) -> Mapping[tuple[str, str], Thing]:
-        """It is for an OpenStack to say how many things there are, and each may be asked for."""
+        """An index, because the OpenStack determines the number of resources and each may be looked up."""
         return {(thing.what, thing.id): thing for thing in reversed(self.things)}
 
     @cached_property
@@ -117,9 +119,10 @@ class Look:
         return self._by_id.get((slot[0], id_))
 
     def marked(self, uid: str, slot: Slot) -> tuple[Thing, ...]:
-        """Usually none or one: two where a request succeeded that had seemed to fail, or of a copy.
+        """The resources with the mark of a slot: usually none or one.
 
-        What was made by a request that was answered comes first, then the oldest.
+        Several exist if a create request succeeded although it seemed to fail, or if a volume was copied. Resources
+        whose create request was answered sort first, then the oldest.
         """
         return tuple(sorted(self._by_mark.get(mark(uid, slot), ()), key=_rank))
 
@@ -131,11 +134,11 @@ def _rank(thing: Thing) -> tuple[bool, float, str]:
 
 @dataclass(frozen=True)
 class Asker:
-    """Who looks: the object, which hears of changes, and what it knows to be its own.
+    """A subscription: the object to reconcile after changes, and the resources it has on record.
 
-    kinds  what it can have
-    waits  it waits for a change, so the cloud is looked at often; else as often as needed to notice drift
-    begun  something may have been made for it already, perhaps by a process before this one
+    kinds  types of resources that the object can have
+    waits  the object waits for a change, so the cloud is listed often; otherwise only as often as drift detection needs
+    begun  resources may have been created for it already, perhaps by an earlier process
     """
 
     controller: str
@@ -149,9 +152,9 @@ class Asker:
 
 @dataclass(frozen=True)
 class Question:
-    """A search for what is not ours. `where` are filters as the API names them; a list value means all of them.
+    """A search for resources that are not ours. `where` holds filters of the API; a list value must match in full.
 
-    whole  a part of the list would be taken for all of it: then there is Trouble instead
+    whole  the caller needs the complete list; an incomplete one raises Trouble
     """
 
     what: str
@@ -163,19 +166,19 @@ class Question:
 
 
 def question(what: str, **where: Any) -> Question:
-    """Without the filters that are not set."""
+    """A Question without the filters that are not set."""
     pairs = ((name, tuple(v) if isinstance(v, list) else v) for name, v in where.items())
     return Question(what, tuple(sorted((name, v) for name, v in pairs if v not in (None, "", ()))))
 
 
 def every(what: str, **where: Any) -> Question:
-    """For the whole list."""
+    """A Question that needs the complete list."""
     return replace(question(what, **where), whole=True)
 
 
 @dataclass(frozen=True)
 class Made:
-    """In the place of an id, in a plan: that of what the plan's own call makes."""
+    """A placeholder in a plan for the id of a resource that a call of the same plan creates."""
 
     slot: Slot
 
@@ -187,9 +190,9 @@ class Made:
 class CloudCall(Action):
     """One change in an OpenStack.
 
-    body       of the request, without the mark
-    user_data  the Secret and its key with what a server is told at its first start
-    uid        of the object whose thing it is
+    body       request body, without the mark
+    user_data  key of a Secret, and the key in it, that holds the user data of a server
+    uid        identity of the object that has the resource
     """
 
     verb = "openstack"
@@ -220,7 +223,7 @@ def removes(action: Action) -> bool:
 
 
 class Trouble(NotYet):
-    """The cloud cannot do it now. `reason` is that of the condition; `after` seconds until it is worth a try."""
+    """A transient error of the cloud. `reason` is the reason of the condition, `after` the seconds until a retry."""
 
     def __init__(self, reason: str, text: str, after: float | None = None) -> None:
         super().__init__(steady(text))
@@ -228,7 +231,7 @@ class Trouble(NotYet):
 
 
 class Denied(Refused):
-    """The cloud will not do it until somebody changes something; `reason` is that of the condition."""
+    """A terminal error of the cloud: a user must change something. `reason` is the reason of the condition."""
 
     def __init__(self, reason: str, text: str) -> None:
         super().__init__(steady(text))
@@ -236,32 +239,33 @@ class Denied(Refused):
 
 
 class Clouds(Protocol):
-    """All OpenStacks of which there are credentials. Everything raises Trouble or Denied."""
+    """The port to all OpenStacks for which credentials exist. Every method may raise Trouble or Denied."""
 
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
-        """For all that one look of an object asks: it ends after LONGEST, by Trouble.
+        """Bound all requests of one observation of an object: after LONGEST it raises Trouble.
 
-        What it was answered counts at its next looks, for an hour or until one of them ends without Trouble.
+        The next observations reuse its answers, for an hour or until one of them ends without Trouble.
         """
 
     async def look(self, cloud: CloudRef, asker: Asker) -> Look:
-        """What the object has; lists of a project are shared by all who look."""
+        """The resources of the object; all subscriptions share the lists of a project."""
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
-        """What is found; an answer may be a minute old, or of an earlier look that has not ended."""
+        """The resources found; an answer may be a minute old, or from an earlier observation that was not completed."""
 
     async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
-        """The same of several at once, which should be few."""
+        """Several searches concurrently; there should be few."""
 
     async def run(self, call: CloudCall) -> str:
-        """Do it, for one who looked; the id of what was made or changed. What is to be deleted may be gone.
+        """Execute a call for an object that called `look` before; returns the id of the created or changed resource.
 
-        After LONGEST it is given up; what takes many requests goes on when it is asked for again.
+        Deleting an absent resource is not an error. The call times out after LONGEST; a call of many requests
+        continues when it is repeated.
         """
 
 
 def fill(value: Any, made: Mapping[Slot, str]) -> Any:
-    """A status with the ids that are known now."""
+    """A status in which each Made is replaced by the id that is known now."""
     if isinstance(value, Made):
         return made[value.slot]
     if isinstance(value, Mapping):

@@ -1,7 +1,7 @@
-"""What a rule of a security group lets through. Pure.
+"""Comparison of security group rules. Pure.
 
-A group holds no two rules that say the same: Neutron answers the second with 409. Any address is no prefix there, and a
-protocol is its number, however they are written.
+A group cannot hold two equivalent rules: Neutron answers the second with 409. For Neutron the prefix of all addresses
+equals no prefix, and a protocol equals its number, in any notation.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import ipaddress
 from collections.abc import Mapping
 from typing import Any
 
-# Neutron's names.
+# Protocol names of Neutron.
 PROTOCOLS: Mapping[str, int] = {
     "ah": 51, "dccp": 33, "egp": 8, "esp": 50, "gre": 47, "hopopt": 0, "icmp": 1, "icmpv6": 58, "igmp": 2, "ip": 0,
     "ipip": 4, "ipv6-encap": 41, "ipv6-frag": 44, "ipv6-icmp": 58, "ipv6-nonxt": 59, "ipv6-opts": 60, "ipv6-route": 43,
@@ -21,11 +21,11 @@ EVERY_PORT = (1, 65535)
 
 
 def meaning(rule: Mapping[str, Any]) -> tuple[Any, ...]:
-    """Equal for two rules that say the same, each as in a request or an answer."""
+    """A value that is equal for equivalent rules. Accepts the form of a request and that of a response."""
     version = rule.get("ethertype") or "IPv4"
     protocol = _protocol(rule.get("protocol"), version)
     ports = rule.get("port_range_min"), rule.get("port_range_max")
-    if protocol not in (ICMP, ICMP6) and ports == (None, None):  # of those they are type and code
+    if protocol not in (ICMP, ICMP6) and ports == (None, None):  # for ICMP these fields are type and code
         ports = EVERY_PORT
     remotes = (rule.get(name) or None for name in ("remote_group_id", "remote_address_group_id"))
     prefix = _prefix(rule.get("remote_ip_prefix"))

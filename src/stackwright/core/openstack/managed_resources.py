@@ -1,8 +1,8 @@
-"""What an object has in an OpenStack, and the next step towards what it shall have, or towards nothing. Pure.
+"""The next step of creating or deleting the OpenStack resources of an object. Pure.
 
-The course is the same for a server and for a cluster. Each thing has a slot. A step either writes down what is there
-already, or makes one thing, and its id is in the status before the next step begins. Taking away needs no spec: it
-goes by the record and the marks alone, and never makes anything.
+All kinds with OpenStack resources use it. Each resource has a slot. A step either records resources that exist already
+or creates one resource, whose id is in the status before the next step begins. Deletion needs no spec: it uses only
+the record and the marks, and never creates anything.
 """
 
 from __future__ import annotations
@@ -28,22 +28,23 @@ from stackwright.core.openstack.clouds import (
 from stackwright.core.plan import Key
 
 Record = Mapping[Slot, str]
-Others = Sequence[tuple[Slot, Thing, bool]]  # slot, what else has its mark, whether somebody else made that
-# What holds others comes first. Things of one kind go together; the rules of a security group go with it.
+Others = Sequence[tuple[Slot, Thing, bool]]  # slot, another resource with its mark, whether that is a foreign copy
+# Order of deletion: a resource that uses others comes before them. Resources of one type are deleted together;
+# Neutron deletes the rules of a security group with the group.
 TAKEN_AWAY: tuple[What, ...] = (
     "server", "floating-ip", "trunk", "port", "volume", "router", "subnet", "network", "security-group",
 )  # fmt: skip
-TWICE = 300.0  # seconds between two volumes at most of which the request for one seemed to have failed
-GONE = ("DELETED", "SOFT_DELETED")  # a server that can be had back by its cloud's administrator only
+TWICE = 300.0  # maximum age difference in seconds of two volumes that a repeated create request made
+GONE = ("DELETED", "SOFT_DELETED")  # states of a server that only an administrator of the cloud can restore
 
 
 def is_gone(thing: Thing) -> bool:
-    """Whether it is not there any more though it is listed. What else is listed is there, whatever is told of it."""
+    """Whether a listed server is deleted. Listed resources of other types always exist, in any state."""
     return thing.what == "server" and thing.state in GONE
 
 
 def listed(record: Mapping[Slot, Any]) -> list[dict[str, Any]]:
-    """A record as a list in a status; a value may still be Made."""
+    """A record as the list in the status; a value may still be a Made placeholder."""
     return [{"type": what, "name": name, "id": id_} for (what, name), id_ in record.items()]
 
 
@@ -53,10 +54,10 @@ def unlisted(found: Iterable[Mapping[str, Any]] | None) -> dict[Slot, str]:
 
 @dataclass(frozen=True)
 class Part:
-    """A thing that an object shall have.
+    """A desired resource of an object.
 
-    body   of the request that makes it, from the ids of the parts before
-    after  why it cannot be made yet, from what is there of the parts before
+    body   builds the create request from the ids of the parts before it
+    after  returns why it cannot be created yet, from the existing resources of the parts before it
     """
 
     slot: Slot
@@ -76,13 +77,13 @@ class Owner:
 
 @dataclass(frozen=True)
 class Step:
-    """record     as it is after the calls, with Made in it for what they make
-    calls      to be made, one at most that makes something
-    lost       slots whose recorded thing is not there any more; they are still in the record
-    things     slot → thing, of all that is recorded and there
-    wait       why nothing can be made yet though something is missing
-    ambiguous  volumes one of which is its own, and nobody knows which; until somebody tells, it waits
-    copies     volumes that stay after its end: with our mark, made by somebody else or not known to be ours
+    """record     record after the calls, with a Made placeholder for each resource they create
+    calls      calls to execute; at most one creates a resource
+    lost       slots whose recorded resource no longer exists; they are still in the record
+    things     slot → resource, for all recorded resources that exist
+    wait       why nothing can be created yet although a resource is missing
+    ambiguous  volumes of which exactly one is ours, but which one is unknown; the step waits for a user to resolve it
+    copies     volumes that remain after deletion: they carry our mark, but are foreign copies or may be
     """
 
     record: Mapping[Slot, Any]
@@ -99,9 +100,9 @@ class Step:
 
 
 def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Step:
-    """The next step towards having all parts, in their order; what is lost is told and holds up the rest.
+    """The next step towards all parts, in their order. Lost resources are reported and block further steps.
 
-    What is recorded and no part any more goes at last, and is not missed.
+    Recorded resources that are no longer a part are deleted last, and are not reported as lost.
     """
     known: dict[Slot, Any] = dict(record)
     things: dict[Slot, Thing] = {}
@@ -117,7 +118,7 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
             del known[slot]
         lost = tuple(slot for slot in lost if slot in wanted)
     ambiguous: tuple[Thing, ...] = ()
-    for part in parts:  # what has a mark and no record is taken over: it may be made of what is lost
+    for part in parts:  # adopt resources with a mark and no record; they may depend on lost ones
         if part.slot not in known and (found := [t for t in look.marked(owner.uid, part.slot) if not is_gone(t)]):
             if _ambiguous(found):
                 ambiguous += tuple(found)
@@ -148,9 +149,10 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
 def _surplus(
     owner: Owner, parts: Sequence[Part], known: dict[Slot, Any], things: Mapping[Slot, Thing]
 ) -> tuple[CloudCall, ...]:
-    """What was a part once, what was made last first. It stays in the record until it is seen to be gone.
+    """Deletions of recorded resources that are no longer a part, newest first. They stay in the record until gone.
 
-    What is a part by another slot too, as a rule that is written in another way now, is forgotten and stays.
+    A resource that is also a part under another slot, such as a rule in a new notation, is kept and only its old
+    slot leaves the record.
     """
     wanted = {part.slot for part in parts}
     kept = {(slot[0], id_) for slot, id_ in known.items() if slot in wanted}
@@ -162,13 +164,13 @@ def _surplus(
 
 
 def _twins(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
-    """What was made twice, because a request succeeded that had seemed to fail."""
+    """Deletions of duplicates, which exist because a create request succeeded although it seemed to fail."""
     calls = (remove(owner, slot, thing, "made twice") for slot, thing, is_copy in others if not is_copy)
     return tuple(call for call in calls if call is not None)
 
 
 def _others(owner: Owner, record: Record, look: Look) -> Others:
-    """What has the mark of a slot for which another thing is recorded, and whether somebody else made it of that."""
+    """Resources with the mark of a slot for which another resource is recorded, and whether they are foreign copies."""
     wanted = {mark(owner.uid, slot): (slot, look.get(slot, id_)) for slot, id_ in record.items()}
     found = []
     for thing in look.things:
@@ -179,11 +181,11 @@ def _others(owner: Owner, record: Record, look: Look) -> Others:
 
 
 def _is_copy(volume: Thing, ours: Thing | None) -> bool:
-    """Whether somebody else made it: who copies a volume, by way of a backup, say, may copy its metadata and our mark.
+    """Whether a volume is a foreign copy: copying a volume, such as by a backup, may copy its metadata and our mark.
 
-    The copy of a volume with its own id in its metadata has that id too, and so counts as one without a mark. Beside
-    such a volume, what we made twice was made within minutes and nobody uses it. If ownership is unclear, keep the
-    volume.
+    A copy of a volume whose metadata has its own id carries that id too, and so counts as unmarked. A duplicate of
+    ours beside such a volume was created within TWICE seconds of it and is unattached. If ownership is unclear, the
+    volume counts as a copy and is kept.
     """
     if ours is None or not ours.facts.get(ANSWERED) or volume.facts.get("attachments"):
         return True
@@ -192,15 +194,16 @@ def _is_copy(volume: Thing, ours: Thing | None) -> bool:
 
 
 def _ambiguous(found: Sequence[Thing]) -> bool:
-    """Whether one of these volumes with one mark is ours, in the order of `Look.marked`, and nobody knows which."""
+    """Whether exactly one of these volumes with one mark is ours, but which one is unknown. Order of `Look.marked`."""
     return len(found) > 1 and found[0].what == "volume" and not found[0].facts.get(ANSWERED)
 
 
 def removal(owner: Owner, record: Record, look: Look) -> Step:
-    """The next step towards having nothing: whatever is recorded or marked, by kinds, what holds others first.
+    """The next step of deleting all recorded or marked resources, by type in the order of TAKEN_AWAY.
 
-    Delete duplicates before the recorded resource. Keep foreign copies. The record, which lasts as long, tells them
-    from ours. Without a record all stay that have one mark: one at a time, the last would go.
+    Duplicates are deleted before the recorded resource, and foreign copies are kept; the record, which is kept until
+    then, distinguishes them. Without a record all volumes that share a mark are kept: deleting them one at a time
+    would delete ours and every copy.
     """
     others = _others(owner, record, look)
     if twins := _twins(owner, others):
@@ -222,14 +225,14 @@ def removal(owner: Owner, record: Record, look: Look) -> Step:
 
 
 def _several(owner: Owner, record: Record, look: Look) -> set[tuple[str, str]]:
-    """Volumes of one mark for which nothing is recorded: one is ours."""
+    """Volumes that share a mark without a record: one of them is ours."""
     known = {mark(owner.uid, slot) for slot in record}
     marks = Counter(t.mark for t in look.things if t.what == "volume" and marked_by(t, owner.uid))
     return {(t.what, t.id) for t in look.things if t.what == "volume" and marks[t.mark] > 1 and t.mark not in known}
 
 
 def remove(owner: Owner, slot: Slot, thing: Thing, why: str = "") -> CloudCall | None:
-    """None for what is on its way already."""
+    """The call that deletes a resource; None if its deletion is in progress."""
     if str(thing.facts.get("task_state") or thing.state).lower() in ("deleting", "soft-deleting"):
         return None
     return owner.call("delete", slot, id=thing.id, why=why)

@@ -1,13 +1,13 @@
-"""By what the things of an object are marked in an OpenStack, so that they outlive the object's uid. Pure.
+"""The identity that marks the OpenStack resources of an object, independent of the object's UID. Pure.
 
-The UID of an object changes when `clusterctl move` or a backup tool makes it anew. Its mark is a digest of its kind,
-namespace and name, and of its origin: the Kubernetes cluster in which it was first seen, and its UID there. For two
-clusters may have objects of the same name in one project, and one cluster one after the other. The origin is an
-annotation of the object, so copies of the object have the same mark, and no later object of its name has it.
+The UID changes when `clusterctl move` or a backup tool recreates the object. The mark is a digest of kind, namespace,
+name and origin: the Kubernetes cluster that first observed the object, and its UID there. The origin is needed because
+two clusters may have objects of the same name in one project, and one cluster may have them one after the other. It is
+an annotation, so copies of an object share its mark, and a later object of the same name does not.
 
-A forged origin gains nothing. The namespace of the object itself is part of the digest, so no origin leads to what
-belongs to another namespace. Objects of an earlier version have marks of their UID alone, and their origin says so; it
-counts as long as the object has that UID, which nobody can choose.
+A forged origin gives no access: the digest contains the object's own namespace, so no origin yields the mark of an
+object in another namespace. Objects from an earlier version are marked by their UID alone, and their origin records
+that; it is valid only while the object has that UID, which no user can choose.
 """
 
 from __future__ import annotations
@@ -26,38 +26,38 @@ _EARLIER = "uid:"
 
 
 def origin_here(cluster: str, obj: Object) -> str:
-    """Of what is first seen here; `cluster` is the UID of this cluster's namespace kube-system.
+    """The origin of an object first observed here; `cluster` is the UID of this cluster's namespace kube-system.
 
-    An object with our finalizer and without an origin had things before there were origins: they have its UID as mark.
+    An object with our finalizer but no origin has resources from an earlier version, which are marked by its UID.
     """
     uid = _uid(obj)
     return f"{_EARLIER}{uid}" if has_finalizer(obj) else _digest(cluster, key_of(obj)[0], uid)
 
 
 def identity(obj: Object, origin: str) -> str:
-    """Any text of a tenant's is only a part of the digest."""
+    """The identity for marks. Text from a tenant only enters it through the digest."""
     known = annotation(obj, ORIGIN) or origin
     return _uid(obj) if known == f"{_EARLIER}{_uid(obj)}" else _digest(known, obj["kind"], *key_of(obj))
 
 
 def is_guarded(obj: Object, origin: str) -> bool:
-    """Whether it cannot go unnoticed, and its origin is written down, so that things may be made for it."""
+    """Whether the object has our finalizer and its origin, if any, is written; only then may resources be created."""
     return has_finalizer(obj) and bool(annotation(obj, ORIGIN) or not origin)
 
 
 def guard(kind: Kind, obj: Object, origin: str) -> Finalizer:
-    """What comes before anything is made."""
+    """The action that must succeed before any resource is created."""
     return Finalizer(kind, obj, True, {ORIGIN: origin} if origin else {})
 
 
 def inherited(owner: Object) -> dict[str, str]:
-    """Annotations of what is made for an object. An earlier version marked that by a UID of its own."""
+    """The origin as an annotation for dependents of `owner`; none from an earlier version, which used their UIDs."""
     origin = annotation(owner, ORIGIN)
     return {ORIGIN: origin} if origin and not origin.startswith(_EARLIER) else {}
 
 
 def is_restored(obj: Object | None, owner: Object) -> bool:
-    """Whether it was made for an object of this kind and name, and lost the reference to it with that one's UID."""
+    """Whether `obj` was created for an owner of this kind and name, and its owner reference has an outdated UID."""
     if obj is None or is_deleting(obj) or label(obj, OWNER) != owner_label(owner):
         return False
     named = (owner["kind"], owner["metadata"]["name"])
@@ -69,5 +69,5 @@ def _uid(obj: Object) -> str:
 
 
 def _digest(*parts: Any) -> str:
-    """As long as the UID of an object, and as hard to guess as what it is made of."""
+    """A digest in the form of a UID, as hard to guess as its parts."""
     return str(uuid.UUID(bytes=hashlib.sha256(json.dumps(parts).encode()).digest()[:16]))

@@ -1,7 +1,7 @@
-"""The end of an object that has something in an OpenStack: all that is recorded or marked goes, and then it. Pure.
+"""Deletion of an object with OpenStack resources: all recorded or marked resources first, then the finalizer. Pure.
 
-Neither the spec nor anything it names is needed, and nothing is ever made. Where the credentials are gone for good,
-`spec.credentialsLostPolicy` is the way out, which can be changed at any time.
+It needs neither the spec nor the objects that the spec references, and never creates anything. If the credentials are
+lost, `spec.credentialsLostPolicy` ends the wait; it can be changed at any time.
 """
 
 from __future__ import annotations
@@ -19,15 +19,18 @@ from stackwright.core.openstack.managed_resources import Owner, Record, removal
 from stackwright.core.plan import Action, Finalizer, Plan, Warn
 
 DELETED = "Deleted"
-POLL = 15.0  # seconds between looks while something is waited for
+POLL = 15.0  # seconds between reconciles while waiting
 Written = Callable[[Mapping[Slot, Any]], Mapping[str, Any]]
 
 
 def leave(
     kind: Kind, seen: Seen, record: Record, written: Written, *, keeps: Collection[str] = (), out: str = ""
 ) -> Plan:
-    """`written` is the record as the fields of the status that hold it, `keeps` are floating IPs that are the user's,
-    `out` what to set where the cloud cannot be asked, if it is no credentialsLostPolicy.
+    """The plan that deletes the resources of an object.
+
+    written  converts a record to the status fields that hold it
+    keeps    addresses of floating IPs that belong to the user
+    out      the setting to name if the cloud is unreachable; by default a credentialsLostPolicy
     """
     if not has_finalizer(seen.obj):
         return Plan()
@@ -49,7 +52,7 @@ def leave(
 
 
 def going(stage: Condition, status: Mapping[str, Any], actions: tuple[Action, ...] = (), requeue: float = POLL) -> Plan:
-    """It is on its way, and this is how far."""
+    """A plan that reports a deletion in progress."""
     return Plan(actions, (*summary([stage]), stage), dict(status), requeue)
 
 
@@ -65,7 +68,7 @@ def _without(record: Record, look: Look, keeps: Collection[str]) -> tuple[Record
 
 
 def _way_out(lost: bool) -> str:
-    """Who has no credentials any more detaches; a cloud that only does not answer may be back soon."""
+    """The policy to suggest: Detach if the credentials are lost, Orphan if the cloud does not answer."""
     return f"spec.credentialsLostPolicy to {'Detach' if lost else 'Orphan'}"
 
 

@@ -1,6 +1,7 @@
-"""What a user does with a cloud, as Protocols: the smoke test and the demo speak only these words.
+"""What a user does with a cloud, as Protocols; the smoke test and the demo use nothing else.
 
-Whatever is made by name is looked for first, so each call may be repeated and finishes what an interrupted one began.
+Methods that create a resource by name search for that name first, so each call may be repeated and completes an
+interrupted one.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Protocol
 
 
 class CloudError(Exception):
-    """An API did not do what was asked; `passing` when the same call may succeed soon."""
+    """An API call failed; `passing` if the same call may succeed soon."""
 
     def __init__(self, text: str, *, passing: bool = False) -> None:
         super().__init__(text)
@@ -31,7 +32,7 @@ class Flavor:
 
 @dataclass(frozen=True)
 class Rule:
-    """What a security group lets in from anywhere."""
+    """A rule of a security group that admits traffic from all addresses; no port means all ports."""
 
     protocol: str
     port: int | None = None
@@ -45,7 +46,7 @@ class Port:
 
 @dataclass(frozen=True)
 class Boot:
-    """A server that is wanted; `image`, `flavor` and `port` are ids."""
+    """A server to create; `image`, `flavor` and `port` are ids."""
 
     name: str
     image: str
@@ -89,7 +90,7 @@ class Project:
 
 @dataclass(frozen=True)
 class Thing:
-    """What somebody left behind in a project."""
+    """A leftover resource in a project; `going` if its deletion is in progress."""
 
     kind: str
     id: str
@@ -105,10 +106,10 @@ class Computing(Protocol):
         """Id of a usable image."""
 
     def upload(self, name: str, file: Path, *, public: bool) -> str:
-        """Make an image of a qcow2 file; its id."""
+        """Create an image from a qcow2 file; returns its id."""
 
     def flavor(self, wanted: Flavor) -> str:
-        """For administrators: the flavor's id, made if absent."""
+        """The id of a flavor, created if absent; for administrators."""
 
     def keypair(self, name: str, public_key: str) -> bool:
         """Whether the key pair of that name is of this key; it is made if there is none."""
@@ -130,18 +131,18 @@ class Computing(Protocol):
     def delete(self, id_: str) -> None: ...
 
     def log(self, id_: str) -> str:
-        """All of the console log."""
+        """The complete console log."""
 
     def console(self, id_: str) -> str:
         """URL of the console in a browser."""
 
     def services(self) -> list[Agent]:
-        """For administrators: compute services."""
+        """The compute services; for administrators."""
 
 
 class Networking(Protocol):
     def external(self) -> str | None:
-        """Id of a network of floating IPs."""
+        """Id of an external network, which provides floating IPs."""
 
     def network(self, name: str, cidr: str) -> tuple[str, str]:
         """Ids of a network and its subnet."""
@@ -149,7 +150,7 @@ class Networking(Protocol):
     def router(self, name: str, external: str, subnet: str) -> str: ...
 
     def group(self, name: str, rules: Iterable[Rule]) -> str:
-        """Id of a security group that lets at least these in."""
+        """Id of a security group that admits at least these rules."""
 
     def allow(self, group: str, rule: Rule) -> None: ...
 
@@ -161,10 +162,10 @@ class Networking(Protocol):
         """Address of the port's floating IP."""
 
     def unwired(self, port: str) -> str | None:
-        """What the cloud has not done yet, by its own word, for a port and its floating IP to be reached."""
+        """The state, as the cloud reports it, that prevents traffic to a port and its floating IP; None if ready."""
 
     def agents(self) -> list[Agent]:
-        """For administrators."""
+        """The network agents; for administrators."""
 
 
 @dataclass(frozen=True)
@@ -176,17 +177,17 @@ class Tenant:
 
 
 class Projects(Protocol):
-    """For administrators: projects that come and go, and everything in them."""
+    """Temporary projects and everything in them; for administrators."""
 
     def create(self, name: str, note: str) -> Project: ...
 
     def enter(self, project: Project) -> Tenant:
-        """Make an ordinary member of the project, of the same name, and log in as that user."""
+        """Create a user of the same name with the member role in the project, and log in as that user."""
 
     def named(self, prefix: str) -> list[Project]: ...
 
     def leftovers(self, project: Project) -> list[Thing]:
-        """In the order in which they can go; the user and the project come last."""
+        """The leftover resources in a possible order of deletion; the user and the project come last."""
 
     def delete(self, thing: Thing) -> None:
-        """What is gone already is fine."""
+        """Delete a resource; an absent one is not an error."""

@@ -1,6 +1,6 @@
-"""What the Ceph side hands over, and what a client of it needs. Pure.
+"""Parser of the Secret that Ceph provides, and the content of the Secret of each client. Pure.
 
-The Secret openstack-ceph-keys has the shape of the existing systems: `mon_endpoints` is a list of ip:port, and each
+The Secret openstack-ceph-keys has the format of the existing systems: `mon_endpoints` is a list of ip:port, and each
 client is either "client.<user>;<key>;<pool>:<role>:<device class>;…" or the same as JSON.
 """
 
@@ -18,7 +18,7 @@ MONITORS = "mon_endpoints"
 
 
 class Missing(Exception):
-    """What the Ceph side has not handed over yet."""
+    """Ceph has not provided this data yet."""
 
 
 class Misfit(Exception):
@@ -27,7 +27,7 @@ class Misfit(Exception):
 
 @dataclass(frozen=True)
 class Handed:
-    """A client as the Ceph side made it; pools are (name, role)."""
+    """A client as Ceph provides it; pools are (name, role)."""
 
     user: str
     key: str
@@ -41,7 +41,7 @@ class Handed:
 
 
 def parse(text: str) -> Handed:
-    """Raises ValueError with what is wrong, and never with the key."""
+    """Parse the field of a client. Raises ValueError with the problem, never with the key."""
     try:
         parsed = json.loads(text)
     except (ValueError, RecursionError):

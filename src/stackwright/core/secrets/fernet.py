@@ -1,20 +1,20 @@
-"""A Fernet key repository as Keystone reads it, kept in a Secret.
+"""A Fernet key repository in the format of Keystone, stored in a Secret.
 
-Key "0" is staged: it decrypts, and becomes the primary at the next turn; the highest number is the primary, which
-encrypts; the others only decrypt what was made before. A new key is thus on every node before anything is
-encrypted with it, so replicas never meet a token they cannot read.
+Key "0" is staged: it decrypts, and becomes the primary at the next rotation. The highest number is the primary, which
+encrypts; all others only decrypt older tokens. A new key is thus on every node before it encrypts, so every replica can
+decrypt every token.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 
-# Annotation of the Secret: when its keys last turned, in seconds since 1970.
+# Annotation of the Secret: time of the last rotation, in seconds since 1970.
 ROTATED = "stackwright.dev/rotated-at"
 
 
 def rotate(keys: Mapping[str, str], fresh: str, max_active: int) -> dict[str, str]:
-    """The repository after one turn; `fresh` becomes the staged key. An empty one must be started by `start`."""
+    """The repository after one rotation; `fresh` becomes the staged key. Use `start` for an empty repository."""
     numbers = sorted(int(name) for name in keys)
     turned = {int(name): key for name, key in keys.items()}
     turned[numbers[-1] + 1] = turned[0]

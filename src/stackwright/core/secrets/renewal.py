@@ -1,17 +1,17 @@
 """When certificates that the operator issues are renewed. All times are in seconds.
 
-What a clock that was ahead has made is renewed too, as soon as the clock is right: it is not valid yet, and its end is
-later than that of anything that is made now.
+A certificate that was issued while the clock was ahead is renewed once the clock is right: it is not valid yet, and it
+ends later than a certificate issued now.
 """
 
 from __future__ import annotations
 
 LIFE = 365 * 24 * 3600.0
-BEFORE = 90 * 24 * 3600.0  # its end, a certificate is renewed
-EARLIER = 300.0  # than it is issued, a certificate is valid, because clocks differ
+BEFORE = 90 * 24 * 3600.0  # renewal this long before the end of validity
+EARLIER = 300.0  # validity begins this long before the time of issue, because clocks differ
 
 
 def left(end: float, now: float) -> float:
-    """Until a certificate must be renewed; 0 for now."""
+    """Seconds until a certificate must be renewed; 0 means now."""
     remaining = end - now
     return max(remaining - BEFORE, 0.0) if remaining <= LIFE + EARLIER else 0.0

@@ -1,6 +1,6 @@
-"""The specs that a cloud has had: one Secret each, because a spec may hold a certificate's key. Pure.
+"""Revisions of the spec of a cloud: one Secret each, because a spec may contain the key of a certificate. Pure.
 
-`stackwright history --cloud` lists them and `stackwright rollback` goes back to one, as Helm does with its records.
+`stackwright history --cloud` lists them and `stackwright rollback` restores one, as Helm does with its records.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _NUMBERED = re.compile(r"[0-9]{1,9}")
 
 @dataclass(frozen=True)
 class Revision:
-    """number  counts up from 1. digest  of the spec. made  when, as Kubernetes writes it"""
+    """number counts up from 1, digest is that of the spec, made is the creationTimestamp of the Secret."""
 
     number: int
     key: Key
@@ -50,7 +50,7 @@ def _is_owner(cloud: Object, secret: Object) -> bool:
 
 
 def labels(cloud: Object) -> dict[str, str]:
-    """By which the Secrets of its revisions are listed, among others that it owns."""
+    """Labels that list the Secrets of its revisions, among other Secrets of the cloud."""
     return {OWNER: owner_label(cloud)}
 
 

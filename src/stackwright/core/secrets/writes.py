@@ -1,4 +1,4 @@
-"""The actions that write Secrets. None holds a value: it names where each is from; runtime/secrets.py makes it."""
+"""The actions that write Secrets. They contain no values, only their sources; runtime/secrets.py resolves these."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from stackwright.core.plan import Action, Key, Object
 
 @dataclass(frozen=True)
 class EnsureSecret(Action):
-    """A Secret with generated fields; made once, later only its templates are kept up to date.
+    """A Secret with generated fields; these are created once, and later writes update only the other fields.
 
     `generated` are names of fields with a random password (32 letters and digits). `templates` are texts in which
     {field} is replaced by fixed and generated fields, {field!j} by their JSON (core/secrets/filling.py). `fixed` are
@@ -37,16 +37,16 @@ class EnsureSecret(Action):
 
     @property
     def digest(self) -> str:
-        owner = self.owner["metadata"]["uid"]  # what an earlier owner of that name left is about to be collected
+        owner = self.owner["metadata"]["uid"]  # a Secret of an earlier owner will be garbage-collected
         made = (self.generated, self.keypairs) if self.keypairs else self.generated
         return digest(made, dict(self.fixed), dict(self.templates), dict(self.labels), owner)
 
 
 @dataclass(frozen=True)
 class EnsureCertificate(Action):
-    """A Secret with tls.crt, tls.key, ca.crt, and the authority that issues it, made when absent.
+    """A Secret with tls.crt, tls.key and ca.crt, and the Secret of the CA that issues it, created if absent.
 
-    `digest` changes when it must be issued anew; its annotation stackwright.dev/expires tells until when it is good.
+    `digest` changes when the certificate must be reissued; the annotation stackwright.dev/expires holds its expiry.
     """
 
     verb = "certificate"
@@ -64,10 +64,10 @@ class EnsureCertificate(Action):
 
 @dataclass(frozen=True)
 class GatherSecret(Action):
-    """A Secret whose fields are copies of fields of other Secrets, beside `fixed` ones.
+    """A Secret with copies of fields of other Secrets, and `fixed` fields.
 
-    source  the namespace of those others, its own if empty
-    owner   None where it is in another namespace than what it belongs to
+    source  namespace of the other Secrets; empty for the same namespace
+    owner   None if the owner is in another namespace
     """
 
     verb = "secret"
@@ -103,7 +103,7 @@ class RotateKeys(Action):
 
 @dataclass(frozen=True)
 class CopySecret(Action):
-    """A Secret with one snippet built from values of other Secrets: sensitive options of a service."""
+    """A Secret with an oslo.config snippet built from values of other Secrets: the sensitive options of a service."""
 
     verb = "secret"
     key: Key
@@ -121,10 +121,10 @@ class CopySecret(Action):
 
 @dataclass(frozen=True)
 class CephAccess(Action):
-    """The Secret of a client of Ceph, out of the one in which the Ceph side hands over monitors, keys and pools.
+    """The Secret of a Ceph client, built from the Secret in which Ceph provides monitors, keys and pools.
 
     spec         a CephClientSpec as a dict
-    secret_uuid  by which libvirt knows the key
+    secret_uuid  UUID of the key's secret in libvirt
     """
 
     verb = "ceph"
@@ -142,10 +142,10 @@ class CephAccess(Action):
 
 @dataclass(frozen=True)
 class ExtractSecret(Action):
-    """A Secret of texts that stand in the spec of its owner, which is read again for them.
+    """A Secret with texts from the spec of its owner, which the executor reads again.
 
-    owner   its identity alone: kind, name, namespace, uid
-    fields  field of the Secret, which ends in the digest of the text (api.cloud.certificates.key_of) → where that is
+    owner   the owner's identity only: kind, name, namespace, uid
+    fields  field of the Secret, ending in the digest of the text (api.cloud.certificates.key_of) → path in the spec
     """
 
     verb = "secret"
@@ -156,7 +156,7 @@ class ExtractSecret(Action):
 
     @property
     def paths(self) -> list[str]:
-        """Where the texts stand in the object."""
+        """Paths of the texts in the owner."""
         return sorted(".".join(("spec", *path)) for path in self.fields.values())
 
     @property
@@ -170,9 +170,9 @@ class ExtractSecret(Action):
 
 @dataclass(frozen=True)
 class KeepRevision(Action):
-    """A Secret with the spec of a cloud, read from the cluster when it is written: a spec may hold a key.
+    """A Secret with the spec of a cloud, which the executor reads from the cluster because it may contain a key.
 
-    digest  of the spec that is meant; another one is not kept under this number
+    digest  digest of the intended spec; another spec is not stored under this number
     """
 
     verb = "revision"

@@ -1,6 +1,6 @@
-"""Kills the operator at any write: a Crash before or after the n-th one, over all ports together.
+"""Fault injection: a Crash before or after the n-th write, counted over all ports.
 
-A scenario runs with every n in turn, starts again with what is in the cluster, and must end in the same state.
+A scenario runs with each n, restarts with the state of the cluster, and must converge to the same state.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ T = TypeVar("T")
 
 
 class Crash(BaseException):
-    """The process is gone: nothing that catches Exception may go on."""
+    """Simulates the death of the process; a BaseException, so that handlers of Exception do not catch it."""
 
 
 class Fuse:
-    """Counts writes from 1 and crashes at the n-th, before it is done or after; 0 never. `count` is how many were."""
+    """Counts writes from 1 and crashes before or after the n-th; 0 means never. `count` is the number of writes."""
 
     def __init__(self, crash_at: int = 0, after: bool = False) -> None:
         self.crash_at = crash_at
@@ -141,7 +141,7 @@ class FaultyClouds:
 
 
 def faulty(ports: Ports, fuse: Fuse) -> Ports:
-    """All ports on one fuse."""
+    """Ports whose writes all count on one fuse."""
     wrapped: dict[str, Any] = {
         "cluster": FaultyCluster(ports.cluster, fuse=fuse),
         "helm": FaultyHelm(ports.helm, fuse),

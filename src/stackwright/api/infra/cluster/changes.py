@@ -1,7 +1,7 @@
-"""What holds for an OpenStackCluster, and what an update of one may change.
+"""Rules for an OpenStackCluster, and for its updates.
 
-The network and all that hangs on it stays; a meaning may be spelled anew. A network or subnets that were found by a
-filter may be written down by the ids that were found: those are in the status.
+The network and everything that depends on it is immutable, but a field may change to its other name with the same
+value. A filter for a network or subnets may be replaced by the ids that it matched, which are in the status.
 """
 
 from __future__ import annotations
@@ -55,12 +55,12 @@ RULES: tuple[Rule, ...] = (
 
 
 def _given(raw: Raw, names: tuple[str, str]) -> Any:
-    """0 and an empty text are as good as nothing."""
+    """The value of a field; 0 and an empty text count as absent."""
     return text(raw, *names) or None
 
 
 def _set_once(names: tuple[str, str], nothing: str) -> Change:
-    """A field of the API server that may be set later where there is no floating IP."""
+    """A field of the API server that may be set later if the API has no floating IP."""
     value = cel_value(*names, nothing)
     known = value if nothing == "0" else cel_text(*names)
     new, old = value.replace("X", "self"), known.replace("X", "oldSelf")
@@ -77,7 +77,7 @@ def _subnets(raw: Raw) -> list[Any]:
 
 
 def _router_ips() -> Change:
-    """To CEL the two lists are of different types, so both lose theirs."""
+    """External IPs of the router. CEL gives the two lists different types, so both are converted to dyn."""
     later, older = ROUTER_IPS
     new = f"{maybe(later)}.optMap(v, dyn(v)).or({maybe(older)}.optMap(v, dyn(v))).orValue(dyn([]))"
     old = cel_text(*ROUTER_IPS).replace("? X", "? dyn(X").replace(" :", ") :").replace("''", "dyn([])")
@@ -143,7 +143,7 @@ def _found_subnets(old: Raw) -> Any:
 
 
 def _pinned(field: str, message: str, cel: str, found: Callable[[Raw], Any]) -> Change:
-    """What was found may be written down: `found` in the status of the old object."""
+    """An immutable filter that may be replaced by its matches: `found` reads them from the status of the old object."""
 
     def refused(old: Raw, new: Raw) -> bool:
         before, after = at(old, field) or None, at(new, field) or None
@@ -161,7 +161,7 @@ def _floating_ip(old: Raw, new: Raw) -> bool:
 _NEW = cel_value(*FLOATING_IP, "''").replace("X", "self.spec")
 _OLD = cel_text(*FLOATING_IP).replace("X", "oldSelf.spec")
 
-# These look at the status too, so they are rules of the whole object.
+# These rules read the status too, so they apply to the whole object.
 WHOLE: tuple[Change, ...] = (
     _pinned(
         "spec.network",

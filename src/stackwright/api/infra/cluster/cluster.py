@@ -1,8 +1,7 @@
-"""OpenStackCluster: what machines of a cluster share: network, router, security groups, the way to the API, bastion.
+"""OpenStackCluster: what machines of a cluster share: network, router, security groups, API endpoint, bastion.
 
-OpenStackClusterTemplate has the same spec, from which a ClusterClass makes OpenStackClusters. No controller acts on it.
-
-Load balancers are not supported yet: refused by name.
+OpenStackClusterTemplate has the same spec, from which Cluster API creates the OpenStackClusters of a ClusterClass; no
+controller of ours reconciles it. Load balancers are not supported yet and are rejected by name.
 """
 
 from __future__ import annotations
@@ -126,7 +125,7 @@ class OpenStackCluster(InfraResource):
 
 
 class TemplateClusterSpec(OpenStackClusterSpec):
-    """A template does not change at all, so the rules for updates of a cluster say nothing about it."""
+    """The spec in a template, without the update rules of a cluster, because a template is immutable as a whole."""
 
     CHANGES: ClassVar[tuple[Change, ...]] = ()
 
@@ -136,7 +135,7 @@ class ClusterTemplate(Part):
 
 
 class OpenStackClusterTemplateSpec(Part):
-    # Admission's to refuse, not the schema's: the topology controller of Cluster API asks for changes as a dry run.
+    # Only admission checks it, not the schema: the topology controller of Cluster API sends changes as a dry run.
     CHANGES: ClassVar[tuple[Change, ...]] = (
         Change("template", ANOTHER, "", lambda old, new: old.get("template") != new.get("template")),
     )

@@ -1,4 +1,4 @@
-"""Parts of an OpenStackCluster: its network, the rules of its security groups, the way to its API, its bastion."""
+"""Parts of an OpenStackCluster: its network, security group rules, API endpoint, and bastion."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ class SecurityGroupRule(Part):
     protocol: Short | None = Field(None, description="E.g. tcp; absent: any.")
     remote_group_id: Short | None = Field(None, description="The other end, an id.")
     remote_ip_prefix: Short | None = Field(None, description="The other end, a range.")
-    # Absent is not empty: an empty one beside another is two of them.
+    # None, not empty, is absent: an empty list beside another remote counts as a second remote.
     remote_managed_groups: list[Literal["bastion", "controlplane", "worker"]] | None = Field(
         None, max_length=3, description="The other end, by group."
     )

@@ -1,6 +1,6 @@
-"""The fields of an OpenStackCluster that v1beta1 and v1beta2 spell differently, and what they mean in either spelling.
+"""Fields of an OpenStackCluster that have different names in v1beta1 and v1beta2, and their values under either name.
 
-The later spelling comes first in each pair. A field that begins with `disable` is the later one turned round.
+Each pair begins with the later name. A name that begins with `disable` has the negated value of the later field.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def text(raw: Raw, later: str, older: str) -> Any:
 
 
 def cel_flag(on: str, off: str) -> str:
-    """In CEL, with X for the object, as an optional value."""
+    """The flag in CEL, as an optional, with X for the object."""
     return f"{maybe(on, 'X')}.or({maybe(off, 'X')}.optMap(v, !v))"
 
 
@@ -32,7 +32,7 @@ def cel_value(later: str, older: str, nothing: str) -> str:
 
 
 def cel_text(later: str, older: str) -> str:
-    """The same, where CEL must know how long it is: of one side of a comparison."""
+    """The value in CEL with a length that CEL can estimate; one side of a comparison needs it."""
     return f"({has(later, 'X')} ? X.{later} : {has(older, 'X')} ? X.{older} : '')"
 
 
@@ -48,7 +48,7 @@ SPELLINGS = (EXTERNAL, FLOATING, SECURITY, MTU, ROUTER_IPS, PORT, FIXED_IP, FLOA
 
 
 def later_spelling(written: dict[str, Any]) -> dict[str, Any]:
-    """A spec with each older spelling turned into the later one."""
+    """A spec with each older field converted to the later one."""
     for later, older in SPELLINGS:
         value = written.pop(older, None)
         if value is None:

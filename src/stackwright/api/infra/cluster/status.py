@@ -1,4 +1,4 @@
-"""What the operator tells of an OpenStackCluster: what it found and made, and where the API is."""
+"""The status of an OpenStackCluster: found and created resources, and the API endpoint."""
 
 from __future__ import annotations
 
