@@ -1,4 +1,4 @@
-"""What the helmbundle controller sees: Helm's own records of the releases, and their workloads and pods."""
+"""Reads Helm's records of the releases of a HelmBundle, and their workloads and pods."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ INSTANCE = "app.kubernetes.io/instance"
 
 @dataclass(frozen=True)
 class Observed:
-    """records    release → what Helm knows of it; the truth about what is deployed
-    ages       release → seconds that its newest record has been as it is; no time of day is in it
+    """records    release → Helm's record of it, the source of truth for what is deployed
+    ages       release → seconds since its newest record last changed, independent of the wall clock
     workloads  release → its Deployments, StatefulSets, DaemonSets and Jobs
-    taken      releases of others → the HelmBundle that has each
-    made       whether a service object makes this HelmBundle
-    holder     the DaemonSet that holds the images of the cloud;  nodes  all of the cluster
+    taken      release that another HelmBundle owns → that HelmBundle
+    made       whether a service object created this HelmBundle
+    holder     the DaemonSet that holds the images of the cloud;  nodes  all nodes of the cluster
     """
 
     settings: Settings
@@ -42,7 +42,7 @@ class Observed:
     nodes: tuple[Object, ...] = ()
 
     def before(self, name: str) -> Object:
-        """The status of a release as it was written last; empty if the release was in another namespace then."""
+        """The last written status of a release; empty if the release was in another namespace then."""
         named = {release_key(self.obj, each) for each in self.obj["spec"]["releases"] if each["name"] == name}
         return dict(statuses_of(self.obj)[name]) if named & past(self.obj) else {}
 
@@ -69,7 +69,7 @@ def _age(ages: Ages, before: Object, record: Release) -> float:
 
 
 async def _taken(settings: Settings, reader: Reader, obj: Object) -> dict[Key, Key]:
-    """Releases that another HelmBundle has, with that."""
+    """Releases that another HelmBundle owns → that HelmBundle."""
     mine, me = claims(settings, obj), key_of(obj)
     everybody = await reader.list(HelmBundle.KIND)
     others = [(other, claims(settings, other)) for other in everybody if key_of(other) != me]
@@ -83,7 +83,7 @@ async def _taken(settings: Settings, reader: Reader, obj: Object) -> dict[Key, K
 
 
 async def _made(reader: Reader, obj: Object) -> bool:
-    """Whether a service object makes this HelmBundle."""
+    """Whether a service object created this HelmBundle."""
     ref = controller_of(obj)
     declared = BY_KIND.get(str(ref.get("kind")))
     if declared is None or ref.get("apiVersion") != declared.kind.api_version:
@@ -92,7 +92,7 @@ async def _made(reader: Reader, obj: Object) -> bool:
 
 
 async def _look(reader: Reader, namespace: str, names: list[str], seen: Observed) -> Observed:
-    """What was seen, and the releases of one more namespace."""
+    """`seen` with the releases of one more namespace."""
     records = releases(await reader.list(SECRET, namespace, SELECTOR))
     workloads: dict[str, tuple[Object, ...]] = dict.fromkeys(names, ())
     for kind in (*WORKLOADS, JOB):
