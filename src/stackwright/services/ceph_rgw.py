@@ -1,7 +1,7 @@
-"""Object storage: Ceph's gateway, which speaks Swift and S3 and asks Keystone who somebody is.
+"""Object storage: the Ceph gateway, which serves Swift and S3 and authenticates users at Keystone.
 
-The cloud's own Ceph runs it here. An external one runs its own: it gets the user by which it asks Keystone
-(`controllers/ceph`), and tells its URLs in the Secret of its keys, which must be the ones of the catalog here.
+The gateway of the cloud's own Ceph runs here. An external Ceph runs its own gateway: it gets the user that
+authenticates at Keystone (`controllers/ceph`) and returns its URLs in the Secret of its keys; the catalog uses these.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ PATH = "/swift/v1/AUTH_%(project_id)s"
 
 
 class CephRGWSettings(Settings):
-    """Whose gateway it is."""
+    """Whether the cloud runs its own gateway."""
 
     trial: bool = Field(False, description="Run the gateway of the cloud's own Ceph.")
 

@@ -1,7 +1,7 @@
-"""MariaDB: the Galera cluster that holds every service's database.
+"""MariaDB: the Galera cluster with the databases of all services.
 
-Durability is not a matter of size: InnoDB flushes at each commit and keeps its doublewrite buffer everywhere. The
-`mariadb` Service reaches only the pod that the primary controller labels.
+Durability does not depend on the size: InnoDB always flushes at each commit and keeps its doublewrite buffer. The
+`mariadb` Service selects only the pod that the primary controller labels.
 """
 
 from __future__ import annotations

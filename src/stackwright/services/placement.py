@@ -1,4 +1,4 @@
-"""Placement: what resources hypervisors have, and which of them are taken."""
+"""Placement: the resources of hypervisors and their allocations."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _values(context: Context) -> Values:
     size = SIZES[spec.size]
     image = context.image("placement")
     conf = api_conf(context)
-    del conf["oslo_messaging_notifications"]  # Placement tells the bus nothing
+    del conf["oslo_messaging_notifications"]  # Placement sends no notifications
     return {
         "images": {"tags": {"placement_api": image, "placement_db_sync": image}},
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "placement": {"port": {"api": {"default": PORT}}}},

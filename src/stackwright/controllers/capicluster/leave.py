@@ -1,6 +1,6 @@
-"""The end of a cluster. Pure.
+"""Deletion of a cluster. Pure.
 
-First the machines, which somebody else deletes; then the bastion; then the rest, what holds others first.
+The order is: the machines, which others delete; the bastion; then the other resources, dependents first.
 """
 
 from __future__ import annotations
@@ -31,6 +31,6 @@ def leave(seen: Observed) -> Plan:
 
 
 def _held(seen: Observed, stage: Condition, actions: tuple[Action, ...] = ()) -> Plan:
-    """Machines may still need what the status tells."""
+    """The status is kept, because machines may still need it."""
     kept = {name: seen.status[name] for name in FIELDS if name in seen.status}
     return teardown.going(stage, {**kept, "ready": False}, actions)

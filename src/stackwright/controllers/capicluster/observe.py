@@ -1,4 +1,4 @@
-"""What the cluster controller sees: the cluster, its cloud, its machines, and the servers of these and the bastion."""
+"""Reads a cluster, its cloud, its machines, and the servers of the machines and the bastion."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ KINDS: tuple[What, ...] = (
 
 @dataclass(frozen=True)
 class Observed(Seen):
-    """found  what it names; None while that is not looked up, and while it goes
-    machines  of this cluster;  servers  name → OpenStackServer of one of them, and that by the name of the bastion
+    """found  resolved names; None before that and during deletion
+    machines  of this cluster;  servers  name → OpenStackServer of a machine, or of the name of the bastion
     """
 
     found: Found | None = None
@@ -54,7 +54,7 @@ class Observed(Seen):
 
     @property
     def bastion(self) -> Object | None:
-        """That is there and ours."""
+        """The OpenStackServer of the bastion, if it exists and belongs to this cluster."""
         found = self.servers.get(self.bastion_name)
         return found if belongs(found, self.uid) or is_restored(found, self.obj) else None
 
@@ -91,7 +91,7 @@ async def _with_servers(seen: Observed, reader: Reader) -> Observed:
 
 
 def _asker(seen: Observed) -> Asker:
-    """With the addresses that the user gave us to use, which have no mark."""
+    """Includes floating IPs given by the user, which have no mark."""
     meta = seen.obj["metadata"]
     given = {("floating-ip", thing.id) for thing in (seen.found.addresses if seen.found else {}).values()}
     waits = is_deleting(seen.obj) or not is_ready(seen.obj)

@@ -1,4 +1,4 @@
-"""The record of a cluster in its status, and back. Pure."""
+"""Converts the record of a cluster to its status and back. Pure."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def record_of(status: Mapping[str, Any]) -> Record:
 
 
 def written(record: Mapping[Slot, Any]) -> dict[str, Any]:
-    """The field of the status that holds a record."""
+    """The status field that holds a record."""
     return {"resources": listed(record)}

@@ -1,4 +1,6 @@
-"""The exchange with whoever runs the Ceph: what we ask for, what we give back, and what its watch saw."""
+"""The exchange with the provider of Ceph: our requests, the credentials we give, and the health that `ceph-watch`
+writes.
+"""
 
 from __future__ import annotations
 

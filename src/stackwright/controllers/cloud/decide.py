@@ -17,7 +17,7 @@ from stackwright.core.secrets.writes import ExtractSecret
 
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
-        return Plan()  # what it owns goes with it
+        return Plan()  # owned objects are deleted by Kubernetes
     if (seen.obj.get("spec") or {}).get("draft") is True:
         return stopped(Condition("Ready", False, "Draft", "spec.draft is true: the operator leaves this object alone"))
     if seen.others:
@@ -30,7 +30,7 @@ def decide(seen: Observed) -> Plan:
 
 
 def _given(seen: Observed) -> tuple[list[Action], list[Action]]:
-    """The Secret of the certificates that stand in the spec, before anything names it; without any it goes."""
+    """Actions for the Secret of the spec's certificates: create it before a service names it, delete it without any."""
     found = texts(seen.obj["spec"])
     secret = next((each for each in seen.secrets if each["metadata"]["name"] == GIVEN), None)
     if not found:

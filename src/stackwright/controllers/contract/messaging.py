@@ -53,7 +53,7 @@ def _uses(spec: Raw) -> tuple[str, ...]:
 
 
 def _kept(action: BrokerAccount, others: Iterable[Raw]) -> BrokerAccount:
-    """A virtual host that another account uses too stays."""
+    """A virtual host that another account shares is not deleted."""
     return replace(action, keep_vhost=action.keep_vhost or any(spec.get("vhost") == action.vhost for spec in others))
 
 

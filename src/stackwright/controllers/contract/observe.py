@@ -1,4 +1,4 @@
-"""What a contract controller sees: the contract, who shall fulfil it, and the Secret that was made."""
+"""Reads a contract, its provider and the Secret that was created for it."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from stackwright.core.ports import Accounts, NotYet, Reader
 class Observed:
     """others   contracts of this kind in the namespace that name the same account; see Claimants.others
     spec     the spec, once it was found valid
-    missing  what was made before, and is not at the provider any more
-    silent   why nobody can tell what is missing
-    since    since when the provider has served that told what is missing; empty if none was to tell
+    missing  what was created before and no longer exists at the provider
+    silent   why the provider cannot be checked
+    since    start of the provider's ready period in which it was checked; empty if it was not
     """
 
     contract: Contract
@@ -50,7 +50,7 @@ async def observe(
     try:
         spec = valid_spec(contract, obj)
     except ValidationError:
-        return Observed(contract, obj, None, None)  # decide reports the errors; such names must not be looked up
+        return Observed(contract, obj, None, None)  # decide reports the errors; invalid names must not be looked up
     instance = await reader.get(contract.instance_kind, (key[0], str(obj["spec"]["instance"])))
     secret = await reader.get(SECRET, (key[0], secret_of(obj)))
     seen = Observed(contract, obj, instance, secret, await claimants.others(reader, obj), spec)

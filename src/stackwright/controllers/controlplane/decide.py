@@ -16,7 +16,7 @@ from stackwright.core.plan import Plan
 
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
-        return Plan()  # what it owns goes with it
+        return Plan()  # owned objects are deleted by Kubernetes
     if seen.others:
         return stopped(another(seen))
     spec, errors = parse(seen.obj)

@@ -1,4 +1,4 @@
-"""What the control plane controller sees: what the cloud controller sees, of the other kind."""
+"""Reads a control plane in the same way as the cloud controller reads its kind."""
 
 from __future__ import annotations
 

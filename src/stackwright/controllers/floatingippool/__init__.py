@@ -1,4 +1,4 @@
-"""OpenStackFloatingIPPool: floating IPs for Cluster API's IPAddressClaims, of which each gets an IPAddress."""
+"""OpenStackFloatingIPPool: provides floating IPs to Cluster API's IPAddressClaims, one IPAddress for each."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ from stackwright.core.openstack.clouds import Clouds
 
 
 def controller(clouds: Clouds) -> Controller:
-    """Claims may not be installed, so they are read and not watched."""
+    """The controller has no watch on claims: their kind may not be installed, so they are read."""
     return Controller(NAME, "servers", KIND, (), partial(observe, clouds), decide, remote=True)

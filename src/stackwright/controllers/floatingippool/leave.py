@@ -1,4 +1,4 @@
-"""The end of a pool: not while a claim or a port has an address of it. What is to be retained stays. Pure."""
+"""Deletion of a pool: blocked while a claim or a port uses one of its addresses; retained floating IPs stay. Pure."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from stackwright.core.openstack.clouds import PREFIX, marked_by
 from stackwright.core.openstack.managed_resources import listed, unlisted
 from stackwright.core.plan import Delete, Finalizer, Plan, Warn
 
-SHOWN = 20  # ids in an Event, which has 1024 characters
+SHOWN = 20  # ids in an Event, whose message is limited to 1024 characters
 
 
 def _used(seen: Observed, given: Collection[str]) -> dict[str, str]:
-    """Addresses that the pool made → the ports that have them."""
+    """Address created by the pool → the port it is attached to."""
     facts = [thing.facts for thing in seen.look.things] if seen.look else []
     found = {str(each.get("floating_ip_address")): str(each["port_id"]) for each in facts if each.get("port_id")}
     return {ip: port for ip, port in found.items() if ip not in given}
@@ -45,9 +45,9 @@ def leave(seen: Observed) -> Plan:
 
 
 def _left(seen: Observed, recorded: Collection[str]) -> str:
-    """Ids of what is retained: of more than an Event has room for, how many there are, and how to find them.
+    """Ids of the retained floating IPs; if they are too many for an Event, their number and how to find them.
 
-    A pool that was restored has recorded only as many as it had use for, and all have its mark.
+    A restored pool has recorded only the floating IPs that it needs, but all of them carry its mark.
     """
     things = seen.look.things if seen.look else ()
     marked = (each.id for each in things if each.what == "floating-ip" and marked_by(each, seen.identity))

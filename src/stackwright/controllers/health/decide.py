@@ -18,7 +18,7 @@ def decide(seen: Observed) -> Plan:
         application = label(workload, "application")
         component = label(workload, "component") or workload["metadata"]["name"]
         found, known = _component(seen, workload), health.setdefault(application, {})
-        # A component may have several workloads, e.g. DaemonSets for single nodes: the one that is not well is told.
+        # A component may have several workloads, for example DaemonSets for single nodes: report the unhealthy one.
         if known.get(component, {}).get("status") != "Unhealthy":
             known[component] = found
     components = [entry for application in health.values() for entry in application.values()]

@@ -1,4 +1,4 @@
-"""What the health controller sees: Deployments, StatefulSets, DaemonSets and Pods of the cloud's namespace."""
+"""Reads the Deployments, StatefulSets, DaemonSets and Pods of the cloud's namespace."""
 
 from __future__ import annotations
 

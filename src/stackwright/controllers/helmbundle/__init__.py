@@ -1,4 +1,4 @@
-"""HelmBundle → Helm releases; their workloads → its conditions. And its state → status.children of the cloud."""
+"""Installs the Helm releases of a HelmBundle, and writes status.children of the OpenStackDeployment."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ from stackwright.core.settings import Settings
 
 
 def _by_release(obj: Object, lookup: Lookup) -> Iterable[Key]:
-    """Bundles that hold the release an object belongs to: by the instance label, or the name on Helm's record.
+    """HelmBundles that contain the release of an object, by the instance label or the name in Helm's record.
 
-    The DaemonSet that holds the images concerns all bundles of its namespace.
+    The image DaemonSet concerns all HelmBundles of its namespace.
     """
     if label(obj, "application") == precache.NAME:
         return [key_of(bundle) for bundle in lookup(HelmBundle.KIND, obj["metadata"].get("namespace", ""))]
@@ -53,7 +53,7 @@ def _by_node(obj: Object, lookup: Lookup) -> Iterable[Key]:
 
 
 def _rivals(settings: Settings, obj: Object, lookup: Lookup) -> Iterable[Key]:
-    """Bundles that claim a release of the changed one: when that is gone, the next has it."""
+    """Other HelmBundles that claim a release of the changed one: if it is deleted, the next one takes over."""
     mine, me = claims(settings, obj), key_of(obj)
     others = [other for other in lookup(HelmBundle.KIND, "") if key_of(other) != me]
     return [key_of(other) for other in others if mine & claims(settings, other)]

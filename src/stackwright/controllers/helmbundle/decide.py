@@ -47,22 +47,22 @@ from stackwright.core.workload_health import why, workload_ready
 from stackwright.services.registry import VOTING
 from stackwright.services.voters import DEFAULT, field_of, voter_error, voters_by
 
-# After helm ended, the watches may still show the workloads as they were before it.
+# After Helm ends, the watches may still return the previous state of the workloads for this long (seconds).
 SETTLE = 1.0
-# The API refused an object of the release; that may be mended from outside, so it is tried again, but slowly.
+# The API server refused an object of the release. The cause may be fixed outside, so retry, but slowly (seconds).
 RETRY_FAILED = 60.0
 OWNER_UNSEEN = 5.0
-# What was waited is written down in such steps.
+# Step in which the waited time is written to the status (seconds).
 STEP = 60.0
 ROLLING, ROLLED = "; rolling back to revision ", "; rolled back to revision "
 
 
 @dataclass(frozen=True)
 class Step:
-    """What to do with one release, what to say of it, and when to look again.
+    """The actions, condition, status and requeue delay of one release.
 
-    first  its status is written before Helm starts for any release: an action that fails would keep it unwritten
-    holds  no release of the HelmBundle is touched, so that an update that is wrong is not applied by half
+    first  write its status before Helm runs for any release: a failing action would prevent the write
+    holds  block all releases of the HelmBundle, so that an invalid update is not applied in part
     """
 
     actions: tuple[Action, ...]
@@ -87,7 +87,8 @@ def decide(seen: Observed) -> Plan:
     actions += [] if any(step.first for step in steps.values()) else helm
     stages = [step.condition for step in steps.values()]
     statuses = {name: step.status for name, step in steps.items()}
-    # What is not uninstalled yet stays known by its status, also one of the name of a release elsewhere.
+    # Keep the status of releases that are not uninstalled yet, even if a release of another namespace has the same
+    # name.
     statuses |= {name: statuses_of(seen.obj)[name] for _, name in dropped} if held else {}
     requeues = [step.requeue for step in steps.values() if step.requeue is not None]
     return Plan(tuple(actions), (*summary(stages), *stages), {"releaseStatuses": statuses}, min(requeues, default=None))
@@ -96,7 +97,7 @@ def decide(seen: Observed) -> Plan:
 def _remove(seen: Observed) -> Plan:
     if not has_finalizer(seen.obj):
         return Plan()
-    # All that there may be, not only those of which a record was seen: the watch may be behind helm.
+    # Uninstall all releases of the spec, not only those with a known record: the watch may lag behind Helm.
     keys = [release_key(seen.obj, wanted) for wanted in seen.obj["spec"]["releases"]]
     own = seen.obj["metadata"]["namespace"]
     mine = [key for key in keys if permitted(seen.settings, own, key[0]) and key not in seen.taken]
@@ -105,7 +106,7 @@ def _remove(seen: Observed) -> Plan:
 
 
 def _dropped(seen: Observed) -> list[Key]:
-    """Releases that this bundle once had and its spec no longer names."""
+    """Releases in the status of this HelmBundle that its spec no longer names."""
     own = seen.obj["metadata"]["namespace"]
     wanted = {release_key(seen.obj, each) for each in seen.obj["spec"]["releases"]}
     dropped = past(seen.obj) - wanted - seen.taken.keys()
@@ -113,19 +114,19 @@ def _dropped(seen: Observed) -> list[Key]:
 
 
 def release_digest(settings: Settings, wanted: Object) -> str:
-    """Of the chart's files and of the values: what must be equal for a release to be as wanted."""
+    """Digest of the chart's files and the values; a deployed release with the same digest is up to date."""
     chart = settings.charts.get(wanted["chart"], wanted["chart"])
     return digest(chart, wanted.get("version", ""), wanted.get("values") or {})
 
 
 def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
-    """With its namespace, and the newest revision that got ready, which others are rolled back to."""
+    """Adds the namespace and the newest ready revision, which is the target of a rollback, to the status."""
     before, record = seen.before(wanted["name"]), seen.records.get(wanted["name"])
     ready, votes = int(before.get("readyRevision") or 0), int(before.get("readyVoters") or 0)
     if step.status["success"]:
         ready, votes = step.status["revision"], _voters_wanted(wanted)
     elif not votes and record and record.revision == ready:
-        # An earlier version did not count them. A rollback removes those that somebody added by hand.
+        # Earlier versions did not record voters. A rollback removes servers that a user added by hand.
         votes = min(_voters_now(seen, wanted), _voters_wanted(wanted))
     more = {"readyRevision": ready, "readyVoters": votes, "namespace": str(wanted.get("namespace") or "")}
     return replace(step, status={**more, **step.status})
@@ -139,7 +140,7 @@ def _held(name: str, step: Step, by: list[str]) -> Step:
 
 
 def _release_voter_error(seen: Observed, wanted: Object) -> str:
-    """What is wrong with values after which fewer servers vote than do now, ready or not; empty for nothing."""
+    """The error if the new values have fewer voting servers than exist now (ready or not); empty otherwise."""
     if (chart := VOTING.get(wanted["chart"])) is None:
         return ""
     if not (problem := voter_error(_voters_now(seen, wanted), _voters_wanted(wanted))):
@@ -149,14 +150,14 @@ def _release_voter_error(seen: Observed, wanted: Object) -> str:
 
 
 def _voters_now(seen: Observed, wanted: Object) -> int:
-    """How many servers of a release vote now, ready or not; 0 of a chart where none do."""
+    """Number of existing voting servers of a release, ready or not; 0 for a chart without voting servers."""
     chart = VOTING.get(wanted["chart"])
     servers = [each for each in seen.workloads[wanted["name"]] if chart and label(each, "component") == chart.voters]
     return max([int(each["spec"].get("replicas") or 0) for each in servers], default=0)
 
 
 def _voters_wanted(wanted: Object) -> int:
-    """How many servers of a release vote by its values; 0 of a chart where none do."""
+    """Number of voting servers in the values of a release; 0 for a chart without voting servers."""
     chart = VOTING.get(wanted["chart"])
     return voters_by(chart, wanted.get("values") or {}) if chart else 0
 
@@ -165,7 +166,7 @@ def _release(seen: Observed, wanted: Object) -> Step:
     name = wanted["name"]
     if wrong := problems(seen.settings, seen.obj["metadata"]["namespace"], wanted, seen.made):
         message = f"Release {name}: {'; '.join(wrong)}"
-        # The store may not have the service object yet.
+        # The service object may not be in the store yet.
         again = OWNER_UNSEEN if controller_of(seen.obj) else None
         return Step((), blocked(condition_type(name), "NotPermitted", message), _status(None, success=False), again)
     if other := seen.taken.get(release_key(seen.obj, wanted)):
@@ -196,9 +197,7 @@ def _is_back(seen: Observed, before: Object) -> bool:
 
 
 def _lacking(seen: Observed, wanted: Object) -> str:
-    """What must be there before a release is touched: values made for this chart and, in a cloud, its images on the
-    nodes.
-    """
+    """What a release still waits for: values for this chart version and, in a cloud, its images on the nodes."""
     made_for = wanted.get("chartDigest")
     if made_for and made_for != seen.settings.charts.get(wanted["chart"]):
         return f"values for this version of the chart {wanted['chart']}, which its service makes"
@@ -236,7 +235,7 @@ def _status(
 
 
 def _given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
-    """After the rollback, or in the midst of it if Helm was interrupted."""
+    """The step for a digest that failed: the rollback is done, in progress or interrupted."""
     name = wanted["name"]
     before = seen.before(name)
     ready, message = int(before.get("readyRevision") or 0), str(before.get("message", ""))
@@ -266,8 +265,8 @@ def _given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
 
 
 def _interrupted(record: Release, key: Key) -> tuple[Action, ...]:
-    """What makes way after Helm was killed half-way, where it would refuse to go on. Objects of the release stay, and
-    are adopted.
+    """Deletes the record of an interrupted Helm run, with which Helm would refuse to continue. The objects of the
+    release stay and are adopted.
     """
     if not record.state.startswith("pending") and record.state != "uninstalling":
         return ()
@@ -293,6 +292,14 @@ def _upgrade(seen: Observed, wanted: Object, record: Release | None, target: str
 
 
 def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step:
+    """Wait until the workloads are ready, at most for the timeout of the release.
+
+    The age of a release counts from when this process first saw its record unchanged, not by wall clock
+    (core/ages.py). The waited time is written to the status once a minute, and a restarted operator continues from it.
+    An operator that restarts more often than once a minute therefore never reaches the timeout: it rolls nothing back
+    and reports NotReady. It does not run Helm each time either, because a failed release is retried at the earliest
+    one minute after the start.
+    """
     name = wanted["name"]
     age = seen.ages[name]
     ready = int(seen.before(name).get("readyRevision") or 0)
@@ -355,7 +362,7 @@ def _too_late(seen: Observed, wanted: Object, record: Release, message: str, sto
     name, target = record.name, record.digest
     before = seen.before(name)
     ready = int(before.get("readyRevision") or 0)
-    # Where nothing says how many voted, it may have been one.
+    # Without a recorded number of voters, assume the default.
     error = voter_error(_voters_wanted(wanted), int(before.get("readyVoters") or DEFAULT)) if ready else ""
     if error:
         message = f"{message}; not rolled back to revision {ready}: {field_of(VOTING[wanted['chart']])}: {error}"

@@ -1,4 +1,4 @@
-"""What the helmbundle controller sees: Helm's own records of the releases, and their workloads and pods."""
+"""Reads Helm's records of the releases of a HelmBundle, and their workloads and pods."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class Observed:
     ages       release → seconds that its newest record has been as it is; no time of day is in it
     progress   release → how far its pods got since then
     workloads  release → its Deployments, StatefulSets, DaemonSets and Jobs
-    taken      releases of others → the HelmBundle that has each
-    made       whether a service object makes this HelmBundle
-    holder     the DaemonSet that holds the images of the cloud;  nodes  all of the cluster
+    taken      release that another HelmBundle owns → that HelmBundle
+    made       whether a service object created this HelmBundle
+    holder     the DaemonSet that holds the images of the cloud;  nodes  all nodes of the cluster
     """
 
     settings: Settings
@@ -103,7 +103,7 @@ def _timed(ages: Ages, seen: Observed) -> Observed:
 
 
 async def _taken(settings: Settings, reader: Reader, obj: Object) -> dict[Key, Key]:
-    """Releases that another HelmBundle has, with that."""
+    """Releases that another HelmBundle owns → that HelmBundle."""
     mine, me = claims(settings, obj), key_of(obj)
     everybody = await reader.list(HelmBundle.KIND)
     others = [(other, claims(settings, other)) for other in everybody if key_of(other) != me]
@@ -117,7 +117,7 @@ async def _taken(settings: Settings, reader: Reader, obj: Object) -> dict[Key, K
 
 
 async def _made(reader: Reader, obj: Object) -> bool:
-    """Whether a service object makes this HelmBundle."""
+    """Whether a service object created this HelmBundle."""
     ref = controller_of(obj)
     declared = BY_KIND.get(str(ref.get("kind")))
     if declared is None or ref.get("apiVersion") != declared.kind.api_version:
@@ -126,7 +126,7 @@ async def _made(reader: Reader, obj: Object) -> bool:
 
 
 async def _look(reader: Reader, namespace: str, names: list[str], seen: Observed) -> Observed:
-    """What was seen, and the releases of one more namespace."""
+    """`seen` with the releases of one more namespace."""
     records = releases(await reader.list(SECRET, namespace, SELECTOR))
     workloads: dict[str, tuple[Object, ...]] = dict.fromkeys(names, ())
     for kind in (*WORKLOADS, JOB):

@@ -1,1 +1,1 @@
-"""What the controllers of infrastructure.cluster.x-k8s.io share: server, machine, capicluster, floatingippool."""
+"""Shared code of the infrastructure.cluster.x-k8s.io controllers: server, machine, capicluster, floatingippool."""

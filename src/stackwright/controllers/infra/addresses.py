@@ -1,4 +1,4 @@
-"""Floating IPs that were named to be used: whether they may be attached to a port of ours. Pure."""
+"""Whether a floating IP that the user named may be attached to a port of ours. Pure."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ MARKED = "has the mark of another object in its description; remove that if the 
 
 
 def is_of(thing: Thing, uid: str, record: Record) -> bool:
-    """Whether the object with this identity and record made it."""
+    """Whether the object with this identity and record created the resource."""
     return marked_by(thing, uid) or (thing.what, thing.id) in {(slot[0], id_) for slot, id_ in record.items()}
 
 
 def kept_away(ip: Thing, made: bool, ports: Collection[str], whose: str) -> str:
-    """Why it stays where it is, and what to do; empty if it may be attached elsewhere.
+    """Why a floating IP must not be attached elsewhere, and the remedy; empty if it may.
 
-    What we `made` may, and what one of these ports has. What is the user's may as long as nobody has it.
+    One that we created (`made`) or that is attached to one of `ports` may; one of the user may if it is not attached.
     """
     at, named = ip.facts.get("port_id"), f"Floating IP {ip.facts.get('floating_ip_address')}"
     if made or at in ports:

@@ -1,4 +1,4 @@
-"""Reads of Cluster API's own kinds, which may not be installed: then nothing is there."""
+"""Reads Cluster API's own kinds. If they are not installed, no object is found."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from stackwright.core.ports import NotServed, Reader
 
 
 async def get_if_served(reader: Reader, kind: Kind, key: Key) -> Object | None:
-    """In the newest version that is served. Labels and owner references may hold text that names no object."""
+    """The object in the newest served version. Labels and owner references may contain invalid names, which are not
+    found.
+    """
     if not OBJECT.matches(key[1]):
         return None
     for version in (kind.version, *kind.also):
@@ -28,7 +30,7 @@ async def get_if_served(reader: Reader, kind: Kind, key: Key) -> Object | None:
 async def list_if_served(
     reader: Reader, kind: Kind, namespace: str, labels: Mapping[str, str] | None = None
 ) -> list[Object] | None:
-    """In the newest version that is served; None where the kind is not installed."""
+    """The objects in the newest served version; None if the kind is not installed."""
     for version in (kind.version, *kind.also):
         try:
             return await reader.list(replace(kind, version=version), namespace, labels)
@@ -38,14 +40,16 @@ async def list_if_served(
 
 
 async def cluster_of(reader: Reader, obj: Object) -> Object | None:
-    """The Cluster of an object, by its label or its owner."""
+    """The Cluster of an object, by its label or its owner reference."""
     namespace, _ = key_of(obj)
     name = label(obj, NAME) or owner_named(obj, CLUSTER)
     return await get_if_served(reader, CLUSTER, (namespace, name)) if name else None
 
 
 async def cluster_referring(reader: Reader, obj: Object) -> Object | None:
-    """The Cluster of an OpenStackCluster, also before it has a label and an owner; else that of its own name."""
+    """The Cluster of an OpenStackCluster, even before it has a label or an owner; otherwise the Cluster of the same
+    name.
+    """
     if label(obj, NAME) or owner_named(obj, CLUSTER):
         return await cluster_of(reader, obj)
     every = await list_if_served(reader, CLUSTER, key_of(obj)[0]) or ()

@@ -1,7 +1,7 @@
-"""identityRef → which credentials, and whether this namespace may use them. Reads, and touches no cloud.
+"""Resolves an identityRef to credentials and checks that the namespace may use them. Sends no request to a cloud.
 
-A Secret of one's own namespace is anybody's to name. An OpenStackClusterIdentity lends a Secret of another namespace to
-those that its selector lets in.
+Every object may name a Secret of its own namespace. An OpenStackClusterIdentity shares a Secret of another namespace
+with the namespaces that its selector matches.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stackwright.core.ports import Reader
 
 
 async def cloud_of(reader: Reader, namespace: str, identity: Mapping[str, Any]) -> CloudRef:
-    """Raises Trouble for an identity that is not there, Denied for one that this namespace may not use."""
+    """Raises Trouble for an identity that does not exist, Denied for one that this namespace may not use."""
     name, cloud, region = str(identity["name"]), str(identity["cloudName"]), str(identity.get("region") or "")
     if identity.get("type", "Secret") == "Secret":
         return CloudRef((namespace, name), cloud, region)

@@ -1,7 +1,7 @@
-"""What somebody else changed of our things, set back to what we made, and told by an Event. Pure.
+"""Reverts changes that others made to our resources, and reports them by an Event. Pure.
 
-Only what was said when a thing was made is compared: what was left open is not ours. What others add to it stays, but
-for rules of a security group: they are what lets somebody in.
+Only fields that were set at creation are compared; other fields are not managed. Additions by others stay, except for
+rules of a security group, because these grant access.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ FIELDS: Mapping[str, tuple[str, ...]] = {
 
 
 def corrections(owner: Owner, parts: Iterable[Part], found: Step) -> Iterator[CloudCall]:
-    """Of what was looked at; a part is made of the record, for not all of it was."""
+    """Updates of changed resources. The body of a part uses the record, because the view may lack some resources."""
     for part in parts:
         thing = found.things.get(part.slot)
         if thing is None or part.slot[0] not in FIELDS:
@@ -37,7 +37,7 @@ def corrections(owner: Owner, parts: Iterable[Part], found: Step) -> Iterator[Cl
 
 
 def strangers(owner: Owner, found: Step, look: Look) -> Iterator[CloudCall]:
-    """Rules that somebody else put into our security groups go."""
+    """Deletions of rules that others added to our security groups."""
     groups = {thing.id for thing in found.things.values() if thing.what == "security-group"}
     ours = {id_ for (what, _), id_ in found.record.items() if what == "security-group-rule"}
     for thing in look.things:
@@ -47,7 +47,7 @@ def strangers(owner: Owner, found: Step, look: Look) -> Iterator[CloudCall]:
 
 
 def told(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
-    """The calls, and whoever the object is of hears of those that one plan makes."""
+    """The calls, and an Event on the object for those that one plan executes."""
     if not calls:
         return ()
     what = "; ".join(
@@ -57,7 +57,7 @@ def told(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
 
 
 def _differs(wanted: Mapping[str, Any], thing: Thing) -> dict[str, Any]:
-    """The wanted values of those fields that both sides have, and that are not equal."""
+    """Wanted values of the fields that both sides have and that differ."""
     have = {**thing.facts, **({"name": thing.name} if thing.name else {})}
     return {
         field: sorted({*(have[field] or ()), *wanted[field]}) if field == "tags" else wanted[field]
@@ -76,7 +76,7 @@ def _same(field: str, wanted: Any, have: Any) -> bool:
             return bool(wanted.items() <= have.items())
         case "dns_nameservers":
             return list(wanted) == list(have or ())
-        case "external_gateway_info":  # Neutron adds what address it has there
+        case "external_gateway_info":  # Neutron adds the router's external address
             return bool(wanted["network_id"] == (have or {}).get("network_id"))
         case "allowed_address_pairs":  # Neutron adds the port's own MAC address
             return [pair["ip_address"] for pair in wanted] == [pair["ip_address"] for pair in have]

@@ -1,4 +1,4 @@
-"""The origin of an object: written down on it, or that which it gets in this cluster. Reads only."""
+"""Reads the origin of an object: its annotation, or the origin that it gets in this cluster."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from stackwright.core.openstack.origin import ORIGIN, origin_here
 from stackwright.core.plan import Object
 from stackwright.core.ports import Reader
 
-SYSTEM = "kube-system"  # its UID is taken for that of the cluster, as it is usual
+SYSTEM = "kube-system"  # by convention its UID identifies the cluster
 
 
 async def origin_of(reader: Reader, obj: Object) -> str:
-    """Raises Trouble if this cluster has no identity: its things could be taken for those of another one."""
+    """Raises Trouble if this cluster has no identity: its resources could be confused with those of another cluster."""
     if written := annotation(obj, ORIGIN):
         return written
     found = await reader.get(NAMESPACE, ("", SYSTEM))

@@ -1,7 +1,8 @@
-"""Names in a spec → ids: questions, and what their answers mean. Pure.
+"""Resolves names in a spec to ids: the queries, and the interpretation of their results. Pure.
 
-What a spec names by id is taken as it is, unless more of it is needed than the id. A name or a filter must find exactly
-one; all that does not is told at once. Some questions follow from answers, so a resolver is used until it has no more.
+An id in the spec is used without a query, unless more than the id is needed. A name or filter must match exactly one
+resource; all mismatches are reported at once. Some queries depend on earlier results, so a resolver runs until no query
+is missing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 from stackwright.core.openstack.clouds import Question, Thing, question
 
 Answers = Mapping[Question, tuple[Thing, ...]]
-TOLD = 5  # of several things that are found
+TOLD = 5  # ids shown of several matches
 TAGS = {"tags": "tags", "tagsAny": "tags-any", "notTags": "not-tags", "notTagsAny": "not-tags-any"}
 COMMON = {"name": "name", "description": "description", "projectID": "project_id", **TAGS}
 FILTERS: Mapping[str, Mapping[str, str]] = {
@@ -31,15 +32,15 @@ FILTERS: Mapping[str, Mapping[str, str]] = {
 
 
 def named(thing: Thing, **more: Any) -> dict[str, Any]:
-    """A thing in a status, without what is empty."""
+    """A resource as a status shows it, without empty fields."""
     tags = sorted(thing.facts.get("tags") or ())
     return {"id": thing.id, "name": thing.name, **({"tags": tags} if tags else {}), **more}
 
 
 @dataclass
 class Resolver:
-    """missing   questions without an answer yet, each once
-    problems  what found none, or more than one, in words
+    """missing   queries without a result yet, each once
+    problems  messages about references that match no resource or more than one
     """
 
     answers: Answers
@@ -47,7 +48,7 @@ class Resolver:
     problems: list[str] = field(default_factory=list)
 
     def one(self, what: str, param: Mapping[str, Any] | None, where: str, **more: Any) -> Thing | None:
-        """What {id} or {filter} names; None while that is not known, or wrong. `where` is the field, for messages."""
+        """The resource of {id} or {filter}; None while unknown or invalid. `where` is the field, for messages."""
         if param is None:
             return None
         if param.get("id"):
@@ -55,13 +56,13 @@ class Resolver:
         return self.there(what, param, where, **more)
 
     def there(self, what: str, param: Mapping[str, Any], where: str, **more: Any) -> Thing | None:
-        """The same, but what is named by its id is asked for too: it must be there, and its facts are needed."""
+        """Like `one`, but an id is queried too: the resource must exist, and its facts are needed."""
         wanted = {FILTERS[what][name]: value for name, value in (param.get("filter") or {}).items()}
         named = {"id": param["id"]} if param.get("id") else {}
         return self.ask(question(what, **named, **wanted, **more), where)
 
     def outside(self, param: Mapping[str, Any] | None, where: str) -> Thing | None:
-        """The external network that is named, or the only one there is."""
+        """The named external network, or the only one that exists."""
         return self.there("network", param or {}, where, **{"router:external": True})
 
     def ask(self, asked: Question, where: str) -> Thing | None:
@@ -76,7 +77,7 @@ class Resolver:
         return found[0]
 
     def all(self, asked: Question) -> tuple[Thing, ...] | None:
-        """However many there are; None while that is not known."""
+        """All matches; None while unknown."""
         found = self.answers.get(asked)
         if found is None:
             self.missing[asked] = None

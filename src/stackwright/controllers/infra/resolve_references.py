@@ -1,4 +1,4 @@
-"""Names are looked up in rounds, for some questions follow from answers. Reads only."""
+"""Resolves names in rounds, because some queries depend on earlier results. Reads only."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Protocol, TypeVar
 from stackwright.controllers.infra.references import Answers
 from stackwright.core.openstack.clouds import CloudRef, Clouds, Question, Thing, Trouble
 
-ROUNDS = 4  # the network, its subnet, the network of a subnet
-AT_ONCE = 8  # questions of one look
-MOST = 4 << 20  # bytes of all answers to one object
+ROUNDS = 4  # for example the network, its subnet, the network of a subnet
+AT_ONCE = 8  # queries per call of find_all
+MOST = 4 << 20  # bytes; largest total of the results for one object
 
 
 class Asks(Protocol):
@@ -22,7 +22,7 @@ T = TypeVar("T", bound=Asks)
 
 
 async def answered(clouds: Clouds, cloud: CloudRef, resolve: Callable[[Answers], T]) -> T:
-    """What `resolve` makes of all answers. Raises Trouble or Denied."""
+    """`resolve` applied to all results. Raises Trouble or Denied."""
     answers: dict[Question, tuple[Thing, ...]] = {}
     weight = 0
     found = resolve(answers)

@@ -1,7 +1,7 @@
-"""A machine of a cluster, or its bastion → the OpenStackServer that it is. Pure.
+"""Builds the OpenStackServer of a cluster's machine or bastion. Pure.
 
-What the machine leaves open comes from its cluster. The server is made once and then left alone, but for what may
-change of any server: where its credentials are, and what is done when something is lost.
+Fields that the machine leaves empty are taken from its cluster. The server is created once and then left unchanged,
+except for the mutable fields of every server: the credentials, and the policy for lost resources.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from stackwright.core.openstack.origin import inherited
 from stackwright.core.plan import Apply, Key, Object
 
 SERVER = OpenStackServer.KIND
-INSTANCE = "InstanceReady"  # condition of a server, and of who has one
-MADE_OF = f"{OURS}/made-of"  # of an OpenStackServer: digest of all that would make it another one
+INSTANCE = "InstanceReady"  # condition of a server and of its owner
+MADE_OF = f"{OURS}/made-of"  # annotation of an OpenStackServer: digest of all immutable fields
 PASSED_ON = ("identityRef", "recreatePolicy", "credentialsLostPolicy")
 _SAME = (
     "image", "sshKeyName", "trunk", "serverMetadata", "configDrive", "rootVolume", "additionalBlockDevices",
@@ -32,9 +32,9 @@ _SAME = (
 
 @dataclass(frozen=True)
 class Place:
-    """What a cluster gives its machines.
+    """Defaults of a cluster for its machines.
 
-    network  id of the network, empty where it has none;  subnets  as ports name them
+    network  id of the network, or empty;  subnets  references as ports name them
     secured  whether ports of the network have port security;  group  id of the managed security group, or empty
     """
 
@@ -47,7 +47,7 @@ class Place:
 
 
 def place_of(spec: Mapping[str, Any], status: Mapping[str, Any], group: str) -> Place:
-    """Of a cluster; `group` is the field of its status that has the security group."""
+    """The defaults of a cluster; `group` is the status field with the security group."""
     network = status.get("network") or {}
     subnets = [{"id": each["id"]} for each in network.get("subnets") or ()]
     return Place(
@@ -66,7 +66,7 @@ def homeless(machine: Mapping[str, Any], place: Place) -> bool:
 
 
 def server_spec(machine: Mapping[str, Any], place: Place, **more: Any) -> dict[str, Any]:
-    """`more` are fields of the server that no machine has."""
+    """The spec of the server; `more` adds fields that no machine has."""
     flavor = machine["flavor"]
     named = {"flavorID": flavor["id"]} if flavor.get("id") else {"flavor": flavor["filter"]["name"]}
     spec = {
@@ -81,7 +81,7 @@ def server_spec(machine: Mapping[str, Any], place: Place, **more: Any) -> dict[s
 
 
 def _said(value: Any) -> Any:
-    """Without what is absent or empty, at any depth."""
+    """The value without absent and empty members, at any depth."""
     if isinstance(value, Mapping):
         members = {name: _said(each) for name, each in value.items()}
         return {name: each for name, each in members.items() if each not in (None, {}, [])}
@@ -89,12 +89,12 @@ def _said(value: Any) -> Any:
 
 
 def _ports(machine: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """One that leaves all open, where there is none."""
+    """The ports of the machine; without any, one with all defaults."""
     return machine.get("ports") or [{}]
 
 
 def _is_open(port: Mapping[str, Any]) -> bool:
-    """Whether neither the port nor one of its addresses says where it is."""
+    """Whether neither the port nor its fixed IPs name a network or subnet."""
     return not port.get("network") and not any(each.get("subnet") for each in port.get("fixedIPs") or ())
 
 
@@ -125,25 +125,25 @@ def _object(key: Key, owner: Object, spec: Mapping[str, Any], cluster: str, orig
 
 
 def taken_over(server: Object, owner: Object) -> tuple[Apply, ...]:
-    """A server that was restored from a backup belongs to its owner again, which has another UID now."""
+    """Makes a server restored from a backup belong to its owner again, whose UID has changed."""
     if belongs(server, owner["metadata"]["uid"]):
         return ()
     return (_again(server, owner, server["spec"], "taken over"),)
 
 
 def _again(server: Object, owner: Object, spec: Mapping[str, Any], why: str) -> Apply:
-    """With the UID of the server: if it is gone by now, none is made."""
+    """An update with the UID of the server, so that none is created if it was deleted meanwhile."""
     obj = _object(key_of(server), owner, spec, label(server, NAME), annotation(server, MADE_OF))
     obj["metadata"]["uid"] = server["metadata"]["uid"]
     return Apply(SERVER, obj, why)
 
 
 def made_of(spec: Mapping[str, Any]) -> str:
-    """Without what can be changed, and what only says a default."""
+    """Digest of the spec without mutable fields and without explicit defaults."""
     try:
         parsed = OpenStackServerSpec.model_validate(spec)
     except ValidationError:
-        return digest(spec)  # the API server will not have it, and says why
+        return digest(spec)  # the API server rejects it with a message
     said = parsed.model_dump(by_alias=True, exclude_none=True, exclude_defaults=True)
     return digest({name: value for name, value in said.items() if name not in PASSED_ON})
 
@@ -151,7 +151,7 @@ def made_of(spec: Mapping[str, Any]) -> str:
 def passed_on(
     server: Object, owner: Object, machine: Mapping[str, Any], identity: Mapping[str, Any] | None
 ) -> tuple[Apply, ...]:
-    """What can be changed of a server, where its machine, or the cluster's identity, says something else now."""
+    """Updates of mutable fields that the machine, or the cluster's identity, has changed."""
     have = server["spec"]
     want = {**machine, "identityRef": machine.get("identityRef") or identity}
     changed = {name: want[name] for name in PASSED_ON if want.get(name) and not covers(have.get(name), want[name])}

@@ -1,4 +1,4 @@
-"""OpenStackMachine: an OpenStackServer that Cluster API, or somebody alone, knows as a machine of a cluster."""
+"""OpenStackMachine: an OpenStackServer as a machine of a cluster, with or without Cluster API."""
 
 from __future__ import annotations
 
@@ -21,6 +21,6 @@ def controller() -> Controller:
 
 
 def _machines(cluster: Object, lookup: Lookup) -> Iterable[Key]:
-    """All that name the cluster."""
+    """All machines that name the cluster."""
     found = lookup(KIND, cluster["metadata"].get("namespace", ""))
     return [key_of(each) for each in found if label(each, CLUSTER_NAME) == cluster_name(cluster)]

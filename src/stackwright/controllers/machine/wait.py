@@ -1,4 +1,4 @@
-"""Why a machine's server cannot be made yet. Pure."""
+"""Reasons why a machine's server cannot be created yet. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def reason_to_wait(seen: Observed) -> Condition | None:
 
 
 def _name(seen: Observed) -> Condition | None:
-    """A server of that name which is not of this machine: an earlier one's is about to go, others stay."""
+    """A server of this name that is not this machine's: an earlier one is about to be deleted, others stay."""
     if seen.server is None:
         return None
     meta = seen.server["metadata"]
@@ -48,7 +48,7 @@ def _cluster(seen: Observed) -> Condition | None:
 
 
 def _bootstrap(seen: Observed) -> Condition | None:
-    """Where there is a Cluster of Cluster API, a Machine owns this one and says what it starts with."""
+    """With a Cluster of Cluster API, a Machine owns this machine and names its bootstrap data."""
     owner = owner_named(seen.obj, MACHINE)
     if seen.top is None and not owner:
         return None

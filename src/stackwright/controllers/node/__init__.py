@@ -1,4 +1,4 @@
-"""Node events: an OpenStackDeployment says in its condition Nodes which node is lost, and since when it is back."""
+"""Node events: the condition Nodes of an OpenStackDeployment names lost nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the node controller sees: all nodes of the cluster."""
+"""Reads all nodes of the cluster."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The mariadb-controller: labels the pods of a MariaDB primary or backup; its Service reaches only the primary."""
+"""The mariadb-controller: labels the pods of a MariaDB as primary or backup; its Service selects only the primary."""
 
 from __future__ import annotations
 

@@ -1,12 +1,14 @@
-"""The four rules. A pod becomes primary when
+"""Chooses the primary of a MariaDB by four rules. Pure.
 
-1. no pod is primary yet (one that is not ready any more, or terminating, has ceased to be),
+A pod becomes primary when
+
+1. no pod is primary yet (an unready or terminating pod has lost this role),
 2. it is ready,
 3. it is not terminating,
-4. it has the lowest ordinal among the ready ones;
+4. it has the lowest ordinal among the ready pods;
 
-all others are backup. A primary that still serves keeps the label even when a lower ordinal comes back, because
-moving it would cut every connection. Pure.
+all other pods are backups. A primary that still serves keeps the label even when a lower ordinal returns, because
+moving the label would cut every connection.
 """
 
 from __future__ import annotations
@@ -28,12 +30,12 @@ def decide(seen: Observed) -> Plan:
         role = PRIMARY if pod is primary else "backup"
         if label(pod, ROLE) != role and not is_deleting(pod):
             labels.append(SetLabel(POD, key_of(pod), ROLE, role))
-    # First the old primary loses the label: at no time do two pods take writes.
+    # The old primary loses the label first, so that never two pods accept writes.
     labels.sort(key=lambda action: action.value)
     return Plan(tuple(labels))
 
 
 def _ordinal(pod: Object) -> int:
-    """The number of a pod in its StatefulSet; -1 for a pod that somebody else made."""
+    """The number of a pod in its StatefulSet; -1 for any other pod."""
     last = str(pod["metadata"]["name"]).rsplit("-", 1)[-1]
     return int(last) if last.isdecimal() else -1

@@ -1,4 +1,4 @@
-"""What the primary controller sees: the server pods of a MariaDB."""
+"""Reads the server pods of a MariaDB."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""(cloud, revisions that are kept) → Plan: keep its spec if it is new, and drop the oldest. Pure."""
+"""(cloud, kept revisions) → Plan: keep a new spec and delete the oldest revisions. Pure."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is seen: a cloud, and the revisions of it that are kept."""
+"""Reads a cloud and its kept revisions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""OpenStackServer: all that a cluster's bastion and a machine have in common in an OpenStack, and nothing of theirs."""
+"""OpenStackServer: the OpenStack resources that bastions and machines have in common, without their own logic."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One controller for all service kinds; what is particular to a service is in its declaration."""
+"""One controller for all service kinds; everything specific to a service is in its declaration."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""What the service controller sees: the service object, its Secrets, contracts and HelmBundle.
+"""Reads a service object, its Secrets, contracts and HelmBundle.
 
-Of a Secret only its metadata and the names of its keys are looked at; no value enters a decision.
+Only the metadata and key names of a Secret are read; no secret value enters a decision.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from stackwright.services.declaration import PLACES, Context, NodeRef, Service, 
 
 @dataclass(frozen=True)
 class Observed:
-    """errors      what is wrong with the spec; nothing else is looked at then
+    """errors      errors of the spec; if any, nothing else is read
     secrets     name → Secret or None, of all Secrets that the declaration or an override names
     nodes       all nodes of the cluster
     contracts   (kind, name) → object, of all contracts that this service owns
@@ -144,12 +144,12 @@ def inventory_name(name: str) -> str:
 
 
 def secret_name(chart: str) -> str:
-    """The Secret with the snippet of sensitive options of a chart."""
+    """The Secret with the sensitive options of a chart, as a configuration snippet."""
     return f"{chart}-overrides"
 
 
 def _sensitive(declared: Service, spec: ServiceSpec) -> dict[str, Sections]:
-    """Chart → sensitive options of all levels; a later level wins, also with a plain value over a Secret's."""
+    """Chart → sensitive options of all levels; a later level wins, and its plain value replaces a Secret's value."""
     found: dict[str, Sections] = {}
     for override in spec.overrides:
         for chart, values in override.values.items():
@@ -169,7 +169,7 @@ def _mapping(value: Any) -> Mapping[Any, Any]:
 
 
 def _settings(declared: Service, spec: ServiceSpec) -> tuple[Any, tuple[str, ...]]:
-    """The service's own model of spec.settings, or what is wrong with them."""
+    """The parsed spec.settings in the service's own model, or their errors."""
     try:
         return declared.settings.model_validate(spec.settings), ()
     except ValidationError as error:
@@ -177,7 +177,7 @@ def _settings(declared: Service, spec: ServiceSpec) -> tuple[Any, tuple[str, ...
 
 
 def _labelled(nodes: tuple[Object, ...]) -> dict[str, tuple[NodeRef, ...]]:
-    """The nodes of each label that places pods, by name."""
+    """Placement label → nodes that have it, sorted by name."""
     found = {}
     for label, value in PLACES:
         members = [node for node in nodes if (node["metadata"].get("labels") or {}).get(label) == value]
@@ -191,7 +191,7 @@ def _reference(node: Object) -> NodeRef:
 
 
 def _spec_errors(declared: Service, spec: ServiceSpec) -> list[str]:
-    """What the schema, which all services share, cannot tell."""
+    """Errors that the shared schema of all services cannot detect."""
     charts = {chart.name for chart in declared.charts}
     errors = []
     for index, override in enumerate(spec.overrides):
