@@ -17,8 +17,8 @@ class EnsureSecret(Action):
 
     `generated` are names of fields with a random password (32 letters and digits). `templates` are texts in which
     {field} is replaced by fixed and generated fields, {field!j} by their JSON (core/secrets/filling.py). `fixed` are
-    plain values. `keypairs` are names of SSH key pairs: <name> is the private key, <name>.pub the public one. `given` are
-    generated fields that a user chose: field → (Secret, key), looked at when the field is made and never again.
+    plain values. `keypairs` are names of SSH key pairs: <name> is the private key, <name>.pub the public one. `given`
+    are generated fields that a user chose: field → (Secret, key), looked at when the field is made and never again.
     """
 
     verb = "secret"
