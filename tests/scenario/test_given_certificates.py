@@ -18,10 +18,10 @@ from world import NAMESPACE, SETTINGS, World, cloud_object, ready_world
 from stackwright.api.cloud.certificates import GIVEN
 from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
+from stackwright.api.secrecy import blanked
 from stackwright.api.services.kinds import Ingress
 from stackwright.cli.change.manifests import BadManifest, load
 from stackwright.cli.change.plan import forecast
-from stackwright.cli.show.report import blanked
 from stackwright.cli.ui.steps import lines as lines_of
 from stackwright.controllers.cloud.decide import decide
 from stackwright.controllers.cloud.observe import Observed
