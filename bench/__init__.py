@@ -1,1 +1,1 @@
-"""Figures of performance. `python -m bench` prints them; docs/reference/benchmarks.md explains them."""
+"""Performance figures. `python -m bench` prints them; docs/reference/benchmarks.md explains them."""

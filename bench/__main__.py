@@ -1,6 +1,6 @@
 """`python -m bench`: run benches and print their figures as one table, or as JSON.
 
-Exit code 0, however slow; 1 when a bench could not measure; 2 for wrong usage. A figure is never asserted.
+The exit code is 0 whatever the figures, 1 if a bench could not measure, 2 for wrong usage. Figures are never asserted.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from bench.table import table
 
 
 def module(name: str) -> ModuleType:
-    """A bench is a module with a docstring, and measure(Options) → figures."""
+    """The module of a bench: it has a docstring, and measure(Options) → figures."""
     return importlib.import_module(f"bench.{name}")
 
 
 def main() -> int:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that what was started is ended
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))  # so that started processes are stopped
     chosen, options, as_json, store = arguments()
     figures: list[tuple[str, Figure]] = []
     failed = []

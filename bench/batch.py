@@ -1,13 +1,11 @@
-"""Thirty virtual machines in one request: until all are ACTIVE, and how many failed.
+"""Thirty virtual machines in one request: time until all are ACTIVE, and the number of failures.
 
-How: in the running local cloud, in a project of its own without a quota of servers, one `server create` of --objects
-(30) machines of 128 MB; Nova makes their ports. Their statuses are asked for every two seconds. A machine that ends in
-status ERROR is a failure, and so is one that is not ACTIVE after 15 minutes; why, is told in the note. Then all are
-deleted.
+How: in the running local cloud, in a separate project without a server quota, one `server create` request for --objects
+(30) machines of 128 MB; Nova creates their ports. Their statuses are polled every two seconds. A machine in status
+ERROR is a failure, and so is one that is not ACTIVE after 15 minutes; the note gives the causes. Then all are deleted.
 
-What would make it wrong: a cloud whose hypervisors have no room for so many (the scheduler counts processors and
-memory; its refusals are in the note); other work on the machine. Without KVM each machine takes processor time
-while it boots, which the cloud itself has to do without.
+Sources of error: hypervisors without room for so many (the scheduler counts processors and memory; the note contains
+its refusals); other load on the machine. Without KVM each booting machine uses processor time that the cloud lacks.
 """
 
 from __future__ import annotations
@@ -27,7 +25,7 @@ PAUSE = 2.0
 
 @dataclass
 class Batch:
-    """active  id → seconds until it was seen to be ACTIVE. faults  id → why it is in status ERROR"""
+    """active  id → seconds until it was seen ACTIVE;  faults  id → cause of status ERROR"""
 
     active: dict[str, float] = field(default_factory=dict)
     faults: dict[str, str] = field(default_factory=dict)
@@ -68,7 +66,7 @@ def watch(made: Ground, count: int, start: float) -> Batch:
             if server.status == "ACTIVE":
                 batch.active.setdefault(server.id, now)
             elif server.status == "ERROR":
-                fault = made.client.compute.get_server(server.id).fault or {}  # lists do not tell it
+                fault = made.client.compute.get_server(server.id).fault or {}  # lists do not contain the fault
                 batch.faults[server.id] = str(fault.get("message") or "no reason given")
         if len(batch.active) >= told + 5:
             told = len(batch.active)
@@ -88,7 +86,7 @@ def delete(made: Ground) -> float:
 
 
 def reasons(batch: Batch, count: int) -> str:
-    """Each reason once, with how many had it."""
+    """Each reason once, with its number of servers."""
     told = [f"{n} times {text}" for text, n in Counter(batch.faults.values()).most_common()]
     if slow := count - len(batch.active) - len(batch.faults):
         told.append(f"{slow} not ACTIVE after {LIMIT:.0f} s")

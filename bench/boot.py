@@ -1,14 +1,16 @@
-"""The way of one virtual machine: `server create` → ACTIVE → an answer to a ping of its floating IP → deleted.
+"""Life of one virtual machine: `server create` → ACTIVE → ping reply from its floating IP → deleted.
 
-How: in the running local cloud, in a project of its own, n times (5), one after the other. Port and floating IP are
-made before; asked for are the server's status every half second, and a ping every tenth.
-  ACTIVE   from sending `server create` until the API says ACTIVE
-  ping     from the same moment until the floating IP answers: the guest has booted and has its address by DHCP
-  deleted  from sending `server delete` until the API does not know it
-One run before, not counted, brings the image to the node. What was made is removed.
+How: in the running local cloud, in a separate project, n times (5), one after the other. Port and floating IP are
+created before. The server's status is polled every half second, and a ping is sent every tenth of a second.
 
-What would make it wrong: other work on the machine, most of all where the processor is emulated; asking costs the API
-a little, and adds up to half a second to ACTIVE and deleted, a tenth to ping.
+  ACTIVE   from the request `server create` until the API reports ACTIVE
+  ping     from the same moment until the floating IP replies: the guest has booted and has its address by DHCP
+  deleted  from the request `server delete` until the API no longer finds it
+
+One uncounted run before caches the image on the node. All created resources are removed.
+
+Sources of error: other load on the machine, especially with an emulated processor. Polling costs the API a little and
+adds up to half a second to ACTIVE and deleted, a tenth of a second to ping.
 """
 
 from __future__ import annotations
@@ -27,7 +29,7 @@ LIMIT = 300.0
 
 @dataclass(frozen=True)
 class Trip:
-    """Seconds."""
+    """Times in seconds."""
 
     active: float
     ping: float

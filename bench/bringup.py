@@ -1,4 +1,4 @@
-"""What `up` and `cold` share: throwing the local cluster away, `stackwright up` with a trace of its steps, its CPU."""
+"""Shared by `up` and `cold`: deletion of the local cluster, and `stackwright up` with its step times and CPU time."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from pathlib import Path
 
 from bench.options import BenchError, Options
 from bench.process import program, run
-from stackwright.local import cgroups
 from stackwright.local.config import CGROUP, VM_CGROUP, LocalCluster
+from stackwright.local.host import cgroups
 
 STEP = re.compile(r"^ ✓ (.+) \((\d+\.\d) s\)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
 class Up:
-    """steps  title → seconds, in order. cpu  of the command, its children, and all that it started"""
+    """steps  title → seconds, in order;  cpu  seconds of the command, its children and everything it started"""
 
     wall: float
     cpu: float
@@ -25,7 +25,7 @@ class Up:
 
 
 def allow(options: Options) -> None:
-    """Refuse to throw away a cluster that somebody may need."""
+    """Refuse to delete an existing cluster without --purge."""
     if LocalCluster.discover().settings.exists() and not options.purge:
         raise BenchError("there is a local cluster; this bench throws it and its data away: say --purge if it may")
 
@@ -35,7 +35,7 @@ def down(env: Mapping[str, str] | None = None) -> None:
 
 
 def up(env: Mapping[str, str] | None = None, *, token: bool = True, vm: bool = False) -> Up:
-    """`stackwright up` until it has a token, or a machine. KUBECONFIG is cleared: it would mean another's cluster."""
+    """Run `stackwright up` until it has a token or a machine. KUBECONFIG is cleared: it could name another cluster."""
     before = services_cpu()
     words = ["up"] if vm else ["up", "--no-vm"]
     cost = run([program("stackwright"), *words], {**(env or {}), "KUBECONFIG": ""})
@@ -46,7 +46,7 @@ def up(env: Mapping[str, str] | None = None, *, token: bool = True, vm: bool = F
 
 
 def services_cpu() -> float:
-    """CPU seconds of the cluster's processes and virtual machines, dead ones too, since their cgroups exist."""
+    """CPU seconds of the cluster's processes and virtual machines, including ended ones, since their cgroups exist."""
     return sum(_group_cpu(group) for group in (CGROUP, VM_CGROUP))
 
 
@@ -61,6 +61,6 @@ def _group_cpu(group: str) -> float:
 
 
 def trace(found: list[Up]) -> str:
-    """Steps of the run that took longest, those under a tenth of a second left out."""
+    """Steps of the slowest run, without those under a tenth of a second."""
     slowest = max(found, key=lambda each: each.wall)
     return ", ".join(f"{title} {seconds:.1f}" for title, seconds in slowest.steps.items() if seconds >= 0.1)

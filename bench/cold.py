@@ -1,12 +1,12 @@
-"""From nothing at all to a token: tools and images are built from source in empty caches. Minutes; once.
+"""From empty caches to a token: tools and images are built from source. Takes minutes; runs once.
 
 How: `stackwright down --purge`, then `stackwright up --no-vm` with STACKWRIGHT_CACHE, GOCACHE and GOMODCACHE in a new
-temporary directory, which is removed afterwards. The steps' own times tell tools, images and the rest. It THROWS AWAY
-the local cluster and its data, so it runs only when named, and where there is a cluster only with --purge. It needs
-about 30 GB below $TMPDIR (give one on a disk, not in memory), and package registries.
+temporary directory, which is removed afterwards. The times of the steps separate tools, images and the rest. It DELETES
+the local cluster and its data, so it runs only when named, and with an existing cluster only with --purge. It needs
+about 30 GB below $TMPDIR (on a disk, not in memory), and package registries.
 
-What would make it wrong: registries that are slow today; Debian packages that are still in the machine's own caches
-(those of the host stay as they are); other work on the machine.
+Sources of error: slow registries; Debian packages in the machine's own caches (the caches of the host are not cleared);
+other load on the machine.
 """
 
 from __future__ import annotations

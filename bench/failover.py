@@ -1,13 +1,12 @@
 """Time until another pod of MariaDB is primary while Helm holds all ordinary workers, and the same with one queue.
 
-How: the runtime with the controllers of HelmBundles and of the primary, over the cluster in memory, in real time.
-Sixteen HelmBundles are to be installed, and each call of Helm takes two seconds, so that all eight ordinary workers
-are held all the time. Then, n times, the primary is not ready any more, and the time until another pod has the label is
-measured. The peer is the same runtime where the primary is not urgent: it waits in the line of the HelmBundles.
+How: the runtime with the controllers of HelmBundles and of the primary, on the in-memory cluster, in real time. Sixteen
+HelmBundles are to be installed, and each Helm call takes two seconds, so all eight ordinary workers are always busy.
+Then, n times, the primary becomes unready, and the time until another pod has the label is measured. The peer is the
+same runtime with a primary controller that is not urgent: its key waits behind the HelmBundles.
 
-What would make it wrong: workers that are not held (checked before each sample, and told if it is not so); writes in
-memory take no time, so the API server's is not in it. A real call of Helm takes up to 300 s, and the peer's time grows
-with it.
+Sources of error: idle workers (checked before each sample, an error if any). Writes in memory take no time, so the API
+server's time is not included. A real Helm call takes up to 300 s, and the peer's time grows with it.
 """
 
 from __future__ import annotations
@@ -49,7 +48,7 @@ def measure(options: Options) -> Iterator[Figure]:
 
 
 class _BusyHelm:
-    """core.ports.Helm whose calls take long and leave nothing behind, so that they are made again."""
+    """A core.ports.Helm with slow calls and no effect, so that they are repeated."""
 
     def __init__(self) -> None:
         self.running = 0
@@ -92,7 +91,7 @@ async def _side(count: int, *, urgent: bool) -> list[float]:
         await asyncio.sleep(CALL / 2)
         samples = []
         for _ in range(count):
-            await asyncio.sleep(random.uniform(0.01, 0.1))  # at no particular moment of a call
+            await asyncio.sleep(random.uniform(0.01, 0.1))  # at a random moment of a call
             if helm.running < WORKERS:
                 raise BenchError(f"Helm holds {helm.running} of {WORKERS} workers")
             before = _primary(cluster)
@@ -118,10 +117,10 @@ class _Clock:
 
 
 def _fill(cluster: Any) -> None:
-    """HelmBundles that are never through, a MariaDB and its pods."""
-    from stackwright.api.helmbundle import HelmBundle
+    """HelmBundles that never become ready, a MariaDB and its pods."""
     from stackwright.api.kinds import POD
-    from stackwright.api.services import MariaDB
+    from stackwright.api.services.helmbundle import HelmBundle
+    from stackwright.api.services.kinds import MariaDB
 
     for index in range(BUNDLES):
         release = {"name": f"busy-{index}", "chart": "busy", "values": {}}

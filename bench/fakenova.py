@@ -1,10 +1,10 @@
-"""Nova-computes with Nova's own fake driver, beside those of the running cloud: room for hundreds of servers.
+"""nova-computes with Nova's own fake driver, beside those of the running cloud: capacity for hundreds of servers.
 
-They are a pod with the image, the configuration and the credentials of the cloud's nova-compute; only the driver, and
-so the hypervisor, is fake. There are some of them, for each claims room for one server at a time; what they look at now
-and then, and takes longer with each server, they leave. Neutron binds ports only where it knows of a living agent, so
-it is told of them by rows in its database, copied from a real agent's. Nothing of the cloud's own nodes is touched, and
-all of it goes at the end.
+They run in one pod with the image, configuration and credentials of the cloud's nova-compute; only the driver, and thus
+the hypervisor, is fake. There are several, because each claims resources for one server at a time; periodic tasks whose
+duration grows with the number of servers are disabled. Neutron binds ports only on hosts with a live agent, so rows
+copied from a real agent are inserted into its database. The cloud's own nodes are not changed, and everything is
+removed at the end.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ FILES = ("--config-file", "/etc/nova/nova.conf", "--config-dir", "/etc/nova/nova
 
 
 def kubectl(*words: str, stdin: str = "", limit: float = LIMIT) -> str:
-    """Raises BenchError with what it said when it fails."""
+    """Raises BenchError with the standard error output if the command fails."""
     done = subprocess.run(command(*words), input=stdin, capture_output=True, text=True, timeout=limit)
     if done.returncode:
         raise BenchError(f"kubectl {' '.join(words)}: {done.stderr.strip()[-500:]}")
@@ -60,7 +60,7 @@ def command(*words: str) -> list[str]:
 
 @contextmanager
 def fake_computes(client: Any) -> Iterator[list[str]]:
-    """The availability zones by which servers get onto them. `client` is of openstacksdk, the administrator's."""
+    """The availability zones that select these hosts. `client` is the administrator's connection of openstacksdk."""
     _remove(client)
     try:
         say(f"starting {len(HOSTS)} nova-computes with the fake driver")
@@ -78,9 +78,9 @@ def fake_computes(client: Any) -> Iterator[list[str]]:
 
 
 class Actives:
-    """Id of a server → when its database last told that it was not ACTIVE yet; seconds since the epoch.
+    """Id of a server → last time (epoch seconds) at which Nova's database showed that it was not ACTIVE yet.
 
-    It is asked ten times a second, by one client that stays. Nova's own record has whole seconds only.
+    One persistent client queries it ten times a second. Nova's own timestamps have whole seconds only.
     """
 
     def __init__(self) -> None:
@@ -92,14 +92,14 @@ class Actives:
         threading.Thread(target=self._read, daemon=True).start()
 
     def _ask(self) -> None:
-        with suppress(OSError, ValueError):  # it was closed
+        with suppress(OSError, ValueError):  # the client was closed
             while self._child.poll() is None and self._child.stdin:
                 self._child.stdin.write(ACTIVE)
                 self._child.stdin.flush()
                 time.sleep(0.1)
 
     def _read(self) -> None:
-        """An empty id ends the answer to one question."""
+        """An empty id ends the result of one query."""
         new, first = [], 0.0
         for line in self._child.stdout or ():
             at, id_ = [*line.split(), ""][:2]

@@ -1,6 +1,6 @@
-"""A figure: samples of one thing, the goal they are held against, and the same thing of a peer. Pure.
+"""A figure: samples of one quantity, its goal, and the same quantity of a peer. Pure.
 
-A goal is told, never asserted: timings on a shared machine vary, and a red bench would only teach people to ignore it.
+A goal is shown, never asserted: timings on a shared machine vary, and a flaky bench would be ignored.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ ENOUGH = 20
 
 @dataclass(frozen=True)
 class Goal:
-    """most  the median shall be at most this. times  the peer shall cost at least so many times ours."""
+    """most  upper limit of the median;  times  lower limit of the ratio of the peer's cost to ours"""
 
     most: float | None = None
     times: float | None = None
@@ -30,8 +30,8 @@ class Goal:
 @dataclass(frozen=True)
 class Figure:
     """of    what was measured, in a few words
-    peer  who else was measured, in the same run and in the same unit; peers  the peer's samples
-    note  what one must know to read the figure
+    peer  name of the peer, measured in the same run and unit; peers  its samples
+    note  what is needed to interpret the figure
     """
 
     of: str
@@ -48,12 +48,12 @@ class Figure:
 
     @property
     def p95(self) -> float | None:
-        """What all but the worst twentieth keep within; of rates the worst are the lowest. None of too few samples."""
+        """95th percentile; for rates the 5th, since low rates are worse. None for too few samples."""
         return percentile(self.samples, 0.05 if self._rate else 0.95) if len(self.samples) >= ENOUGH else None
 
     @property
     def ratio(self) -> float | None:
-        """How many times ours the peer's median is; of rates, the other way round."""
+        """The peer's median divided by ours; for rates, ours divided by the peer's."""
         if not self.peers or not self.median:
             return None
         other = statistics.median(self.peers)
@@ -61,7 +61,7 @@ class Figure:
 
     @property
     def _rate(self) -> bool:
-        """The more the better."""
+        """Whether higher is better."""
         return self.unit.endswith(RATES)
 
     def __str__(self) -> str:
@@ -98,6 +98,8 @@ class Figure:
 
 
 def percentile(samples: Sequence[float], share: float) -> float:
-    """By nearest rank: always one of the samples. Of fewer than twenty, the 95th is the largest, the 5th the least."""
+    """By nearest rank: always one of the samples. With fewer than twenty, the 95th is the largest, the 5th the
+    smallest.
+    """
     ranked = sorted(samples)
     return ranked[max(0, math.ceil(share * len(ranked)) - 1)]

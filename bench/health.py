@@ -1,13 +1,15 @@
-"""Seconds from a change of a Pod to `status.health` of its OpenStackDeployment that tells of it.
+"""Seconds from a change of a Pod to the matching `status.health` of its OpenStackDeployment.
 
-How: on the running cluster, a memcached Pod is deleted (what is in it may be lost at any time; its StatefulSet makes a
-new one), n times (5). Two delays, by asking the API every 30 ms:
-  worse   from the answer to the delete, until health says Unhealthy
-  better  from the Pod's Ready condition, until health says Ready again
-The operator is not in the way of either: what is measured is kubelet → API → watch → reconcile → status.
+How: on the running cluster, a memcached Pod is deleted (its content may be lost at any time; its StatefulSet recreates
+it), n times (5). Two delays are measured by polling the API every 30 ms:
 
-What would make it wrong: a cloud that is not healthy before (refused); a Pod that comes back before health was seen to
-be bad, which can happen when the machine is fast: that sample is dropped; asking adds up to 30 ms.
+  worse   from the response to the delete until health is Unhealthy
+  better  from the Pod's Ready condition until health is Ready again
+
+The operator delays neither: the measured path is kubelet → API → watch → reconcile → status.
+
+Sources of error: a cloud that is unhealthy before (refused); a Pod that is Ready before health was seen Unhealthy,
+which is possible on a fast machine: that sample is dropped. Polling adds up to 30 ms.
 """
 
 from __future__ import annotations
@@ -19,8 +21,8 @@ from typing import Any
 from bench.figure import Figure, Goal
 from bench.options import BenchError, Options
 from bench.polling import until
-from stackwright.local import api
 from stackwright.local.config import LocalCluster
+from stackwright.local.kubernetes import api
 
 PAUSE, LIMIT = 0.03, 120.0
 CLOUDS = "/apis/lcm.mirantis.com/v1alpha1/openstackdeployments"
@@ -38,7 +40,7 @@ def measure(options: Options) -> Iterator[Figure]:
         if down is not None:
             worse.append(down)
             better.append(up)
-        time.sleep(2)  # let the rest of the cloud follow
+        time.sleep(2)  # let the rest of the cloud settle
     if not worse:
         raise BenchError("each time the new Pod was Ready before health was seen to be bad")
     yield Figure("Pod deleted → health Unhealthy", "s", worse, Goal(most=2))

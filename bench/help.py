@@ -1,10 +1,10 @@
-"""CPU time of `stackwright --help`, which stands for how long every command takes to begin.
+"""CPU time of `stackwright --help`, which represents the start-up time of every command.
 
-How: the installed program as a child, n times; user and system seconds by the kernel's account (wait4). Beside it an
-empty Python program of the same interpreter, below which nothing can go.
+How: the installed program as a child process, n times; user and system seconds from the kernel (wait4). An empty Python
+program of the same interpreter shows the lower limit.
 
-What would make it wrong: a first run that compiles byte code (one run before is not counted); an editable
-installation, whose import hooks cost a few milliseconds that an installed wheel does not pay.
+Sources of error: a first run that compiles byte code (one run before is not counted); an editable installation, whose
+import hooks cost a few milliseconds more than an installed wheel.
 """
 
 from __future__ import annotations

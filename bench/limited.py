@@ -1,13 +1,13 @@
-"""Whether `up` reaches a login where the cluster has only so much memory, and how much it takes there.
+"""Whether `up` reaches a login with limited memory for the cluster, and how much memory it needs.
 
-How: `stackwright down --purge`; the cgroup /stackwright, in which all of the cluster runs, gets a limit of memory and
-no swap; then `stackwright up`. Of `--gib` (8), the memory of the machine that is imitated, 1.5 GiB are not given to the
-cluster: the machine's own programs, the command itself and the virtual machine, which is in a cgroup of its own, take
-them. It THROWS AWAY the local cluster and its data, so it runs only when named, and where there is a cluster only with
---purge. The limit goes with the cgroup at the end, and with it the cluster.
+How: `stackwright down --purge`; the cgroup /stackwright, which contains the whole cluster, gets a memory limit and no
+swap; then `stackwright up`. The limit is `--gib` (8), the memory of the simulated machine, minus 1.5 GiB for the
+machine's own programs, the command itself and the virtual machine, which has its own cgroup. It DELETES the local
+cluster and its data, so it runs only when named, and with an existing cluster only with --purge. The cluster and the
+limit are removed with the cgroup at the end.
 
-What would make it wrong: the page cache of files that others read before is not counted in the cgroup, so a machine
-that has just booted reads more from its disk; what the kernel needs for itself is assumed and not measured.
+Sources of error: the cgroup does not count page cache of files that other programs read before, so a freshly booted
+machine reads more from its disk; the memory of the kernel itself is assumed, not measured.
 """
 
 from __future__ import annotations
@@ -20,9 +20,10 @@ from bench.bringup import Up, allow, down, up
 from bench.figure import Figure, Goal
 from bench.memory import MACHINES, look, part
 from bench.options import BenchError, Options, say
-from stackwright.local import api, cgroups
 from stackwright.local.config import CGROUP, LocalCluster
-from stackwright.local.steps import demo
+from stackwright.local.host import cgroups
+from stackwright.local.kubernetes import api
+from stackwright.local.steps.openstack import demo
 
 OTHERS = 1.5
 """GiB for the machine's own programs, the command and the virtual machine."""
@@ -37,7 +38,7 @@ def measure(options: Options) -> Iterator[Figure]:
     try:
         found, why = _up()
         size = f"{options.gib:g} GiB, {options.gib - OTHERS:g} of them the cluster's"
-        # The goal is to reach it: 0 runs that did not.
+        # The goal is zero failed runs.
         yield Figure(f"up within {size}: did not reach the login", "runs", [0 if found else 1], Goal(most=0), note=why)
         if found:
             yield Figure(f"up within {size}: wall", "s", [found.wall])
@@ -63,7 +64,7 @@ def _up() -> tuple[Up | None, str]:
 
 
 def limit(size: int) -> Path:
-    """Set it, and forbid swap; the cgroup where it holds."""
+    """Set the memory limit and forbid swap; returns the cgroup."""
     group = next((top / CGROUP for top in cgroups.hierarchies() if (top / CGROUP / _file("limit")).exists()), None)
     if group is None:
         raise BenchError("there is no cgroup of memory here")
@@ -80,15 +81,15 @@ def limit(size: int) -> Path:
 
 
 def peak(group: Path) -> int:
-    """Bytes."""
+    """Peak memory in bytes."""
     file = group / _file("peak")
     return int(file.read_text()) if file.exists() else 0
 
 
 def killed(group: Path) -> int:
-    """Processes of the group and of those below it that the kernel killed."""
+    """Processes that the kernel killed in the group and below it."""
     name = "memory.events" if cgroups.unified() else "memory.oom_control"
-    # Version 2 counts those below in the group's own file; version 1 in each its own.
+    # Version 2 includes descendants in the group's own file; version 1 has one file per group.
     files = [group / name] if cgroups.unified() else list(group.rglob(name))
     counts = [re.search(r"^oom_kill (\d+)", file.read_text(), re.MULTILINE) for file in files]
     return sum(int(match[1]) for match in counts if match)

@@ -1,12 +1,12 @@
 """Memory of the whole idle cloud, by component, with and without Kubernetes itself. Reads only.
 
 How: the proportional set size (PSS) of every process in the cgroups /stackwright and /openstack-vms, from
-/proc/<pid>/smaps_rollup, n times (1). PSS counts a page that several processes share once in all, so the sum is what
-the processes really take; what the kernel and the page cache take is not in it. A process belongs to the component of
-its pod (labels application and component), a pause container and whatever is in no pod to Kubernetes.
+/proc/<pid>/smaps_rollup, n times (1). PSS divides shared pages among their processes, so the sum is the memory that the
+processes really use; kernel memory and page cache are not included. A process belongs to the component of its pod
+(labels application and component); pause containers and processes outside of pods belong to Kubernetes.
 
-What would make it wrong: a cloud that is not idle. Virtual machines are told apart and are in no sum; other clouds on
-the same local cluster are counted in.
+Sources of error: a cloud that is not idle. Virtual machines are listed separately and are in no sum; other clouds in
+the same local cluster are included.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from typing import Any
 
 from bench.figure import Figure, Goal
 from bench.options import BenchError, Options
-from stackwright.local import api, cgroups
 from stackwright.local.config import CGROUP, VM_CGROUP, LocalCluster
+from stackwright.local.host import cgroups
+from stackwright.local.kubernetes import api
 
 KUBERNETES, MACHINES = "Kubernetes", "virtual machines"
 SYSTEM_NAMESPACES = {"kube-system"}
@@ -55,7 +56,7 @@ def measure(options: Options) -> Iterator[Figure]:
 
 
 def components(tables: list[Table]) -> Iterator[Figure]:
-    """The largest first; those that hardly count as one."""
+    """The largest first; the small ones as one figure."""
     names = {key for each in tables for key in each if key[0] != MACHINES}
     samples = {key: [each.get(key, 0.0) for each in tables] for key in names}
     ranked = sorted(names, key=lambda key: -statistics.median(samples[key]))
@@ -74,7 +75,7 @@ def look(pods: Iterable[Mapping[str, Any]]) -> Table:
             try:
                 where, name = Path(f"/proc/{pid}/cgroup").read_text(), Path(f"/proc/{pid}/comm").read_text().strip()
                 pss = PSS.search(Path(f"/proc/{pid}/smaps_rollup").read_text())
-            except OSError:  # it ended meanwhile
+            except OSError:  # the process has ended
                 continue
             key = (MACHINES, name) if group == VM_CGROUP else owner(where, name, known)
             found[key] += int(pss[1]) / 1024 if pss else 0.0
@@ -82,7 +83,7 @@ def look(pods: Iterable[Mapping[str, Any]]) -> Table:
 
 
 def owner(where: str, name: str, pods: Mapping[str, tuple[str, str]]) -> tuple[str, str]:
-    """Of a process, by its cgroups (text of /proc/<pid>/cgroup) and its name."""
+    """Component of a process, from its cgroups (text of /proc/<pid>/cgroup) and its name."""
     if f"/{VM_CGROUP}/" in where:
         return MACHINES, name
     match = POD.search(where)

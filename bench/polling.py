@@ -1,4 +1,4 @@
-"""Waiting for something that a bench asked for."""
+"""Polling for a condition."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bench.options import BenchError
 
 
 def until(what: str, true: Callable[[], bool], limit: float, pause: float = 1.0) -> None:
-    """Return once it is true. Raises BenchError after `limit` seconds."""
+    """Return once the condition is true. Raises BenchError after `limit` seconds."""
     end = time.monotonic() + limit
     while not true():
         if time.monotonic() > end:

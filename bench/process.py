@@ -1,4 +1,4 @@
-"""Run a program as a child and tell what it cost: CPU seconds by the kernel's account, wall time, peak memory."""
+"""Run a program as a child process and return its cost: CPU seconds from the kernel, wall time, peak memory."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @dataclass(frozen=True)
 class Cost:
-    """cpu  user and system seconds of the child and of all its children that it waited for"""
+    """cpu  user and system seconds of the child and of all children that it waited for"""
 
     cpu: float
     wall: float
@@ -28,7 +28,7 @@ class Cost:
 
 
 def run(argv: Sequence[str | Path], env: Mapping[str, str] | None = None, *, check: bool = True) -> Cost:
-    """Standard output is returned; standard error goes to a file, whose end is told when the program fails."""
+    """Standard output is returned; the end of standard error is in the BenchError if the program fails."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         start = time.monotonic()
         child = subprocess.Popen(argv, stdout=out, stderr=err, cwd=ROOT, env={**os.environ, **(env or {})})
@@ -49,5 +49,5 @@ def run(argv: Sequence[str | Path], env: Mapping[str, str] | None = None, *, che
 
 
 def program(name: str) -> Path:
-    """A program of the environment that this one runs in."""
+    """A program of the current Python environment."""
     return Path(sys.executable).parent / name

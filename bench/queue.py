@@ -1,23 +1,23 @@
 """Cost of handling an object: our runtime against plain Kopf handlers, same objects, same API server, same run.
 
-How: N DatabaseAccounts that are up to date, on a real API server (etcd and kube-apiserver on loopback). Each side
-starts as a process of its own and handles all of them; CPU seconds (the process's own, by getrusage, after its imports)
-and wall time to the last one handled. CPU counts until the process is at rest, so watches that catch up, patches and
-their echoes are in it. The sides take turns within one run. What each side does:
+How: N up-to-date DatabaseAccounts on a real API server (etcd and kube-apiserver on loopback). Each side starts as its
+own process and handles all of them. Measured are CPU seconds (of the process, by getrusage, after its imports) and wall
+time until the last one is handled. CPU counts until the process is at rest, so it includes watches that catch up,
+patches and their echoes. The sides alternate within one run:
 
-  ours, contract   the operator with the role `secrets`, as its pod runs it: lists and watches 7 kinds (N accounts and N
+  ours, contract   the operator with the role `secrets`, as in its pod: lists and watches 7 kinds (N accounts and N
                    Secrets), reads account, MariaDB and Secret, validates, compares digests, finds nothing to do
   ours, bare       the same runtime with one kind and a controller that only reads its object: like an empty handler
-  kopf, first      on.create, on.resume, on.update with an empty body, on objects that it sees for the first time: Kopf
-                   notes in each what it has handled (as on a change of a spec, which is not measured)
-  kopf, restart    the same on objects that it has handled before: it finds its note, calls on.resume, writes nothing
-  … status write   one change of the status an object: ours writes a status that tells of an older generation anew;
-                   Kopf's handler sets one field of the status
+  kopf, first      on.create, on.resume, on.update with an empty body, on objects new to it: Kopf annotates each
+                   object with its last handled state (as after a change of a spec, which is not measured)
+  kopf, restart    the same on objects handled before: it finds its annotation, calls on.resume, writes nothing
+  … status write   one status change per object: ours rewrites a status of an older generation; Kopf's handler sets one
+                   field of the status
 
-Kopf runs with Events and scanning off and without a delete handler, which would add a finalizer and one more write.
+Kopf runs without Events and scanning, and without a delete handler, which would add a finalizer and one more write.
 
-What would make it wrong: objects that are not up to date (checked: on our side all must end `unchanged`, with no write
-by the server's own count); a number so small that the constant cost of starting (about 0.15 s on our side) shows.
+Sources of error: objects that are not up to date (checked: on our side all must end `unchanged`, with no write counted
+by the server); a number so small that the constant start-up cost (about 0.15 s on our side) shows.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from bench.process import run
 from bench.server import Server, api_server, forget, outdate, seed
 
 TEN = Goal(times=10)
-# What is compared, our side, Kopf's side. For ours, objects that Kopf never saw are like any others.
+# (name, our side, Kopf's side). For our side, objects that Kopf never handled make no difference.
 PAIRS = (
     ("first sight, bare", "bare", "first"),
     ("first sight, contract", "contract", "first"),
@@ -46,7 +46,7 @@ Samples = dict[str, list[dict[str, Any]]]
 
 
 def side(server: Server, who: str, objects: int, *more: str) -> dict[str, Any]:
-    """Run one side; adds how many writes the API server counted meanwhile."""
+    """Run one side; adds the number of writes that the API server counted meanwhile."""
     before = server.writes()
     argv = [sys.executable, "-m", "bench.side", who, "--kubeconfig", str(server.kubeconfig), f"--objects={objects}"]
     found: dict[str, Any] = json.loads(run([*argv, *more]).output.splitlines()[-1])
@@ -79,14 +79,14 @@ def measure(options: Options) -> Iterator[Figure]:
 
 
 def unchanged(found: dict[str, Any], count: int) -> dict[str, Any]:
-    """Refuse a sample in which our operator had something to do."""
+    """Reject a sample in which our operator made changes."""
     if found["writes"] or found["outcomes"].get("database unchanged", 0) < count:
         raise BenchError(f"the objects were not up to date: {found['writes']} writes, {found['outcomes']}")
     return found
 
 
 def written(found: dict[str, Any], count: int) -> dict[str, Any]:
-    """Refuse a sample that was cut short: less than one write an object."""
+    """Reject an incomplete sample with less than one write per object."""
     if found["writes"] < count:
         raise BenchError(f"only {found['writes']} of {count} objects were written")
     return found

@@ -1,12 +1,12 @@
-"""CPU of one reconcile that finds nothing to do, per kind, in memory; and of `decide`, the pure part of it.
+"""CPU time of one reconcile without changes, per kind, in memory; and of `decide`, its pure part.
 
-How: the scenario tests' world (the operator as it is wired, everything around it in memory) with a cloud of the core
-preset, settled in simulated time, and one more account of each contract kind. Then each controller's object is
-reconciled again and again: observe from the store, decide, compare the status. Samples are means of a batch, in
-microseconds of CPU (process_time), of which the first batch is not counted.
+How: the scenario tests' world (the operator as wired in main, everything around it in memory) with a cloud of the core
+preset, settled in simulated time, and one more account of each contract kind. Then the object of each controller is
+reconciled repeatedly: observe from the store, decide, compare the status. Samples are means of a batch, in microseconds
+of CPU (process_time); the first batch is not counted.
 
-What would make it wrong: an object that still changes (checked: no write happens meanwhile); a cloud unlike real ones,
-for what a service's reconcile costs grows with its values and overrides, and the health's with pods (told in the note).
+Sources of error: an object that still changes (checked: no write happens meanwhile); a cloud unlike real ones, because
+the cost of a service's reconcile grows with its values and overrides, and that of health with the number of pods.
 """
 
 from __future__ import annotations
@@ -60,8 +60,8 @@ async def _measure(count: int) -> list[Figure]:
 
 
 def _accounts(world: Any) -> None:
-    """One of each contract kind, also of those that no service of the core preset asks for."""
-    from stackwright.api.contracts import KeystoneService, MessagingAccount
+    """One account of each contract kind, including kinds that no service of the core preset uses."""
+    from stackwright.api.services.contracts import KeystoneService, MessagingAccount
 
     where = {"name": "bench", "namespace": "openstack"}
     spec: dict[str, Any] = {"vhost": "bench", "username": "bench", "secretName": "bench-mq"}

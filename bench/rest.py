@@ -1,13 +1,12 @@
 """The running cluster at rest: API writes a minute, memory and CPU of the operator and of the provisioner. Reads only.
 
 How: n times (1), for --seconds (60), the audit log of the local cluster's API server is read: creates, updates, patches
-and deletes by the operator's and the provisioner's service accounts, and by all others. The log has no Leases and no
-Events, so Events of ours are counted by listing them before and after. Memory (RSS, and PSS where readable) and CPU
-time of the pods' processes come from /proc, found by the pods' cgroups.
+and deletes by the service accounts of operator and provisioner, and by all others. The log contains no Leases and no
+Events, so our Events are counted by listing them before and after. Memory (RSS, and PSS if readable) and CPU time of
+the pods' processes are read from /proc; the pods' cgroups identify the processes.
 
-What would make it wrong: a cloud that is not at rest. Whoever else wrote in that time, and clouds that are not Ready,
-are told in the note, which is of the time with the most writes of ours; then the figure says what was asked of the
-operator, not what it does by itself.
+Sources of error: a cloud that is not at rest. The note lists other writers and clouds that are not Ready, for the
+interval with the most writes of ours; the figure then shows requested work, not idle work.
 """
 
 from __future__ import annotations
@@ -24,8 +23,9 @@ from typing import Any
 
 from bench.figure import Figure, Goal
 from bench.options import BenchError, Options, say
-from stackwright.local import api, cgroups
 from stackwright.local.config import LocalCluster
+from stackwright.local.host import cgroups
+from stackwright.local.kubernetes import api
 
 WRITES = {"create", "update", "patch", "delete", "deletecollection"}
 OURS = "system:serviceaccount:stackwright:stackwright"
@@ -37,7 +37,7 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True)
 class Look:
-    """Of one time: writes a minute, CPU of each program (% of a core), and what is told of it."""
+    """One interval: writes a minute, CPU of each program (% of a core), and a note."""
 
     ours: float
     others: float
@@ -88,7 +88,7 @@ def _look(client: api.Api, log: Path, found: Mapping[str, set[int]], patience: f
 
 
 def writes(log: Path, begin: datetime, end: datetime, resource: str = "") -> Counter[str]:
-    """User → writes between two times, of a resource or of all."""
+    """User → writes between two times, of one resource or of all."""
     return Counter(
         event["user"]["username"]
         for event in _written(log, begin, end)
@@ -97,7 +97,7 @@ def writes(log: Path, begin: datetime, end: datetime, resource: str = "") -> Cou
 
 
 def written(log: Path, begin: datetime, end: datetime, *users: str) -> list[str]:
-    """What these users wrote, each thing once with its number, the most frequent first."""
+    """Writes of these users, each with its count, the most frequent first."""
     found: Counter[str] = Counter()
     for event in _written(log, begin, end):
         if event["user"]["username"] in users:
@@ -108,13 +108,13 @@ def written(log: Path, begin: datetime, end: datetime, *users: str) -> list[str]
 
 
 def _written(log: Path, begin: datetime, end: datetime) -> Iterator[dict[str, Any]]:
-    """The writes between two times. The log may have been rotated: the one before counts."""
+    """The writes between two times, including those in the previous log file if the log was rotated."""
     rotated = sorted((path for path in log.parent.glob("audit-*.log")), key=lambda path: path.stat().st_mtime)[-1:]
     for path in (*rotated, log):
         for line in path.read_text().splitlines():
             try:
                 event = json.loads(line)
-            except ValueError:  # the last line is being written
+            except ValueError:  # the last line is incomplete
                 continue
             at = datetime.fromisoformat(event["stageTimestamp"])
             if begin <= at <= end and event["verb"] in WRITES and event["stage"] == "ResponseComplete":
@@ -135,7 +135,7 @@ def _note(client: api.Api, writers: Counter[str]) -> str:
 
 
 def _events(client: api.Api) -> set[tuple[str, str]]:
-    """(name, version) of Events that the operator wrote."""
+    """(uid, version) of Events that the operator wrote."""
     listed = client.get("/api/v1/events") or {}
     return {
         (event["metadata"]["uid"], event["metadata"]["resourceVersion"])
@@ -145,7 +145,7 @@ def _events(client: api.Api) -> set[tuple[str, str]]:
 
 
 def processes(client: api.Api, namespace: str, selector: str) -> set[int]:
-    """Processes of all running pods with a label, without the pause containers."""
+    """Processes of all running pods with a label, without pause containers."""
     listed: dict[str, Any] = client.get(f"/api/v1/namespaces/{namespace}/pods?labelSelector={selector}") or {}
     found: set[int] = set()
     for pod in listed.get("items", []):

@@ -1,13 +1,13 @@
-"""What a restart of the operator costs with 5,000 objects that are up to date: CPU seconds, wall time, API writes.
+"""Cost of a restart of the operator with 5,000 up-to-date objects: CPU seconds, wall time, API writes.
 
-How: 5,000 DatabaseAccounts with Secrets and status as the operator leaves them, on a real API server; then the
-operator with all roles, as its pod runs it, from the start of its process. A first start, not counted, lets it say its
-word of the MariaDB that all accounts name. CPU seconds (imports included) until all accounts have been reconciled, and
-until its watches have caught up and it is at rest; writes by the server's count. --profile FILE runs it once more under
+How: 5,000 DatabaseAccounts with Secrets and status as the operator leaves them, on a real API server; then the operator
+with all roles, as in its pod, from the start of its process. An uncounted first start lets it write the status of the
+MariaDB that all accounts name. Measured are CPU seconds (imports included) until all accounts are reconciled, and until
+its watches have caught up and it is at rest, and writes by the server's count. --profile FILE adds one run under
 cProfile and writes the profile there.
 
-What would make it wrong: objects that are not up to date (the bench fails unless each ended `unchanged` with no write);
-a loaded machine moves the wall time, and the CPU seconds by up to a fifth (two hyper-threads on one core).
+Sources of error: objects that are not up to date (the bench fails unless each ends `unchanged` with no write). Load on
+the machine changes the wall time, and the CPU seconds by up to a fifth (two hyper-threads on one core).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""An API server with our kinds and with objects in it, for benches. On loopback, gone with the `with` block.
+"""An API server with our kinds and objects, for benches; on loopback, removed at the end of the `with` block.
 
-The objects are DatabaseAccounts as an operator left them: with its finalizer, its Secret and its status. They are made
-by the operator's own code (decide, execute, report), so their shape is right by construction; only the SQL is left
-out. Benches still check that the operator found nothing to do.
+The objects are DatabaseAccounts as the operator leaves them: with its finalizer, Secret and status. The operator's own
+code creates them (decide, execute, report), so their shape is right by construction; only the SQL is omitted. Benches
+still check that the operator found nothing to do.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from urllib.parse import urlsplit
 import yaml
 
 from bench.options import BenchError
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
-from stackwright.api.contracts import DatabaseAccount
 from stackwright.api.crd import crd
 from stackwright.api.kinds import CRD, NAMESPACE
 from stackwright.api.meta import Kind
 from stackwright.api.registry import RESOURCES
-from stackwright.api.services import MariaDB
+from stackwright.api.services.contracts import DatabaseAccount
+from stackwright.api.services.kinds import MariaDB
 from stackwright.controllers.contract.database import DATABASE
 from stackwright.controllers.contract.decide import decide
 from stackwright.controllers.contract.observe import Observed
@@ -35,9 +35,9 @@ from stackwright.core.conditions import find
 from stackwright.core.objects import FINALIZER, key_of
 from stackwright.core.plan import Object
 from stackwright.core.ports import Ports, absent
-from stackwright.core.secretwrites import EnsureSecret
-from stackwright.local import ephemeral
-from stackwright.local.api import Api
+from stackwright.core.secrets.writes import EnsureSecret
+from stackwright.local.kubernetes import ephemeral
+from stackwright.local.kubernetes.api import Api
 from stackwright.runtime.execute import execute
 from stackwright.runtime.report import status_of
 
@@ -52,13 +52,13 @@ COUNTED = {"databaseaccounts", "secrets", "events", "mariadbs"}
 
 @dataclass
 class Server:
-    """kubeconfig  an administrator's. accounts  the DatabaseAccounts, each with the status that it should have"""
+    """kubeconfig  of an administrator;  accounts  the DatabaseAccounts, each with its desired status"""
 
     kubeconfig: Path
     accounts: list[tuple[Object, Object]] = field(default_factory=list)
 
     def writes(self) -> int:
-        """Writes to the kinds that benches use, by the server's own count; whoever wrote, and also what it refused."""
+        """Writes to the kinds of the benches, by the server's count, from all clients, including rejected ones."""
         url = urlsplit(yaml.safe_load(self.kubeconfig.read_text())["clusters"][0]["cluster"]["server"])
         status, text = Api(self.kubeconfig.parent / "pki", str(url.hostname), int(url.port or 0)).request(
             "GET", "/metrics", limit=60
@@ -81,12 +81,12 @@ def api_server() -> Iterator[Server]:
 
 
 def seed(server: Server, count: int) -> None:
-    """Make `count` DatabaseAccounts that are up to date, and the MariaDB that they name."""
+    """Create `count` up-to-date DatabaseAccounts, and the MariaDB that they name."""
     server.accounts = asyncio.run(_with(server.kubeconfig, lambda cluster: _seed(cluster, count)))
 
 
 def outdate(server: Server) -> None:
-    """Make each status tell of an older generation: one write of the status brings it up to date, and no Event."""
+    """Set each status to an older generation: the operator then writes the status once, without an Event."""
 
     async def work(cluster: KubernetesCluster) -> None:
         await _all(_status(cluster, obj, _older(status)) for obj, status in server.accounts)
@@ -95,7 +95,7 @@ def outdate(server: Server) -> None:
 
 
 def forget(server: Server) -> None:
-    """Take away what Kopf wrote into the objects, so that it sees them for the first time."""
+    """Remove Kopf's annotations from the objects, so that they are new to it."""
 
     async def work(cluster: KubernetesCluster) -> None:
         patch = {"metadata": {"annotations": {LAST_HANDLED: None}}}
@@ -166,7 +166,7 @@ async def _status(cluster: KubernetesCluster, obj: Object, status: Object) -> No
 
 
 class _Writer:
-    """A cluster where nothing is yet, and which keeps the last answer: saves a read for each object."""
+    """A cluster without objects that keeps the last response: saves a read for each object."""
 
     def __init__(self, cluster: KubernetesCluster) -> None:
         self._cluster = cluster
@@ -179,6 +179,9 @@ class _Writer:
         self.answer = await self._cluster.apply(kind, obj, manager)
         return self.answer
 
+    async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return await self.apply(kind, obj, manager)
+
 
 def _ports(writer: Any) -> Ports:
     none = absent("that")
@@ -186,7 +189,7 @@ def _ports(writer: Any) -> Ports:
 
 
 async def _all(work: Iterable[Awaitable[Any]]) -> list[Any]:
-    """In order, a few at a time."""
+    """The results in order, with limited concurrency."""
     queue = asyncio.Semaphore(SIDE_BY_SIDE)
 
     async def one(each: Awaitable[Any]) -> Any:

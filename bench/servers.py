@@ -1,21 +1,22 @@
 """500 OpenStackServers at once, on Nova's fake driver: servers a minute, calls, lag to ready, memory, a restart.
 
-How: in the running local cloud, in a project of its own. Beside its hypervisors are nova-computes with Nova's fake
-driver (bench/fakenova.py): Keystone, Nova, Neutron, Placement and their database are real, only the machines are not.
-Ports are in a network without DHCP.
-  peer         --objects / 12 servers by openstacksdk as scripts do it: eight threads, each makes a port and a server
-               and asks for it once a second until it is ACTIVE
-  batch        --objects (500) OpenStackServers with a port each; how many a minute until the last is ready, all calls
-               of OpenStack by the operator's own count, and memory (RSS) of the operator before and after. All share
-               a look at what is ACTIVE, twice a second as long as anybody waits: the slower Nova is, the more of these
-               there are a server
-  lag          from when Nova's database, asked ten times a second, last told that a server was not ACTIVE yet, until a
-               watch tells of status.ready; so it is never told too short
-  at rest      calls of OpenStack in --seconds (60) with nobody waiting
-  restart      the operator's pod is deleted; calls and writes until all servers were looked at, and 30 s more
+How: in the running local cloud, in a separate project. nova-computes with Nova's fake driver run beside its hypervisors
+(bench/fakenova.py): Keystone, Nova, Neutron, Placement and their database are real, only the machines are not. Ports
+are in a network without DHCP.
 
-What would make it wrong: other work on the machine, as the cloud's own services do most of it; objects of other users,
-whose calls and writes are counted as well. Requests that got no answer are not counted.
+  peer         --objects / 12 servers by openstacksdk, as in scripts: eight threads, each creates a port and a server
+               and polls it once a second until it is ACTIVE
+  batch        --objects (500) OpenStackServers with a port each: how many a minute until the last is ready, all calls
+               of OpenStack by the operator's own count, and memory (RSS) of the operator before and after. All share
+               one list of ACTIVE servers, fetched twice a second while any server waits: the slower Nova is, the
+               more lists per server
+  lag          from the last time that Nova's database, queried ten times a second, showed that a server was not
+               ACTIVE, until a watch reports status.ready; so it is never underestimated
+  at rest      calls of OpenStack in --seconds (60) while no server waits
+  restart      the operator's pod is deleted; calls and writes until all servers are reconciled, and 30 s more
+
+Sources of error: other load on the machine, because the cloud's own services do most of the work; objects of other
+users, whose calls and writes are counted too. Requests without a response are not counted.
 """
 
 from __future__ import annotations
@@ -38,9 +39,9 @@ from bench.polling import until
 from bench.rest import OURS, PODS, memory, processes, writes
 from bench.tenancy import Ground, entrance, ground
 from stackwright.cli.output import as_yaml
-from stackwright.core.access import inside, with_cloud
-from stackwright.local import api
+from stackwright.core.openstack.access import inside, with_cloud
 from stackwright.local.config import LocalCluster
+from stackwright.local.kubernetes import api
 
 SPACE = "bench-servers"
 KIND = "openstackservers.infrastructure.cluster.x-k8s.io"
@@ -53,7 +54,7 @@ AFTER = 30.0
 
 
 class Watch:
-    """Name of each object → when it was first told to be ready, and the id of its server."""
+    """Name of each object → time at which it was first reported ready, and the id of its server."""
 
     def __init__(self) -> None:
         columns = '{.metadata.name} {.status.ready} {.status.instanceID}{"\\n"}'
@@ -94,7 +95,7 @@ def measure(options: Options) -> Iterator[Figure]:
 
 
 def quiet_network(made: Ground) -> str:
-    """Id of one without DHCP: agents that write down hundreds of addresses are not what is measured."""
+    """Id of a network without DHCP: agents that record hundreds of addresses would distort the measurement."""
     network = made.client.network.create_network(name=f"{made.name}-quiet")
     made.client.network.create_subnet(
         network_id=network.id, ip_version=4, cidr="10.96.0.0/20", gateway_ip=None, enable_dhcp=False
@@ -165,7 +166,7 @@ def _restart(count: int) -> Iterator[Figure]:
 
 
 def peer(made: Ground, image: str, zones: list[str], count: int) -> tuple[list[float], list[float]]:
-    """Servers a minute and calls a server, of scripts; its servers go at once."""
+    """Servers a minute and calls per server of a script; its servers are deleted at once."""
     asked = 0
     lock = threading.Lock()
 
@@ -200,7 +201,9 @@ def peer(made: Ground, image: str, zones: list[str], count: int) -> tuple[list[f
 
 @contextmanager
 def namespace(made: Ground) -> Iterator[None]:
-    """For the objects. Nova lets go of a server a little after it says so: the fake driver has to be there then."""
+    """The namespace of the objects. Nova releases a server slightly after it reports the deletion, and needs the fake
+    driver until then.
+    """
     try:
         kubectl("create", "namespace", SPACE)
         yield
@@ -211,7 +214,7 @@ def namespace(made: Ground) -> Iterator[None]:
 
 
 def _secret(made: Ground) -> None:
-    """The administrator's credentials, for the project."""
+    """The administrator's credentials, scoped to the project."""
     entry = inside(entrance(), "openstack")
     entry["auth"]["project_name"] = made.name
     data = {"clouds.yaml": as_yaml(with_cloud(None, "bench", entry))}
@@ -233,7 +236,7 @@ def _apply(name: str, made: Ground, image: str, zone: str) -> None:
 
 
 def metrics() -> str:
-    """Of the operator; BenchError while it does not answer."""
+    """The operator's metrics; BenchError while it does not respond."""
     client = api.of(LocalCluster.discover())
     space, selector = PODS["operator"]
     pods = (client.get(f"/api/v1/namespaces/{space}/pods?labelSelector={selector}") or {})["items"]
@@ -245,7 +248,7 @@ def metrics() -> str:
 
 
 def calls() -> dict[str, float]:
-    """By method and status."""
+    """OpenStack calls by method and status."""
     return {labels: float(value) for labels, value in CALLS.findall(metrics())}
 
 
@@ -260,12 +263,12 @@ def reconciled() -> float:
 def _quietly(read: Callable[[], float]) -> float:
     try:
         return read()
-    except BenchError:  # it is starting
+    except BenchError:  # the operator is starting
         return 0.0
 
 
 def _causes() -> str:
-    """What those say that are not ready."""
+    """Condition messages of the objects that are not ready."""
     listed: list[Any] = (api.of(LocalCluster.discover()).get(PATH) or {})["items"]
     told = {
         c["message"] for each in listed for c in each.get("status", {}).get("conditions", ()) if c["status"] != "True"

@@ -1,12 +1,12 @@
-"""One side of a comparison, as a process of its own: `python -m bench.side WHO --kubeconfig FILE --objects N`.
+"""One side of a comparison, in its own process: `python -m bench.side WHO --kubeconfig FILE --objects N`.
 
-operator  the operator as its pod runs it (main.operate), with the roles given
-bare      our runtime (KopfSource, KeyedQueue, Runtime) with one controller that looks at the object and wants nothing
+operator  the operator as in its pod (main.operate), with the given roles
+bare      our runtime (KopfSource, KeyedQueue, Runtime) with one controller that reads the object and changes nothing
 kopf      plain Kopf: on.create, on.resume and on.update of the same kind, with an empty body or (--status) one that
           sets a field of the status. No Events, no logs below WARNING, no delete handler: all in Kopf's favour
 
-It ends when all objects have been handled and then, for --quiet seconds, it needs less than 3 % of a core: so what
-trails (the watch that catches up, Kopf's patches and their echoes) is counted too. Prints one line of JSON.
+It ends when all objects are handled and it has then used less than 3 % of a core for --quiet seconds, so trailing work
+(watches that catch up, Kopf's patches and their echoes) is counted too. Prints one line of JSON.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from typing import Any, NoReturn
 
 LIMIT = 300.0
 SHARE = 0.03
-PROFILE: list[Any] = []  # the profiler and its file, when asked for
+PROFILE: list[Any] = []  # the profiler and its file, if requested
 
 
 def cpu() -> float:
@@ -33,18 +33,18 @@ def cpu() -> float:
 
 
 def imports() -> None:
-    """What is imported only when it is needed: it would count as work."""
+    """Import lazily imported modules now, so that the imports do not count as work."""
     importlib.import_module("httpcore2")
     importlib.import_module("anyio._backends._asyncio")
-    for name in ("adapters.helm", "adapters.mariadb", "adapters.openstack", "adapters.rabbitmq"):
+    for name in ("adapters.helm.command", "adapters.mariadb", "adapters.openstack.catalog", "adapters.rabbitmq"):
         importlib.import_module(f"stackwright.{name}")
     for name in ("controllers.cloud.validate", "runtime.certificate"):
         importlib.import_module(f"stackwright.{name}")
 
 
 class Progress:
-    """handled  objects that are through. news  events that a watch brought, and how many it must bring
-    quiet    seconds at rest by which the process is known to be through
+    """handled  number of handled objects;  news  watch events so far, and the expected number
+    quiet    seconds at rest after which the process counts as settled
     """
 
     def __init__(self, objects: int, quiet: float) -> None:
@@ -88,7 +88,7 @@ async def watch(progress: Progress, work: Coroutine[Any, Any, Any]) -> NoReturn:
 
 
 def finish(found: dict[str, Any]) -> NoReturn:
-    """Tell, and end at once: nothing is to be ended well, and Kopf takes its time when it is cancelled."""
+    """Print the result and exit at once: no cleanup is needed, and Kopf is slow to cancel."""
     if PROFILE:
         PROFILE[0].disable()
         PROFILE[0].dump_stats(PROFILE[1])
@@ -134,8 +134,8 @@ def operator(given: argparse.Namespace) -> NoReturn:
 def bare(given: argparse.Namespace) -> NoReturn:
     from dataclasses import dataclass
 
-    from stackwright.adapters.kubernetes import KubernetesCluster
-    from stackwright.api.contracts import DatabaseAccount
+    from stackwright.adapters.kubernetes.client import KubernetesCluster
+    from stackwright.api.services.contracts import DatabaseAccount
     from stackwright.core.controller import Controller
     from stackwright.core.plan import Key, Object, Plan
     from stackwright.core.ports import NO_CLOUDS, Reader
@@ -193,7 +193,7 @@ def kopf(given: argparse.Namespace) -> NoReturn:
 
     import kopf
 
-    from stackwright.api.contracts import DatabaseAccount
+    from stackwright.api.services.contracts import DatabaseAccount
 
     kind = DatabaseAccount.KIND
     place = (kind.group, kind.version, kind.plural)

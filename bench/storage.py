@@ -1,17 +1,18 @@
 """Volumes in Ceph: from an image, booted from, fifty at once; 4 KiB random writes in a machine and beside Ceph.
 
-How: in the running local cloud (`stackwright up -f examples/storage.yaml`), in a project of its own, one by one.
-  from an image   from sending `volume create` until the API says `available`; the image is raw, so it is cloned
-                  (n = 10)
-  boot            from sending `server create` with such a volume to ACTIVE, and to an answer of its floating IP (5)
-  batch           --objects (50) empty volumes of 1 GiB, asked for one by one, until the last is `available`
-  writes          in a machine, to an attached volume filled before: 4 KiB, O_DIRECT, one at a time, at random places.
-                  The guest has busybox only, so each is a `dd` of its own; the time of 200 that write to /dev/null is
-                  taken away. The peer is `rbd bench` in the monitor's pod, on a volume filled by the same: the same
-                  writes without Cinder, Nova, QEMU and the guest.
+How: in the running local cloud (`stackwright up -f examples/storage.yaml`), in a separate project, one by one.
 
-What would make it wrong: other work on the machine. Where the processor is emulated, writes in the machine tell of the
-emulation more than of the storage. Statuses are asked for every tenth of a second.
+  from an image   from the request `volume create` until the API reports `available`; the image is raw, so it is cloned
+                  (n = 10)
+  boot            from the request `server create` with such a volume to ACTIVE, and to a ping reply (5)
+  batch           --objects (50) empty volumes of 1 GiB, requested one by one, until the last is `available`
+  writes          in a machine, to an attached, already filled volume: 4 KiB, O_DIRECT, one at a time, at random
+                  offsets. The guest only has busybox, so each write is a separate `dd`; the time of 200 `dd` to
+                  /dev/null is subtracted. The peer is `rbd bench` in the monitor's pod, on a volume filled by the same
+                  command: the same writes without Cinder, Nova, QEMU and the guest.
+
+Sources of error: other load on the machine. With an emulated processor, writes in the machine measure the emulation
+more than the storage. Statuses are polled every tenth of a second.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from bench.figure import Figure, Goal
 from bench.options import BenchError, Options, say
 from bench.polling import until
 from bench.tenancy import Ground, ground
-from stackwright.core.tenant import Rule
+from stackwright.core.openstack.tenant import Rule
 from stackwright.local import tools
 from stackwright.local.config import LocalCluster
 from stackwright.runtime.x509 import ssh_keypair
@@ -62,7 +63,7 @@ def measure(options: Options) -> Iterator[Figure]:
 
 
 def raw_image(made: Ground) -> str:
-    """Cinder makes one of a volume that it had to convert."""
+    """A raw image; if necessary Cinder creates one from a volume with the converted image."""
     if made.client.image.get_image(made.image).disk_format == "raw":
         return made.image
     say("making a raw image")
@@ -83,7 +84,7 @@ def clones(made: Ground, image: str, count: int) -> Iterator[float]:
 
 
 def boot(made: Ground, image: str, index: int) -> tuple[float, float]:
-    """Seconds to ACTIVE and to an answer of its floating IP."""
+    """Seconds to ACTIVE and to a ping reply from the floating IP."""
     volume = volume_of(made, f"root-{index}", image_id=image)
     port = made.user.networking.port(f"{made.name}-{index}", made.network, made.group)
     address = made.user.networking.floating(port.id, made.external)
@@ -155,7 +156,7 @@ def in_machine(made: Ground, login: Login, device: str) -> float:
 
 
 def rbd_bench(volume: Any, pattern: str, size: str, total: int, threads: int = 1) -> float:
-    """Writes a second, without the cache that would make one of many."""
+    """Writes a second, without the cache that would merge them."""
     how = ("--io-type", "write", "--io-pattern", pattern, "--io-size", size, "--io-total", str(total))
     words = ("rbd", "bench", *how, "--io-threads", str(threads), "--rbd-cache=false", f"volumes/volume-{volume.id}")
     cluster = LocalCluster.discover()
@@ -176,14 +177,14 @@ def answers(made: Ground, login: Login, command: str) -> bool:
 
 
 def volume_of(made: Ground, name: str, **more: Any) -> Any:
-    """A volume of 1 GiB, when it is available."""
+    """An available volume of 1 GiB."""
     blocks = made.client.block_storage
     volume = blocks.create_volume(name=f"{made.name}-{name}", size=1, **more)
     return blocks.wait_for_status(volume, "available", ["error"], interval=PAUSE, wait=LIMIT)
 
 
 def server_of(made: Ground, name: str, port: str, volume: Any, **more: Any) -> Any:
-    """A machine that is ACTIVE; its disk is a volume, or one that Nova makes."""
+    """An ACTIVE machine; its disk is a volume, or one that Nova creates."""
     disk = {"image_id": made.image}
     if volume:
         mapping = {"boot_index": 0, "uuid": volume.id, "source_type": "volume", "destination_type": "volume"}
@@ -195,7 +196,7 @@ def server_of(made: Ground, name: str, port: str, volume: Any, **more: Any) -> A
 
 
 def remove(made: Ground) -> None:
-    """What the project's own removal does not know of."""
+    """Delete resources that the project's own cleanup does not know."""
     compute, blocks = made.client.compute, made.client.block_storage
     for server in list(compute.servers()):
         compute.delete_server(server)

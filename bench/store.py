@@ -1,7 +1,7 @@
-"""Stored runs: one file a bench, of its last run, from which docs/reference/benchmarks.md is made.
+"""Stored runs: one file per bench with its last run; docs/reference/benchmarks.md is generated from them.
 
-A run says by which command it was made, when, of which commit, and whether the checkout had changes beside it. A peer
-is measured in the same run, so its samples are in the same file.
+A run records its command, date and commit, and whether the checkout had uncommitted changes. A peer is measured in the
+same run, so its samples are in the same file.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _git(*words: str) -> str:
 
 
 def _rounded(value: Any) -> Any:
-    """Four digits that matter: files stay small, and no figure has more."""
+    """Four significant digits, to keep the files small; no figure is more precise."""
     if isinstance(value, float):
         return float(f"{value:.4g}")
     if isinstance(value, dict):
@@ -72,7 +72,7 @@ def load(folder: Path = RUNS) -> dict[str, dict[str, Any]]:
 
 
 def page(text: str, runs: Mapping[str, Mapping[str, Any]], benches: Sequence[str]) -> str:
-    """The page anew: what stands around the marks stays."""
+    """The page with new figures; text outside the markers is kept."""
     before, _, rest = text.partition(BEGIN)
     _, _, after = rest.partition(END)
     sections = [_section(runs[name]) for name in benches if name in runs]

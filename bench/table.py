@@ -1,4 +1,4 @@
-"""Figures as one table of plain text."""
+"""Figures as one plain-text table."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def _cell(text: str, width: int, right: bool) -> str:
 
 
 def number(value: float) -> str:
-    """Three digits that matter."""
+    """Three significant digits."""
     if value == int(value) and abs(value) < 1e6:
         return str(int(value))
     return f"{value:.0f}" if abs(value) >= 100 else f"{value:.3g}"

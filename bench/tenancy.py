@@ -1,4 +1,4 @@
-"""What benches of virtual machines share: a project of their own in the running cloud, removed with all in it."""
+"""Shared by benches of virtual machines: a separate project in the running cloud, removed with its content."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from bench.options import BenchError, say
-from stackwright.adapters.openstack_client import connect
-from stackwright.adapters.openstack_projects import ProjectsApi, administrator, tenant
-from stackwright.core.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
+from stackwright.adapters.openstack.client import connect
+from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
+from stackwright.core.openstack.tenant import Flavor, Project, Rule, Tenant
 from stackwright.core.ports import secret_data
-from stackwright.core.tenant import Flavor, Project, Rule, Tenant
-from stackwright.local import api
 from stackwright.local.config import LocalCluster
-from stackwright.local.guest import guest_image
+from stackwright.local.image.guest import guest_image
+from stackwright.local.kubernetes import api
 from stackwright.smoke import leftovers
 from stackwright.smoke.host import RealHost
+from stackwright.smoke.openstack.projects import ProjectsApi, administrator, tenant
 from stackwright.smoke.stage import GUEST_IMAGE, Stage
 
 CLOUDS = "/apis/lcm.mirantis.com/v1alpha1/openstackdeployments"
@@ -32,8 +32,9 @@ UNLIMITED = {"instances": -1, "cores": -1, "ram": -1}
 
 @dataclass(frozen=True)
 class Ground:
-    """name    of the project, and of all that is in it
-    client  of openstacksdk, in the project
+    """name    of the project, and prefix of its resources
+    client  a connection of openstacksdk, scoped to the project
+
     Ids of what a server needs: image, flavor, network, group; external is the network of floating IPs.
     """
 
@@ -50,7 +51,7 @@ class Ground:
 
 @contextmanager
 def ground() -> Iterator[Ground]:
-    """A project with a network, a way out of it, and no quota of servers."""
+    """A project with a network, a router to the external network, and no server quota."""
     entry = entrance()
     with tempfile.TemporaryDirectory(prefix="bench-") as folder:
         ca = Path(folder, "ca.crt")
@@ -72,7 +73,7 @@ def ground() -> Iterator[Ground]:
 
 
 def entrance() -> Access:
-    """Of the one cloud that the local cluster has."""
+    """Access to the only cloud of the local cluster."""
     client = api.of(LocalCluster.discover())
     if (said := client.unready()) is not None:
         raise BenchError(f"no local cluster answers: {said}; `stackwright up` makes one")
@@ -88,7 +89,7 @@ def entrance() -> Access:
 
 
 def _made(project: Project, entry: Access, admin: Any, ca: Path) -> Ground:
-    """The administrator works in the project as itself, so no user is needed."""
+    """The administrator gets a role in the project, so no other user is needed."""
     name = project.name
     identity = admin.identity
     identity.assign_project_role_to_user(project.id, admin.current_user_id, identity.find_role("admin"))

@@ -1,12 +1,11 @@
-"""What a cloud did while it came up, from the times that Kubernetes keeps, and the chain that decided how long it took.
+"""Timeline of a cloud's start, from the times that Kubernetes keeps, and the critical path that decided its duration.
 
-A span is the life of one piece of work until it was done: a Job from start to completion, a pod of a service from its
-creation until it was Ready. Contracts (a database, an account, a Keystone service) have none: they are asked for at the
-very beginning, and most of their time is waiting for a server. Kubernetes keeps whole seconds.
-
-The critical path is found backwards: what ended last; what ended last before that began; and so on. So it needs no
-knowledge of who waits for whom, and where two ended in the same second it may name the wrong one. Work that waits
-inside its own pod, as a Job does that begins by waiting for an API, hides what it waited for.
+A span is the time of one piece of work: a Job from start to completion, a service's pod from creation until Ready.
+Contracts (a database, an account, a Keystone service) have none: they are requested at the very beginning and mostly
+wait for a server. Kubernetes keeps whole seconds. The critical path is found backwards: the span that ended last; the
+one that ended last before that began; and so on. So it needs no knowledge of dependencies, and if two spans ended in
+the same second it may name the wrong one. Work that waits inside its own pod, like a Job that first waits for an API,
+hides what it waited for.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from stackwright.local.api import Api
+from stackwright.local.kubernetes.api import Api
 
 NAMESPACE = "openstack"
 SLACK = 1.0
@@ -25,7 +24,7 @@ Object = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Span:
-    """Times are seconds since the epoch."""
+    """Times are epoch seconds."""
 
     name: str
     start: float
@@ -36,7 +35,7 @@ class Span:
 
 
 def spans(client: Api) -> list[Span]:
-    """Of the cloud's namespace, in order of their ends."""
+    """Spans of the cloud's namespace, ordered by their ends."""
     found: list[Span] = []
     for job in _listed(client, f"/apis/batch/v1/namespaces/{NAMESPACE}/jobs"):
         found += job_span(job)
@@ -52,7 +51,7 @@ def job_span(job: Object) -> Iterator[Span]:
 
 
 def pod_span(pod: Object) -> Iterator[Span]:
-    """Not of a Job: the Job itself tells more."""
+    """Pods of Jobs have no span of their own: the Job's is more exact."""
     meta = pod["metadata"]
     if "Job" in {owner["kind"] for owner in meta.get("ownerReferences", ())}:
         return
@@ -65,12 +64,12 @@ def pod_span(pod: Object) -> Iterator[Span]:
 
 
 def critical(found: Iterable[Span]) -> list[Span]:
-    """From the first to the last of the chain."""
+    """The critical path, from first to last."""
     left = [span for span in found if span.end > span.start]
     chain: list[Span] = []
     limit = max((span.end for span in left), default=0.0)
     while before := [span for span in left if span.end <= limit + SLACK and span.start < limit]:
-        # Of several that ended together, the one that took longest is the likelier cause.
+        # Of several that ended together, the longest is the likelier cause.
         chain.append(max(before, key=lambda span: (span.end, span.end - span.start)))
         left.remove(chain[-1])
         limit = chain[-1].start
@@ -78,7 +77,7 @@ def critical(found: Iterable[Span]) -> list[Span]:
 
 
 def told(chain: list[Span], origin: float) -> str:
-    """For a note: who, from when to when, in seconds since the origin."""
+    """Text for a note: name, start and end of each span, in seconds since the origin."""
     return ", ".join(span.shown(origin) for span in chain)
 
 

@@ -1,9 +1,9 @@
-"""Wall time of the pure tests (unit, golden, scenario), which is how long one waits after each change.
+"""Wall time of the pure tests (unit, golden, scenario): the wait after each change.
 
-How: pytest as `make unit` calls it, on tests/unit, tests/golden and tests/scenario, in one process a core, n times (1).
+How: pytest as in `make unit`, on tests/unit, tests/golden and tests/scenario, in one process per core, n times (1).
 
-What would make it wrong: other work on the machine, for it is wall time (CPU seconds stand beside it); failing tests,
-which print and stop early: they are told in the note.
+Sources of error: other load on the machine, because it is wall time (CPU seconds are shown too); failing tests, which
+print and stop early: the note shows them.
 """
 
 from __future__ import annotations

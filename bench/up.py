@@ -1,12 +1,12 @@
 """From an empty machine with warm caches to a token: wall time of `stackwright up`, each step's, and CPU seconds.
 
 How: `stackwright down --purge`, then `stackwright up --no-vm`, n times (3); it ends when `openstack token issue` has
-printed a token. CPU seconds are those of the command and its children (wait4) and of all that it started (the cluster's
-cgroup). --again calls it once more each time: it must find nothing to do. It THROWS AWAY the local cluster and its
-data, so it runs only when named, and where there is a cluster only with --purge.
+printed a token. CPU seconds are those of the command and its children (wait4) and of everything it started (the
+cluster's cgroup). --again adds a second call each time, which must find nothing to do. It DELETES the local cluster and
+its data, so it runs only when named, and with an existing cluster only with --purge.
 
-What would make it wrong: tools or images that are not cached (one run before, not counted, makes them); page cache that
-a first run filled: the figure is that of a machine that was up before; other work on the machine.
+Sources of error: tools or images that are not cached (one uncounted run before builds them); page cache filled by that
+run: the figure is that of a machine that ran it before; other load on the machine.
 """
 
 from __future__ import annotations

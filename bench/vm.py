@@ -1,14 +1,14 @@
-"""From an empty machine with warm caches to a virtual machine that is logged in to: wall time, phases, CPU seconds.
+"""From an empty machine with warm caches to a login on a virtual machine: wall time, phases, CPU seconds.
 
-How: `stackwright down --purge`, then `stackwright up`, n times (1); it ends when somebody has logged in to the machine
-by its floating IP. Each step's time is the command's own. The Cloud step does many things at once, so what decided its
-length is found in the times that Kubernetes keeps (bench/trace.py) and is named in the note: the critical path, in
-seconds since `up` began. CPU seconds are those of the command and its children (wait4), of all that it started, and of
-the virtual machine (cgroups /stackwright and /openstack-vms). It THROWS AWAY the local cluster and its data, so it
-runs only when named, and where there is a cluster only with --purge.
+How: `stackwright down --purge`, then `stackwright up`, n times (1); it ends after a login on the machine through its
+floating IP. Step times are the command's own. The Cloud step does many things at once, so the note names the critical
+path found in the times that Kubernetes keeps (bench/trace.py), in seconds since `up` began. CPU seconds are those of
+the command and its children (wait4), of everything it started, and of the virtual machine (cgroups /stackwright and
+/openstack-vms). It DELETES the local cluster and its data, so it runs only when named, and with an existing cluster
+only with --purge.
 
-What would make it wrong: tools or images that are not cached (with --again one run before, not counted, makes them);
-page cache that a run before filled; other work on the machine.
+Sources of error: tools or images that are not cached (with --again, one uncounted run before builds them); page cache
+filled by an earlier run; other load on the machine.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from bench import trace
 from bench.bringup import Up, allow, down, up
 from bench.figure import Figure, Goal
 from bench.options import BenchError, Options, say
-from stackwright.local import api
 from stackwright.local.config import LocalCluster
-from stackwright.local.steps import cloud, demo
+from stackwright.local.kubernetes import api
+from stackwright.local.steps.openstack import cloud, demo
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ def once() -> Run:
 
 
 def path(done: Up, origin: float) -> str:
-    """All steps come one after the other; of the cloud's the chain inside."""
+    """All steps are sequential; the Cloud step is followed by its critical path in parentheses."""
     chain = trace.told(trace.critical(trace.spans(api.of(LocalCluster.discover()))), origin)
     steps = []
     for title, seconds in done.steps.items():

@@ -15,12 +15,12 @@ from typing import Any
 import yaml
 from polling import until
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
+from stackwright.api.infra.machine import OpenStackMachine, OpenStackMachineTemplate
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import CRD
 from stackwright.api.meta import Kind
-from stackwright.api.openstackcluster import OpenStackCluster
-from stackwright.api.openstackmachine import OpenStackMachine, OpenStackMachineTemplate
-from stackwright.api.openstackserver import OpenStackServer
 from stackwright.core.clusterapi import CLUSTER, CONTROL_PLANE, MACHINE, NAME, kind_of
 from stackwright.core.conditions import find
 from stackwright.core.objects import key_of

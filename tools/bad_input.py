@@ -1,10 +1,10 @@
-"""Writes docs/bad-input.md: every case is run for real, on the local cluster with the example cloud in it.
+"""Writes docs/bad-input.md: runs every case for real, on the local cluster with the example cloud.
 
-Run it as root after `make cloud`:  .venv/bin/python tools/bad_input.py
-It ends with the cloud as it was. The cases about the machine stop the cluster and start it again.
+Run it as root after `make cloud`:  .venv/bin/python tools/bad_input.py The cloud is in its original state at the end.
+The cases about the machine stop and restart the cluster.
 
-With titles of cases that are refused, only these are run, and the others stay in the page as they are. What
-`stackwright apply` refuses needs no cluster:  .venv/bin/python tools/bad_input.py 'Unknown release' 'Unknown kind'
+With titles of rejected cases as arguments, only these are run, and the other sections of the page are kept. Cases that
+`stackwright apply` rejects need no cluster:  .venv/bin/python tools/bad_input.py 'Unknown release' 'Unknown kind'
 """
 
 from __future__ import annotations
@@ -58,13 +58,13 @@ def without_none(spec: dict[str, Any]) -> dict[str, Any]:
 
 
 def manifest(**spec: Any) -> dict[str, Any]:
-    """The example cloud with other fields; None takes one away."""
+    """The example cloud with other fields; None removes one."""
     body = copy.deepcopy(list(yaml.safe_load_all((ROOT / "examples/cloud.yaml").read_text()))[1])
     return {**body, "spec": without_none(body["spec"] | spec)}
 
 
 def refused(**spec: Any) -> dict[str, Any]:
-    """A shorter one, for what is never applied."""
+    """A shorter manifest for cases that are never applied."""
     return manifest(**{"features": None, **spec})
 
 
@@ -73,7 +73,7 @@ def keystone(**values: Any) -> dict[str, Any]:
 
 
 def infrastructure(kind: str, **spec: Any) -> dict[str, Any]:
-    """An object that lives in an OpenStack; it names a Secret that is not there, so nothing comes of it."""
+    """An object with OpenStack resources; its Secret does not exist, so nothing is created."""
     version = "v1alpha1" if kind == "OpenStackServer" else "v1beta1"
     return {
         "apiVersion": f"infrastructure.cluster.x-k8s.io/{version}",
@@ -95,7 +95,7 @@ INVALID_NAME = "apiVersion: v1\nkind: Namespace\nmetadata:\n  name: My_Cloud\n  
 MISSING = {"value_from": {"secret_key_ref": {"name": "directory", "key": "password"}}}
 LDAP = {"services": {"identity": {"keystone": {"values": {"conf": {"keystone": {"ldap": {"password": MISSING}}}}}}}}
 
-# title, what FILE holds, command
+# (title, content of FILE, command)
 FILES: list[tuple[str, Any, str]] = [
     ("Unknown field", refused(replicas=3), "stackwright apply -f FILE"),
     ("Unknown field, past our command line", refused(replicas=3), "kubectl apply --server-side -f FILE"),
@@ -147,13 +147,13 @@ FILES: list[tuple[str, Any, str]] = [
     ("Unknown role of the operator", None, "stackwright operator --controllers=all,none"),
 ]
 
-# title, command, of a server that is there; FILE holds another one
+# (title, command), for an existing server; FILE has a changed one
 CHANGES = [
     ("Server that is there and cannot change", "stackwright plan -f FILE"),
     ("Server that is there and cannot change, past our command line", "kubectl apply --server-side -f FILE"),
 ]
 
-# title, the change, what the condition Ready must name, what must be so for it
+# (title, the change, text that the message of condition Ready must contain)
 WAITS: list[tuple[str, Any, str]] = [
     ("Missing Secret", manifest(**LDAP), "directory"),
     (
@@ -270,7 +270,7 @@ def machine() -> Iterator[str]:
 
 
 def replaced(page: str, parts: Iterable[str]) -> str:
-    """The page with these sections in their places."""
+    """The page with these sections replaced in place."""
     intro, *old = re.split(r"(?m)^(?=\n## )", page)
     known = {part.splitlines()[1].removeprefix("## "): part for part in (*old, *parts)}
     first = [known.pop(title) for title, *_ in (*FILES, *CHANGES) if title in known]

@@ -1,7 +1,7 @@
-"""Writes the generated reference pages: one a kind from the models, and one of all commands.
+"""Generates the reference pages: one per kind from the models, one of all commands, and the table of tested values.
 
-`make docs` calls it; a unit test fails while a page is not what it would write. What a page says is said where the
-code is: in the descriptions of the models' fields and in the help of the commands.
+`make docs` calls it; a unit test fails if a page is outdated. The source of the text is the code: the descriptions of
+the models' fields and the help of the commands.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 import typer
 
 from stackwright.api.crd import crd
-from stackwright.api.lines import LINE
+from stackwright.api.fields.lines import LINE
 from stackwright.api.meta import Resource
 from stackwright.api.registry import RESOURCES
 from stackwright.cli.app import COMMANDS, LazyCommand, app
@@ -79,7 +79,7 @@ def api_page(resource: type[Resource]) -> str:
 
 
 def rows(schema: Schema, path: str) -> Iterator[tuple[str, Schema, bool]]:
-    """Every field below a node that may be set: path, schema, whether it is required."""
+    """Every settable field below a node: path, schema, whether it is required."""
     refused = _refused(schema)
     for name, child in sorted(schema.get("properties", {}).items()):
         if name in refused:
@@ -166,7 +166,7 @@ def _help(command: Any, path: str) -> str:
 
 
 def write() -> list[Path]:
-    """Write what differs, and remove pages of kinds that are no more; the paths that changed."""
+    """Write changed pages and remove pages of removed kinds; returns the changed paths."""
     wanted = pages()
     changed = []
     for stale in (REFERENCE / "api").glob("*.md"):

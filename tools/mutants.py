@@ -1,7 +1,8 @@
-"""Break the code in small ways, one at a time, and count how often a test notices: `make mutants`.
+"""Mutation tests: change the code in small ways, one at a time, and count how often a test fails: `make mutants`.
 
-mutmut makes the mutants, finds the tests that reach each function, and runs only these. This file says where, works on
-a copy of the checkout (so whatever interrupts it leaves nothing behind), draws a sample, and prints a table by folder.
+mutmut creates the mutants, finds the tests that reach each function, and runs only these. This script configures it,
+works on a copy of the checkout (so an interruption leaves nothing behind), draws a sample, and prints a table by
+folder.
 
     python tools/mutants.py            all mutants: some 16 000, which take hours
     python tools/mutants.py 200 7      200 of them, the same number from each folder, drawn with seed 7
@@ -23,24 +24,25 @@ ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = {
     "core": "src/stackwright/core/*",
     "controllers/*/decide.py": "src/stackwright/controllers/*/decide.py",
+    "controllers/infra": "src/stackwright/controllers/infra/*",
     "services": "src/stackwright/services/*",
     "runtime/queue.py": "src/stackwright/runtime/queue.py",
     "local/steps": "src/stackwright/local/steps/*",
 }
 TESTS = ["tests/unit"]
-# They read the sources (which are not what they were), measure memory of processes, or take longer than all others.
+# These tests read the sources (which are mutated), measure memory of processes, or take longer than all others.
 LEFT_OUT = (
     "test_layers.py", "test_docs.py", "test_cli_cluster.py", "test_certificate.py", "test_images.py",
     "test_mariadb_start.py", "test_mariadb_bootstrap.py", "test_libvirt_confine.py", "test_whole_specs.py",
     "test_reference_fields.py", "smoke",
 )  # fmt: skip
-# Exit codes, of pytest and of mutmut. Any other counts as not noticed: nothing shows that a test failed.
+# Exit codes of pytest and mutmut. Any other counts as not noticed, because it does not show that a test failed.
 NOTICED = (1, 3)
-OUT_OF_TIME = (36, 24, -24, 152, 255)  # a loop without an end
+OUT_OF_TIME = (36, 24, -24, 152, 255)  # an endless loop
 
 
 def copy(to: Path) -> None:
-    """What git tracks, as it is now, as the only commit of a repository."""
+    """The tracked files in their present state, as the only commit of a new repository."""
     listed = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, check=True, capture_output=True, text=True).stdout
     for name in filter(None, listed.split("\0")):
         (to / name).parent.mkdir(parents=True, exist_ok=True)
@@ -48,7 +50,7 @@ def copy(to: Path) -> None:
             shutil.copy2(ROOT / name, to / name, follow_symlinks=False)
     who = ("-c", "user.name=mutants", "-c", "user.email=mutants@example.com", "-c", "commit.gpgsign=false")
     for words in (("init", "--quiet"), ("add", "--all"), (*who, "commit", "--quiet", "--message=copy")):
-        subprocess.run(["git", *words], cwd=to, check=True)  # tests of benches ask which commit they run
+        subprocess.run(["git", *words], cwd=to, check=True)  # tests of benches read the commit
 
 
 def configure(to: Path) -> None:
@@ -66,14 +68,14 @@ def configure(to: Path) -> None:
 
 
 def mutmut(to: Path, *names: str) -> int:
-    """Programs that tests start import the mutants, too."""
+    """Sets PYTHONPATH, so that child processes of tests import the mutants too."""
     env = os.environ | {"PYTHONPATH": str(to / "mutants/src")}
     program = Path(sys.executable).with_name("mutmut")
     return subprocess.run([program, "run", *names], cwd=to, env=env).returncode
 
 
 def results(to: Path) -> dict[str, dict[str, int | None]]:
-    """Folder → mutant → exit code of its tests; None when they have not run."""
+    """Folder → mutant → exit code of its tests; None if they have not run."""
     found: dict[str, dict[str, int | None]] = {folder: {} for folder in FOLDERS}
     for folder, pattern in FOLDERS.items():
         below = pattern.replace("/*", "/**/*") if pattern.endswith("/*") else pattern
@@ -117,7 +119,7 @@ def main(size: int, seed: int) -> int:
         to = Path(place)
         copy(to)
         configure(to)
-        # It makes all mutants and finds the tests of each function; no mutant has this name.
+        # This run creates all mutants and finds the tests of each function; no mutant has this name.
         if size:
             mutmut(to, "none")
         names = sample(results(to), size, seed)

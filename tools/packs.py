@@ -1,9 +1,9 @@
-"""Packs of end-to-end tests: what they declare, when each last passed, and which ones a run takes.
+"""Packs of end-to-end tests: their declarations, their last passes, and the selection for a run.
 
-A pack is a folder of tests/e2e/packs with a pack.toml: `minutes` it takes once its cloud is there, the `cloud` that it
-needs, and `paths`, globs of the sources that it is about. tests/e2e/record.json holds the last run of each.
-`also` are tests elsewhere that it runs, being too long for each run. `leaves` is the cloud that it ends with, if it is
-another. No process is started here.
+A pack is a folder of tests/e2e/packs with a pack.toml: `minutes` of the run once its cloud is ready, the required
+`cloud`, and `paths`, globs of the sources it covers. `also` are tests elsewhere that it runs because they are too slow
+for every run; `leaves` is the cloud after the pack, if it differs. tests/e2e/record.json holds the last run of each
+pack. This module starts no process.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ ROOT = Path(__file__).parents[1]
 CORE = ROOT / "tests/e2e/core"
 PACKS = ROOT / "tests/e2e/packs"
 RECORD = ROOT / "tests/e2e/record.json"
-CLOUDS = ("storage", "small", "none", "full")  # in the order in which one run has them: the core leaves none behind
+CLOUDS = ("storage", "small", "none", "full")  # in the order of a run; the core leaves no cloud behind
 MOST_MINUTES = 5
-MOST_PACKS = 2  # of one `make test`
+MOST_PACKS = 2  # in one `make test`
 MOST_COMMITS = 40  # since a pack passed
-DUE_COMMITS = 30  # since a pack passed: from then on a run takes it, whatever changed
-LATE = 1.5  # times the minutes that a pack declares
+DUE_COMMITS = 30  # since a pack passed: a run then takes it, whatever changed
+LATE = 1.5  # multiple of the declared minutes
 NEVER = "never run"
 
 
 @dataclass(frozen=True)
 class Pack:
-    """minutes without those in which its cloud is started; leaves is empty for the cloud that it was given"""
+    """minutes without the start of its cloud; leaves is empty if the cloud stays the same"""
 
     name: str
     minutes: float
@@ -47,7 +47,7 @@ class Pack:
 
 @dataclass(frozen=True)
 class Run:
-    """The last run of a pack; `passed` is the commit of the last one that passed, empty if none did."""
+    """The last run of a pack; `passed` is the commit of the last passed run, empty if none passed."""
 
     result: str = NEVER
     commit: str = ""
@@ -60,7 +60,7 @@ Record = Mapping[str, Run]
 
 
 def parse(name: str, text: str) -> Pack:
-    """Raises ValueError that names the field."""
+    """Raises ValueError, which names the field."""
     found = tomllib.loads(text)
     if set(found) - {"also", "leaves"} != {"minutes", "cloud", "paths"}:
         raise ValueError(f"{name}/pack.toml: has {sorted(found)}; it takes minutes, cloud, paths, also, leaves")
@@ -87,7 +87,7 @@ def load() -> list[Pack]:
 
 
 def read(text: str) -> dict[str, Run]:
-    """The record, of its JSON."""
+    """The record from its JSON."""
     return {name: Run(**entry) for name, entry in json.loads(text).items()}
 
 
@@ -96,19 +96,19 @@ def write(record: Record) -> str:
 
 
 def in_order(packs: Iterable[Pack]) -> list[Pack]:
-    """Those of one cloud after each other, so that it is started once; those that leave another at the end."""
+    """Packs grouped by cloud, so that each cloud is started once; packs that leave another cloud come last."""
     return sorted(packs, key=lambda pack: (CLOUDS.index(pack.cloud), pack.leaves, pack.name))
 
 
 def selects(pack: Pack, changed: Iterable[str]) -> bool:
-    """Whether a changed path is one that the pack is about, or the pack itself."""
+    """Whether a changed path belongs to the sources of the pack or to the pack itself."""
     own = pack.folder.relative_to(ROOT).as_posix()
     globs = [re.compile(_pattern(glob)) for glob in (*pack.paths, f"{own}/**")]
     return any(glob.fullmatch(path) for path in changed for glob in globs)
 
 
 def _pattern(glob: str) -> str:
-    """`**` is any path, `*` anything within a name."""
+    """`**` matches any path, `*` anything within a name."""
     parts = re.split(r"(\*\*|\*)", glob)
     return "".join({"**": ".*", "*": "[^/]*"}.get(part, re.escape(part)) for part in parts)
 
@@ -121,10 +121,11 @@ def choose(
     count: int,
 ) -> list[Pack]:
     """The packs of one `make test`: at most two. First those that failed or never ran, then those that are nearly
-    overdue, then those whose paths changed; the oldest first within each. Without any, the next in rotation.
+    overdue, then those whose paths changed; the oldest first within each group. Without any, the next in rotation.
 
-    `changed`: pack → paths that changed since its record. `ages`: pack → commits since it passed, None if unknown.
-    `count`: of commits of the history.
+    changed  pack → paths changed since its record
+    ages     pack → commits since it passed, None if unknown
+    count    number of commits of the history
     """
 
     def rank(pack: Pack) -> int | None:
@@ -142,17 +143,17 @@ def choose(
 
 
 def overdue(ages: Mapping[str, int | None]) -> list[str]:
-    """Packs that passed too many commits ago."""
+    """Packs whose last pass is too many commits ago."""
     return sorted(name for name, age in ages.items() if age is not None and age > MOST_COMMITS)
 
 
 def is_late(pack: Pack, minutes: float) -> bool:
-    """Whether a run took so much longer than declared that the pack must be cut, or declare more."""
+    """Whether a run took so much longer than declared that the pack must be cut or declare more."""
     return minutes > LATE * pack.minutes
 
 
 def table(packs: Iterable[Pack], record: Record, ages: Mapping[str, int | None]) -> str:
-    """The record for people."""
+    """The record as plain text."""
     lines = [f"{'pack':24}{'result':12}{'minutes':>8}{'commits ago':>13}  last passed at"]
     for pack in packs:
         run, age = record.get(pack.name, Run()), ages.get(pack.name)
@@ -163,7 +164,7 @@ def table(packs: Iterable[Pack], record: Record, ages: Mapping[str, int | None])
 
 
 def durations(suites: Mapping[str, Iterable[Mapping[str, Any]]], slowest: int = 25) -> str:
-    """Of junit's test cases (`name`, `time` in seconds) by tier: sums, then the slowest tests."""
+    """Sums of junit's test cases (`name`, `time` in seconds) by tier, then the slowest tests."""
     cases = [(float(case["time"]), tier, str(case["name"])) for tier, found in suites.items() for case in found]
     sums = {tier: sum(time for time, other, _ in cases if other == tier) for tier in suites}
     lines = [f"{seconds / 60:8.1f} min  {tier}" for tier, seconds in sorted(sums.items(), key=lambda item: -item[1])]

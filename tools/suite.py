@@ -1,8 +1,8 @@
 """Run the tests: `test` as CI does, `all` of them, the `e2e` core or one pack; `durations` of the last run.
 
-The cloud starts in the background while style, types, pure and functional tests run. The core runs first, then packs
-on the same cloud, then the core's end; after that packs that need another cloud. What each step said about its tests is
-in out/junit, the cloud's start in out/up.log.
+The cloud starts in the background while style, types, pure and functional tests run. Then the core runs, then packs on
+the same cloud, then the core's end, and last the packs that need another cloud. Test results of each step are in
+out/junit, the log of the cloud's start is out/up.log.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ INTERRUPTED = 130
 
 
 def run(*command: str | Path, env: dict[str, str] | None = None) -> int:
-    """A program to its end. It is in a session of its own: Ctrl-C reaches it and its children once, by `stop`."""
+    """Run a program in its own session, so that Ctrl-C reaches it and its children only once, through `stop`."""
     words = [str(word) for word in command]
     process = subprocess.Popen(words, cwd=ROOT, env={**os.environ, **(env or {})}, start_new_session=True)
     try:
@@ -49,7 +49,7 @@ def run(*command: str | Path, env: dict[str, str] | None = None) -> int:
 
 
 def stop(process: subprocess.Popen[bytes]) -> None:
-    """As Ctrl-C does, which lets it clean up; killed if it does not end."""
+    """Send SIGINT, so that the program can clean up; kill it if it does not end."""
     for number in (signal.SIGINT, signal.SIGKILL):
         with contextlib.suppress(ProcessLookupError):
             os.killpg(process.pid, number)
@@ -62,30 +62,30 @@ def stop(process: subprocess.Popen[bytes]) -> None:
 
 
 def git(*words: str) -> str | None:
-    """None where git or the history does not know."""
+    """None if git fails or the history lacks the commit."""
     done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else None
 
 
 def is_whole() -> bool:
-    """Whether the history is there; in a shallow clone it is not."""
+    """Whether the history is complete; in a shallow clone it is not."""
     return git("rev-parse", "--is-shallow-repository") == "false"
 
 
 def is_clean() -> bool:
-    """Whether what runs is what is committed; the record itself does not count."""
+    """Whether the working tree equals the commit; the record itself does not count."""
     status = git("status", "--porcelain", "--untracked-files=all", "--", ".", f":!{packs.RECORD.relative_to(ROOT)}")
     return status == ""
 
 
 def since(commit: str) -> int | None:
-    """Commits of the main line since then: a merge counts once, however many it brings."""
+    """Commits of the main line since then: a merge counts once, however many commits it brings."""
     count = git("rev-list", "--count", "--first-parent", f"{commit}..HEAD")
     return int(count) if count is not None else None
 
 
 def ages(known: list[Pack], record: packs.Record) -> dict[str, int | None]:
-    """Pack → commits since it passed; of one that never did, since it was added."""
+    """Pack → commits since it passed, or since it was added if it never passed."""
     found = {}
     for pack in known:
         commit = record.get(pack.name, Run()).passed
@@ -98,9 +98,9 @@ def ages(known: list[Pack], record: packs.Record) -> dict[str, int | None]:
 
 
 def changes(known: list[Pack], record: packs.Record) -> dict[str, list[str]]:
-    """Pack → paths that changed since it passed; nothing for one that never did, or where the history is not there.
+    """Pack → paths changed since it passed; empty if it never passed or the history is incomplete.
 
-    Files that are neither committed nor ignored are among them.
+    Files that are neither committed nor ignored are included.
     """
     commits = {pack.name: record.get(pack.name, Run()).passed for pack in known}
     new = (git("ls-files", "--others", "--exclude-standard") or "").splitlines()
@@ -119,9 +119,9 @@ def read_record() -> dict[str, Run]:
 
 @dataclass
 class Suite:
-    """What was run, with minutes and whether it passed; a step that fails does not end the others.
+    """The steps with minutes and results; a failed step does not end the others.
 
-    late  step → the minutes that its pack declares, of a pack that took far longer
+    late  step → declared minutes of a pack that took far longer
     """
 
     steps: list[tuple[str, float, bool]] = field(default_factory=list)
@@ -146,7 +146,7 @@ class Suite:
         return self.step(target, "make", target, env={"PYTEST_ADDOPTS": f"--junitxml={JUNIT / target}.xml"})
 
     def pack(self, pack: Pack) -> bool:
-        """Its cloud, then its tests, which are recorded. Without its cloud it has failed, and no test runs."""
+        """Start its cloud, run its tests and record the result. Without its cloud the pack fails, and no test runs."""
         passed = True
         if pack.cloud != "none":
             print(f"\n==== {pack.name}: the cloud ({pack.cloud})", flush=True)
@@ -193,7 +193,7 @@ def note(pack: Pack, commit: str, minutes: float, passed: bool) -> None:
 
 @contextlib.contextmanager
 def cluster_as_before() -> Iterator[None]:
-    """A cluster that did not run before is stopped again."""
+    """Stops the cluster at the end, unless it ran before."""
     ran = state.cluster_state().state == "ready"
     try:
         yield
@@ -204,7 +204,7 @@ def cluster_as_before() -> Iterator[None]:
 
 @contextlib.contextmanager
 def starting() -> Iterator[subprocess.Popen[bytes]]:
-    """The cloud with storage starts in the background."""
+    """Starts the cloud with storage in the background."""
     UP_LOG.parent.mkdir(parents=True, exist_ok=True)
     with UP_LOG.open("wb") as log:
         command = [sys.executable, str(CLOUDS), "storage"]
@@ -217,7 +217,7 @@ def starting() -> Iterator[subprocess.Popen[bytes]]:
 
 
 def started(suite: Suite, process: subprocess.Popen[bytes], start: float) -> bool:
-    """Wait for the cloud; what its start said is shown if it failed."""
+    """Wait for the cloud; print the log of its start if it failed."""
     print(f"\n==== waiting for the cloud ({UP_LOG.relative_to(ROOT)})", flush=True)
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(UP_LIMIT)
@@ -229,7 +229,7 @@ def started(suite: Suite, process: subprocess.Popen[bytes], start: float) -> boo
 
 
 def story(suite: Suite, chosen: list[Pack]) -> None:
-    """The core, packs on its cloud, its end, packs on others. A core that failed does not end; packs go on."""
+    """The core, packs on its cloud, its end, packs on others. A failed core skips its end; packs run anyway."""
     core = suite.core()
     for pack in packs.in_order(chosen):
         if pack.cloud == packs.CLOUDS[0]:
@@ -243,7 +243,7 @@ def story(suite: Suite, chosen: list[Pack]) -> None:
 
 def whole(first: Sequence[str], chosen: list[Pack]) -> int:
     suite = Suite()
-    for old in JUNIT.glob("*.xml"):  # `durations` tells of this run
+    for old in JUNIT.glob("*.xml"):  # `durations` reports this run only
         old.unlink()
     with cluster_as_before(), starting() as cloud:
         start = time.monotonic()
@@ -267,7 +267,7 @@ def test() -> int:
 
 
 def unproven(known: list[Pack], record: packs.Record) -> list[Pack]:
-    """Packs whose last run did not pass on this code (prose aside): a run that was cut off goes on with them."""
+    """Packs whose last run did not pass on this code (documentation aside); an interrupted run continues with them."""
     changed = changes(known, record)
     own = packs.RECORD.relative_to(ROOT).as_posix()
 
@@ -280,7 +280,7 @@ def unproven(known: list[Pack], record: packs.Record) -> list[Pack]:
 
 
 def everything() -> int:
-    """Of the pure tests all cases and new examples; of the packs those that did not pass on this code."""
+    """All cases and new examples of the pure tests, and the packs that did not pass on this code."""
     known = packs.load()
     chosen = unproven(known, read_record())
     passed = [pack.name for pack in known if pack not in chosen]
@@ -333,7 +333,7 @@ def main(words: list[str]) -> int:
         raise KeyboardInterrupt
 
     signal.signal(signal.SIGTERM, end)
-    signal.signal(signal.SIGINT, end)  # a shell starts what it puts in the background deaf to it, and so its children
+    signal.signal(signal.SIGINT, end)  # a shell starts background jobs, and thus their children, with SIGINT ignored
     JUNIT.mkdir(parents=True, exist_ok=True)
     verbs = {"test": test, "all": everything, "report": report, "durations": durations}
     verb, *rest = words or [""]

@@ -1,6 +1,7 @@
-"""Wiring: the only place that knows all. It puts adapters into ports, controllers into the runtime, and runs it.
+"""Wiring of the operator and the provisioner: adapters into ports, controllers into the runtime.
 
-What only the operator needs is imported where it is used: the provisioner runs on every node, and must be small.
+Modules that only the operator needs are imported where they are used, because the provisioner runs on every node and
+must stay small.
 """
 
 from __future__ import annotations
@@ -18,15 +19,15 @@ from pathlib import Path
 from typing import Any
 
 from stackwright.adapters.directories import LocalDirectories
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import NODE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.controllers import volume
 from stackwright.controllers.catalog import ROLES, controllers
 from stackwright.controllers.volume import Place
-from stackwright.core.clouds import Clouds
 from stackwright.core.objects import label
+from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Key
 from stackwright.core.ports import Cluster, Directories, Ports, Refused, absent
 from stackwright.core.settings import Settings
@@ -36,15 +37,15 @@ from stackwright.runtime.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.health import Health
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Item, Runtime
-from stackwright.runtime.source import KopfSource, Webhook
+from stackwright.runtime.source import KopfSource
 from stackwright.runtime.watches import Watches
 
-YOUNG = 5000  # new objects between two searches of Python for cycles; its own default is 700
+YOUNG = 5000  # new objects between two runs of Python's garbage collector, whose default is 700
 
 
 @dataclass(frozen=True)
 class Options:
-    """What the operator's command line says."""
+    """Options from the command line of the operator."""
 
     roles: tuple[str, ...] = ROLES
     images: Path | None = None
@@ -59,7 +60,7 @@ class Options:
 
 @dataclass(frozen=True)
 class ProvisionerOptions:
-    """What the provisioner's command line says."""
+    """Options from the command line of the provisioner."""
 
     node: str
     path: str
@@ -69,8 +70,8 @@ class ProvisionerOptions:
 
 
 def settings(options: Options) -> Settings:
-    """Images from a file {name: reference}, digests and schemas of the shipped charts."""
-    from stackwright.adapters.helm import chart_digests, chart_schemas, privileged_charts
+    """Settings with images from a file {name: reference}, and digests and schemas of the shipped charts."""
+    from stackwright.adapters.helm.command import chart_digests, chart_schemas, privileged_charts
 
     references = json.loads(options.images.read_text()) if options.images and options.images.exists() else {}
     return Settings(
@@ -92,15 +93,15 @@ def count_openstack(method: str, code: str) -> None:
 
 
 def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted: bool = False) -> Ports:
-    from stackwright.adapters.helm import HelmCli
+    from stackwright.adapters.helm.command import HelmCli
     from stackwright.adapters.mariadb import MariaDbSql
-    from stackwright.adapters.openstack import KeystoneIdentity
-    from stackwright.adapters.openstack_contents import CloudContents
+    from stackwright.adapters.openstack.catalog import KeystoneIdentity
+    from stackwright.adapters.openstack.inventory import CloudContents
     from stackwright.adapters.rabbitmq import RabbitBroker
 
     return Ports(
         cluster=cluster,
-        helm=HelmCli(kubeconfig=kubeconfig, records=None if unrestricted else cluster),
+        helm=HelmCli(kubeconfig=kubeconfig, share=3, records=None if unrestricted else cluster),
         sql=MariaDbSql(),
         broker=RabbitBroker(),
         identity=KeystoneIdentity(),
@@ -112,7 +113,7 @@ def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted
 
 
 def runtime(cluster: Cluster, options: Options) -> Runtime:
-    from stackwright.adapters.openstack_clouds import OpenStackClouds
+    from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 
     store, queue = Store(), _queue()
 
@@ -127,7 +128,7 @@ def runtime(cluster: Cluster, options: Options) -> Runtime:
 
 
 def provisioner(cluster: Cluster, place: Place, directories: Directories) -> Runtime:
-    """The runtime with the two controllers of local volumes, and with no foreign system but directories."""
+    """The runtime with the two controllers of local volumes; its only ports are Kubernetes and directories."""
     store = Store()
     wired = Ports(
         cluster=WriteThrough(store, cluster),
@@ -147,8 +148,9 @@ def _queue() -> KeyedQueue[Item]:
 
 
 async def operate(options: Options) -> None:
-    """Run the operator until it is told to stop."""
+    """Run the operator until it is cancelled or a part of it ends."""
     from stackwright.controllers.validate import errors_of
+    from stackwright.runtime.admission import Admission
     from stackwright.runtime.certificate import Certificate
 
     logs.configure(options.log_level)
@@ -156,19 +158,18 @@ async def operate(options: Options) -> None:
     if options.metrics_port:
         metrics.serve(options.metrics_port)
     with tempfile.TemporaryDirectory() as folder:
-        webhook, beside = None, []
+        beside = []
         if options.webhook_port:
             own = Certificate(cluster, options.namespace, Path(folder), SystemClock())
             await own.ensure()
-            beside.append(own.keep())
-            check = partial(errors_of, settings=settings(options))
-            webhook = Webhook(options.webhook_port, own.certificate, own.key, own.context, check)
-        source = KopfSource(webhook, options.kubeconfig)
+            admission = Admission(partial(errors_of, settings=settings(options)), own.context)
+            beside = [own.keep(), admission.serve(options.webhook_port)]
+        source = KopfSource(options.kubeconfig)
         await _serve(runtime(cluster, options), source, options.health_port, *beside)
 
 
 async def provision(options: ProvisionerOptions) -> None:
-    """Run the provisioner of one node until it is told to stop."""
+    """Run the provisioner of one node until it is cancelled or a part of it ends."""
     logs.configure(options.log_level)
     cluster = _connect(options.kubeconfig)
     node = await cluster.get(NODE, ("", options.node))
@@ -176,7 +177,7 @@ async def provision(options: ProvisionerOptions) -> None:
         raise Refused(f"there is no Node {options.node}")
     place = volume.Place(options.node, label(node, volume.HOSTNAME) or options.node, options.path)
     loop = provisioner(cluster, place, LocalDirectories(options.path))
-    await _serve(loop, KopfSource(None, options.kubeconfig), options.health_port)
+    await _serve(loop, KopfSource(options.kubeconfig), options.health_port)
 
 
 def _connect(kubeconfig: str | None) -> KubernetesCluster:
@@ -188,16 +189,16 @@ def _connect(kubeconfig: str | None) -> KubernetesCluster:
 async def _serve(
     loop: Runtime, source: KopfSource, health_port: int | None, *beside: Coroutine[Any, Any, None]
 ) -> None:
-    """Load, then watch, work, and what else goes on beside.
+    """List all kinds, then run the watches, the workers, and the tasks `beside`.
 
-    Whichever ends first ends the others: Kubernetes starts the process again. What was imported and loaded stays, so
-    Python's search for cycles leaves it out: else it is a third of what a start with thousands of objects costs.
+    The first task that ends cancels the others, and Kubernetes restarts the process. Imported and loaded objects are
+    excluded from garbage collection, which otherwise takes a third of the start time with thousands of objects.
     """
     gc.set_threshold(YOUNG, *gc.get_threshold()[1:])
     gc.freeze()
     await loop.load()
     gc.freeze()
-    watches = Watches(loop.kinds, loop.on_listed)
+    watches = Watches(loop.kinds, loop.on_listed, loop.listing)
     watches.listen()
     if health_port:
         beside = (*beside, Health(loop, watches).serve(health_port))

@@ -22,11 +22,11 @@ from stackwright.api.meta import Kind
 from stackwright.api.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
-from stackwright.core.clouds import Clouds, fill
 from stackwright.core.conditions import find
 from stackwright.core.controller import Controller
-from stackwright.core.helmrecords import cause_only
+from stackwright.core.helm.records import cause_only
 from stackwright.core.objects import key_of
+from stackwright.core.openstack.clouds import Clouds, fill
 from stackwright.core.plan import Action, Apply, Key, Object, Plan
 from stackwright.core.ports import Conflict, Contents, NotYet, Ports, Reader, Refused
 from stackwright.core.settings import Settings

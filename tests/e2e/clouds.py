@@ -17,7 +17,7 @@ STOP_LIMIT = 60
 
 def small(machine: Cloud) -> Cloud:
     """Identity, and what that needs."""
-    print(machine.stackwright("up", "--nodes", "1", "--no-cloud", limit=3000))
+    print(machine.stackwright("up", "--nodes", "1", "--no-cloud", "--yes", limit=3000))
     if machine.is_full():
         machine.renew("--nodes", "1")
     # What an earlier run that was killed left in the cloud's spec must not decide about this one.

@@ -19,7 +19,7 @@ from pathlib import Path
 import yaml
 from harness import ROOT, run
 
-from stackwright.local import image_archive, images
+from stackwright.local.image import archive, images
 
 CHART = ROOT / "charts/mariadb"
 RENDERED = ROOT / "tests/golden/charts/mariadb/three-servers/rendered.yaml"
@@ -51,7 +51,7 @@ def unpack(folder: Path) -> Path:
     built = images.ensure_all(names=["mariadb"])
     layout, root = folder / "layout", folder / "root"
     root.mkdir()
-    image_archive.join([image.archive for image in built], layout)
+    archive.join([image.archive for image in built], layout)
     blobs = layout / "blobs/sha256"
     (image,) = json.loads((layout / "index.json").read_text())["manifests"]
     for layer in json.loads((blobs / _hex(image)).read_text())["layers"]:

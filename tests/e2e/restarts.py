@@ -11,7 +11,7 @@ from harness import eventually
 from pinger import CHANCE, Pinger
 from vms import Vms
 
-from stackwright.local import cgroups
+from stackwright.local.host import cgroups
 
 SWITCH = "openvswitch"
 DATA_PATH = {"libvirt", "nova-compute", SWITCH, "neutron-ovs-agent", "neutron-l3-agent", "neutron-dhcp-agent"}

@@ -12,8 +12,9 @@ from full import FullCloud
 from harness import eventually
 from vms import Vm, Vms
 
-from stackwright.local import cgroups, tools
-from stackwright.local.guest import guest_image
+from stackwright.local import tools
+from stackwright.local.host import cgroups
+from stackwright.local.image.guest import guest_image
 
 PREFIX = "storage-"  # all that these tests make is called so, which is how it is found again
 LIMIT = 300

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
 from stackwright.api.kinds import CRD
 from stackwright.api.registry import RESOURCES
 from stackwright.core import conditions
 from stackwright.core.ports import Refused
-from stackwright.local import ephemeral
+from stackwright.local.kubernetes import ephemeral
 
 
 @pytest.fixture(scope="session")

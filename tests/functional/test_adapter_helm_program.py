@@ -16,12 +16,12 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from stackwright.adapters.helm import HelmCli
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.helm.command import HelmCli
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, INGRESS_CLASS, NAMESPACE, SECRET
-from stackwright.cli.costs import _restarts
-from stackwright.core.helmrecords import SELECTOR, releases
-from stackwright.core.merge import merge
+from stackwright.cli.change.costs import _restarts
+from stackwright.core.helm.merge import merge
+from stackwright.core.helm.records import SELECTOR, releases
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import NotYet, Refused
 from stackwright.local import tools

@@ -9,8 +9,8 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from stackwright.adapters import kubernetes
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes import client
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
 from stackwright.api.kinds import CONFIGMAP, CRD, EVENT, NAMESPACE
 from stackwright.api.meta import Kind, Resource
@@ -62,6 +62,17 @@ async def test_absence(cluster: KubernetesCluster, namespace: str) -> None:
         await cluster.get(Kind("example.org", "v1", "Thing", "things"), key)
 
 
+async def test_an_object_is_deleted_by_its_uid(cluster: KubernetesCluster, namespace: str) -> None:
+    key = (namespace, "x")
+    made = await cluster.apply(CONFIGMAP, {"metadata": {"namespace": namespace, "name": "x"}}, "test")
+    with pytest.raises(Conflict):
+        await cluster.delete(CONFIGMAP, key, "another")
+    assert await cluster.get(CONFIGMAP, key)
+    await cluster.delete(CONFIGMAP, key, made["metadata"]["uid"])
+    assert await cluster.get(CONFIGMAP, key) is None
+    await cluster.delete(CONFIGMAP, key, made["metadata"]["uid"])
+
+
 async def test_a_patch_with_an_old_version_conflicts(cluster: KubernetesCluster, namespace: str) -> None:
     key = (namespace, "x")
     made = await cluster.apply(CONFIGMAP, {"metadata": {"namespace": namespace, "name": "x"}}, "test")
@@ -74,7 +85,7 @@ async def test_a_patch_with_an_old_version_conflicts(cluster: KubernetesCluster,
 async def test_lists_come_in_pages_by_labels(
     cluster: KubernetesCluster, namespace: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kubernetes, "PAGE", 3)
+    monkeypatch.setattr(client, "PAGE", 3)
     for number in range(8):
         meta = {"namespace": namespace, "name": f"m{number}", "labels": {"odd": str(number % 2)}}
         await cluster.apply(CONFIGMAP, {"metadata": meta}, "test")

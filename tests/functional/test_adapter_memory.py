@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, NAMESPACE, SERVICE
 from stackwright.api.meta import Kind
 from stackwright.api.registry import kind_of
@@ -27,7 +27,7 @@ def meta(namespace: str, **more: Any) -> dict[str, Any]:
 
 async def do(cluster: Cluster, op: Op, namespace: str) -> Any:
     verb, kind, *rest = op
-    if verb in ("apply", "apply_status"):
+    if verb in ("apply", "apply_status", "create"):
         body, manager = json.loads(json.dumps(rest[0])), rest[1]
         body["metadata"] = meta(namespace, **body.get("metadata", {}))
         return await getattr(cluster, verb)(kind, body, manager)
@@ -199,6 +199,15 @@ SEQUENCES: dict[str, list[Op]] = {
         ("apply", CONFIGMAP, {}, "b"),
         ("patch", CONFIGMAP, {"data": {"b": None, "z": "1"}}),
         ("apply", CONFIGMAP, {"data": {}}, "a"),
+    ],
+    "what is created was not there": [
+        ("create", CONFIGMAP, {"data": {"a": "1"}}, "a"),
+        ("create", CONFIGMAP, {"data": {"a": "2"}}, "b"),
+        ("apply", CONFIGMAP, {"data": {"a": "2"}}, "b"),
+        ("delete", CONFIGMAP),
+        ("create", CONFIGMAP, {"data": {"a": "2"}}, "b"),
+        ("create", KEYSTONE, {"spec": {"unknown": 1}}, "a"),
+        ("create", KEYSTONE, {"spec": {"size": "tiny"}, "status": {"progress": "1/1"}}, "a"),
     ],
     "patches take fields": [
         ks("a", {"size": "tiny", "settings": {"a": 1, "b": {"c": 1}}}, labels={"x": "1"}, annotations={"y": "1"}),

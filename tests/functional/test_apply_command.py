@@ -13,11 +13,11 @@ import pytest_asyncio
 import yaml
 from typer.testing import CliRunner
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.cli.app import app
-from stackwright.cli.apply import dry_run
-from stackwright.cli.manifests import MANAGER, BadManifest, Manifest
+from stackwright.cli.change.apply import dry_run
+from stackwright.cli.change.manifests import MANAGER, BadManifest, Manifest
 
 
 @pytest_asyncio.fixture

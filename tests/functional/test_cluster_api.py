@@ -16,11 +16,11 @@ from polling import until
 
 from core_manager import CONTROL, DATA, MACHINES, ClusterApi, core_manager, ref
 from stackwright import main
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock
 from stackwright.api.crd import crd
+from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.kinds import NAMESPACE, SECRET
-from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
 from stackwright.api.registry import SERVER_KINDS
 from stackwright.controllers.catalog import controllers
 from stackwright.controllers.floatingippool.objects import ip_address, told_of
@@ -28,7 +28,8 @@ from stackwright.controllers.floatingippool.observe import Observed
 from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, MACHINE
 from stackwright.core.conditions import READY, done, waiting
 from stackwright.core.settings import Settings
-from stackwright.local import ephemeral, tools
+from stackwright.local import tools
+from stackwright.local.kubernetes import ephemeral
 from stackwright.runtime.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.memory.openstack import MemoryClouds
 from stackwright.runtime.reconcile import Runtime

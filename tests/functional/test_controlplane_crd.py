@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.kubernetes import KubernetesCluster
-from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.adapters.kubernetes.client import KubernetesCluster
+from stackwright.api.cloud.controlplane import OpenStackControlPlane
 from stackwright.api.kinds import NAMESPACE
 from stackwright.core.ports import Refused
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NAMESPACE
-from stackwright.cli.apply import apply_all
-from stackwright.cli.manifests import Manifest, load
+from stackwright.cli.change.apply import apply_all
+from stackwright.cli.change.manifests import Manifest, load
 from stackwright.core.objects import key_of
 
 FILES = sorted((Path(__file__).parents[2] / "examples").glob("*.yaml"))

@@ -15,10 +15,10 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from stackwright.adapters.kubernetes import KubernetesCluster
-from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.adapters.kubernetes.client import KubernetesCluster
+from stackwright.api.cloud.controlplane import OpenStackControlPlane
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.crd import crd
-from stackwright.api.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
 from stackwright.core.ports import Conflict, NotYet, Refused

@@ -18,7 +18,7 @@ import pytest_asyncio
 import yaml
 from lightkube.core.generic_client import BasicRequest
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NAMESPACE, NODE, PV, PVC, SERVICE_ACCOUNT, STORAGE_CLASS
 from stackwright.api.meta import Kind
 

@@ -13,10 +13,10 @@ import pytest_asyncio
 import yaml
 from test_protection import CHART, KINDS
 
-from stackwright.adapters.kubernetes import KubernetesCluster
-from stackwright.api.helmbundle import HelmBundle
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import NAMESPACE, SECRET
 from stackwright.api.meta import Kind
+from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.local.tools import binary
 
 RBAC = "rbac.authorization.k8s.io"

@@ -14,13 +14,13 @@ from urllib.parse import urlsplit
 import pytest_asyncio
 import yaml
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import NODE
 from stackwright.core.controller import Controller
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import NO_CLOUDS, Ports, Reader, absent
-from stackwright.local import ephemeral
+from stackwright.local.kubernetes import ephemeral
 from stackwright.main import _serve
 from stackwright.runtime.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.queue import KeyedQueue
@@ -127,7 +127,7 @@ async def test_a_deletion_while_the_watch_was_away_is_noticed_after_a_410(apiser
     loop.on_listed = on_listed  # type: ignore[method-assign]
     path = through(proxy, apiserver)
     monkeypatch.setitem(os.environ, "KUBECONFIG", path)
-    serving = asyncio.create_task(_serve(loop, KopfSource(None, path), None))
+    serving = asyncio.create_task(_serve(loop, KopfSource(path), None))
     try:
         await until(lambda: len(lists) == 1)
         for name in ("stays", "goes"):

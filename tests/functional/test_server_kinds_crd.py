@@ -28,9 +28,9 @@ from server_cases import (
     Spec,
 )
 
-from stackwright.adapters.kubernetes import KubernetesCluster
-from stackwright.api.capi import InfraResource
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
+from stackwright.api.infra.capi import InfraResource
 from stackwright.api.kinds import CRD, NAMESPACE
 from stackwright.api.meta import Kind
 from stackwright.api.registry import SERVER_KINDS, kind_of

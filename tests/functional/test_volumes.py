@@ -10,12 +10,12 @@ import pytest
 import pytest_asyncio
 import yaml
 
-from stackwright.adapters.helm import HelmCli
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.helm.command import HelmCli
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.adapters.system import SystemClock, SystemEntropy
 from stackwright.api.kinds import EVENT, NAMESPACE, PVC, SECRET, STATEFULSET, STORAGE_CLASS
-from stackwright.core.helmrecords import SELECTOR, releases
-from stackwright.core.merge import merge
+from stackwright.core.helm.merge import merge
+from stackwright.core.helm.records import SELECTOR, releases
 from stackwright.core.plan import GrowClaim, HelmUpgrade
 from stackwright.core.ports import Ports, Refused, absent
 from stackwright.local import tools

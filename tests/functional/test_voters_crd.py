@@ -7,12 +7,12 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.kubernetes import KubernetesCluster
-from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.adapters.kubernetes.client import KubernetesCluster
+from stackwright.api.cloud.controlplane import OpenStackControlPlane
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
-from stackwright.api.services import Ceph, Etcd, Keystone, MariaDB
+from stackwright.api.services.kinds import Ceph, Etcd, Keystone, MariaDB
 from stackwright.core.ports import Refused
 
 CLOUD = {"openstack_version": "epoxy", "preset": "core"}

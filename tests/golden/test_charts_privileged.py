@@ -5,7 +5,7 @@ from typing import Any
 
 from test_charts import CASES, each_chart, objects
 
-from stackwright.adapters.helm import privileged_charts
+from stackwright.adapters.helm.command import privileged_charts
 
 CLUSTER = {"ClusterRole", "ClusterRoleBinding", "ValidatingWebhookConfiguration", "ValidatingAdmissionPolicy"}
 

@@ -10,8 +10,8 @@ import pytest
 from test_charts import CASES, ROOT, helm
 from test_charts_hostile import put, values_of
 
-from stackwright.adapters.helm import chart_schemas
-from stackwright.core.chartvalues import value_errors
+from stackwright.adapters.helm.command import chart_schemas
+from stackwright.core.helm.chart_schema import value_errors
 
 SCHEMAS = chart_schemas()
 FIRST = {case.parents[1].name: case for case in reversed(CASES)}

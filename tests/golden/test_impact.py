@@ -10,9 +10,9 @@ import pytest
 import yaml
 from test_charts import find_helm
 
-from stackwright.adapters.helm import HelmCli
-from stackwright.cli.costs import objects
-from stackwright.core.merge import merge
+from stackwright.adapters.helm.command import HelmCli
+from stackwright.cli.change.costs import objects
+from stackwright.core.helm.merge import merge
 from stackwright.impact import Restart, restarts
 
 VALUES = Path(__file__).parent / "values/core-single.yaml"

@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 from test_charts import ROOT, helm
 
-from stackwright.api.services import ServiceSpec
+from stackwright.api.services.kinds import ServiceSpec
 from stackwright.services.declaration import Context
 from stackwright.services.ingress import SERVICE
 

@@ -8,13 +8,13 @@ from typing import Any
 
 from world import NAMESPACE, World
 
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
+from stackwright.api.infra.machine import OpenStackMachine
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
-from stackwright.api.openstackcluster import OpenStackCluster
-from stackwright.api.openstackmachine import OpenStackMachine
-from stackwright.api.openstackserver import OpenStackServer
-from stackwright.core.clouds import CloudCall, Thing
 from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, CONTROL_PLANE, MACHINE, NAME
 from stackwright.core.conditions import find
+from stackwright.core.openstack.clouds import CloudCall, Thing
 from stackwright.core.plan import Object
 from stackwright.runtime.memory import Fuse
 from sweep import sampled

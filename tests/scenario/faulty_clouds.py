@@ -9,7 +9,7 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import Any
 
-from stackwright.core.clouds import Asker, CloudCall, CloudRef, Denied, Look, Question, Thing, Trouble
+from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Denied, Look, Question, Thing, Trouble
 from stackwright.core.ports import Clock
 from stackwright.runtime.memory import MemoryClouds
 

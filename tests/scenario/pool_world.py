@@ -7,7 +7,7 @@ from typing import Any
 from capi_world import IDENTITY, PART, SERVERS, Clusters
 from world import NAMESPACE
 
-from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
+from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.core.clusterapi import ADDRESS, CLAIM
 
 POOLS = OpenStackFloatingIPPool.KIND

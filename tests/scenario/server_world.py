@@ -6,9 +6,9 @@ from typing import Any
 
 from world import NAMESPACE, World
 
-from stackwright.api.openstackserver import OpenStackServer
-from stackwright.core.clouds import Thing
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.core.conditions import find
+from stackwright.core.openstack.clouds import Thing
 from stackwright.core.plan import Object
 
 KIND = OpenStackServer.KIND

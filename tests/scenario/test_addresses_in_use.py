@@ -8,8 +8,8 @@ import pytest
 from capi_world import BASTION, CLUSTERS, MACHINES, MANAGED, PART, SERVERS, Clusters
 from pool_world import POOLS, Pools, pools, served
 
-from stackwright.core.clouds import Thing
 from stackwright.core.clusterapi import ADDRESS, CLAIM, CONTROL_PLANE, NAME
+from stackwright.core.openstack.clouds import Thing
 
 pytestmark = pytest.mark.looptime
 THEIRS = "198.51.100.7"

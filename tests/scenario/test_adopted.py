@@ -10,7 +10,7 @@ import pytest
 from capi_world import CLUSTERS, MACHINES, SERVERS, Clusters, killed_everywhere
 from test_moved import restored
 
-from stackwright.api.openstack_identity import OpenStackClusterIdentity
+from stackwright.api.infra.identity import OpenStackClusterIdentity
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime

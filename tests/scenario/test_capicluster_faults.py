@@ -20,8 +20,8 @@ from capi_world import (
 )
 from faulty_clouds import TROUBLES
 
-from stackwright.core.clouds import Denied, Trouble
-from stackwright.core.seen import LOGIN
+from stackwright.core.openstack.cloud_observation import LOGIN
+from stackwright.core.openstack.clouds import Denied, Trouble
 
 pytestmark = pytest.mark.looptime
 EVERYWHERE = pytest.mark.parametrize("everywhere", [lost_everywhere, unheard_everywhere], ids=["lost", "killed"])

@@ -20,8 +20,8 @@ from capi_world import (
 )
 from world import NAMESPACE
 
-from stackwright.core.clouds import Denied, Thing, Trouble
 from stackwright.core.clusterapi import CLUSTER, MANAGED_BY, NAME, PAUSED
+from stackwright.core.openstack.clouds import Denied, Thing, Trouble
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime

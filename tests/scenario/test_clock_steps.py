@@ -5,10 +5,10 @@ from test_releases import MEMCACHED, RELEASE, record, with_memory
 from world import UNREADY, World, ready_world
 
 from stackwright.api.kinds import SECRET, STATEFULSET
-from stackwright.core import renewal
-from stackwright.core.fernet import ROTATED
 from stackwright.core.objects import EXPIRES, annotation, key_of
 from stackwright.core.ports import Refused
+from stackwright.core.secrets import renewal
+from stackwright.core.secrets.fernet import ROTATED
 
 pytestmark = pytest.mark.looptime
 HOUR_BACK, FORWARD = -3600.0, 700.0

@@ -8,10 +8,10 @@ import pytest
 from capi_world import BASTION, MACHINES, SERVERS, Clusters
 from world import World, ready_world
 
-from stackwright.api.helmbundle import HelmBundle
-from stackwright.api.services import Glance, Keystone
-from stackwright.core.clouds import Denied
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import Glance, Keystone
 from stackwright.core.conditions import find
+from stackwright.core.openstack.clouds import Denied
 from stackwright.core.ports import NotYet, Refused
 
 pytestmark = pytest.mark.looptime

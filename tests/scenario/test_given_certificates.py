@@ -15,20 +15,20 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from world import NAMESPACE, SETTINGS, World, cloud_object, ready_world
 
-from stackwright.api.certificates import GIVEN
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.certificates import GIVEN
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
-from stackwright.api.services import Ingress
-from stackwright.cli.manifests import BadManifest, load
-from stackwright.cli.plan import forecast
-from stackwright.cli.report import blanked
+from stackwright.api.secrecy import blanked
+from stackwright.api.services.kinds import Ingress
+from stackwright.cli.change.manifests import BadManifest, load
+from stackwright.cli.change.plan import forecast
 from stackwright.cli.ui.steps import lines as lines_of
 from stackwright.controllers.cloud.decide import decide
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.validate import errors_of
 from stackwright.core.objects import belongs
 from stackwright.core.ports import secret_data
-from stackwright.core.secretwrites import ExtractSecret
+from stackwright.core.secrets.writes import ExtractSecret
 from stackwright.runtime import x509 as made
 from stackwright.services.declaration import PUBLIC_TLS
 from stackwright.simulate import Request

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from world import NAMESPACE, SETTINGS, START, UNREADY, World, ready_world
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import POD, SECRET, STATEFULSET
 from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages

@@ -12,8 +12,8 @@ from capi_world import BASTION, IDENTITY, PART, SERVERS
 from faulty_clouds import FaultyClouds
 from pool_world import Pools
 
-from stackwright.core.clouds import ADD_INTERFACE, ADD_PORT, CloudCall, CloudRef, Thing, mark
 from stackwright.core.clusterapi import CLAIM
+from stackwright.core.openstack.clouds import ADD_INTERFACE, ADD_PORT, CloudCall, CloudRef, Thing, mark
 from stackwright.runtime.queue import BURST, PACE
 
 pytestmark = pytest.mark.looptime

@@ -4,8 +4,8 @@ import pytest
 import world as module
 from world import CONTROL_PLANE, EVERY_ROLE, NAMESPACE, SETTINGS, UNREADY, World, ready_world
 
-from stackwright.api.kinds import DAEMONSET
-from stackwright.api.services import RabbitMQ
+from stackwright.api.kinds import DAEMONSET, POD
+from stackwright.api.services.kinds import RabbitMQ
 from stackwright.core import precache
 from stackwright.core.settings import Settings
 
@@ -59,6 +59,49 @@ async def test_a_node_that_is_lost_does_not_hold_up_an_upgrade():
     world.cloud(features=MEMCACHED, size="tiny")
     await world.settle()
     assert world.helm.calls == [("upgrade", RELEASE)]
+
+
+def tolerating(key):
+    tolerations = {"memcached": {"enabled": True, "tolerations": [{"key": key, "operator": "Exists"}]}}
+    return {"services": {"memcached": {"memcached": {"values": {"pod": {"tolerations": tolerations}}}}}}
+
+
+async def test_a_node_with_a_taint_that_no_pod_of_the_cloud_tolerates_holds_up_nothing():
+    world = await ready_world(features=MEMCACHED)
+    world.node("node-2", CONTROL_PLANE, taint="maintenance")
+    await world.settle()
+    assert world.ready(), world.condition()
+    world.cloud(features=MEMCACHED, size="tiny")
+    await world.settle()
+    assert world.ready() and world.helm.calls == [("upgrade", RELEASE)]
+
+
+async def test_a_node_whose_taint_a_chart_tolerates_has_the_images_too():
+    world = await ready_world(features=MEMCACHED)
+    world.node("node-2", CONTROL_PLANE, taint="maintenance")
+    await world.settle()
+    world.kubelet.start = 20.0
+    world.cloud(features=MEMCACHED, **tolerating("maintenance"))
+    await world.run(10)
+    assert world.condition("Images")[2] == "Waiting for images on 2 of 2 nodes (DaemonSet image-precaching)"
+    assert world.helm.calls == []
+    await world.settle(patience=60)
+    assert world.ready() and world.helm.calls == [("upgrade", RELEASE)]
+    assert world.get(DAEMONSET, precache.NAME)["status"]["numberReady"] == 2
+    assert "image-precaching-node-2" in world.names(POD)
+    world.cloud(features=MEMCACHED)
+    await world.settle(patience=60)
+    assert world.ready()
+    assert "tolerations" not in world.get(DAEMONSET, precache.NAME)["spec"]["template"]["spec"]
+    assert "image-precaching-node-2" not in world.names(POD)
+
+
+async def test_a_toleration_that_kubernetes_would_refuse_is_left_to_its_chart():
+    world = await ready_world(features=MEMCACHED)
+    world.cloud(features=MEMCACHED, **tolerating("no such/ key"))
+    await world.settle()
+    assert world.condition("Images")[0] == "True"
+    assert "tolerations" not in world.get(DAEMONSET, precache.NAME)["spec"]["template"]["spec"]
 
 
 async def test_a_new_node_is_waited_for_until_it_holds_the_images_and_disturbs_nothing():

@@ -11,21 +11,24 @@ from capi_world import BASTION, CLUSTERS, MACHINES, MANAGED, Clusters
 from pool_world import POOLS, pools
 from server_world import KIND as SERVERS
 from server_world import SPEC, VOLUMES, made
-from test_plan import CLOUD, NOW, applied, cloud, deployed, empty, installed
+from test_plan import CLOUD, NOW, applied, cloud, deployed, empty, installed, overridden
 from world import EVERY_ROLE, NAMESPACE, SETTINGS, World, cloud_object
 
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.helmbundle import HelmBundle
+from stackwright import simulate
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NODE
-from stackwright.api.services import Glance
-from stackwright.cli.confirm import foreseen_losses, losses
-from stackwright.cli.manifests import MANAGER, Manifest
-from stackwright.cli.plan import forecast
-from stackwright.cli.planned import Entry
-from stackwright.core.clouds import Clouds
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import Glance
+from stackwright.cli.change.confirm import foreseen_losses, losses
+from stackwright.cli.change.manifests import MANAGER, Manifest
+from stackwright.cli.change.plan import forecast
+from stackwright.cli.change.plan_render import CUT_OFF, Entry
 from stackwright.core.clusterapi import CLAIM
 from stackwright.core.objects import ORPHAN
+from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.pausing import ANNOTATION
+from stackwright.core.plan import HelmUpgrade
+from stackwright.core.ports import NotYet
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.simulate import Outside
 
@@ -50,6 +53,32 @@ async def test_what_a_paused_cloud_would_lose_is_told_before_it_is_resumed() -> 
     assert "Keystone openstack/keystone" in await foreseen_losses(
         cluster, manifests(features={"services": ["~identity"]})
     )
+
+
+async def test_a_forecast_that_is_cut_off_may_have_lost_anything(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it is cut off without the change: nobody knows that the two would lose the same."""
+    cluster = await deployed()
+    changed = manifests(public_domain_name="other.example")
+    assert await foreseen_losses(cluster, changed) == []
+    monkeypatch.setattr(simulate, "ROUNDS", 1)
+    assert await foreseen_losses(cluster, changed) == [f"unknown, because {CUT_OFF}"]
+    assert not cluster.writes
+
+
+@pytest.mark.parametrize("anyway", [True, False])
+async def test_a_step_that_fails_in_the_forecast_may_hide_a_loss(monkeypatch: pytest.MonkeyPatch, anyway: bool) -> None:
+    """Unless it fails as well without the change."""
+    cluster = await deployed()
+    real = simulate.execute
+
+    async def execute(actions: list[Any], *words: Any) -> Any:
+        if any(isinstance(each, HelmUpgrade) and (anyway or "54321" in str(each.values)) for each in actions):
+            raise NotYet("no answer")
+        return await real(actions, *words)
+
+    monkeypatch.setattr(simulate, "execute", execute)
+    found = await foreseen_losses(cluster, manifests(services=overridden(54321)))
+    assert [each.endswith("no answer") and "keystone" in each for each in found] == [True] * (not anyway)
 
 
 def two_nodes() -> MemoryCluster:
@@ -131,7 +160,7 @@ def asking(monkeypatch: pytest.MonkeyPatch, clouds: Clouds) -> None:
     async def outside(*_: Any) -> AsyncIterator[Outside]:
         yield Outside(None, clouds)
 
-    monkeypatch.setattr("stackwright.cli.plan.outside", outside)
+    monkeypatch.setattr("stackwright.cli.change.plan.outside", outside)
 
 
 IN_CLOUD = "in cloud mine of Secret openstack/clouds"

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from world import NAMESPACE, UNREADY, World, ready_world
 
-from stackwright.api.contracts import DatabaseAccount, KeystoneService, MessagingAccount
 from stackwright.api.kinds import JOB, SECRET, STATEFULSET
-from stackwright.api.services import MariaDB
+from stackwright.api.services.contracts import DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.api.services.kinds import MariaDB
 from stackwright.core.ports import NotYet, Refused
 from stackwright.runtime.memory import Crash
 from stackwright.services.values import LOSSES

@@ -8,11 +8,11 @@ import pytest
 from capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clusters, killed_everywhere
 from world import NAMESPACE
 
+from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.kinds import SECRET
-from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
-from stackwright.core.clouds import Trouble
 from stackwright.core.clusterapi import CLUSTER, MACHINE, NAME, PAUSED
 from stackwright.core.conditions import find
+from stackwright.core.openstack.clouds import Trouble
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime

@@ -12,12 +12,12 @@ from capi_world import BASTION, CLUSTERS, IDENTITY, MACHINES, PART, SERVERS, Clu
 from pool_world import pools
 from world import NAMESPACE
 
+from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.kinds import NAMESPACE as SPACE
 from stackwright.api.meta import Kind
-from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
 from stackwright.core.clusterapi import ADDRESS, CLAIM
 from stackwright.core.objects import OWNER
-from stackwright.core.origin import ORIGIN
+from stackwright.core.openstack.origin import ORIGIN
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime

@@ -12,9 +12,9 @@ from server_world import made
 from world import NAMESPACE, World
 
 from stackwright.api.meta import Kind
-from stackwright.core.clouds import Thing
 from stackwright.core.clusterapi import CLAIM
 from stackwright.core.conditions import find
+from stackwright.core.openstack.clouds import Thing
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime

@@ -15,17 +15,17 @@ import yaml
 from world import SETTINGS as WORLD_SETTINGS
 from world import cloud_object, ready_world
 
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NODE, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
-from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.registry import kind_of
-from stackwright.api.services import MariaDB, Neutron
-from stackwright.cli.confirm import losses
-from stackwright.cli.plan import forecast
-from stackwright.cli.planned import FAIL, NOTE, Entry, summary
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import MariaDB, Neutron
+from stackwright.cli.change.confirm import losses
+from stackwright.cli.change.plan import forecast
+from stackwright.cli.change.plan_render import FAIL, NOTE, Entry, summary
 from stackwright.cli.ui.steps import lines
-from stackwright.core.clouds import Look, Thing, Trouble
+from stackwright.core.openstack.clouds import Look, Thing, Trouble
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import Refused
 from stackwright.core.settings import Settings
@@ -208,7 +208,7 @@ async def test_no_secret_is_shown() -> None:
     found = await planned(cluster, applied(cloud(services=services)))
     text = "\n".join(lines(found, full=True)) + str([entry.as_dict() for entry in found])
     assert "hushhush" not in text and "aHVzaGh1c2g" not in text
-    assert "(hidden)" in text
+    assert "***" in text
     assert any("from Secret l" in entry.note for entry in found)
 
 

@@ -5,11 +5,11 @@ import json
 import pytest
 from world import NAMESPACE, ready_world
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
-from stackwright.cli.rollback import choose, kept, spec_of
+from stackwright.cli.operate.rollback import choose, kept, spec_of
 from stackwright.core.ports import secret_data
-from stackwright.core.revisions import FIELD, KEPT
+from stackwright.core.secrets.revisions import FIELD, KEPT
 from stackwright.runtime.specs import replace_spec
 
 pytestmark = pytest.mark.looptime

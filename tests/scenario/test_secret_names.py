@@ -7,8 +7,8 @@ import copy
 import pytest
 from world import NAMESPACE, World, ready_world
 
-from stackwright.api.contracts import DatabaseAccount
 from stackwright.api.kinds import SECRET
+from stackwright.api.services.contracts import DatabaseAccount
 
 pytestmark = pytest.mark.looptime
 EVIL = (NAMESPACE, "evil")

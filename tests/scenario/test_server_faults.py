@@ -11,9 +11,9 @@ from server_world import ALL, IDENTITY, KIND, WHOLE, Servers, made
 from world import NAMESPACE
 
 from stackwright.controllers.server.observe import IMAGE
-from stackwright.core.clouds import SERVER, Denied, Trouble, mark
-from stackwright.core.origin import identity
-from stackwright.core.seen import LOGIN
+from stackwright.core.openstack.cloud_observation import LOGIN
+from stackwright.core.openstack.clouds import SERVER, Denied, Trouble, mark
+from stackwright.core.openstack.origin import identity
 from stackwright.runtime.memory import openstack
 
 pytestmark = pytest.mark.looptime

@@ -6,9 +6,9 @@ import json
 import pytest
 from world import NAMESPACE, World, ready_world
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services import Ceph, CephRGW, Cinder, Glance
+from stackwright.api.services.kinds import Ceph, CephRGW, Cinder, Glance
 from stackwright.core.conditions import find, is_ready
 from stackwright.core.objects import ORPHAN
 from stackwright.core.ports import secret_data

@@ -9,7 +9,7 @@ import pytest
 from world import NAMESPACE, World, ready_world
 
 from stackwright.api.kinds import PVC, STORAGE_CLASS
-from stackwright.api.services import MariaDB
+from stackwright.api.services.kinds import MariaDB
 from stackwright.core.conditions import find
 from stackwright.core.plan import Object
 from stackwright.core.ports import Refused

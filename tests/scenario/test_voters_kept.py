@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_world
 
-from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DEPLOYMENT, STATEFULSET
-from stackwright.api.services import Keystone
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import Keystone
 
 pytestmark = pytest.mark.looptime
 # Chart → its service, the component that votes, and a workload of it.
@@ -47,7 +47,7 @@ async def test_a_growth_that_is_not_ready_in_time_is_not_rolled_back_and_goes_on
     assert ("rollback", release) not in world.helm.calls[calls:]
     status, reason, message = world.condition("Ready", world.bundle(chart))
     assert (status, reason) == ("False", "BlockedNotReady")
-    assert f"Release openstack-{chart} did not become ready in 600 s: " in message
+    assert f"Release openstack-{chart} is not ready and made no progress for 600 s: " in message
     assert "too few cpu" in message
     assert message.endswith(f"; not rolled back to revision 1: pod.replicas.{component}: {NO_MAJORITY}")
     assert (members(world, chart), world.condition()[1]) == (3, "BlockedNotReady")

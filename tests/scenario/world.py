@@ -18,12 +18,12 @@ from typing import Any
 
 from faulty_clouds import FaultyClouds
 
-from stackwright.adapters.helm import privileged_charts
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.helmbundle import HelmBundle
+from stackwright.adapters.helm.command import privileged_charts
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, JOB, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
 from stackwright.api.registry import RESOURCES
+from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
 from stackwright.core.conditions import find, is_ready
@@ -173,10 +173,15 @@ class LoopClock:
 
 
 class Kubelet:
-    """Makes pods of workloads, and both ready after `start` seconds. `broken` workloads stay as the status given."""
+    """Makes pods of workloads, and both ready after `start` seconds.
+
+    broken   workloads whose pods stay as the status given
+    rolling  DaemonSets that are updated one node after the other → seconds that each takes
+    """
 
     def __init__(self, cluster: MemoryCluster, start: float = 3.0) -> None:
         self.broken: dict[str, Object] = {}
+        self.rolling: dict[str, float] = {}
         self._cluster, self.start = cluster, start
         self._seen: dict[tuple[str, str], int] = {}
 
@@ -224,19 +229,43 @@ class Kubelet:
         """One pod a node, ready where the node is, unless it is broken; a node that is gone takes its pod along."""
         meta = obj["metadata"]
         trouble = next((status for prefix, status in self.broken.items() if meta["name"].startswith(prefix)), None)
-        nodes = [node for node in self._cluster.all(NODE) if EVERY_ROLE.items() & node["metadata"]["labels"].items()]
+        every = [node for node in self._cluster.all(NODE) if EVERY_ROLE.items() & node["metadata"]["labels"].items()]
+        tolerated = {each["key"] for each in obj["spec"]["template"].get("spec", {}).get("tolerations", ())}
+        nodes = [node for node in every if {each["key"] for each in node["spec"].get("taints", ())} <= tolerated]
         names = {f"{meta['name']}-{node['metadata']['name']}" for node in nodes}
         for pod in self._cluster.all(POD, meta["namespace"]):
             owner = pod["metadata"]["ownerReferences"][0]["uid"]
             if owner == meta["uid"] and pod["metadata"]["name"] not in names:
                 self._cluster.remove(POD, (meta["namespace"], pod["metadata"]["name"]))
-        ready = 0
+        pods = []
         for node in nodes:
-            up = not trouble and node["status"]["conditions"][0]["status"] == "True"
-            self._cluster.put(POD, _pod(obj, node["metadata"]["name"], trouble or (None if up else UNREADY)))
-            ready += up
-        status = {"desiredNumberScheduled": len(nodes), "updatedNumberScheduled": len(nodes), "numberReady": ready}
-        self._cluster.put(DAEMONSET, {**obj, "status": {**status, "observedGeneration": meta["generation"]}})
+            status = trouble if _is_up(node) else UNREADY
+            pod = _pod(obj, node["metadata"]["name"], status)
+            pod["metadata"]["labels"][POD_TEMPLATE] = str(meta["generation"])
+            pods.append(pod)
+        if seconds := next((each for prefix, each in self.rolling.items() if meta["name"].startswith(prefix)), 0.0):
+            pods = self._rolled(obj, pods, {node["metadata"]["name"] for node in nodes if _is_up(node)}, seconds)
+        for pod in pods:
+            self._cluster.put(POD, pod)
+        current = [pod for pod in pods if pod["metadata"]["labels"][POD_TEMPLATE] == str(meta["generation"])]
+        counts = {"updatedNumberScheduled": len(current), "numberReady": sum(map(_is_ready, pods))}
+        counts |= {"desiredNumberScheduled": len(nodes), "observedGeneration": meta["generation"]}
+        meta = {**meta, "annotations": {**meta.get("annotations", {}), TEMPLATE: str(meta["generation"])}}
+        self._cluster.put(DAEMONSET, {**obj, "metadata": meta, "status": counts})
+
+    def _rolled(self, obj: Object, pods: list[Object], up: set[str], seconds: float) -> list[Object]:
+        """The pods as they are by now where one at most may be away: one of a node that is not up uses that up."""
+        there = []
+        for pod in pods:
+            before = self._cluster.peek(POD, (pod["metadata"]["namespace"], pod["metadata"]["name"])) or pod
+            old = before["metadata"]["labels"][POD_TEMPLATE] != pod["metadata"]["labels"][POD_TEMPLATE]
+            there.append({**before, "status": READY if pod["spec"]["nodeName"] in up else UNREADY} if old else pod)
+        if all(map(_is_ready, there)) and there != pods:
+            index = next(index for index, pod in enumerate(there) if pod["metadata"] != pods[index]["metadata"])
+            there[index] = {**pods[index], "status": UNREADY}
+            meta = obj["metadata"]
+            asyncio.get_running_loop().call_later(seconds, self.sync, DAEMONSET, meta["name"], meta["namespace"])
+        return there
 
     def _rescheduled(self) -> None:
         """The nodes are not what they were: so are the pods of all DaemonSets, a little later."""
@@ -251,12 +280,22 @@ def _pod(owner: Object, index: int | str, trouble: Object | None) -> Object:
     name, labels = f"{owner['metadata']['name']}-{index}", dict(owner["metadata"]["labels"])
     reference = {"apiVersion": "apps/v1", "kind": owner["kind"], "name": owner["metadata"]["name"]}
     reference["uid"] = owner["metadata"]["uid"]
-    ready = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
     node = index if isinstance(index, str) else "node-1"
     meta = {"name": name, "namespace": owner["metadata"]["namespace"], "labels": labels, "ownerReferences": [reference]}
-    return {"metadata": meta, "spec": {"nodeName": node}, "status": trouble or ready}
+    return {"metadata": meta, "spec": {"nodeName": node}, "status": trouble or READY}
 
 
+def _is_up(node: Object) -> bool:
+    return bool(node["status"]["conditions"][0]["status"] == "True")
+
+
+def _is_ready(pod: Object) -> bool:
+    return bool(pod["status"]["conditions"][0] == READY["conditions"][0])
+
+
+# How Kubernetes says which template of a DaemonSet a pod is of.
+TEMPLATE, POD_TEMPLATE = "deprecated.daemonset.template.generation", "pod-template-generation"
+READY = {"phase": "Running", "conditions": [{"type": "Ready", "status": "True"}]}
 UNSCHEDULABLE = {
     "phase": "Pending",
     "conditions": [{"type": "PodScheduled", "status": "False", "message": "0/1 nodes are available: too few cpu"}],
@@ -420,13 +459,14 @@ class World:
 
     # What users and others do.
 
-    def node(self, name: str, labels: Mapping[str, str], ready: bool = True) -> None:
+    def node(self, name: str, labels: Mapping[str, str], ready: bool = True, taint: str = "") -> None:
         condition = {"type": "Ready", "status": "True" if ready else "Unknown", "reason": "KubeletReady"}
         if not ready:
             condition |= {"reason": "NodeStatusUnknown", "message": "Kubelet stopped posting node status."}
         address = {"type": "InternalIP", "address": f"10.0.0.{sum(map(ord, name)) % 250}"}
         status = {"conditions": [condition], "addresses": [address]}
-        self.cluster.put(NODE, {"metadata": {"name": name, "labels": dict(labels)}, "status": status})
+        spec = {"taints": [{"key": taint, "effect": "NoSchedule"}]} if taint else {}
+        self.cluster.put(NODE, {"metadata": {"name": name, "labels": dict(labels)}, "spec": spec, "status": status})
 
     def cloud(self, **spec: Any) -> Object:
         """Write the OpenStackDeployment, as `kubectl apply` does."""

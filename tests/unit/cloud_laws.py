@@ -10,21 +10,21 @@ from typing import Any
 from cloud_observations import ClusterSeen, MachineSeen, PoolSeen, ServerSeen
 from cloud_strategies import CLOUD, COPIED, UID
 
-from stackwright.api.openstackserver import OpenStackServer
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.capicluster.decide import decide as decide_cluster
 from stackwright.controllers.capicluster.record import record_of as cluster_record
 from stackwright.controllers.floatingippool.decide import decide as decide_pool
 from stackwright.controllers.machine.decide import decide as decide_machine
 from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.record import record_of as server_record
-from stackwright.core.belongings import TAKEN_AWAY, is_gone
-from stackwright.core.clouds import SERVER as SERVER_SLOT
-from stackwright.core.clouds import CloudCall, fill, mark, marked_by
 from stackwright.core.clusterapi import ADDRESS
 from stackwright.core.conditions import READY
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
+from stackwright.core.openstack.cloud_observation import AUTHENTICATION
+from stackwright.core.openstack.clouds import SERVER as SERVER_SLOT
+from stackwright.core.openstack.clouds import CloudCall, fill, mark, marked_by
+from stackwright.core.openstack.managed_resources import TAKEN_AWAY, is_gone
 from stackwright.core.plan import Apply, Finalizer, Plan
-from stackwright.core.seen import AUTHENTICATION
 
 DECIDE: dict[type, Callable[[Any], Plan]] = {
     ServerSeen: decide_server,

@@ -23,10 +23,10 @@ from cloud_strategies import (
 )
 from hypothesis import strategies as st
 
-from stackwright.api.openstackcluster import OpenStackCluster
-from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
-from stackwright.api.openstackmachine import OpenStackMachine
-from stackwright.api.openstackserver import OpenStackServer
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
+from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
+from stackwright.api.infra.machine import OpenStackMachine
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.capicluster.bastion import bastion
 from stackwright.controllers.capicluster.objects import parts as cluster_parts
 from stackwright.controllers.capicluster.objects import wanted
@@ -37,6 +37,7 @@ from stackwright.controllers.capicluster.stages import GROUP_FIELDS
 from stackwright.controllers.floatingippool.observe import KINDS as POOL_KINDS
 from stackwright.controllers.floatingippool.observe import Found
 from stackwright.controllers.floatingippool.observe import Observed as PoolSeen
+from stackwright.controllers.infra.server_template import Place, server_object, server_spec
 from stackwright.controllers.machine.observe import Observed as MachineSeen
 from stackwright.controllers.server.objects import parts as server_parts
 from stackwright.controllers.server.observe import KINDS as SERVER_KINDS
@@ -44,12 +45,11 @@ from stackwright.controllers.server.observe import Observed as ServerSeen
 from stackwright.controllers.server.observe import Pool
 from stackwright.controllers.server.record import written as server_record
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.belongings import Owner, listed
-from stackwright.core.clouds import Slot, Thing, mark
 from stackwright.core.clusterapi import CONTROL_PLANE, claim_name
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
-from stackwright.core.machines import Place, server_object, server_spec
 from stackwright.core.objects import is_deleting
+from stackwright.core.openstack.clouds import Slot, Thing, mark
+from stackwright.core.openstack.managed_resources import Owner, listed
 from stackwright.core.plan import Object
 
 CLAIMS = st.sampled_from([None, UID, OTHER])

@@ -11,10 +11,10 @@ from typing import Any
 from cloud_specs import ID
 from hypothesis import strategies as st
 
-from stackwright.core.clouds import SERVER, CloudRef, Denied, Look, Question, Slot, Thing, Trouble, mark
 from stackwright.core.objects import FINALIZER
+from stackwright.core.openstack.cloud_observation import troubled
+from stackwright.core.openstack.clouds import SERVER, CloudRef, Denied, Look, Question, Slot, Thing, Trouble, mark
 from stackwright.core.plan import Object
-from stackwright.core.seen import troubled
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 OTHER = "5b6c1d0e-0000-4000-8000-000000000002"

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 from typing import Any
 
-from stackwright.api.openstackcluster_spelling import SPELLINGS
+from stackwright.api.infra.cluster.spelling import SPELLINGS
 from stackwright.api.registry import BY_KIND
 
 ID = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"

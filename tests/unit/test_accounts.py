@@ -13,7 +13,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.core.plan import BrokerAccount, CatalogEntry, SqlAccount
 from stackwright.core.ports import NotYet, Ports, Refused
 from stackwright.runtime import accounts
-from stackwright.runtime.accounts import KEPT, LONGEST, QUIET, SHARES, AccountChecks
+from stackwright.runtime.accounts import FEW, KEPT, LONGEST, QUIET, SHARES, AccountChecks
 from stackwright.runtime.memory import (
     FrozenClock,
     MemoryBroker,
@@ -150,6 +150,36 @@ async def test_each_start_asks_for_some_accounts_so_that_none_stays_unseen() -> 
             await made.missing(account(name), "p", before=True)
     counts = [sql.asked.count((name, True)) for name in "abcdefgh"]
     assert all(starts / SHARES / 3 < count < starts / SHARES * 3 for count in counts), counts
+
+
+async def test_a_start_asks_for_a_few_accounts_of_each_provider_however_many_there_are() -> None:
+    names = [f"a{index}" for index in range(20 * SHARES)]
+    sql = Sql()
+    sql.hangs = False
+    made = checks(sql, names=names)
+    for provider in ("p", "another"):
+        sql.asked.clear()
+        for _ in range(2):
+            for name in names:
+                assert await made.missing(account(name), provider, before=True) == ""
+        assert 1 <= len(sql.asked) <= FEW
+
+
+async def test_accounts_that_cannot_be_asked_for_cost_a_start_no_more_than_others() -> None:
+    names = [f"a{index}" for index in range(20 * SHARES)]
+    made = checks(Sql(), names=names)
+    reads: list[Any] = []
+    cluster = made._ports.cluster
+    get = cluster.get
+
+    async def counted(kind: Any, key: Any) -> Any:
+        reads.append(key)
+        return None if key == ADMIN else await get(kind, key)
+
+    cluster.get = counted  # type: ignore[method-assign]
+    for name in names:
+        await made.missing(account(name), "p", before=True)
+    assert 1 <= len(reads) <= 2 * FEW
 
 
 async def test_after_a_loss_all_are_asked() -> None:

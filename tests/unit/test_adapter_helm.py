@@ -5,13 +5,14 @@ from __future__ import annotations
 import asyncio
 import os
 import stat
+from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from stackwright.adapters.helm import HelmCli, chart_digest, chart_digests, failure
-from stackwright.core.helmrecords import releases
+from stackwright.adapters.helm.command import HelmCli, Turns, chart_digest, chart_digests, failure
+from stackwright.core.helm.records import releases
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import NotYet, Refused
 
@@ -78,6 +79,82 @@ async def test_at_most_so_many_at_once(tmp_path: Path) -> None:
     await asyncio.gather(*(helm.uninstall(("n", str(i))) for i in range(5)))
     helm.close()
     assert max(int(line) for line in (tmp_path / "count").read_text().split()) == 2
+
+
+async def test_one_namespace_never_has_all_turns_and_those_of_another_come_next(tmp_path: Path) -> None:
+    path = tmp_path / "ran"
+    helm = HelmCli(binary=program(tmp_path, f"echo $2 >> {path}; sleep 0.2"), parallel=4, share=3)
+    many = [asyncio.create_task(helm.uninstall(("tenant", f"t{number}"))) for number in range(30)]
+    await asyncio.sleep(0)
+    await helm.uninstall(("openstack", "keystone"))
+    begun = path.read_text().split()
+    assert "keystone" in begun[:4], "one is left for others"
+    others = [asyncio.create_task(helm.uninstall((f"n{number}", f"n{number}"))) for number in range(4)]
+    await asyncio.gather(*others)
+    assert len(path.read_text().split()) <= len(begun) + 12, "the many do not come first"
+    for task in many:
+        task.cancel()
+    await asyncio.gather(*many, return_exceptions=True)
+    helm.close()
+
+
+@pytest.mark.looptime
+async def test_turns_are_given_in_turn_and_none_is_lost() -> None:
+    turns, most, now, ended = Turns(4, 3), Counter[str](), Counter[str](), list[str]()
+
+    async def call(namespace: str) -> None:
+        async with turns.of(namespace, 300):
+            now[namespace] += 1
+            most[namespace] = max(most[namespace], now[namespace])
+            most["all"] = max(most["all"], now.total())
+            await asyncio.sleep(10)
+            now[namespace] -= 1
+            ended.append(namespace)
+
+    tenant = [asyncio.create_task(call("tenant")) for _ in range(20)]
+    await asyncio.sleep(5)
+    cloud = [asyncio.create_task(call("cloud")) for _ in range(2)]
+    await asyncio.sleep(1)
+    tenant[5].cancel()
+    await asyncio.gather(*tenant, *cloud, return_exceptions=True)
+    assert most == {"tenant": 3, "cloud": 2, "all": 4}
+    assert ended[:6].count("cloud") == 2
+    assert ended.count("tenant") == 19
+    assert not turns._held
+    assert not turns._waiting
+
+
+@pytest.mark.looptime
+async def test_who_has_no_turn_for_long_waits_no_longer() -> None:
+    turns = Turns(4, 3)
+
+    async def call(namespace: str, seconds: float) -> None:
+        async with turns.of(namespace, 300):
+            await asyncio.sleep(seconds)
+
+    many = [asyncio.create_task(call("tenant", 500)) for _ in range(5)]
+    results = await asyncio.gather(*many, return_exceptions=True)
+    assert [type(each) for each in results] == [type(None)] * 3 + [NotYet] * 2
+    assert "other releases of namespace tenant" in str(results[4])
+    await call("tenant", 1)
+
+
+@pytest.mark.looptime
+async def test_a_turn_that_comes_as_its_wait_ends_goes_to_the_next() -> None:
+    turns = Turns(1, 1)
+
+    async def call(seconds: float) -> None:
+        async with turns.of("n", 300):
+            await asyncio.sleep(seconds)
+
+    first, second, third = (asyncio.create_task(call(1)) for _ in range(3))
+    await asyncio.sleep(0.5)
+    turns._waiting["n"][0].set_result(None)
+    second.cancel()
+    turns._held["n"] += 1
+    await asyncio.gather(first, third)
+    assert second.cancelled()
+    assert not turns._held
 
 
 async def test_records_are_checked_when_helm_starts_and_not_while_it_waits(tmp_path: Path) -> None:

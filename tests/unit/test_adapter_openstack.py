@@ -9,8 +9,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters import openstack
-from stackwright.adapters.openstack import KeystoneIdentity, error_of
+from stackwright.adapters.openstack import catalog
+from stackwright.adapters.openstack.catalog import KeystoneIdentity, error_of
 from stackwright.core.plan import CatalogEntry
 from stackwright.core.ports import NotYet, Refused
 
@@ -76,15 +76,15 @@ class Identity:
 
 @pytest.fixture
 def identity(monkeypatch: pytest.MonkeyPatch) -> Identity:
-    monkeypatch.setattr(openstack, "_password_works", lambda url, user, password: True)
+    monkeypatch.setattr(catalog, "_password_works", lambda url, user, password: True)
     return Identity()
 
 
 def ensure(identity: Identity, **changes: Any) -> list[str]:
     identity.writes.clear()
     spec = {**SPEC, **changes}
-    openstack._ensure_user(identity, spec, "http://k/v3", "pw")
-    openstack._ensure_catalog(identity, spec)
+    catalog._ensure_user(identity, spec, "http://k/v3", "pw")
+    catalog._ensure_catalog(identity, spec)
     return list(identity.writes)
 
 
@@ -119,19 +119,19 @@ def test_endpoints_follow_the_spec(identity: Identity) -> None:
 
 
 def test_without_the_password_only_names_count(identity: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openstack, "_password_works", lambda *_: False)
-    assert openstack._missing(identity, SPEC, "http://k/v3", None) == "user glance"
+    monkeypatch.setattr(catalog, "_password_works", lambda *_: False)
+    assert catalog._missing(identity, SPEC, "http://k/v3", None) == "user glance"
     ensure(identity)
     identity.assigned.clear()
     identity.kept["endpoint"].clear()
-    assert openstack._missing(identity, SPEC, "http://k/v3", None) == ""
+    assert catalog._missing(identity, SPEC, "http://k/v3", None) == ""
     identity.kept["service"].clear()
-    assert openstack._missing(identity, SPEC, "http://k/v3", None) == "service glance"
+    assert catalog._missing(identity, SPEC, "http://k/v3", None) == "service glance"
 
 
 def test_a_password_is_set_only_when_the_login_fails(identity: Identity, monkeypatch: pytest.MonkeyPatch) -> None:
     ensure(identity)
-    monkeypatch.setattr(openstack, "_password_works", lambda url, user, password: False)
+    monkeypatch.setattr(catalog, "_password_works", lambda url, user, password: False)
     assert ensure(identity) == ["update_user"]
 
 
@@ -153,7 +153,7 @@ async def test_after_a_failure_keystone_is_logged_in_to_anew(
         made.append(SimpleNamespace(identity=identity))
         return made[-1]
 
-    monkeypatch.setattr(openstack, "connect", connect)
+    monkeypatch.setattr(catalog, "connect", connect)
     admin = {
         "username": "admin", "password": "pw-x", "auth_url": "http://k/v3", "project_name": "admin",
         "user_domain_name": "Default", "project_domain_name": "Default",
@@ -162,10 +162,10 @@ async def test_after_a_failure_keystone_is_logged_in_to_anew(
     for _ in range(2):
         await keystone.entry(ACTION, admin, "pw")
     assert len(made) == 1
-    monkeypatch.setattr(openstack, "_ensure_catalog", Mock(side_effect=ConnectionResetError(104, "reset")))
+    monkeypatch.setattr(catalog, "_ensure_catalog", Mock(side_effect=ConnectionResetError(104, "reset")))
     with pytest.raises(NotYet):
         await keystone.entry(ACTION, admin, "pw")
-    monkeypatch.setattr(openstack, "_ensure_catalog", lambda *_: None)
+    monkeypatch.setattr(catalog, "_ensure_catalog", lambda *_: None)
     await keystone.entry(ACTION, admin, "pw")
     assert len(made) == 2
 
@@ -173,37 +173,37 @@ async def test_after_a_failure_keystone_is_logged_in_to_anew(
 def test_what_is_missing_is_found_by_logging_in_and_looking(
     identity: Identity, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == "user glance"
+    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == "user glance"
     ensure(identity)
     identity.writes.clear()
-    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == ""
+    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == ""
     for endpoint, lost in ((identity.kept["endpoint"].pop(), "public"), (identity.kept["endpoint"][0], "internal")):
         endpoint.url = "http://elsewhere"
-        told = openstack._missing(identity, SPEC, "http://k/v3", "pw")
+        told = catalog._missing(identity, SPEC, "http://k/v3", "pw")
         assert told.startswith("endpoint ") and told.endswith(" of service glance") and lost in told
     assert ensure(identity) == ["update_endpoint", "create_endpoint"]
     identity.assigned.discard(("service", "glance", "service"))
-    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == "role service of user glance"
+    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == "role service of user glance"
     identity.assigned.clear()
-    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == "role admin, service of user glance"
+    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == "role admin, service of user glance"
     ensure(identity)
-    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == ""
+    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == ""
     elsewhere = {**SPEC, "region": "Two"}
-    assert openstack._missing(identity, elsewhere, "http://k/v3", "pw") == "endpoint internal, public of service glance"
+    assert catalog._missing(identity, elsewhere, "http://k/v3", "pw") == "endpoint internal, public of service glance"
     identity.kept["service"].clear()
-    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == "service glance"
+    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == "service glance"
     identity.kept["project"].clear()
-    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == "project service"
+    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == "project service"
     identity.writes.clear()
-    monkeypatch.setattr(openstack, "_password_works", lambda url, user, password: False)
-    assert openstack._missing(identity, SPEC, "http://k/v3", "pw") == "user glance"
+    monkeypatch.setattr(catalog, "_password_works", lambda url, user, password: False)
+    assert catalog._missing(identity, SPEC, "http://k/v3", "pw") == "user glance"
     assert identity.writes == []
 
 
 def test_removal(identity: Identity) -> None:
     ensure(identity)
-    openstack._remove(identity, SPEC)
-    openstack._remove(identity, SPEC)
+    catalog._remove(identity, SPEC)
+    catalog._remove(identity, SPEC)
     assert (identity.kept["user"], identity.kept["service"]) == ([], [])
     assert identity.kept["project"]
 

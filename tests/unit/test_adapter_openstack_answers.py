@@ -19,14 +19,14 @@ import yaml
 from keystoneauth1 import exceptions
 from requests import RequestException, Response
 
-from stackwright.adapters import openstack_answers, openstack_line
-from stackwright.adapters.openstack_answers import LARGEST, VALUES, NotTaken, told
-from stackwright.adapters.openstack_line import Line
-from stackwright.adapters.openstack_login import Login, connection
-from stackwright.adapters.openstack_send import REQUEST_ID, problem_of
-from stackwright.adapters.openstack_shapes import json_of
+from stackwright.adapters.openstack.transport import connection_pool, responses
+from stackwright.adapters.openstack.transport.connection_pool import Line
+from stackwright.adapters.openstack.transport.login import Login, connection
+from stackwright.adapters.openstack.transport.responses import LARGEST, VALUES, NotTaken, told
+from stackwright.adapters.openstack.transport.send import REQUEST_ID, problem_of
+from stackwright.adapters.openstack.transport.shapes import json_of
 from stackwright.adapters.threads import LibraryFailed
-from stackwright.core.clouds import Trouble
+from stackwright.core.openstack.clouds import Trouble
 
 # openstacksdk warns of what it tries to import.
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
@@ -193,7 +193,7 @@ def test_an_answer_of_the_usual_size_is_read_as_it_is(web: Web) -> None:
     ids=["interim", "headers", "body", "chunks"],
 )
 def test_an_answer_that_drips_is_given_up(web: Web, monkeypatch: pytest.MonkeyPatch, begin: bytes, bit: bytes) -> None:
-    monkeypatch.setattr(openstack_answers, "LONGEST", 0.3)
+    monkeypatch.setattr(responses, "LONGEST", 0.3)
     web.drips = begin, bit
     with ExitStack() as files, pytest.raises(exceptions.ConnectTimeout) as raised:
         connection(web.login, files).session.get(f"http://127.0.0.1:{web.port}/", authenticated=False)
@@ -201,7 +201,7 @@ def test_an_answer_that_drips_is_given_up(web: Web, monkeypatch: pytest.MonkeyPa
 
 
 def test_each_answer_of_a_connection_has_the_whole_time(web: Web, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openstack_answers, "LONGEST", 0.3)
+    monkeypatch.setattr(responses, "LONGEST", 0.3)
     web.otherwise = (200, {}, b"yes")
     with ExitStack() as files:
         session = connection(web.login, files).session
@@ -289,7 +289,7 @@ async def test_a_connection_that_is_made_while_the_line_is_closed_asks_nothing(
         line.close()
         return connection(*args)
 
-    monkeypatch.setattr(openstack_line, "connection", closing)
+    monkeypatch.setattr(connection_pool, "connection", closing)
     with pytest.raises(Trouble, match="the connection is closed"):
         await line.do("compute", lambda made: made.authorize())
     assert not web.asked

@@ -17,25 +17,23 @@ from unittest.mock import Mock
 import pytest
 import yaml
 
-from stackwright.adapters import (
-    openstack_clouds,
-    openstack_line,
-    openstack_login,
-    openstack_project,
-    openstack_sharing,
-    openstack_things,
-)
-from stackwright.adapters.openstack_clouds import OpenStackClouds
-from stackwright.adapters.openstack_find import KEPT, WHOLE, find
-from stackwright.adapters.openstack_login import login_of
-from stackwright.adapters.openstack_project import LISTS, Snapshot, fetch, peek
-from stackwright.adapters.openstack_requests import run
-from stackwright.adapters.openstack_send import problem
-from stackwright.adapters.openstack_sharing import ANSWERS, Project
-from stackwright.adapters.openstack_turns import REQUESTS, SERVERS
+from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
+from stackwright.adapters.openstack.tenant import project_session
+from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
+from stackwright.adapters.openstack.tenant import things as tenant_things
+from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
+from stackwright.adapters.openstack.tenant.limiter import REQUESTS, SERVERS
+from stackwright.adapters.openstack.tenant.project_session import ANSWERS, Project
+from stackwright.adapters.openstack.tenant.references import KEPT, WHOLE, find
+from stackwright.adapters.openstack.tenant.requests import run
+from stackwright.adapters.openstack.tenant.snapshot import LISTS, Snapshot, fetch, peek
+from stackwright.adapters.openstack.transport import connection_pool
+from stackwright.adapters.openstack.transport import login as transport_login
+from stackwright.adapters.openstack.transport.login import login_of
+from stackwright.adapters.openstack.transport.send import problem
 from stackwright.controllers.capicluster.resolve import resolve as resolve_cluster
 from stackwright.controllers.server.observe import KINDS
-from stackwright.core.clouds import (
+from stackwright.core.openstack.clouds import (
     SERVER,
     Asker,
     CloudCall,
@@ -109,7 +107,7 @@ def test_the_mark_goes_with_the_very_request_that_makes_a_thing() -> None:
     assert (id_, method, path) == ("1", "POST", "/servers")
     assert body["server"]["tags"] == ["t", wanted["server"]]
     assert body["server"]["user_data"] == "IyE="
-    assert openstack_things.server(told).mark == wanted["server"]
+    assert tenant_things.server(told).mark == wanted["server"]
     services = made("port")
     run(services, call("create", "port", "n", body={"description": "mine", "tags": ["t"]}), None)  # type: ignore[arg-type]
     assert services.asked[0][2]["port"]["description"] == f"mine [{wanted['port']}]"
@@ -154,9 +152,7 @@ def test_a_tag_that_would_be_taken_for_a_mark_is_refused(do: Any) -> None:
 def test_a_volume_to_which_a_user_restored_a_backup_is_not_ours(status: str, metadata: Any, ours: bool) -> None:
     """Cinder writes the metadata of the volume that the backup was made of into it, our mark too."""
     its = mark(UID, ("volume", "n"))
-    found = openstack_things.volume(
-        {"id": "v", "status": status, "metadata": {"stackwright.dev/mark": its, **metadata}}
-    )
+    found = tenant_things.volume({"id": "v", "status": status, "metadata": {"stackwright.dev/mark": its, **metadata}})
     assert found.mark == (its if ours else "")
     assert found.facts["answered"] == (metadata.get("stackwright.dev/volume") == "v")
 
@@ -169,8 +165,8 @@ def test_a_volume_is_made_though_its_own_id_could_not_be_written() -> None:
 
     id_, told = run(Services(refused), call("create", "volume", "n", body={"size": 1}), None)  # type: ignore[arg-type]
     assert id_ == "1"
-    assert openstack_things.volume(told or {}).facts["answered"] is False
-    assert openstack_things.volume(told or {}).mark
+    assert tenant_things.volume(told or {}).facts["answered"] is False
+    assert tenant_things.volume(told or {}).mark
 
 
 def test_a_scheduler_hint_stands_beside_the_server() -> None:
@@ -214,7 +210,7 @@ def routers(port: dict[str, Any], **refused: str) -> Services:
 def test_a_router_gets_an_interface_and_the_port_is_told_as_it_is_then() -> None:
     services = routers(INTERFACE)
     id_, told = run(services, call(**ATTACH), None)  # type: ignore[arg-type]
-    assert (id_, openstack_things.port(told).facts["device_id"]) == ("r", "r")
+    assert (id_, tenant_things.port(told).facts["device_id"]) == ("r", "r")
     assert services.asked == [
         ("PUT", "/routers/r/add_router_interface", {"port_id": "p"}), ("GET", "/ports/p", None),
     ]  # fmt: skip
@@ -253,7 +249,7 @@ def test_a_server_gets_a_port_or_a_volume_and_is_told_as_it_is_then(
 ) -> None:
     services, attach = server("s"), call("update", "server", id="s", body=body)
     id_, told = run(services, attach, None)  # type: ignore[arg-type]
-    assert (id_, openstack_things.server(told).facts["volumes"]) == ("s", ["v"])
+    assert (id_, tenant_things.server(told).facts["volumes"]) == ("s", ["v"])
     assert services.asked == [("POST", path, wanted), ("GET", "/servers/s", None)]
     for status in (400, 409):
         told = run(server("s", refuse=status), attach, None)[1]  # type: ignore[arg-type]
@@ -583,7 +579,7 @@ def test_a_whole_list_does_not_undo_what_was_told_while_it_was_on_its_way() -> N
     assert snapshot.replace("server", [before], began=10) == {("server", "2")}
     assert snapshot.things == {("server", "1"): now, ("server", "new"): Thing("server", "new")}
     assert (snapshot.taken["server"], snapshot.fresh["server"]) == (10, 20)
-    assert snapshot.ago(30) == 10 + openstack_project.OVERLAP
+    assert snapshot.ago(30) == 10 + tenant_snapshot.OVERLAP
     assert snapshot.replace("server", [now], began=40) == {("server", "new")}
 
 
@@ -592,7 +588,7 @@ async def test_the_whole_list_is_fetched_now_and_then_and_nobody_waits_for_it(li
     lists.things["server"] = [Thing("server", "1", state="BUILD")]
     await port_.look(CLOUD, asker(1, waits=True, begun=False))
     for _ in range(3):
-        time.now += openstack_project.WHOLE / 2
+        time.now += tenant_snapshot.WHOLE / 2
         await port_.look(CLOUD, asker(1, waits=True))
         await asyncio.sleep(0.05)
     assert [partly for what, partly in lists.asked if what == "server"] in (
@@ -653,10 +649,10 @@ class Lists:
 @pytest.fixture
 def lists(monkeypatch: pytest.MonkeyPatch) -> Lists:
     made = Lists()
-    monkeypatch.setattr(openstack_clouds, "fetch", made)
-    monkeypatch.setattr(openstack_clouds, "peek", made.peek)
-    monkeypatch.setattr(openstack_clouds, "single", made.one)
-    monkeypatch.setattr(openstack_line, "connection", lambda login, *_: Mock(login=login, current_project_id="p"))
+    monkeypatch.setattr(tenant_clouds, "fetch", made)
+    monkeypatch.setattr(tenant_clouds, "peek", made.peek)
+    monkeypatch.setattr(tenant_clouds, "single", made.one)
+    monkeypatch.setattr(connection_pool, "connection", lambda login, *_: Mock(login=login, current_project_id="p"))
     return made
 
 
@@ -675,7 +671,7 @@ class Time:
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     made = Time()
-    for module in (openstack_clouds, openstack_line, openstack_login, openstack_sharing):
+    for module in (tenant_clouds, connection_pool, transport_login, project_session):
         monkeypatch.setattr(module, "time", made)
     return made
 
@@ -713,12 +709,12 @@ async def test_what_was_decided_with_other_credentials_is_not_done(lists: Lists,
     await port_.look(CLOUD, replace(asker(1), uid=UID))
     for password in ("pw-2", "pw-1"):
         passwords["clouds"] = password
-        time.now += openstack_login.READ_AGAIN
+        time.now += transport_login.READ_AGAIN
         with pytest.raises(Trouble, match=r"cloud mine of Secret ns/clouds .* is looked at again") as told:
             await port_.run(call("delete", "port", "a", id="1"))
         assert told.value.reason == "CredentialsChanged"
         passwords["clouds"] = "pw-2"
-        time.now += openstack_login.READ_AGAIN
+        time.now += transport_login.READ_AGAIN
         await port_.look(CLOUD, replace(asker(1), uid=UID))
     await port_.close()
 
@@ -749,7 +745,7 @@ async def test_what_a_predecessor_may_have_made_is_looked_for_once_all_is_settle
     port_ = clouds([])
     assert not (await port_.look(CLOUD, asker(1, waits=True))).settled
     before = len(lists.asked)
-    time.now += openstack_clouds.SETTLE + 1
+    time.now += tenant_clouds.SETTLE + 1
     assert (await port_.look(CLOUD, asker(1, waits=True))).settled
     assert {what for what, _ in lists.asked[before:]} == set(KINDS)
     await port_.close()
@@ -758,9 +754,9 @@ async def test_what_a_predecessor_may_have_made_is_looked_for_once_all_is_settle
 async def test_whoever_waits_is_told_of_what_changed_and_nobody_else(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ages = {what: (0.01, young) for what, (_, young) in openstack_clouds.AGE.items()}
-    monkeypatch.setattr(openstack_clouds, "AGE", ages)
-    monkeypatch.setattr("stackwright.adapters.openstack_project.AGE", ages)
+    ages = {what: (0.01, young) for what, (_, young) in tenant_clouds.AGE.items()}
+    monkeypatch.setattr(tenant_clouds, "AGE", ages)
+    monkeypatch.setattr("stackwright.adapters.openstack.tenant.snapshot.AGE", ages)
     told: list[Any] = []
     port_ = clouds(told)
     lists.things["server"] = [Thing("server", "1", state="BUILD"), Thing("server", "2", state="ACTIVE")]
@@ -794,14 +790,14 @@ async def test_a_list_that_takes_long_holds_up_no_peek(
             free.wait(10)
         return lists(connection, what, since)
 
-    monkeypatch.setattr(openstack_clouds, "fetch", fetch)
+    monkeypatch.setattr(tenant_clouds, "fetch", fetch)
     told: list[Any] = []
     port_ = clouds(told)
     lists.things["server"] = [Thing("server", "1", state="BUILD")]
     await port_.look(CLOUD, asker(1, waits=True, begun=False))
     lists.things["server"] = [Thing("server", "1", state="ACTIVE")]
     told.clear()
-    time.now += openstack_project.PART
+    time.now += tenant_snapshot.PART
     try:
         await asyncio.wait_for(refresh(port_), 5)
         assert told == [("server", ("ns", "1"))]
@@ -828,7 +824,7 @@ async def test_who_waits_peeks_twice_a_second_and_asks_more_when_a_server_leaves
     assert [await asked(0.5) for _ in range(3)] == [(1, 0)] * 3
     lists.things["server"][0] = Thing("server", "1", state="ACTIVE")
     assert [await asked(0.5) for _ in range(2)] == [(1, 0)] * 2
-    assert await asked(openstack_project.PART) == (1, 1), "what else changed is told now and then, beside"
+    assert await asked(tenant_snapshot.PART) == (1, 1), "what else changed is told now and then, beside"
     project = await refresh(port_)
     project.snapshot.leaving(("server", "2"), time.now)
     assert await asked(1) == (1, 0), "nobody who waits has it"
@@ -881,21 +877,21 @@ async def test_whoever_waits_for_a_server_waits_for_no_list_of_anything_else(
             free.wait(10)
         return lists(connection, what, since)
 
-    monkeypatch.setattr(openstack_clouds, "fetch", fetch)
+    monkeypatch.setattr(tenant_clouds, "fetch", fetch)
     port_ = clouds([])
     await port_.look(CLOUD, asker(1, waits=True, begun=False))
     await asyncio.sleep(0.01)
     for _ in range(2):
-        time.now += openstack_project.RARELY[0] / 2 + 1
+        time.now += tenant_snapshot.RARELY[0] / 2 + 1
         await refresh(port_)
         await port_.look(CLOUD, asker(1, waits=True))
     await asyncio.sleep(0.05)
     lists.asked.clear()
     slow = True
-    time.now += openstack_project.RARELY[0] / 2 + 1
+    time.now += tenant_snapshot.RARELY[0] / 2 + 1
     await refresh(port_)
     await port_.look(CLOUD, asker(1, waits=True))
-    time.now += openstack_project.RARELY[0] / 2 + 1
+    time.now += tenant_snapshot.RARELY[0] / 2 + 1
     await refresh(port_)
     try:
         await asyncio.wait_for(port_.look(CLOUD, asker(1, waits=True)), 0.5)
@@ -918,7 +914,7 @@ async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(
     told: list[Any] = []
     port_, least = clouds(told), SERVERS[0]
     bodies = {n: {"id": str(n), "status": "BUILD"} for n in range(least + 1)}
-    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, _: (call.body["id"], bodies[int(call.body["id"])]))
+    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, _: (call.body["id"], bodies[int(call.body["id"])]))
 
     async def make(n: int) -> str:
         return await port_.run(CloudCall(CLOUD, "create", SERVER, f"{UID}{n}", body=bodies[n]))
@@ -943,7 +939,7 @@ async def test_who_has_to_wait_for_a_request_holds_no_worker_and_is_told_when_it
     told: list[Any] = []
     port_, done = clouds(told), threading.Event()
     made = {"id": "s", "status": "BUILD"}
-    monkeypatch.setattr(openstack_clouds, "run", lambda _, call, data: (done.wait(5) and call.uid, made))
+    monkeypatch.setattr(tenant_clouds, "run", lambda _, call, data: (done.wait(5) and call.uid, made))
     least = REQUESTS[0]
     calls = [CloudCall(CLOUD, "create", SERVER, f"{UID}{n}") for n in range(least + 1)]
     for n in range(least + 1):
@@ -971,7 +967,7 @@ async def test_a_request_for_a_server_that_fails_gives_its_turn_on(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     port_ = clouds([])
-    monkeypatch.setattr(openstack_clouds, "run", Mock(side_effect=Denied("Rejected", "no")))
+    monkeypatch.setattr(tenant_clouds, "run", Mock(side_effect=Denied("Rejected", "no")))
     for n in range(SERVERS[0] + 1):
         await port_.look(CLOUD, asker(n, waits=True, begun=False))
         with pytest.raises(Denied, match="no"):
@@ -981,7 +977,7 @@ async def test_a_request_for_a_server_that_fails_gives_its_turn_on(
 
 async def test_who_waits_for_user_data_holds_up_nobody(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
     port_ = clouds([])
-    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, _: (call.uid, {}))
+    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, _: (call.uid, {}))
     for n in range(SERVERS[0] + 1):
         await port_.look(CLOUD, asker(n, waits=True, begun=False))
     for n in range(SERVERS[0]):
@@ -1002,7 +998,7 @@ async def test_what_is_no_text_in_a_secret_is_no_fault_of_ours(lists: Lists, mon
     async def secrets(key: Any) -> Any:
         return {"data": {name: base64.b64encode(value).decode() for name, value in found.items()}}
 
-    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, user_data: (user_data.hex(), {}))
+    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, user_data: (user_data.hex(), {}))
     port_ = OpenStackClouds(secrets, lambda controller, key: None)
     await port_.look(CLOUD, asker(0, waits=True, begun=False))
     call_ = CloudCall(CLOUD, "create", SERVER, f"{UID}0", user_data=(("ns", "data"), "value"))
@@ -1018,8 +1014,8 @@ async def test_what_is_no_text_in_a_secret_is_no_fault_of_ours(lists: Lists, mon
 async def test_whoever_waits_for_no_server_has_none_listed_for_him(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ages = {what: (0.01, young) for what, (_, young) in openstack_clouds.AGE.items()}
-    monkeypatch.setattr(openstack_clouds, "AGE", ages)
+    ages = {what: (0.01, young) for what, (_, young) in tenant_clouds.AGE.items()}
+    monkeypatch.setattr(tenant_clouds, "AGE", ages)
     port_ = clouds([])
     await port_.look(CLOUD, Asker("capicluster", ("ns", "c"), UID, ("network",), waits=True, begun=False))
     await asyncio.sleep(0.1)
@@ -1031,7 +1027,7 @@ async def test_a_router_with_a_new_interface_changes_the_picture_of_the_port(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lists.things["port"] = [port("p")]
-    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, data: ("r", INTERFACE))
+    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: ("r", INTERFACE))
     port_ = clouds([])
     asks = Asker("capicluster", ("ns", "c"), UID, ("port",), frozenset({("port", "p")}), waits=True, begun=False)
     await port_.look(CLOUD, asks)
@@ -1044,7 +1040,7 @@ async def test_a_router_with_a_new_interface_changes_the_picture_of_the_port(
 async def test_tags_that_were_set_back_are_not_set_back_again(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
     """Neutron answers with the tags and no port, Nova with nothing."""
     lists.things["port"] = [Thing("port", "p", "web-0", facts={"tags": ["theirs"], "device_id": "s"})]
-    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, data: ("p", {}))
+    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: ("p", {}))
     port_ = clouds([])
     asks = Asker("server", ("ns", "c"), UID, ("port",), frozenset({("port", "p")}), waits=True, begun=False)
     await port_.look(CLOUD, asks)
@@ -1060,7 +1056,7 @@ async def test_a_cloud_without_volumes_is_a_cloud(lists: Lists) -> None:
             raise Trouble("NotFound", "HTTP 404")
         return [Thing("server", "1")] if what == "server" else []
 
-    openstack_clouds.fetch = fetch  # type: ignore[assignment]
+    tenant_clouds.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
     look = await port_.look(CLOUD, asker(1, waits=True, begun=False))
     assert look.settled
@@ -1080,11 +1076,11 @@ async def test_after_a_restart_lists_settle_in_a_cloud_that_lacks_a_service(
             raise Trouble("NotFound", "HTTP 404")
         return []
 
-    openstack_clouds.fetch = fetch  # type: ignore[assignment]
+    tenant_clouds.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
     await port_.look(CLOUD, asker(1, waits=True, begun=begun))
     for _ in range(3):
-        time.now += openstack_clouds.SETTLE + 1
+        time.now += tenant_clouds.SETTLE + 1
         look = await port_.look(CLOUD, asker(1, waits=True, begun=begun))
     assert not look.unseen
     assert look.settled
@@ -1101,16 +1097,16 @@ async def test_a_missing_service_does_not_hide_what_is_recorded_there(lists: Lis
             raise Trouble("NotFound", "HTTP 404")
         return things if what == "volume" else []
 
-    openstack_clouds.fetch = fetch  # type: ignore[assignment]
+    tenant_clouds.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
     recorded = replace(asker(1, waits=True), ids=frozenset({("volume", "v1")}))
     for _ in range(2):
         look = await port_.look(CLOUD, recorded)
         assert "volume" in look.unseen
         assert not look.certain
-        time.now += openstack_clouds.SETTLE + 1
+        time.now += tenant_clouds.SETTLE + 1
     lacking.clear()
-    time.now += openstack_project.ABSENT
+    time.now += tenant_snapshot.ABSENT
     look = await port_.look(CLOUD, recorded)
     assert [thing.id for thing in look.things] == ["v1"]
     assert look.certain
@@ -1129,8 +1125,8 @@ async def test_after_a_429_nobody_of_the_project_asks_for_anything(
     lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     answers: list[Any] = []
-    monkeypatch.setattr(openstack_clouds, "find", lambda made, asked: answers.append(asked) or ())
-    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, data: answers.append(call) or ("1", {}))
+    monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: answers.append(asked) or ())
+    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: answers.append(call) or ("1", {}))
     lists.things["server"] = [Thing("server", str(n)) for n in range(4)]
     port_ = clouds([], {"theirs": "pw-y"})
     await port_.look(CLOUD, asker(1, waits=True, begun=False))
@@ -1186,7 +1182,7 @@ async def test_who_was_forgotten_and_comes_back_is_told_nothing_that_is_not_sett
     lists.things["server"] = [Thing("server", "1"), Thing("server", "2")]
     port_ = clouds([])
     await port_.look(CLOUD, asker(1, begun=False))
-    time.now += 2 * openstack_sharing.FORGET
+    time.now += 2 * project_session.FORGET
     await port_.look(CLOUD, asker(2))
     lists.asked.clear()
     look = await port_.look(CLOUD, asker(1, waits=True))
@@ -1216,7 +1212,7 @@ async def test_threads_go_with_the_last_credentials_of_a_namespace(lists: Lists,
     port_ = clouds([])
     await port_.look(CLOUD, asker(1))
     (old,) = port_._projects.values()
-    time.now += 2 * openstack_sharing.FORGET
+    time.now += 2 * project_session.FORGET
     await port_.look(CloudRef(("other", "theirs"), "mine"), asker(2))
     with pytest.raises(RuntimeError, match="after shutdown"):
         old.line.threads.submit(len, "")
@@ -1226,7 +1222,7 @@ async def test_threads_go_with_the_last_credentials_of_a_namespace(lists: Lists,
 
 
 async def test_questions_are_forgotten_too(lists: Lists, time: Time, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openstack_clouds, "find", lambda made, asked: (Thing("image", "1"),))
+    monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: (Thing("image", "1"),))
     port_ = clouds([])
     for number in range(130):
         time.now += 60
@@ -1244,7 +1240,7 @@ async def test_questions_and_answers_of_a_project_take_little_memory_together(
 ) -> None:
     """Thirty, each of which a cloud answered with a full list, took 233 MiB for an hour."""
     things = tuple(Thing("image", f"{n:036}", "name of an image") for n in range(many))
-    monkeypatch.setattr(openstack_clouds, "find", lambda made, asked: things)
+    monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: things)
     port_ = clouds([])
     for number in range(count):
         assert await port_.find(CLOUD, question("image", name=f"{text}{number}")) == things
@@ -1260,8 +1256,8 @@ async def test_questions_and_answers_of_a_project_take_little_memory_together(
 
 async def test_a_question_that_is_on_its_way_is_not_forgotten(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
     free = threading.Event()
-    monkeypatch.setattr(openstack_clouds, "find", lambda made, asked: free.wait(20) and ())
-    monkeypatch.setattr(openstack_sharing, "ANSWERS", 0)
+    monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: free.wait(20) and ())
+    monkeypatch.setattr(project_session, "ANSWERS", 0)
     port_ = clouds([])
     asking = asyncio.create_task(port_.find(CLOUD, question("image", name="a")))
     await asyncio.sleep(0.05)
@@ -1278,7 +1274,7 @@ async def test_a_question_that_is_on_its_way_is_not_forgotten(lists: Lists, monk
 
 async def test_a_cloud_that_hangs_keeps_no_other_waiting(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
     free = threading.Event()
-    monkeypatch.setattr(openstack_clouds, "find", lambda made, asked: free.wait(20) and ())
+    monkeypatch.setattr(tenant_clouds, "find", lambda made, asked: free.wait(20) and ())
     port_ = clouds([], {"theirs": "pw-y"})
     hanging = [asyncio.create_task(port_.find(CLOUD, question("image", name=str(n)))) for n in range(30)]
     await asyncio.sleep(0.05)
@@ -1295,7 +1291,7 @@ async def test_many_credentials_of_a_namespace_have_no_more_threads_than_it_has(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A tenant may name any number of clouds, all of which hang, and others still have threads."""
-    monkeypatch.setattr(openstack_line, "SHARED", 4)
+    monkeypatch.setattr(connection_pool, "SHARED", 4)
     free, busy = threading.Event(), set()
 
     def hangs(made: Any, asked: Any) -> tuple[Thing, ...]:
@@ -1303,7 +1299,7 @@ async def test_many_credentials_of_a_namespace_have_no_more_threads_than_it_has(
         free.wait(20)
         return ()
 
-    monkeypatch.setattr(openstack_clouds, "find", hangs)
+    monkeypatch.setattr(tenant_clouds, "find", hangs)
     names = [f"c{n}" for n in range(40)]
     port_ = clouds([], {name: f"pw-{name}" for name in names} | {"theirs": "pw-y"})
     refs = [CloudRef(("ns", name), "mine") for name in names]
@@ -1334,7 +1330,7 @@ async def test_nobody_waits_behind_the_one_who_tries_a_service_that_hangs(
         time.now += 30
         raise Trouble("Unreachable", "timed out")
 
-    monkeypatch.setattr(openstack_clouds, "fetch", hangs)
+    monkeypatch.setattr(tenant_clouds, "fetch", hangs)
     port_ = clouds([])
     first = await asyncio.gather(*(port_.look(CLOUD, asker(n)) for n in range(8)), return_exceptions=True)
     assert {str(each) for each in first} == {"timed out"}
@@ -1378,7 +1374,7 @@ def test_a_floating_ip_at_a_port_is_seen_by_whose_port_it_is() -> None:
 async def test_whose_port_gets_a_floating_ip_is_told_at_once(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> None:
     told: list[Any] = []
     body = {"port_id": "p"}
-    monkeypatch.setattr(openstack_clouds, "run", lambda connection, call, data: ("f", {"id": "f", **body}))
+    monkeypatch.setattr(tenant_clouds, "run", lambda connection, call, data: ("f", {"id": "f", **body}))
     port_ = clouds(told)
     server = Asker("server", ("ns", "web"), f"{UID}1", KINDS, frozenset({("port", "p")}))
     for each in (server, asker(2), Asker("floatingippool", ("ns", "pool"), UID, ("floating-ip",))):
@@ -1391,15 +1387,13 @@ async def test_whose_port_gets_a_floating_ip_is_told_at_once(lists: Lists, monke
 
 def test_an_answer_without_tags_is_no_word_about_tags() -> None:
     """Who sets them back, or adds a mark, would take away what he does not know of."""
-    assert "tags" not in openstack_things.server({"id": "s"}).facts
-    assert openstack_things.server({"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]
+    assert "tags" not in tenant_things.server({"id": "s"}).facts
+    assert tenant_things.server({"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]
 
 
 @pytest.mark.parametrize("stamp", [None, "", "yesterday"])
 def test_when_a_volume_was_made_is_told_in_seconds(stamp: str | None) -> None:
     raw = {"id": "v", "created_at": "2026-11-25T22:00:00.250000"}
-    assert openstack_things.volume(raw).facts["created_at"] == 1795644000.25
-    assert (
-        openstack_things.volume({**raw, "created_at": "2026-11-25T22:00:00+00:00"}).facts["created_at"] == 1795644000.0
-    )
-    assert openstack_things.volume({**raw, "created_at": stamp}).facts["created_at"] is None
+    assert tenant_things.volume(raw).facts["created_at"] == 1795644000.25
+    assert tenant_things.volume({**raw, "created_at": "2026-11-25T22:00:00+00:00"}).facts["created_at"] == 1795644000.0
+    assert tenant_things.volume({**raw, "created_at": stamp}).facts["created_at"] is None

@@ -20,12 +20,12 @@ from tests.unit.test_adapter_openstack_clouds import (
     time,
 )
 
-from stackwright.adapters import openstack_clouds
-from stackwright.adapters.openstack_clouds import OpenStackClouds
-from stackwright.adapters.openstack_confirm import CONFIRM, Doubts
-from stackwright.adapters.openstack_project import LISTS, WHOLE, single
-from stackwright.core.belongings import Owner, removal
-from stackwright.core.clouds import Asker, CloudCall, Look, Slot, Thing, Trouble, mark
+from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
+from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
+from stackwright.adapters.openstack.tenant.confirm import CONFIRM, Doubts
+from stackwright.adapters.openstack.tenant.snapshot import LISTS, WHOLE, single
+from stackwright.core.openstack.clouds import Asker, CloudCall, Look, Slot, Thing, Trouble, mark
+from stackwright.core.openstack.managed_resources import Owner, removal
 
 __all__ = ["lists", "time"]
 KINDS = sorted(LISTS)
@@ -48,9 +48,9 @@ class Cloud(Lists):
 @pytest.fixture
 def cloud(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> Cloud:
     made = Cloud()
-    monkeypatch.setattr(openstack_clouds, "fetch", made)
-    monkeypatch.setattr(openstack_clouds, "peek", made.peek)
-    monkeypatch.setattr(openstack_clouds, "single", made.one)
+    monkeypatch.setattr(tenant_clouds, "fetch", made)
+    monkeypatch.setattr(tenant_clouds, "peek", made.peek)
+    monkeypatch.setattr(tenant_clouds, "single", made.one)
     return made
 
 
@@ -167,7 +167,7 @@ async def test_what_the_cloud_deleted_for_us_is_gone_and_a_404_is_one_answer(
     cloud.things[what] = things(what, 1)
     port_, asker = clouds([]), asks(what, IDS[0])
     await port_.look(CLOUD, asker)
-    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, data: (call.id, {} if found else None))
+    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: (call.id, {} if found else None))
     await port_.run(CloudCall(CLOUD, "delete", (what, ""), UID, id=IDS[0]))  # type: ignore[arg-type]
     if found:
         cloud.things[what] = []
@@ -185,7 +185,7 @@ async def test_the_rules_of_a_group_go_with_it(cloud: Cloud, time: Time, monkeyp
     asker = replace(asks("security-group"), kinds=("security-group", "security-group-rule"), ids=known)
     port_ = clouds([])
     assert len((await port_.look(CLOUD, asker)).things) == 4
-    monkeypatch.setattr(openstack_clouds, "run", lambda made, call, data: (call.id, {}))
+    monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: (call.id, {}))
     await port_.run(CloudCall(CLOUD, "delete", ("security-group", ""), UID, id=IDS[0]))
     cloud.things.clear()
     time.now += WHOLE
@@ -201,7 +201,7 @@ async def test_trouble_of_a_single_request_confirms_nothing(
     def fails(connection: Any, what: str, id_: str) -> Thing | None:
         raise Trouble("ServerError", "HTTP 503")
 
-    monkeypatch.setattr(openstack_clouds, "single", fails)
+    monkeypatch.setattr(tenant_clouds, "single", fails)
     port_ = clouds([])
     for _ in range(3):
         with pytest.raises(Trouble, match="503"):
@@ -213,7 +213,7 @@ async def test_trouble_of_a_single_request_confirms_nothing(
 async def test_who_lacks_something_is_told_when_it_can_be_confirmed(
     cloud: Cloud, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(openstack_clouds, "CONFIRM", 0.0)
+    monkeypatch.setattr(tenant_clouds, "CONFIRM", 0.0)
     told: list[Any] = []
     port_ = clouds(told)
     await port_.look(CLOUD, asks("router", IDS[0]))

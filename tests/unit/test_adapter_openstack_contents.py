@@ -9,7 +9,7 @@ import pytest
 from openstack.block_storage.v3.volume import Volume
 from openstack.image.v2.image import Image
 
-from stackwright.adapters.openstack_contents import gathered, images, volumes
+from stackwright.adapters.openstack.inventory import gathered, images, volumes
 
 pytestmark = pytest.mark.filterwarnings("default")  # of the SDK, about itself
 

@@ -11,12 +11,12 @@ from unittest.mock import Mock
 import pytest
 import yaml
 
-from stackwright.adapters import openstack_line, openstack_login
-from stackwright.adapters.openstack_entry import LONGEST, BadEntry, entry_of
-from stackwright.adapters.openstack_line import Line
-from stackwright.adapters.openstack_login import Login, Logins, connection, login_of
+from stackwright.adapters.openstack.transport import connection_pool, login
+from stackwright.adapters.openstack.transport.clouds_yaml import LONGEST, BadEntry, entry_of
+from stackwright.adapters.openstack.transport.connection_pool import Line
+from stackwright.adapters.openstack.transport.login import Login, Logins, connection, login_of
 from stackwright.adapters.threads import LibraryFailed, in_thread
-from stackwright.core.clouds import CloudRef, Trouble
+from stackwright.core.openstack.clouds import CloudRef, Trouble
 
 AUTH = {"auth_url": "https://keystone/v3", "username": "me", "password": "pw-x", "project_name": "p"}
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -126,7 +126,7 @@ async def test_it_is_parsed_off_the_event_loop(monkeypatch: pytest.MonkeyPatch) 
     async def secret(_: Any) -> dict[str, Any]:
         return {"data": {}}
 
-    monkeypatch.setattr(openstack_login, "login_of", parse)
+    monkeypatch.setattr(login, "login_of", parse)
     await Logins(secret).get(CLOUD)
     assert seen == [False]
 
@@ -141,7 +141,7 @@ async def test_what_a_library_raises_in_a_thread_is_an_error_of_the_call(raised:
 
 
 async def test_a_library_that_exits_ends_the_request_only(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openstack_line, "connection", lambda *_: Mock(current_project_id="p"))
+    monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
     line = Line(Login("d", {"auth": AUTH}, "", 0.0))
 
     def leaves(_: Any) -> None:

@@ -10,9 +10,10 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters import openstack_clouds, openstack_flight, openstack_line, openstack_project
-from stackwright.adapters.openstack_flight import PATIENCE, Flight
-from stackwright.core.clouds import Asker, CloudRef, Thing, Trouble, question
+from stackwright.adapters.openstack.tenant import clouds, single_flight, snapshot
+from stackwright.adapters.openstack.tenant.single_flight import PATIENCE, SingleFlight
+from stackwright.adapters.openstack.transport import connection_pool
+from stackwright.core.openstack.clouds import Asker, CloudRef, Thing, Trouble, question
 
 
 class Slow:
@@ -33,13 +34,13 @@ class Slow:
 @pytest.fixture
 def simulated(monkeypatch: pytest.MonkeyPatch) -> None:
     clock = type("Clock", (), {"monotonic": staticmethod(lambda: asyncio.get_running_loop().time())})
-    monkeypatch.setattr(openstack_flight, "time", clock)
+    monkeypatch.setattr(single_flight, "time", clock)
 
 
 @pytest.mark.looptime
 @pytest.mark.usefixtures("simulated")
 async def test_all_who_come_meanwhile_share_one() -> None:
-    flight, ask = Flight[int](), Slow(1)
+    flight, ask = SingleFlight[int](), Slow(1)
     assert await asyncio.gather(*(flight.join("list", ask) for _ in range(5))) == [1] * 5
     assert ask.begun == 1
     assert await flight.join("list", ask) == 2, "who comes later asks again"
@@ -48,7 +49,7 @@ async def test_all_who_come_meanwhile_share_one() -> None:
 @pytest.mark.looptime
 @pytest.mark.usefixtures("simulated")
 async def test_nobody_waits_long_for_one_that_takes_its_time_and_it_goes_on() -> None:
-    flight, ask = Flight[int](), Slow(20)
+    flight, ask = SingleFlight[int](), Slow(20)
     start = asyncio.get_running_loop().time()
     for _ in range(3):
         with pytest.raises(Trouble, match="list of servers: no answer within 5 s; it is still waited for") as told:
@@ -62,7 +63,7 @@ async def test_nobody_waits_long_for_one_that_takes_its_time_and_it_goes_on() ->
 @pytest.mark.looptime
 @pytest.mark.usefixtures("simulated")
 async def test_what_goes_wrong_is_told_to_all_and_to_nobody_when_all_have_left() -> None:
-    flight, ask = Flight[int](), Slow(1, Trouble("ServerError", "HTTP 500"))
+    flight, ask = SingleFlight[int](), Slow(1, Trouble("ServerError", "HTTP 500"))
     told = await asyncio.gather(*(flight.join("list", ask) for _ in range(2)), return_exceptions=True)
     assert [str(each) for each in told] == ["HTTP 500", "HTTP 500"]
     late = Slow(9, Trouble("ServerError", "HTTP 500"))
@@ -87,17 +88,17 @@ class Late:
 
 async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     fetch, find = Late([Thing("server", "1", state="ACTIVE")]), Late([Thing("image", "i")])
-    monkeypatch.setattr(openstack_clouds, "fetch", fetch)
-    monkeypatch.setattr(openstack_clouds, "find", find)
-    monkeypatch.setattr(openstack_line, "connection", lambda *_: Mock(current_project_id="p"))
-    monkeypatch.setattr(openstack_flight, "PATIENCE", 0.02)
+    monkeypatch.setattr(clouds, "fetch", fetch)
+    monkeypatch.setattr(clouds, "find", find)
+    monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
+    monkeypatch.setattr(single_flight, "PATIENCE", 0.02)
 
     async def secrets(key: object) -> object:
         text = "clouds: {mine: {auth: {auth_url: https://keystone/v3}}}"
         return {"data": {"clouds.yaml": b64encode(text.encode()).decode()}}
 
     cloud, image = CloudRef(("ns", "clouds"), "mine"), question("image", name="debian")
-    port = openstack_clouds.OpenStackClouds(secrets, lambda controller, key: None)  # type: ignore[arg-type]
+    port = clouds.OpenStackClouds(secrets, lambda controller, key: None)  # type: ignore[arg-type]
     asker = Asker("server", ("ns", "a"), "uid", ("server",), frozenset({("server", "1")}), waits=True, begun=False)
     idle = replace(asker, waits=False)
     assert (await port.look(cloud, idle)).unseen == {"server"}, "who waits for nothing is not troubled"
@@ -112,13 +113,13 @@ async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypa
     assert [thing.id for thing in await port.find(cloud, image)] == ["i"]
     assert (fetch.asked, find.asked) == (1, 1)
     fetch.answer = [Thing("server", "1", state="SHUTOFF")]
-    always = {**openstack_project.AGE, "server": (0.0, 0.0)}
-    for module in (openstack_clouds, openstack_project):
+    always = {**snapshot.AGE, "server": (0.0, 0.0)}
+    for module in (clouds, snapshot):
         monkeypatch.setattr(module, "AGE", always)
-    monkeypatch.setitem(openstack_project.SHARE, "server", 0)
-    monkeypatch.setattr(openstack_project, "PART", 0)
-    monkeypatch.setattr(openstack_clouds, "peek", lambda *_: [])
-    monkeypatch.setattr(openstack_clouds, "MOMENT", 0.02)
+    monkeypatch.setitem(snapshot.SHARE, "server", 0)
+    monkeypatch.setattr(snapshot, "PART", 0)
+    monkeypatch.setattr(clouds, "peek", lambda *_: [])
+    monkeypatch.setattr(clouds, "MOMENT", 0.02)
     before = await port.look(cloud, idle)
     assert [thing.state for thing in before.things] == ["ACTIVE"], "the last one will do"
     for _ in range(100):

@@ -15,12 +15,12 @@ from unittest.mock import Mock
 import pytest
 from keystoneauth1 import exceptions
 
-from stackwright.adapters import openstack_line
-from stackwright.adapters.openstack_deadline import left
-from stackwright.adapters.openstack_line import PAUSE, SLOW, THREADS, TRY, WAITED, Line
-from stackwright.adapters.openstack_login import Login, connection
-from stackwright.adapters.openstack_send import problem
-from stackwright.core.clouds import Denied, Trouble
+from stackwright.adapters.openstack.transport import connection_pool
+from stackwright.adapters.openstack.transport.connection_pool import PAUSE, SLOW, THREADS, TRY, WAITED, Line
+from stackwright.adapters.openstack.transport.deadline import left
+from stackwright.adapters.openstack.transport.login import Login, connection
+from stackwright.adapters.openstack.transport.send import problem
+from stackwright.core.openstack.clouds import Denied, Trouble
 
 
 class Time:
@@ -51,8 +51,8 @@ class Asked:
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     made = Time()
-    monkeypatch.setattr(openstack_line, "time", made)
-    monkeypatch.setattr(openstack_line, "connection", lambda *_: Mock(current_project_id="p"))
+    monkeypatch.setattr(connection_pool, "time", made)
+    monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
     return made
 
 
@@ -279,7 +279,7 @@ async def test_a_login_that_ends_after_its_line_was_closed_is_closed_too(
         line.close()
         return made
 
-    monkeypatch.setattr(openstack_line, "connection", slow)
+    monkeypatch.setattr(connection_pool, "connection", slow)
     await line.do("compute", asked)
     made.close.assert_called_once()
 
@@ -288,7 +288,7 @@ async def test_what_waited_too_long_for_a_thread_is_not_sent_and_nobody_is_blame
     time: Time, shared: list[Line], asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It had only seconds left, in which no honest cloud has to answer."""
-    monkeypatch.setattr(openstack_line, "LONGEST", 0.5)
+    monkeypatch.setattr(connection_pool, "LONGEST", 0.5)
     free = threading.Event()
     holds = asyncio.create_task(shared[1].do("compute", lambda _: free.wait(10), queues=False))
     await asyncio.sleep(0)
@@ -308,7 +308,7 @@ async def test_whose_turn_to_try_comes_too_late_leaves_it_to_the_next(
     await trouble(shared[0], asked)
     time.now += PAUSE
     asked.takes, asked.fail = 0.0, None
-    monkeypatch.setattr(openstack_line, "LONGEST", 0.5)
+    monkeypatch.setattr(connection_pool, "LONGEST", 0.5)
     free = threading.Event()
     holds = asyncio.create_task(shared[1].do("compute", lambda _: free.wait(10), queues=False))
     await asyncio.sleep(0)
@@ -323,7 +323,7 @@ async def test_what_its_own_deadline_ended_does_not_make_a_service_silent(
     time: Time, line: Line, asked: Asked, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The last request had no more time than was left by those before it, which were answered."""
-    monkeypatch.setattr(openstack_line, "LONGEST", 0.2)
+    monkeypatch.setattr(connection_pool, "LONGEST", 0.2)
     asked.takes, asked.fail = 2 * SLOW, exceptions.ConnectTimeout("timed out")
     asked.when = lambda: threading.Event().wait(left())
     await trouble(line, asked)

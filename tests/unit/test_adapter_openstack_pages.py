@@ -9,8 +9,8 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters.openstack_project import fetch
-from stackwright.core.clouds import Trouble
+from stackwright.adapters.openstack.tenant.snapshot import fetch
+from stackwright.core.openstack.clouds import Trouble
 
 
 def answers(body: Any, status: int = 200) -> Mock:

@@ -10,20 +10,21 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters import openstack_line, openstack_project
-from stackwright.adapters.openstack_attach import let_go
-from stackwright.adapters.openstack_find import find
-from stackwright.adapters.openstack_line import Line
-from stackwright.adapters.openstack_login import Login
-from stackwright.adapters.openstack_project import LISTS, Snapshot, fetch, single
-from stackwright.adapters.openstack_requests import run
-from stackwright.adapters.openstack_send import key_in, problem_of
-from stackwright.adapters.openstack_shapes import things_in
-from stackwright.adapters.openstack_things import METADATA
+from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
+from stackwright.adapters.openstack.tenant.attach import let_go
+from stackwright.adapters.openstack.tenant.references import find
+from stackwright.adapters.openstack.tenant.requests import run
+from stackwright.adapters.openstack.tenant.snapshot import LISTS, Snapshot, fetch, single
+from stackwright.adapters.openstack.tenant.things import METADATA
+from stackwright.adapters.openstack.transport import connection_pool
+from stackwright.adapters.openstack.transport.connection_pool import Line
+from stackwright.adapters.openstack.transport.login import Login
+from stackwright.adapters.openstack.transport.send import key_in, problem_of
+from stackwright.adapters.openstack.transport.shapes import things_in
 from stackwright.adapters.threads import LibraryFailed
-from stackwright.core.belongings import Owner, Part, Step
-from stackwright.core.clouds import CloudCall, CloudRef, Trouble, question
-from stackwright.core.corrections import FIELDS, corrections
+from stackwright.controllers.infra.drift import FIELDS, corrections
+from stackwright.core.openstack.clouds import CloudCall, CloudRef, Trouble, question
+from stackwright.core.openstack.managed_resources import Owner, Part, Step
 
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
@@ -42,7 +43,7 @@ def cloud(body: bytes, status: int = 200, project: Any = "p") -> Mock:
 
 
 async def told(monkeypatch: pytest.MonkeyPatch, connection: Any, ask: Any) -> str:
-    monkeypatch.setattr(openstack_line, "connection", lambda *_: connection)
+    monkeypatch.setattr(connection_pool, "connection", lambda *_: connection)
     line = Line(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
     try:
         with pytest.raises(Trouble) as raised:
@@ -264,7 +265,7 @@ async def test_a_connection_that_breaks_is_told_as_that_and_not_as_an_odd_answer
 ) -> None:
     broken = cloud(b"")
     broken.network.request = Mock(side_effect=ConnectionResetError(104, "Connection reset by peer"))
-    monkeypatch.setattr(openstack_line, "connection", lambda *_: broken)
+    monkeypatch.setattr(connection_pool, "connection", lambda *_: broken)
     line = Line(Login("d", {"auth": {"auth_url": "https://keystone/v3"}}, "", 0.0))
     with pytest.raises(Trouble, match="Connection reset by peer"):
         await line.do("network", lambda made: fetch(made, "port"))
@@ -280,8 +281,8 @@ async def test_a_fault_of_our_own_stays_one(monkeypatch: pytest.MonkeyPatch, err
     def wrong(raw: Any) -> Any:
         raise error
 
-    monkeypatch.setattr(openstack_line, "connection", lambda *_: cloud(b'{"ports": [{"id": "1"}]}'))
-    monkeypatch.setattr(openstack_project, "LISTS", {"port": (*LISTS["port"][:3], wrong)})
+    monkeypatch.setattr(connection_pool, "connection", lambda *_: cloud(b'{"ports": [{"id": "1"}]}'))
+    monkeypatch.setattr(tenant_snapshot, "LISTS", {"port": (*LISTS["port"][:3], wrong)})
     line = Line(Login("d", {"auth": {}}, "", 0.0))
     with pytest.raises(type(error)):
         await line.do("network", lambda made: fetch(made, "port"))

@@ -6,8 +6,17 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters.openstack_turns import AFTER, HELD, LONG, REQUESTS, SERVERS, Order, Turns, Who
-from stackwright.core.clouds import SERVER, Asker, CloudCall, CloudRef, Do, Slot, Trouble
+from stackwright.adapters.openstack.tenant.limiter import (
+    AFTER,
+    HELD,
+    LONG,
+    REQUESTS,
+    SERVERS,
+    ConcurrencyLimiter,
+    Scheduler,
+    Who,
+)
+from stackwright.core.openstack.clouds import SERVER, Asker, CloudCall, CloudRef, Do, Slot, Trouble
 
 LEAST, MOST = 4, 20
 PORT: Slot = ("port", "p")
@@ -18,7 +27,7 @@ def who(number: int) -> Who:
     return "server", ("ns", str(number))
 
 
-def take(turns: Turns, number: int, now: float = 0.0) -> bool:
+def take(turns: ConcurrencyLimiter, number: int, now: float = 0.0) -> bool:
     """Whether it is its turn."""
     try:
         turns.take(f"uid{number}", who(number), now)
@@ -29,14 +38,14 @@ def take(turns: Turns, number: int, now: float = 0.0) -> bool:
 
 
 @pytest.fixture
-def turns() -> Turns:
+def turns() -> ConcurrencyLimiter:
     """All turns are taken."""
-    made = Turns("others are built", LEAST, MOST)
+    made = ConcurrencyLimiter("others are built", LEAST, MOST)
     assert all(take(made, number) for number in range(LEAST))
     return made
 
 
-def test_one_more_than_there_are_turns_waits_and_is_told_when_one_has_ended(turns: Turns) -> None:
+def test_one_more_than_there_are_turns_waits_and_is_told_when_one_has_ended(turns: ConcurrencyLimiter) -> None:
     assert not take(turns, 100)
     assert not take(turns, 101)
     assert turns.end("uid1", 1.0, well=False) == [who(100)]
@@ -48,13 +57,13 @@ def test_one_more_than_there_are_turns_waits_and_is_told_when_one_has_ended(turn
 @pytest.mark.parametrize("most", [1, MOST])
 def test_who_waits_is_told_the_same_however_many_have_a_turn(most: int) -> None:
     """A new message is a write, and wakes all that watch the object."""
-    turns = Turns("others are built", most, most)
+    turns = ConcurrencyLimiter("others are built", most, most)
     assert all(take(turns, number) for number in range(most))
     with pytest.raises(Trouble, match=r"^Waiting for a free slot: others are built$"):
         turns.take("late", who(100), 0.0)
 
 
-def test_a_turn_is_kept_for_a_while_for_whom_it_was_given_to(turns: Turns) -> None:
+def test_a_turn_is_kept_for_a_while_for_whom_it_was_given_to(turns: ConcurrencyLimiter) -> None:
     assert not take(turns, 100)
     assert turns.end("uid1", 1.0, well=False) == [who(100)]
     assert not take(turns, 101, 1.0), "somebody else's"
@@ -62,29 +71,29 @@ def test_a_turn_is_kept_for_a_while_for_whom_it_was_given_to(turns: Turns) -> No
     assert not take(turns, 100, 1.0 + HELD)
 
 
-def test_a_turn_that_nobody_came_for_is_given_on_with_the_next(turns: Turns) -> None:
+def test_a_turn_that_nobody_came_for_is_given_on_with_the_next(turns: ConcurrencyLimiter) -> None:
     assert not any(take(turns, number) for number in (100, 101, 102))
     assert turns.end("uid1", 1.0, well=False) == [who(100)]
     assert turns.end("uid2", 1.0 + HELD, well=False) == [who(101), who(102)]
 
 
-def test_what_ends_and_had_no_turn_gives_nobody_one(turns: Turns) -> None:
+def test_what_ends_and_had_no_turn_gives_nobody_one(turns: ConcurrencyLimiter) -> None:
     assert not take(turns, 100)
     assert turns.end("somebody's", 1.0) == []
     assert not take(turns, 100)
 
 
-def test_who_has_a_turn_may_come_again(turns: Turns) -> None:
+def test_who_has_a_turn_may_come_again(turns: ConcurrencyLimiter) -> None:
     assert take(turns, 3)
     assert not take(turns, 100)
 
 
-def test_what_goes_on_for_ever_holds_up_nobody(turns: Turns) -> None:
+def test_what_goes_on_for_ever_holds_up_nobody(turns: ConcurrencyLimiter) -> None:
     assert not take(turns, 100, LONG - 1)
     assert take(turns, 100, LONG)
 
 
-def served(turns: Turns, seconds: Any, count: int) -> None:
+def served(turns: ConcurrencyLimiter, seconds: Any, count: int) -> None:
     """So many, each of which takes `seconds(how many there are at a time)`; all come at once."""
     now, number, going = 0.0, 0, []
     while number < count or going:
@@ -97,19 +106,19 @@ def served(turns: Turns, seconds: Any, count: int) -> None:
 
 
 def test_as_long_as_each_is_quick_more_are_done_at_a_time() -> None:
-    turns = Turns("", LEAST, MOST)
+    turns = ConcurrencyLimiter("", LEAST, MOST)
     served(turns, lambda there: 3.0, 100)
     assert turns.at_once == MOST
 
 
 def test_what_takes_longer_the_more_there_are_is_done_by_few_at_a_time() -> None:
-    turns = Turns("", LEAST, 100)
+    turns = ConcurrencyLimiter("", LEAST, 100)
     served(turns, lambda there: 3.0 if there <= 6 else there, 300)
     assert LEAST <= turns.at_once <= 10
 
 
 def test_what_has_become_slow_for_good_is_no_reason_for_few() -> None:
-    turns = Turns("", LEAST, MOST)
+    turns = ConcurrencyLimiter("", LEAST, MOST)
     served(turns, lambda there: 1.0, 50)
     served(turns, lambda there: 10.0, 60)
     assert turns.at_once < MOST
@@ -117,14 +126,14 @@ def test_what_has_become_slow_for_good_is_no_reason_for_few() -> None:
     assert turns.at_once == MOST
 
 
-def test_what_fails_says_nothing_of_how_many_are_done_well(turns: Turns) -> None:
+def test_what_fails_says_nothing_of_how_many_are_done_well(turns: ConcurrencyLimiter) -> None:
     for number in range(LEAST):
         turns.end(f"uid{number}", 0.1, well=False)
     assert turns.at_once == LEAST
 
 
 def test_everybody_gets_a_turn_whoever_ends_first() -> None:
-    turns, done = Turns("", LEAST, MOST), []
+    turns, done = ConcurrencyLimiter("", LEAST, MOST), []
     going = [number for number in range(500) if take(turns, number)]
     while going:
         done.append(going.pop())
@@ -143,7 +152,7 @@ def asker(number: int) -> Asker:
     return Asker(*who(number), f"uid{number}", ("server", "port"))
 
 
-def begin(order: Order, number: int, slot: Slot = SERVER, now: float = 0.0) -> bool:
+def begin(order: Scheduler, number: int, slot: Slot = SERVER, now: float = 0.0) -> bool:
     try:
         order.begin(call(number, slot), asker(number), now)
     except Trouble:
@@ -151,14 +160,14 @@ def begin(order: Order, number: int, slot: Slot = SERVER, now: float = 0.0) -> b
     return True
 
 
-def end(order: Order, number: int, id_: str, slot: Slot = SERVER, do: Do = "create", now: float = 0.0) -> list[Who]:
+def end(order: Scheduler, number: int, id_: str, slot: Slot = SERVER, do: Do = "create", now: float = 0.0) -> list[Who]:
     return order.end(call(number, slot, do), asker(number), id_, now)
 
 
 @pytest.fixture
-def order() -> Order:
+def order() -> Scheduler:
     """All servers of a turn are being built."""
-    made = Order()
+    made = Scheduler()
     for number in range(SERVERS[0]):
         assert begin(made, number, PORT)
         assert end(made, number, f"port{number}", PORT) == []
@@ -167,7 +176,7 @@ def order() -> Order:
     return made
 
 
-def test_a_server_has_its_turn_from_its_first_port_until_it_is_built(order: Order) -> None:
+def test_a_server_has_its_turn_from_its_first_port_until_it_is_built(order: Scheduler) -> None:
     assert not begin(order, 100, PORT)
     assert order.built({"somebody's": True}, 1.0) == []
     assert order.built({"id2": False}, 1.0) == [who(100)]
@@ -175,14 +184,14 @@ def test_a_server_has_its_turn_from_its_first_port_until_it_is_built(order: Orde
     assert begin(order, 100, PORT)
 
 
-def test_who_makes_no_server_waits_for_none(order: Order) -> None:
+def test_who_makes_no_server_waits_for_none(order: Scheduler) -> None:
     network = Asker("capicluster", ("ns", "c"), "uid100", ("network",))
     order.begin(call(100, ("network", "")), network, 0.0)
 
 
 @pytest.mark.parametrize("slot", [PORT, SERVER])
 def test_a_server_of_which_a_request_failed_gives_its_turn_on(slot: Slot) -> None:
-    order = Order()
+    order = Scheduler()
     for number in range(SERVERS[0]):
         assert begin(order, number, slot)
         end(order, number, f"id{number}" if number else "", slot)
@@ -190,14 +199,14 @@ def test_a_server_of_which_a_request_failed_gives_its_turn_on(slot: Slot) -> Non
     assert not begin(order, 101, slot)
 
 
-def test_a_server_that_is_to_go_gives_its_turn_on(order: Order) -> None:
+def test_a_server_that_is_to_go_gives_its_turn_on(order: Scheduler) -> None:
     assert not begin(order, 100, PORT)
     order.begin(call(1, SERVER, "delete"), asker(1), 0.0)
     assert end(order, 1, "id1", SERVER, "delete") == [who(100)]
 
 
 def test_who_waits_only_for_the_request_keeps_the_turn_to_have_a_server_made() -> None:
-    order, least = Order(), REQUESTS[0]
+    order, least = Scheduler(), REQUESTS[0]
     assert all(begin(order, number) for number in range(least))
     assert not begin(order, least), "so many requests at a time"
     assert end(order, 0, "id0") == [who(least)]
@@ -205,7 +214,7 @@ def test_who_waits_only_for_the_request_keeps_the_turn_to_have_a_server_made() -
 
 
 def test_a_list_of_servers_counts_as_the_making_of_one_but_there_is_always_one_made() -> None:
-    order, most = Order(), REQUESTS[1]
+    order, most = Scheduler(), REQUESTS[1]
     for number in range(10):  # quick ones: as many as may be
         assert begin(order, number) and end(order, number, f"id{number}") == []
         order.built({f"id{number}": True}, 1.0)
@@ -223,7 +232,7 @@ def test_a_list_of_servers_counts_as_the_making_of_one_but_there_is_always_one_m
 
 def test_who_comes_again_has_had_its_turn_since_it_came_first() -> None:
     """Else what is slow would count as quick, and more would begin."""
-    turns = Turns("Servers are built", LEAST, MOST)
+    turns = ConcurrencyLimiter("Servers are built", LEAST, MOST)
     assert take(turns, 1, 0.0)
     turns.end("uid1", 10.0)
     before = turns._limit

@@ -3,7 +3,7 @@
 import time
 
 from stackwright.controllers.catalog import controllers
-from stackwright.core.ages import Ages
+from stackwright.core.ages import Ages, Progress
 from stackwright.core.settings import Settings
 
 
@@ -37,6 +37,30 @@ def test_a_forecast_takes_what_is_there_for_old():
     ages = Ages(Clock(), at_first=1e5)
     assert ages.of("a", 1) == 1e5
     assert ages.of("a", 2) == 0
+
+
+def test_progress_is_more_of_something_than_ever_and_not_what_comes_and_goes():
+    clock = Clock()
+    ages, told = Ages(clock), Progress()
+
+    def after(seconds, state=1, **counts):
+        clock.now += seconds
+        return ages.progress("a", state, counts, told)
+
+    assert after(0, new=1, ready=3) == Progress({"new": 1, "ready": 3}, 0)
+    assert after(10, new=1, ready=2).still == 10
+    assert after(10, new=1, ready=3).still == 20
+    assert after(10, new=2, ready=2) == Progress({"new": 2, "ready": 3}, 0)
+    assert after(10).still == 10, "a workload of which nothing is known for a moment is not forgotten"
+    assert after(10, new=2, ready=3).still == 20
+    assert after(10, 2, ready=1) == Progress({"ready": 1}, 0)
+
+
+def test_what_an_earlier_process_reached_is_no_progress_and_what_went_on_since_is():
+    told = Progress({"new": 2, "ready": 3}, 120)
+    assert Ages(Clock()).progress("a", 1, {"new": 2, "ready": 1}, told) == told
+    assert Ages(Clock()).progress("a", 1, {"new": 3}, told) == Progress({"new": 3, "ready": 3}, 0)
+    assert Ages(Clock(), at_first=1e5).progress("a", 1, {"new": 3}, told).still == 1e5
 
 
 def test_the_operator_counts_by_the_clock_that_nobody_sets():

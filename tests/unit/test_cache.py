@@ -142,3 +142,96 @@ async def test_the_answer_of_a_write_is_not_kept_where_no_watch_tells_of_the_nex
     assert made.get(CONFIGMAP, KEY)
     await through.patch(CONFIGMAP, KEY, {"metadata": {"labels": None}})
     assert made.get(CONFIGMAP, KEY) is None
+
+
+def test_a_list_that_shows_an_older_version_than_was_known_before_is_believed():
+    """Etcd was restored from a snapshot: what was known is of a time that never was."""
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(9000, data={"a": "lost"}))
+    known = made.known(CONFIGMAP)
+    made.overrule(known, obj(5000, data={"a": "restored"}))
+    assert made.get(CONFIGMAP, KEY)["data"] == {"a": "restored"}, "at no time is it missing"
+    assert made.put(CONFIGMAP, obj(5000, data={"a": "restored"})), "it is news"
+    assert not made.put(CONFIGMAP, obj(5000, data={"a": "restored"}))
+    assert made.put(CONFIGMAP, obj(5001, data={"a": "later"}))
+    assert made.get(CONFIGMAP, KEY)["data"] == {"a": "later"}
+
+
+def test_our_own_write_that_was_lost_with_the_rest_is_news():
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(5000))
+    made.keep(CONFIGMAP, obj(9000, data={"a": "lost"}))
+    made.overrule(made.known(CONFIGMAP), obj(5000))
+    assert "data" not in made.get(CONFIGMAP, KEY)
+    assert made.put(CONFIGMAP, obj(5000))
+
+
+def test_what_came_since_the_list_began_is_newer_than_the_list():
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(5))
+    known = made.known(CONFIGMAP)
+    made.keep(CONFIGMAP, obj(6, data={"a": "written meanwhile"}))
+    made.overrule(known, obj(5))
+    assert made.get(CONFIGMAP, KEY)["data"] == {"a": "written meanwhile"}
+    made.put(CONFIGMAP, obj(7))
+    made.overrule(known, obj(5))
+    assert not made.put(CONFIGMAP, obj(5)) and made.told(CONFIGMAP, KEY)["metadata"]["resourceVersion"] == "7"
+
+
+def test_a_list_does_not_bring_back_what_was_deleted_since_it_began():
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(5))
+    known = made.known(CONFIGMAP)
+    made.drop(CONFIGMAP, obj(6))
+    made.overrule(known, obj(5))
+    made.keep(CONFIGMAP, obj(5))
+    assert made.get(CONFIGMAP, KEY) is None
+
+
+def test_what_was_deleted_is_back_when_a_later_list_shows_it():
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(5))
+    made.drop(CONFIGMAP, obj(9000))
+    made.overrule(made.known(CONFIGMAP), obj(5))
+    assert made.put(CONFIGMAP, obj(5))
+    assert made.get(CONFIGMAP, KEY)
+
+
+def test_the_object_before_is_back_under_its_name():
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(5, "old"))
+    made.drop(CONFIGMAP, obj(8000, "old"))
+    made.put(CONFIGMAP, obj(9000, "new"))
+    made.overrule(made.known(CONFIGMAP), obj(5, "old"))
+    assert made.put(CONFIGMAP, obj(5, "old"))
+    assert made.get(CONFIGMAP, KEY)["metadata"]["uid"] == "old"
+
+
+def test_an_object_made_after_the_restoration_is_not_taken_for_the_one_that_was_lost():
+    """The list lacks it, and the API says that it is gone; the next one of its name has a lower version."""
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(9000, "lost"))
+    made.drop(CONFIGMAP, obj(9000, "lost"))
+    made.keep(CONFIGMAP, obj(5001, "new"))
+    assert made.get(CONFIGMAP, KEY)["metadata"]["uid"] == "new"
+    made.keep(CONFIGMAP, obj(8999, "lost"))
+    made.drop(CONFIGMAP, obj(5002, "new"))
+    made.keep(CONFIGMAP, obj(8999, "lost"))
+    assert made.get(CONFIGMAP, KEY) is None, "a late answer about what was deleted"
+
+
+def test_another_object_of_the_same_version_is_another_one():
+    made = store(CONFIGMAP)
+    made.put(CONFIGMAP, obj(5001, "lost"))
+    made.overrule(made.known(CONFIGMAP), obj(5001, "new"))
+    assert made.put(CONFIGMAP, obj(5001, "new"))
+    assert made.get(CONFIGMAP, KEY)["metadata"]["uid"] == "new"
+
+
+def test_a_list_is_about_its_own_kind_and_what_is_not_watched_is_nothing_to_it():
+    made = store(CONFIGMAP, SECRET)
+    made.put(SECRET, obj(9000))
+    made.overrule(made.known(CONFIGMAP), obj(5))
+    assert made.get(SECRET, KEY)["metadata"]["resourceVersion"] == "9000"
+    made.overrule(made.known(POD), obj(5))
+    assert made.get(POD, KEY) is None

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.cephkeys import Missing, access, parse
+from stackwright.core.secrets.cephkeys import Misfit, Missing, access, parse
 
 SPEC: dict[str, Any] = {
     "client": "cinder",
@@ -57,9 +57,22 @@ def test_what_is_missing_is_waited_for(given: dict[str, str], text: str) -> None
 
 
 @pytest.mark.parametrize(
-    "text", ["", "AQonly==", "cinder;AQ==;a:volumes:hdd", "client.c;;a:volumes:hdd", "client.c;AQ==;a"]
-)
+    "text",
+    [
+        "", "AQonly==", "cinder;AQ==;a:volumes:hdd", "client.c;;a:volumes:hdd", "client.c;AQ==;a", "[" * 100_000, "[]",
+        '{"client_name": "client.c", "key": "AQ==", "pools": 5}',
+        '{"client_name": "client.c", "key": "AQ==", "pools": {"a:volumes:hdd": 1}}',
+        '{"client_name": ["AQ=="], "key": {"AQ==": 1}}',
+    ],
+)  # fmt: skip
 def test_what_is_malformed_is_told_without_the_key(text: str) -> None:
     with pytest.raises(ValueError, match="field cinder: ") as error:
         access({**GIVEN, "cinder": text}, SPEC, "")
     assert "AQ" not in str(error.value)
+
+
+@pytest.mark.parametrize("word", ["nonsense", "pool:vms", "", "pool:"])
+def test_a_word_that_stands_for_nothing_is_told_by_its_option(word: str) -> None:
+    wrong = {**SPEC, "options": {"rbd": {**SPEC["options"]["rbd"], "x": word}}}
+    with pytest.raises(Misfit, match=r"^spec.options.rbd.x: takes user, secret_uuid, pool:volumes, pool:images$"):
+        access(GIVEN, wrong, "")

@@ -16,13 +16,13 @@ from cryptography.x509.verification import PolicyBuilder, Store, VerificationErr
 
 from stackwright import main
 from stackwright.api.kinds import SECRET
-from stackwright.core import renewal
 from stackwright.core.plan import Object
 from stackwright.core.ports import NotYet, secret_data
+from stackwright.core.secrets import renewal
 from stackwright.runtime import x509
+from stackwright.runtime.admission import Admission
 from stackwright.runtime.certificate import CONFIGURATION, EVERY, NAME, SECRET_NAME, SETTLE, Certificate
 from stackwright.runtime.memory import MemoryCluster
-from stackwright.runtime.source import KopfSource, Webhook
 
 DAY = 24 * 3600.0
 NAMESPACE = "stackwright"
@@ -225,14 +225,12 @@ def free_port() -> int:
         return int(one.getsockname()[1])
 
 
-async def test_kopf_serves_the_renewed_one_on_connections_that_are_new(tmp_path: Path) -> None:
+async def test_the_renewed_one_is_served_on_connections_that_are_new(tmp_path: Path) -> None:
     """Without closing its port, nor a connection that is open."""
     own, port = World(tmp_path).own, free_port()
     await own.ensure()
-    webhook = Webhook(port, own.certificate, own.key, own.context, lambda *_: [])
-    server: Any = KopfSource(webhook=webhook)._settings([]).admission.server
-    listening = server(None)
-    await anext(listening)
+    serving = asyncio.create_task(Admission(lambda *_: [], own.context).serve(port))
+    await asyncio.sleep(0.2)
     try:
         before, reader, writer = await connected(port)
         own._load(issued(1_750_000_000.0))
@@ -243,7 +241,8 @@ async def test_kopf_serves_the_renewed_one_on_connections_that_are_new(tmp_path:
         assert b"HTTP/1.1 40" in await reader.readline(), "nothing is at this path, and somebody says so"
         writer.close()
     finally:
-        await listening.aclose()
+        serving.cancel()
+        await asyncio.gather(serving, return_exceptions=True)
 
 
 async def connected(port: int) -> tuple[bytes, asyncio.StreamReader, asyncio.StreamWriter]:
@@ -276,7 +275,12 @@ async def test_the_operator_goes_on_looking_after_its_certificate(monkeypatch: p
     monkeypatch.setattr("stackwright.runtime.certificate.Certificate", Own)
     monkeypatch.setattr(main, "_connect", lambda kubeconfig: MemoryCluster())
     monkeypatch.setattr(main, "_serve", serve)
+
+    async def listen(admission: Admission, port: int) -> None:
+        ran.append(f"port {port}")
+
+    monkeypatch.setattr(Admission, "serve", listen)
     monkeypatch.setattr(main, "KopfSource", lambda *given: None)
     monkeypatch.setattr(main, "runtime", lambda *given: None)
     await main.operate(main.Options(webhook_port=1, metrics_port=None, health_port=None))
-    assert ran == ["ensure", "keep"]
+    assert ran == ["ensure", "keep", "port 1"]

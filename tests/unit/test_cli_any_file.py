@@ -15,7 +15,7 @@ from test_cli_commands import called, cluster
 
 from stackwright.api.errors import model_in
 from stackwright.api.registry import BY_KIND
-from stackwright.cli.manifests import COMPANIONS, BadManifest, load
+from stackwright.cli.change.manifests import COMPANIONS, BadManifest, load
 from stackwright.runtime.memory import MemoryCluster
 
 __all__ = ["cluster"]

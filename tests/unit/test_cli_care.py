@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
 import tarfile
 from collections.abc import AsyncIterator
@@ -12,13 +14,16 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, EVENT, SECRET, STATEFULSET
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, EVENT, NODE, POD, SECRET, STATEFULSET
+from stackwright.api.secrecy import blanked
 from stackwright.cli import cluster as cli_cluster
-from stackwright.cli import restart
 from stackwright.cli.app import app
-from stackwright.cli.report import blanked, bundle, objects
-from stackwright.cli.restart import RESTARTED
+from stackwright.cli.operate import restart
+from stackwright.cli.operate.restart import RESTARTED
+from stackwright.cli.show import report
+from stackwright.cli.show.report import bundle, is_foreign, objects
+from stackwright.core.ports import Refused
 from stackwright.runtime.memory import MemoryCluster
 
 SPACE = "openstack"
@@ -104,6 +109,25 @@ def test_delete_asks_and_without_a_terminal_needs_yes(cluster: MemoryCluster) ->
     assert cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud")) is None
 
 
+def test_a_cloud_that_was_made_while_somebody_was_asked_is_not_deleted(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    meta = {"namespace": SPACE, "name": "cloud"}
+    shown = cluster.put(OpenStackDeployment.KIND, {"metadata": meta, "spec": CLOUD})
+
+    def others_meanwhile(*_: Any) -> None:
+        cluster.remove(OpenStackDeployment.KIND, (SPACE, "cloud"))
+        cluster.put(OpenStackDeployment.KIND, {"metadata": meta, "spec": CLOUD})
+
+    monkeypatch.setattr("stackwright.cli.change.confirm.confirm", others_meanwhile)
+    result = called("delete", "cloud", "--no-wait")
+    assert (result.exit_code, result.stderr) == (1, "Another cloud has this name now. Nothing was deleted.\n")
+    found = cluster.peek(OpenStackDeployment.KIND, (SPACE, "cloud"))
+    assert found
+    assert found["metadata"]["uid"] != shown["metadata"]["uid"]
+    assert "deletionTimestamp" not in found["metadata"]
+
+
 async def test_a_report_holds_no_secret(tmp_path: Path) -> None:
     memory = MemoryCluster()
     word = "s3cr3t-word"
@@ -161,6 +185,52 @@ def test_a_bundle_that_was_readable_for_all_is_not_any_more(tmp_path: Path) -> N
     assert (tmp_path / "a.tar.gz").stat().st_mode & 0o777 == 0o600
 
 
+def gzipped(name: str) -> bytes:
+    text = io.BytesIO()
+    with tarfile.open(fileobj=text, mode="w:gz") as archive:
+        archive.addfile(tarfile.TarInfo(name))
+    return text.getvalue()
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"kind: OpenStackDeployment\n",
+        b"\x1f\x8b",
+        gzip.compress(b"a text"),
+        gzip.compress(b""),
+        gzipped("backup/a"),
+        gzipped("stackwright-report/a")[:40],
+    ],
+    ids=["manifest", "two-bytes", "text", "nothing", "backup", "half"],
+)
+def test_a_report_replaces_no_file_that_is_none(cluster: MemoryCluster, tmp_path: Path, content: bytes) -> None:
+    """`-f` names a manifest for other commands."""
+    path = tmp_path / "cloud.yaml"
+    path.write_bytes(content)
+    result = called("report", "-f", str(path))
+    assert result.exit_code == 1
+    assert f"--file {path}: is no report" in result.stderr
+    assert path.read_bytes() == content
+
+
+def test_a_report_replaces_an_earlier_one_and_what_is_empty(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    async def nothing(*_: Any) -> dict[str, str]:
+        return {}
+
+    monkeypatch.setattr(report, "_logs", nothing)
+    path, link = tmp_path / "a.tar.gz", tmp_path / "link"
+    path.touch()
+    link.symlink_to(path)
+    for _ in range(2):
+        assert called("report", "-f", str(link)).exit_code == 0
+    assert not is_foreign(path)
+    assert link.is_symlink()
+    assert sorted(each.name for each in tmp_path.iterdir()) == ["a.tar.gz", "link"], "and leaves nothing beside it"
+
+
 def test_blanking_keeps_what_explains() -> None:
     obj = {"status": {"conditions": [{"type": "Ready", "message": "waits"}]}, "spec": {"api_key": "k", "list": ["a"]}}
     assert blanked(obj) == {**obj, "spec": {"api_key": "***", "list": ["a"]}}
@@ -180,3 +250,36 @@ def test_a_restart_ends_when_all_new_pods_are_ready_and_waits_for_none_that_nobo
     result = called("restart", "nova", "--timeout", "5")
     assert result.exit_code == 0, result.stderr
     assert result.stdout.splitlines()[-1].endswith("✓ Deployment nova-api")
+
+
+def test_a_restart_does_not_wait_for_a_node_that_is_away(
+    cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(restart, "EVERY", 0.001)
+    counts = {"observedGeneration": 2, "desiredNumberScheduled": 2, "updatedNumberScheduled": 1, "numberReady": 1}
+    obj = cluster.put(DAEMONSET, {**workload("nova-compute", "compute"), "status": counts})
+    for node, ready in (("node-1", "True"), ("node-2", "False")):
+        conditions = [{"type": "Ready", "status": ready}]
+        cluster.put(NODE, {"metadata": {"name": node}, "status": {"conditions": conditions}})
+        owner = {"apiVersion": "apps/v1", "kind": "DaemonSet", "name": "nova-compute", "uid": obj["metadata"]["uid"]}
+        labels = {"application": "nova", "component": "compute"}
+        meta = {"namespace": SPACE, "name": f"nova-compute-{node}", "labels": labels, "ownerReferences": [owner]}
+        cluster.put(POD, {"metadata": meta, "spec": {"nodeName": node}, "status": {"conditions": conditions}})
+    result = called("restart", "nova", "--timeout", "5")
+    assert result.exit_code == 0, result.stderr
+    assert result.stdout.splitlines()[-1].endswith("✓ DaemonSet nova-compute, without node node-2, which is not ready")
+
+
+def test_whoever_may_not_see_nodes_may_restart(cluster: MemoryCluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restart, "EVERY", 0.001)
+    cluster.put(DEPLOYMENT, workload("nova-api", "api"))
+    real = cluster.list
+
+    async def refusing(kind: Any, *more: Any) -> Any:
+        if kind == NODE:
+            raise Refused("nodes is forbidden")
+        return await real(kind, *more)
+
+    monkeypatch.setattr(cluster, "list", refusing)
+    result = called("restart", "nova", "--timeout", "0.05")
+    assert result.exit_code == 1 and "Not ready after" in result.stderr

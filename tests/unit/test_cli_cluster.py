@@ -135,7 +135,8 @@ def test_help_and_status_do_not_import_what_they_do_not_need() -> None:
     code = (
         "import sys, stackwright.cli.app as app, stackwright.cli.cluster, stackwright.cli.output\n"
         "assert 'pydantic' not in sys.modules and 'yaml' not in sys.modules\n"
-        "import stackwright.cli.status, stackwright.cli.world, stackwright.adapters.kubernetes\n"
+        "import stackwright.cli.show.status, stackwright.cli.show.resource_tree\n"
+        "import stackwright.adapters.kubernetes.client\n"
         f"assert not {heavy} & sys.modules.keys(), {heavy} & sys.modules.keys()\n"
     )
     subprocess.run([sys.executable, "-c", code], check=True)

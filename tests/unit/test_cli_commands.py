@@ -14,9 +14,9 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.kinds import NAMESPACE, NODE, POD
-from stackwright.api.openstackmachine import OpenStackMachine
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli import common
 from stackwright.cli.app import COMMANDS, app, main

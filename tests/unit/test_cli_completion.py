@@ -10,9 +10,9 @@ import pytest
 from server_objects import obj as good
 from typer.testing import CliRunner
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NAMESPACE, SECRET
-from stackwright.api.openstackserver import OpenStackServer
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.runtime.memory import MemoryCluster

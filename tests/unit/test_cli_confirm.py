@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.cli import cluster as cli_cluster
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.kinds import SECRET
 from stackwright.cli.app import app
+from stackwright.cli.change.confirm import confirm, foreseen_losses, losses
+from stackwright.cli.change.manifests import Manifest
+from stackwright.cli.change.plan_render import CHANGE, DELETE, Entry
 from stackwright.cli.cluster import CliError
-from stackwright.cli.confirm import confirm, foreseen_losses, losses
-from stackwright.cli.manifests import Manifest
-from stackwright.cli.planned import CHANGE, DELETE, Entry
 from stackwright.core.ports import Conflict, NotYet, Refused
 from stackwright.runtime.memory import MemoryCluster
 
@@ -73,7 +72,7 @@ async def test_what_cannot_be_foreseen_counts_as_a_loss(monkeypatch: pytest.Monk
     async def fails(*_: Any, **__: Any) -> Any:
         raise error
 
-    monkeypatch.setattr("stackwright.cli.plan.foresee", fails)
+    monkeypatch.setattr("stackwright.cli.change.plan.foresee", fails)
     cluster = MemoryCluster()
     there = {"metadata": {"namespace": KEY[0], "name": KEY[1]}, "spec": SPEC}
     cluster.put(OpenStackDeployment.KIND, there)
@@ -81,11 +80,18 @@ async def test_what_cannot_be_foreseen_counts_as_a_loss(monkeypatch: pytest.Monk
     assert found == [f"unknown, because no plan can be made: {error}"]
 
 
-def test_purge_without_a_terminal_needs_yes(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("STACKWRIGHT_HOME", str(tmp_path))
-    (tmp_path / "kubeconfig").touch()
-    result = called("down", "--purge")
-    assert result.exit_code == 1
-    assert "--yes" in result.stderr
-    assert (tmp_path / "kubeconfig").exists()
-    assert cli_cluster.is_local(tmp_path / "kubeconfig")
+async def test_clouds_are_asked_by_the_credentials_that_are_in_the_same_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[Manifest]] = []
+
+    async def foresee(cluster: Any, manifests: list[Manifest], *_: Any, **__: Any) -> Any:
+        asked.append(manifests)
+        return [], {}
+
+    monkeypatch.setattr("stackwright.cli.change.plan.foresee", foresee)
+    cluster = MemoryCluster()
+    there = {"metadata": {"namespace": KEY[0], "name": KEY[1]}, "spec": SPEC}
+    cluster.put(OpenStackDeployment.KIND, there)
+    cloud = Manifest(OpenStackDeployment.KIND, there)
+    own, other = (Manifest(SECRET, {"metadata": {"namespace": each, "name": "clouds"}}) for each in (KEY[0], "other"))
+    assert await foreseen_losses(cluster, [own, cloud, other]) == []
+    assert asked == [[cloud, own]]

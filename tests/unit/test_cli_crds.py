@@ -4,7 +4,7 @@ from pathlib import Path
 
 import yaml
 
-from stackwright.cli.crds import files, write
+from stackwright.cli.change.crds import files, write
 
 CHART = Path(__file__).parents[2] / "charts" / "stackwright" / "crds"
 

@@ -3,7 +3,11 @@ from __future__ import annotations
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from test_secrecy import SECRETS
 
+from stackwright.api.secrecy import hidden
 from stackwright.cli.ui.diff import ABSENT, changes, dotted, masked, shown
 
 
@@ -33,23 +37,76 @@ def test_a_new_value_at_the_root_is_all_its_leaves() -> None:
     assert [change.dotted for change in changes(ABSENT, {"a": {"b": 1}, "c": []})] == ["a.b", "c"]
 
 
-@pytest.mark.parametrize("name", ["api_key", "apikey", "API_KEY", "metadata_proxy_shared_secret", "client_secret"])
-def test_keys_of_apis_are_hidden(name: str) -> None:
-    assert masked({name: "hush"}) == {name: "(hidden)"}
+WORD, FORMER = "s3cr3t-word", "s3cr3t-before"
 
 
-def test_what_looks_like_a_password_is_hidden_in_text_and_data() -> None:
-    [change] = changes({"ldap": {"password": "old"}}, {"ldap": {"password": "new"}})
-    assert str(change) == "ldap.password: (hidden) → (hidden)"
-    assert change.as_dict() == {"path": "ldap.password", "old": "(hidden)", "new": "(hidden)"}
+def told(old: object, new: object) -> str:
+    """All that people and programs are told of it."""
+    found = changes(old, new, ("spec",))
+    assert found, "that it changes is no secret"
+    return "\n".join([*map(str, found), json.dumps([each.as_dict() for each in found])])
 
 
-def test_names_of_secrets_and_numbers_are_no_passwords() -> None:
-    assert masked({"secrets": {"oslo_db": {"keystone": "keystone-database"}}, "token": {"expiration": 1}}) == {
-        "secrets": {"oslo_db": {"keystone": "keystone-database"}},
-        "token": {"expiration": 1},
+@pytest.mark.parametrize(
+    "name", ["api_key", "apikey", "API_KEY", "metadata_proxy_shared_secret", "client_secret", "user_pass", "admin_pass",
+             "secret", "cookies", "bind_pw", "adminPass", "password", "transport_url", "token", "api_cert"],
+)  # fmt: skip
+def test_a_field_whose_name_says_it_is_hidden(name: str) -> None:
+    assert masked({name: WORD}) == {name: "***"}
+    for old, new in (({}, WORD), (FORMER, WORD), (WORD, [WORD]), ([FORMER, "a"], ["a", WORD]), ({"a": 1}, WORD)):
+        said = told({"conf": {name: old}}, {"conf": {name: new}}) + told({"values": {name: new}}, {})
+        assert WORD not in said
+        assert FORMER not in said
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        {"keystone": {"template": {"customServiceConfig": f"[ldap]\nurl=ldap://x\npassword = {WORD}\n"}}},
+        {"conf": {"a": {"text": f"[ldap]\npassword = {WORD}\n"}}},
+        {"conf": {"ldap": {"url": f"ldap://a:{WORD}@b"}}},
+        {"args": [f"--password={WORD}"]},
+        {"args": ["a", f"--password {WORD}", {"b": 1}]},
+        {"text": f"-----BEGIN PRIVATE KEY-----\n{WORD}\n-----END PRIVATE KEY-----"},
+        {"env": [{"name": "DB_PASSWORD", "value": WORD}]},
+        {"serverMetadata": [{"key": "admin_password", "value": WORD}]},
+        {"passwords": {"of": {"alice": [WORD]}}},
+        {"passwords": [{"of": WORD}]},
+        {"values": {"a": [{"key": WORD}]}},
+        {"text": json.dumps({"event": json.dumps({"password": WORD})})},
+    ],
+)
+def test_what_a_report_hides_is_in_no_plan(spec: dict[str, object]) -> None:
+    before = json.loads(json.dumps(spec).replace(WORD, FORMER))
+    for old, new in (({}, spec), (spec, {}), (before, spec), ({"x": 1}, {"x": spec}), ({"x": [1]}, {"x": [spec]})):
+        said = told(old, new)
+        assert WORD not in said
+        assert FORMER not in said
+        assert "***" in said
+
+
+@given(text=st.sampled_from(SECRETS), name=st.sampled_from(["a", "conf", "url"]))
+def test_texts_are_told_without_what_may_be_secret(text: str, name: str) -> None:
+    assert masked({name: [{"b": text}]}) == {name: [{"b": hidden(text)}]}
+
+
+def test_a_password_that_is_a_number_is_hidden_and_that_it_changed_is_told() -> None:
+    [change] = changes({"ldap": {"password": 123456}}, {"ldap": {"password": 654321}})
+    assert str(change) == "ldap.password: *** → ***"
+    assert change.as_dict() == {"path": "ldap.password", "old": "***", "new": "***"}
+
+
+def test_what_explains_a_change_is_kept() -> None:
+    kept = {
+        "secretName": "keystone-database",
+        "keystone": {"token": {"expiration": 1, "provider": "fernet"}},
+        "nova": {"keystone_authtoken": {"memcache_security_strategy": "ENCRYPT", "service_token_roles_required": True}},
+        "env": [{"name": "A", "value": "1"}, {"name": "B", "secretKeyRef": {"name": "a", "key": "b"}}],
+        "password": None,
     }
-    assert masked({"a": [{"transport_url": "rabbit://u:p@h"}]}) == {"a": [{"transport_url": "(hidden)"}]}
+    assert masked(kept) == kept
+    authtoken = {"conf": {"nova": {"keystone_authtoken": {"password": WORD, "memcache_secret_key": WORD}}}}
+    assert WORD not in str(masked(authtoken))
 
 
 def test_long_values_are_cut() -> None:

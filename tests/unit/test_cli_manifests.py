@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from stackwright.cli.manifests import LARGEST, BadManifest, check, load
-from stackwright.cli.yaml_documents import BadDocument, documents
+from stackwright.cli.change.manifests import LARGEST, BadManifest, check, load
+from stackwright.cli.change.yaml_documents import BadDocument, documents
 from stackwright.core.clusterapi import CLUSTER
 
 CLOUD = """\
@@ -176,6 +176,13 @@ def test_aliases_that_expand_to_very_much_are_refused(tmp_path: Path) -> None:
     levels = "".join(f"l{n}: &l{n} [{', '.join([f'*l{n - 1}'] * 9)}]\n" for n in range(1, 9))
     [told] = errors(tmp_path, f"l0: &l0 [{', '.join(['x'] * 9)}]\n{levels}")
     assert "more than 100000 values in one document" in told
+
+
+@pytest.mark.parametrize("item", ["*a", "{? *a : 1}", "[*a]"])
+def test_aliases_of_a_long_text_are_refused_before_they_are_written_out(tmp_path: Path, item: str) -> None:
+    """1 MiB was a request of 382 MiB."""
+    [told] = errors(tmp_path, f"k: &a {'x' * (1 << 20)}\nall: [{', '.join([item] * 400)}]\n")
+    assert "more than 16 MiB of text in one document" in told
 
 
 def test_dates_and_times_are_text_as_for_kubectl(tmp_path: Path) -> None:

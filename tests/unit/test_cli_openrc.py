@@ -13,14 +13,14 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from stackwright.adapters.openstack_login import Login, login_by
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.adapters.openstack.transport.login import Login, login_by
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind
 from stackwright.cli import cluster as cli_cluster
-from stackwright.cli.access import replace, way_from_here
 from stackwright.cli.app import app
-from stackwright.core.access import NoAccess, access, with_cloud
+from stackwright.cli.use.access import default_ca_file, replace, way_from_here
+from stackwright.core.openstack.access import NoAccess, access, with_cloud
 from stackwright.runtime.memory import MemoryCluster
 
 PASSWORD = "p'w $x"
@@ -46,8 +46,12 @@ def secret(name: str, data: dict[str, str]) -> dict[str, Any]:
 
 
 @pytest.fixture
-def home(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
-    memory = MemoryCluster()
+def memory() -> MemoryCluster:
+    return MemoryCluster()
+
+
+@pytest.fixture
+def home(memory: MemoryCluster, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     memory.put(OpenStackDeployment.KIND, CLOUD)
     memory.put(SECRET, secret("keystone-admin", ADMIN))
     memory.put(SECRET, secret("openstack-public-tls", {"ca.crt": "PEM\n"}))
@@ -90,7 +94,7 @@ def test_a_clouds_yaml(home: Path) -> None:
     found = yaml.safe_load(result.stdout)["clouds"]["mine"]
     assert found["auth"]["password"] == PASSWORD
     assert (found["region_name"], found["interface"]) == ("Two", "public")
-    assert found["cacert"] == str(home / ".config/openstack/mine-ca.crt")
+    assert Path(found["cacert"]).parent == home / ".config/openstack"
     assert Path(found["cacert"]).read_text() == "PEM\n"
 
 
@@ -106,7 +110,64 @@ def test_other_clouds_stay(home: Path) -> None:
     assert sorted(there["clouds"]) == ["other", "stackwright"]
     assert path.stat().st_mode & 0o777 == 0o600
     assert "unchanged" in called("openrc", "--write").stdout
-    assert sorted(p.name for p in path.parent.iterdir()) == ["clouds.yaml", "stackwright-ca.crt"]
+    assert sorted(p.name.partition("-ca-")[0] for p in path.parent.iterdir()) == ["clouds.yaml", "stackwright"]
+
+
+def test_a_cloud_of_the_usual_name_that_is_another_one_stays(home: Path) -> None:
+    """Its entry, and the authority that it is verified by, also when only lines are printed."""
+    folder = home / ".config/openstack"
+    folder.mkdir(parents=True)
+    (folder / "stackwright-ca.crt").write_text("theirs")
+    auth = {"auth_url": "https://keystone.other.example/v3", "username": "admin"}
+    theirs = yaml.safe_dump({"clouds": {"stackwright": {"auth": auth, "cacert": str(folder / "stackwright-ca.crt")}}})
+    (folder / "clouds.yaml").write_text(theirs)
+    before = sorted(folder.iterdir())
+    result = called("openrc", "--write")
+    assert result.exit_code == 1
+    assert "is left alone: cloud stackwright in it has another address or account; choose another name" in result.stderr
+    assert sorted(folder.iterdir()) == before, "nothing else is written then"
+    assert called("openrc").exit_code == 0
+    assert called("openrc", "--write", "--cloud", "second").exit_code == 0
+    assert (folder / "stackwright-ca.crt").read_text() == "theirs"
+    found = yaml.safe_load((folder / "clouds.yaml").read_text())["clouds"]
+    assert found["stackwright"]["auth"] == auth
+    assert Path(found["second"]["cacert"]).read_text() == "PEM\n"
+
+
+def test_two_clouds_of_one_name_have_files_of_their_own(home: Path, memory: MemoryCluster) -> None:
+    first = yaml.safe_load(called("openrc", "--format", "clouds.yaml").stdout)["clouds"]["stackwright"]["cacert"]
+    memory.put(SECRET, secret("openstack-public-tls", {"ca.crt": "ANOTHER\n"}))
+    second = yaml.safe_load(called("openrc", "--format", "clouds.yaml").stdout)["clouds"]["stackwright"]["cacert"]
+    assert [Path(each).read_text() for each in (first, second)] == ["PEM\n", "ANOTHER\n"]
+
+
+def test_the_local_cloud_has_its_file_beside_its_data_and_others_of_its_cluster_have_not(home: Path) -> None:
+    local = home / "local/kubeconfig"
+    assert default_ca_file(local, "openstack", "a", "PEM") == home / "local/ca.crt"
+    assert default_ca_file(local, "another", "a", "PEM").parent == home / ".config/openstack"
+
+
+def test_a_secret_names_no_file_and_writes_none(home: Path) -> None:
+    assert called("openrc", "--format", "secret").exit_code == 0
+    assert not (home / ".config").exists()
+
+
+def test_a_renewed_password_and_authority_replace_the_former(home: Path, memory: MemoryCluster) -> None:
+    assert called("openrc", "--write").exit_code == 0
+    memory.put(SECRET, secret("keystone-admin", {**ADMIN, "password": "renewed"}))
+    memory.put(SECRET, secret("openstack-public-tls", {"ca.crt": "RENEWED\n"}))
+    assert "written" in called("openrc", "--write").stdout
+    found = yaml.safe_load((home / ".config/openstack/clouds.yaml").read_text())["clouds"]["stackwright"]
+    assert found["auth"]["password"] == "renewed"
+    assert Path(found["cacert"]).read_text() == "RENEWED\n"
+
+
+@pytest.mark.parametrize(
+    "there", ["a text", [], {"region_name": "R"}, {"auth": None}, {"auth": {"auth_url": "x", "b": 1}}]
+)
+def test_what_is_there_by_that_name_is_not_replaced_if_it_is_another(there: Any) -> None:
+    with pytest.raises(ValueError, match="another address or account"):
+        with_cloud({"clouds": {"a": there}}, "a", {"auth": {"auth_url": "x", "password": "p"}})
 
 
 def test_a_file_that_is_no_clouds_yaml_is_left_alone(home: Path) -> None:

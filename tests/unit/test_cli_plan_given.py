@@ -8,10 +8,10 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import SECRET
-from stackwright.cli import plan
+from stackwright.cli.change import plan
+from stackwright.cli.change.manifests import load
+from stackwright.cli.change.plan_render import BUILT, source_of
 from stackwright.cli.cluster import _explained
-from stackwright.cli.manifests import load
-from stackwright.cli.planned import BUILT, source_of
 from stackwright.core.ports import secret_data
 from stackwright.runtime.memory import MemoryCluster
 

@@ -12,11 +12,11 @@ from typer.testing import CliRunner
 
 from stackwright.api.kinds import POD
 from stackwright.cli import cluster as cli_cluster
-from stackwright.cli import logs
 from stackwright.cli.app import app
 from stackwright.cli.cluster import CliError
-from stackwright.cli.logs import find_pods, readable, streams_of
-from stackwright.cli.shell import client_pod
+from stackwright.cli.show import logs
+from stackwright.cli.show.logs import find_pods, readable, streams_of
+from stackwright.cli.use.shell import client_pod
 from stackwright.core.ports import NotYet
 from stackwright.runtime.memory import MemoryCluster
 

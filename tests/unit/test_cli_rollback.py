@@ -10,18 +10,18 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE, SECRET
 from stackwright.api.meta import Kind
-from stackwright.api.services import Cinder
+from stackwright.api.services.kinds import Cinder
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
-from stackwright.cli.manifests import MANAGER
-from stackwright.core import revisions
+from stackwright.cli.change.manifests import MANAGER
 from stackwright.core.digest import digest
 from stackwright.core.objects import CLOUD, DIGEST, owner_reference
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Conflict, Refused
+from stackwright.core.secrets import revisions
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.memory.faults import Crash, FaultyCluster
 from stackwright.runtime.specs import replace_spec

@@ -17,10 +17,10 @@ from stackwright import cli
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli import common
 from stackwright.cli.app import app
+from stackwright.cli.change.plan import _text
+from stackwright.cli.change.plan_render import DELETE, Entry
 from stackwright.cli.output import Format, dumped
-from stackwright.cli.plan import _text
-from stackwright.cli.planned import DELETE, Entry
-from stackwright.cli.status import Answer, _changed_lines
+from stackwright.cli.show.status import Answer, _changed_lines
 from stackwright.cli.ui.progress import _live
 from stackwright.cli.ui.steps import lines
 from stackwright.cli.ui.tree import BUSY, Node

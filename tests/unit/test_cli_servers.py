@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwright.cli.servers_tree import trees
+from stackwright.cli.show.servers_tree import trees
 from stackwright.cli.ui.tree import lines
 
 NOW = 1_750_000_000.0

@@ -6,18 +6,18 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.controlplane import OpenStackControlPlane
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind, Resource
-from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.registry import CLOUD_KINDS, RESOURCES, STILL
-from stackwright.api.services import Keystone
-from stackwright.cli import wait
-from stackwright.cli.apply import _wait as apply_wait
+from stackwright.api.services.kinds import Keystone
+from stackwright.cli.change.apply import _wait as apply_wait
+from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.cluster import CliError
-from stackwright.cli.manifests import Manifest
-from stackwright.cli.wait import Goal, Patience, asked, follow
+from stackwright.cli.operate import wait
+from stackwright.cli.operate.wait import Goal, Patience, asked, follow
 from stackwright.controllers.catalog import controllers
 from stackwright.core.plan import Key, Object
 from stackwright.core.settings import Settings
@@ -217,7 +217,7 @@ async def test_the_time_of_apply_is_that_of_all_objects_together(monkeypatch: py
         clock.now += 40
 
     monkeypatch.setattr("time.monotonic", clock.monotonic)
-    monkeypatch.setattr("stackwright.cli.wait.follow", follow)
+    monkeypatch.setattr("stackwright.cli.operate.wait.follow", follow)
     manifests = [Manifest(Keystone.KIND, {"metadata": {"namespace": "n", "name": name}}) for name in "abc"]
     await apply_wait(Held(), manifests, 60)  # type: ignore[arg-type]
     assert left == [60, 20, 0]

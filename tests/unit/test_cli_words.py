@@ -11,8 +11,8 @@ import typer
 from typer.testing import CliRunner
 
 from stackwright.cli.app import app
-from stackwright.cli.logs import duration, readable
-from stackwright.cli.shell import FOUND_BY_SHELL
+from stackwright.cli.show.logs import duration, readable
+from stackwright.cli.use.shell import FOUND_BY_SHELL
 
 
 def called(*words: str) -> Any:

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 import yaml
 
-from stackwright.adapters.openstack_clouds import OpenStackClouds
-from stackwright.core.clouds import SERVER, Asker, CloudCall, CloudRef, Denied, Trouble
+from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
+from stackwright.core.openstack.clouds import SERVER, Asker, CloudCall, CloudRef, Denied, Trouble
 
 ID = "5b6c1d0e-0000-4000-8000-000000000001"
 

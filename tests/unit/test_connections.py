@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stackwright.api.services import ServiceSpec
+from stackwright.api.services.kinds import ServiceSpec
 from stackwright.services.connections import CONNECTIONS, policies
 from stackwright.services.declaration import COMPUTE, GATEWAY, OPENVSWITCH, Context, NodeRef
 from stackwright.services.registry import SERVICES

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.services import ServiceSpec
+from stackwright.api.services.kinds import ServiceSpec
 from stackwright.runtime import x509
 from stackwright.services import libvirt
 from stackwright.services.declaration import COMPUTE, Context, NodeRef

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from stackwright.api import ini
-from stackwright.api.openstackcluster import OpenStackCluster
-from stackwright.api.openstackcluster_changes import CHANGES
+from stackwright.api.fields import ini
+from stackwright.api.infra.cluster.changes import CHANGES
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.controllers.capicluster.objects import api_port
 from stackwright.controllers.cloud.converge import converge
 from stackwright.controllers.cloud.objects import service_object, wanted_services

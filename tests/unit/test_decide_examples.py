@@ -9,10 +9,10 @@ import pytest
 from cloud_specs import ID
 from cloud_strategies import CLOUD, KEY, UID, thing, uuid
 
-from stackwright.api.openstackcluster import OpenStackCluster
-from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
-from stackwright.api.openstackmachine import OpenStackMachine
-from stackwright.api.openstackserver import OpenStackServer
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
+from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
+from stackwright.api.infra.machine import OpenStackMachine
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.capicluster.objects import gateway_of
 from stackwright.controllers.floatingippool.decide import decide as decide_pool
 from stackwright.controllers.floatingippool.observe import Found
@@ -23,11 +23,11 @@ from stackwright.controllers.server.decide import decide
 from stackwright.controllers.server.objects import devices, parts
 from stackwright.controllers.server.observe import Observed
 from stackwright.controllers.server.resolve import resolve
-from stackwright.core.belongings import Owner, Part, removal, step
-from stackwright.core.clouds import ADD_PORT, ADD_VOLUME, SERVER, CloudCall, Look, Slot
 from stackwright.core.clusterapi import CLAIM, NAME
-from stackwright.core.leaving import POLL
 from stackwright.core.objects import FINALIZER, owner_reference
+from stackwright.core.openstack.clouds import ADD_PORT, ADD_VOLUME, SERVER, CloudCall, Look, Slot
+from stackwright.core.openstack.managed_resources import Owner, Part, removal, step
+from stackwright.core.openstack.teardown import POLL
 from stackwright.core.plan import Apply, Object, Plan
 
 PORT: Slot = ("port", "web-0")

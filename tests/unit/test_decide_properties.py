@@ -10,7 +10,7 @@ from cloud_specs import ID, SERVER
 from cloud_strategies import KEY, Everything, parsed
 from hypothesis import given, settings
 
-from stackwright.api.openstackserver import OpenStackServer
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.resolve import resolve
 

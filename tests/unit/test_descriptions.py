@@ -9,16 +9,16 @@ import pytest
 from cloud_specs import ID
 from cloud_strategies import CLOUD, UID
 
-from stackwright.adapters.openstack_requests import run
-from stackwright.api.openstack_ports import LENGTH, TEXT, PortOpts
-from stackwright.api.openstackcluster import OpenStackCluster
-from stackwright.api.openstackcluster_parts import SecurityGroupRule
-from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
-from stackwright.api.openstackserver import OpenStackServer
+from stackwright.adapters.openstack.tenant.requests import run
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
+from stackwright.api.infra.cluster.parts import SecurityGroupRule
+from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
+from stackwright.api.infra.ports import LENGTH, TEXT, PortOpts
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.capicluster.objects import Wanted, parts
 from stackwright.controllers.floatingippool.objects import part
 from stackwright.controllers.floatingippool.observe import Found, Observed
-from stackwright.core.clouds import CloudCall, Slot
+from stackwright.core.openstack.clouds import CloudCall, Slot
 from stackwright.core.plan import Object
 
 SPEC: Object = {

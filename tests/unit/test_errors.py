@@ -5,12 +5,12 @@ from typing import Literal
 import pytest
 from pydantic import ValidationError
 
-from stackwright.api.controlplane import OpenStackControlPlaneSpec
-from stackwright.api.deployment import OpenStackDeploymentSpec
+from stackwright.api.cloud.controlplane import OpenStackControlPlaneSpec
+from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.api.errors import messages, repeatable
-from stackwright.api.helmbundle import HelmBundleSpec
 from stackwright.api.meta import Model
 from stackwright.api.registry import RESOURCES
+from stackwright.api.services.helmbundle import HelmBundleSpec
 
 GOOD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
 
@@ -87,9 +87,8 @@ def test_an_unknown_field_is_told_with_its_whole_path_and_the_names_that_are_all
 
 def test_an_unknown_field_in_a_list_is_told_with_its_index():
     found = errors({"releases": [{"name": "a", "chart": "b"}, {"name": "c", "chart": "d", "typo": 1}]}, HelmBundleSpec)
-    assert found == [
-        "spec.releases[1].typo: unknown field; allowed: chart, chartDigest, name, namespace, timeout, values, version"
-    ]
+    allowed = "chart, chartDigest, name, namespace, startTimeout, timeout, values, version"
+    assert found == [f"spec.releases[1].typo: unknown field; allowed: {allowed}"]
 
 
 @pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.KIND.kind)

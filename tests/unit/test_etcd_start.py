@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -17,9 +18,11 @@ for word; do [[ $word == --cert=* || $word == --key=* || $word == --cacert=* ]] 
 [[ ${words[0]} == "--endpoints=$OTHERS" ]] || exit 1
 echo "${words[*]}" >>"$WORLD/asked"
 case "${words[*]:1}" in
-    "member list") cat "$WORLD/members" ;;
+    "member list") [[ ! -e $WORLD/minority ]] && cat "$WORLD/members" ;;
     "member remove "*) [[ ! -e $WORLD/refuses ]] ;;
-    "member add "*) printf 'Member added\\n\\nETCD_NAME="x"\\nETCD_INITIAL_CLUSTER="all-of-them"\\n' ;;
+    "member add "*)
+        [[ ! -e $WORLD/killed ]] || exit 137
+        printf 'Member added\\n\\nETCD_NAME="x"\\nETCD_INITIAL_CLUSTER="all-of-them"\\n' ;;
 esac
 """
 # In the place of socat: what a member says of itself.
@@ -36,6 +39,7 @@ class World:
         for name, text in {"etcdctl": ETCDCTL, "socat": SOCAT, "state-1": "empty\n"}.items():
             (folder / name).write_text(text)
             (folder / name).chmod(0o755)
+        (folder / "volume").mkdir()
 
     def text(self, name: str) -> str:
         text = (BIN / name).read_text().replace(". /opt/stackwright/lib.sh", (BIN / "lib.sh").read_text())
@@ -124,6 +128,45 @@ def test_one_that_cannot_join_waits_and_forms_no_cluster(world: World, trouble: 
         (world.folder / "members").write_text(f"a1, started, etcd-1, {URL.format(1)}, https://etcd-1:2379, false\n")
     assert world.decides("member", "empty") == ""
     assert not [asked for asked in world.asked() if "add" in asked]
+
+
+ONE = f"a0, started, etcd-0, {URL.format(0)}, https://etcd-0:2379, false\n"
+BOTH = f"existing etcd-0={URL.format(0)},etcd-1={URL.format(1)}"
+
+
+def added_and_killed(world: World) -> None:
+    """It grows from one member to more: it was made a member, and its pod ended before it had begun."""
+    (world.folder / "members").write_text(ONE)
+    world.has("killed")
+    assert world.decides("member", "empty") == ""
+
+
+@pytest.mark.parametrize("trouble", ["minority", "refuses"])
+def test_one_that_was_killed_between_its_addition_and_its_start_starts_as_that_member(
+    world: World, trouble: str
+) -> None:
+    """Without it the others may have no majority, so they neither list nor remove nor add anybody."""
+    added_and_killed(world)
+    (world.folder / "members").write_text(f"{ONE}a1, unstarted, , {URL.format(1)}, , false\n")
+    world.has(trouble)
+    assert world.decides("member", "empty") == BOTH
+    (world.folder / trouble).unlink()
+    (world.folder / "killed").unlink()
+    assert world.decides("member", "empty") == "existing all-of-them", "where there is a majority it joins anew"
+
+
+@pytest.mark.parametrize("lost", ["volume", "data"])
+def test_one_that_may_have_voted_and_lost_what_it_had_is_not_that_member_any_more(world: World, lost: str) -> None:
+    added_and_killed(world)
+    if lost == "data":
+        world.has(WAL)
+        assert world.decides("member", "empty") == "existing"
+        (world.folder / WAL).unlink()
+    else:
+        shutil.rmtree(world.folder / "volume")
+        (world.folder / "volume").mkdir()
+    world.has("minority")
+    assert world.decides("member", "empty") == ""
 
 
 @pytest.mark.parametrize(

@@ -9,13 +9,13 @@ import pytest
 import yaml
 
 from stackwright.api.registry import BY_KIND
-from stackwright.cli.manifests import load
+from stackwright.cli.change.manifests import load
 from stackwright.controllers.cloud.objects import service_object, wanted_services
 from stackwright.controllers.cloud.validate import parse
 from stackwright.controllers.contract.database import DATABASE
 from stackwright.controllers.contract.identity import IDENTITY
 from stackwright.controllers.contract.messaging import MESSAGING
-from stackwright.core.sensitive import cut
+from stackwright.core.helm.sensitive import cut
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 FILES = sorted(EXAMPLES.glob("*.yaml"))

@@ -1,13 +1,13 @@
 """Actions against the outside world in memory."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP, POD, SECRET
 from stackwright.core.clusterapi import CLAIM
-from stackwright.core.fernet import ROTATED
-from stackwright.core.objects import DIGEST, EXPIRES, FINALIZER
+from stackwright.core.objects import DIGEST, EXPIRES, FINALIZER, annotation
 from stackwright.core.plan import (
     Action,
     Apply,
@@ -21,7 +21,8 @@ from stackwright.core.plan import (
     SqlAccount,
 )
 from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
-from stackwright.core.secretwrites import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, RotateKeys
+from stackwright.core.secrets.fernet import ROTATED
+from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, RotateKeys
 from stackwright.runtime.execute import execute
 from stackwright.runtime.memory import (
     FrozenClock,
@@ -130,13 +131,54 @@ async def test_keys_are_started_and_turned_and_the_time_of_the_turn_is_noted_wit
     first = secret(ports)
     assert sorted(first) == ["0", "1"]
     ports.clock.forward(50.4)
-    await execute([RotateKeys(KEY, owner, 3)], ports, "m")
+    await turn(ports, owner)
     assert secret(ports)["2"] == first["0"]
-    noted = float(ports.cluster.peek(SECRET, KEY)["metadata"]["annotations"][ROTATED])
-    assert noted >= ports.clock.now(), "never earlier than it was, else keys would turn too soon"
+    assert float(turned_at(ports)) >= ports.clock.now(), "never earlier than it was, else keys would turn too soon"
     for _ in range(3):
-        await execute([RotateKeys(KEY, owner, 3)], ports, "m")
+        await turn(ports, owner)
     assert sorted(secret(ports)) == ["0", "4", "5"]
+
+
+def turned_at(ports):
+    return annotation(ports.cluster.peek(SECRET, KEY), ROTATED)
+
+
+async def turn(ports, owner):
+    ports.clock.forward(1)
+    await execute([RotateKeys(KEY, owner, 3, turned_at(ports))], ports, "m")
+
+
+@pytest.mark.parametrize("turns", [0, 1, 4])
+async def test_one_turn_of_keys_is_made_once_however_often_it_is_asked_for(ports, owner, turns):
+    """The answer of the write was lost, and the watch was away; else the primary would be a key that no pod has yet."""
+    for _ in range(turns):
+        await turn(ports, owner)
+    action = RotateKeys(KEY, owner, 3, turned_at(ports))
+    ports.clock.forward(1)
+    await execute([action], ports, "m")
+    once = secret(ports)
+    with pytest.raises(Conflict) as raised:
+        await execute([action], ports, "m")
+    assert (raised.value.kind, raised.value.key) == (SECRET, KEY), "it is looked at again"
+    assert secret(ports) == once
+
+
+async def test_keys_that_somebody_else_turns_meanwhile_turn_once(ports, owner, monkeypatch):
+    await turn(ports, owner)
+    action, apply = RotateKeys(KEY, owner, 3, turned_at(ports)), ports.cluster.apply
+    once = {}
+
+    async def after_another(*given):
+        monkeypatch.setattr(ports.cluster, "apply", apply)
+        await execute([action], ports, "m")
+        once.update(secret(ports))
+        return await apply(*given)
+
+    ports.clock.forward(1)
+    monkeypatch.setattr(ports.cluster, "apply", after_another)
+    with pytest.raises(Conflict):
+        await execute([action], ports, "m")
+    assert secret(ports) == once
 
 
 async def test_options_are_copied_from_their_secrets_into_one_snippet(ports, owner):
@@ -290,6 +332,38 @@ async def test_a_certificate_comes_with_its_authority_which_is_made_once_and_bel
     ports.cluster.remove(CONFIGMAP, ("n", "owner"))
     assert ports.cluster.peek(SECRET, KEY) is None
     assert ports.cluster.peek(SECRET, AUTHORITY) is not None
+
+
+@pytest.mark.parametrize("days", [0, 3600])
+async def test_those_who_issue_at_once_have_one_authority(ports, owner, days):
+    """The first one in a cloud, and the next one when that is old."""
+
+    class Slow:
+        """Everybody has read before anybody writes."""
+
+        def __getattr__(self, name):
+            async def call(*given):
+                await asyncio.sleep(0.01)
+                return await getattr(ports.cluster, name)(*given)
+
+            return call
+
+    if days:
+        await execute([certificate(owner)], ports, "m")
+        ports.clock.forward(days * DAY)
+    slow = replace(ports, cluster=Slow())
+    names = ("x", "y", "z")
+    await asyncio.gather(*(execute([certificate(owner, name)], slow, f"m-{name}") for name in names))
+    assert {secret(ports, name)["ca.crt"] for name in names} == {secret(ports, "ca")["ca.crt"]}
+
+
+async def test_an_authority_that_changes_again_and_again_is_a_conflict(ports, owner, monkeypatch):
+    async def create(kind, obj, manager):
+        raise Conflict("there is one", kind, AUTHORITY)
+
+    monkeypatch.setattr(ports.cluster, "create", create)
+    with pytest.raises(Conflict):
+        await execute([certificate(owner)], ports, "m")
 
 
 async def test_an_authority_that_would_end_first_is_made_anew_so_that_no_certificate_is_short_lived(ports, owner):

@@ -10,7 +10,7 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from stackwright.api.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+from stackwright.api.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
 from stackwright.services.cinder import RBD
 from stackwright.services.sizes import PRESETS
 from stackwright.services.support import DRIVER, NAMED, TESTED, accepted, untested

@@ -5,8 +5,8 @@ import itertools
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.api.services import ServiceSpec
-from stackwright.core.fernet import rotate, start
+from stackwright.api.services.kinds import ServiceSpec
+from stackwright.core.secrets.fernet import rotate, start
 from stackwright.services import keystone
 from stackwright.services.declaration import Context
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.grouprules import meaning
+from stackwright.core.openstack.group_rules import meaning
 
 RULE = {"security_group_id": "g", "direction": "ingress", "ethertype": "IPv4", "protocol": "tcp"}
 PORTS = {"port_range_min": 6443, "port_range_max": 6443}

@@ -15,10 +15,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.adapters.helm import HelmCli
-from stackwright.adapters.helm_records import KINDS, check_records, heads
+from stackwright.adapters.helm.command import HelmCli
+from stackwright.adapters.helm.records import KINDS, check_records, heads
 from stackwright.api.kinds import INGRESS_CLASS
-from stackwright.core.helmrecords import CHECKED, Unreadable, record_of
+from stackwright.core.helm.records import CHECKED, Unreadable, record_of
 from stackwright.core.ports import NotYet, Refused
 from stackwright.main import Options, runtime
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import SECRET
-from stackwright.core.helmrecords import cause_only, releases, revisions, told
+from stackwright.core.helm.records import cause_only, releases, revisions, told
 from stackwright.runtime.cache import slim
 from stackwright.simulate import Snapshot
 

@@ -7,11 +7,11 @@ import time
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.cli.images import app
-from stackwright.local import images
-from stackwright.local.image_archive import Layer
-from stackwright.local.image_cache import ImageCache, Meta
-from stackwright.local.image_recipes import Catalogue
+from stackwright.cli.machine.images import app
+from stackwright.local.image import images
+from stackwright.local.image.archive import Layer
+from stackwright.local.image.cache import ImageCache, Meta
+from stackwright.local.image.recipes import Catalogue
 
 DIGEST = "0123456789abcdef" * 4
 

@@ -7,7 +7,8 @@ import tarfile
 
 import pytest
 
-from stackwright.local import image_archive, image_sbom
+from stackwright.local.image import archive as image_archive
+from stackwright.local.image import sbom
 
 STATUS = """Package: bash
 Status: install ok installed
@@ -106,7 +107,7 @@ def layer(tmp_path, files: dict[str, str]):
 
 
 def test_debian_packages_are_those_installed():
-    (bash,) = image_sbom.debian_packages(STATUS)
+    (bash,) = sbom.debian_packages(STATUS)
     assert bash["purl"] == "pkg:deb/debian/bash@5.2.37-2?arch=amd64"
 
 
@@ -117,7 +118,7 @@ def test_a_layer_replaces_the_debian_packages_of_its_base_and_adds_python_packag
     ]
     metadata = "Metadata-Version: 2.1\nName: Some.Thing\nVersion: 2.0\n\nName: not a header"
     files = {"var/lib/dpkg/status": STATUS, "opt/v/site-packages/some_thing-2.0.dist-info/METADATA": metadata}
-    found = image_sbom.components([layer(tmp_path, files)], base)
+    found = sbom.components([layer(tmp_path, files)], base)
     assert {component["purl"] for component in found} == {
         "pkg:deb/debian/bash@5.2.37-2?arch=amd64",
         "pkg:pypi/old@1",
@@ -127,18 +128,18 @@ def test_a_layer_replaces_the_debian_packages_of_its_base_and_adds_python_packag
 
 def test_a_layer_without_packages_keeps_those_of_its_base(tmp_path):
     base = [{"type": "library", "name": "dash", "version": "1", "purl": "pkg:deb/debian/dash@1?arch=amd64"}]
-    assert image_sbom.components([layer(tmp_path, {"etc/x": "y"})], base) == base
+    assert sbom.components([layer(tmp_path, {"etc/x": "y"})], base) == base
 
 
 def test_go_modules_of_a_tool():
     text = "module m\n\ngo 1.26\n\nrequire a.dev/one v1.2.3\n\nrequire (\n\tb.dev/x/two v0.1.0 // indirect\n)\n"
-    assert [m["purl"] for m in image_sbom.go_modules(text)] == [
+    assert [m["purl"] for m in sbom.go_modules(text)] == [
         "pkg:golang/a.dev/one@v1.2.3",
         "pkg:golang/b.dev/x/two@v0.1.0",
     ]
 
 
 def test_the_document_is_cyclonedx():
-    document = image_sbom.document("keystone", "2025.1", [])
+    document = sbom.document("keystone", "2025.1", [])
     assert (document["bomFormat"], document["specVersion"]) == ("CycloneDX", "1.6")
     assert document["metadata"]["component"]["name"] == "keystone"

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 
-from stackwright.local import image_inputs, image_recipes
 from stackwright.local.commands import LocalError
-from stackwright.local.image_recipes import Catalogue
+from stackwright.local.image import inputs, recipes
+from stackwright.local.image.recipes import Catalogue
 
 ROOT = Path(__file__).parents[2]
 
@@ -24,7 +24,7 @@ def catalogue(**images: dict) -> Catalogue:
 @pytest.fixture
 def folder(tmp_path, monkeypatch):
     """An images folder with a base, and an image on it."""
-    monkeypatch.setattr(image_inputs, "images_folder", lambda: tmp_path)
+    monkeypatch.setattr(inputs, "images_folder", lambda: tmp_path)
     for name in ("low", "high", "other"):
         (tmp_path / name).mkdir()
         (tmp_path / name / "Containerfile").write_text(f"FROM scratch # {name}\n")
@@ -32,7 +32,7 @@ def folder(tmp_path, monkeypatch):
 
 
 def test_our_own_recipes_are_valid_and_name_their_bases_first():
-    ours = image_recipes.load()
+    ours = recipes.load()
     order = ours.order()
     for name, recipe in ours.images.items():
         assert recipe.base is None or order.index(recipe.base) < order.index(name)
@@ -40,7 +40,7 @@ def test_our_own_recipes_are_valid_and_name_their_bases_first():
 
 
 def test_every_image_runs_as_the_user_its_recipe_says():
-    for name, recipe in image_recipes.load().images.items():
+    for name, recipe in recipes.load().images.items():
         users = re.findall(r"^USER (\S+)$", (ROOT / "images" / name / "Containerfile").read_text(), re.M)
         assert (users[-1] if users else "0:0") == recipe.user, name
 
@@ -50,7 +50,7 @@ RULE_A_NODE = {"libvirt", "openvswitch", "ovn"}
 
 
 def test_only_images_to_build_on_or_to_rule_a_node_run_as_root_and_no_two_services_share_a_user():
-    ours = image_recipes.load()
+    ours = recipes.load()
     bases = {recipe.base for recipe in ours.images.values()}
     users = {
         name: recipe.user for name, recipe in ours.images.items() if name not in bases | RULE_A_NODE | {"operator"}
@@ -60,7 +60,7 @@ def test_only_images_to_build_on_or_to_rule_a_node_run_as_root_and_no_two_servic
 
 
 def test_versions_are_those_of_what_is_inside():
-    ours = image_recipes.load().images
+    ours = recipes.load().images
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert ours["operator"].version == project
     assert f"coredns/coredns v{ours['coredns'].version}" in (ROOT / "tools/coredns/go.mod").read_text()
@@ -74,36 +74,36 @@ def test_no_file_names_a_mirror_or_a_registry():
 
 def test_a_digest_covers_the_context(folder):
     images = catalogue(low={})
-    before = image_recipes.digests(images)
-    assert image_recipes.digests(images) == before
+    before = recipes.digests(images)
+    assert recipes.digests(images) == before
     (folder / "low" / "script").write_text("one")
-    with_script = image_recipes.digests(images)
+    with_script = recipes.digests(images)
     assert with_script != before
     (folder / "low" / "script").chmod(0o755)
-    assert image_recipes.digests(images) != with_script
+    assert recipes.digests(images) != with_script
 
 
 def test_what_never_enters_an_image_does_not_change_its_digest(folder):
     images = catalogue(low={})
-    before = image_recipes.digests(images)
+    before = recipes.digests(images)
     (folder / "low" / "__pycache__").mkdir()
     (folder / "low" / "__pycache__" / "x.pyc").write_text("compiled")
     (folder / "low" / ".Containerfile.swp").write_text("an editor's")
-    assert image_recipes.digests(images) == before
+    assert recipes.digests(images) == before
 
 
 def test_a_changed_base_changes_what_is_built_on_it_and_nothing_else(folder):
     images = catalogue(low={}, high={"base": "low"}, other={})
-    before = image_recipes.digests(images)
+    before = recipes.digests(images)
     (folder / "low" / "Containerfile").write_text("FROM scratch # new\n")
-    after = image_recipes.digests(images)
+    after = recipes.digests(images)
     assert {name for name in before if before[name] != after[name]} == {"low", "high"}
 
 
 def test_a_changed_recipe_and_a_refresh_change_the_digest(folder):
-    assert image_recipes.digests(catalogue(low={})) != image_recipes.digests(catalogue(low={"version": "2"}))
+    assert recipes.digests(catalogue(low={})) != recipes.digests(catalogue(low={"version": "2"}))
     refreshed = catalogue(low={}).model_copy(update={"refreshed": "2026-02-02"})
-    assert image_recipes.digests(refreshed) != image_recipes.digests(catalogue(low={}))
+    assert recipes.digests(refreshed) != recipes.digests(catalogue(low={}))
 
 
 def test_closure_and_chain():
@@ -128,8 +128,8 @@ def test_mistakes_are_named():
 
 
 def test_references():
-    assert image_recipes.reference("keystone", "0123456789abcdef") == "stackwright.local/keystone:0123456789ab"
-    assert image_recipes.reference("k", "0" * 64, "example.org/sw") == "example.org/sw/k:000000000000"
+    assert recipes.reference("keystone", "0123456789abcdef") == "stackwright.local/keystone:0123456789ab"
+    assert recipes.reference("k", "0" * 64, "example.org/sw") == "example.org/sw/k:000000000000"
 
 
 def test_staging_takes_sources_without_what_is_ignored(folder, monkeypatch, tmp_path):
@@ -137,9 +137,9 @@ def test_staging_takes_sources_without_what_is_ignored(folder, monkeypatch, tmp_
     (source / "__pycache__").mkdir(parents=True)
     (source / "module.py").write_text("x = 1")
     (source / "_assets").mkdir()
-    monkeypatch.setattr(image_inputs, "PACKAGE", source)
+    monkeypatch.setattr(inputs, "PACKAGE", source)
     target = tmp_path / "staged"
-    image_inputs.stage(folder / "low", target, {"stackwright": "package"})
+    inputs.stage(folder / "low", target, {"stackwright": "package"})
     assert sorted(str(p.relative_to(target)) for p in target.rglob("*")) == [
         "Containerfile",
         "stackwright",

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP
-from stackwright.cli.costs import objects
+from stackwright.cli.change.costs import objects
 from stackwright.core.plan import Apply, HelmUninstall, SqlAccount
 from stackwright.impact import Facts, Restart, lost, restarts
 from stackwright.simulate import Step

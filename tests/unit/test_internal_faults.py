@@ -3,22 +3,21 @@
 import asyncio
 import json
 
-import kopf
 import pytest
 import structlog
 from test_runtime import KEY, Operator, controller, plan, put
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import POD
-from stackwright.api.services import Keystone, Memcached
+from stackwright.api.services.kinds import Keystone, Memcached
 from stackwright.controllers.catalog import controllers
-from stackwright.core import merge
 from stackwright.core.conditions import done
 from stackwright.core.controller import Watch
+from stackwright.core.helm import merge
 from stackwright.core.plan import Plan
 from stackwright.core.ports import Conflict
 from stackwright.core.settings import Settings
-from stackwright.runtime import faults, source
+from stackwright.runtime import faults
 
 pytestmark = pytest.mark.looptime
 SECRET_TEXT = "hunter2-of-a-user"
@@ -76,7 +75,7 @@ async def test_the_place_is_the_innermost_one_in_our_code():
     operator = Operator(controller(decide=decide))
     put(operator)
     await operator.run(1)
-    assert "TypeError at core/merge.py:" in operator.condition()["message"]
+    assert "TypeError at core/helm/merge.py:" in operator.condition()["message"]
 
 
 async def test_all_else_that_the_status_says_is_kept_and_the_next_success_mends_it():
@@ -223,21 +222,6 @@ async def test_a_resync_that_fails_for_one_kind_goes_on_with_the_others_and_come
     assert ("test", KEY) in operator.runs
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-
-
-async def test_an_exception_while_an_object_is_checked_for_admission_says_no_value():
-    registry = kopf.OperatorRegistry()
-
-    def check(obj, old, dry_run):
-        raise KeyError(SECRET_TEXT)
-
-    source._admission(registry, OpenStackDeployment.KIND, check)
-    (handler,) = registry._webhooks.get_all_handlers()
-    with pytest.raises(kopf.AdmissionError) as refused:
-        await handler.fn(body={"metadata": {}}, dryrun=False)
-    assert SECRET_TEXT not in str(refused.value)
-    assert "KeyError" in str(refused.value)
-    assert refused.value.code == 500
 
 
 def test_a_library_failure_is_told_by_what_the_library_raised():

@@ -7,7 +7,7 @@ import time
 
 from test_naming import Server
 
-from stackwright.adapters.kubernetes_errors import Call, error_of
+from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.api.kinds import DEPLOYMENT
 from stackwright.core.clusterapi import MACHINE
 from stackwright.core.ports import Conflict, NotServed, Refused

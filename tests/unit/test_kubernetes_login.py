@@ -26,9 +26,9 @@ from lightkube.config.kubeconfig import KubeConfig
 from lightkube.config.models import UserExec
 from lightkube.core.generic_client import GenericAsyncClient
 
-from stackwright.adapters import kubernetes_login
-from stackwright.adapters.kubernetes import KubernetesCluster
-from stackwright.adapters.kubernetes_logs import Container, LogReader, Part
+from stackwright.adapters.kubernetes import login
+from stackwright.adapters.kubernetes.client import KubernetesCluster
+from stackwright.adapters.kubernetes.logs import Container, LogReader, Part
 from stackwright.api.kinds import NODE
 from stackwright.core.ports import NotYet, Refused
 from stackwright.runtime import x509
@@ -134,7 +134,7 @@ async def test_a_command_that_cannot_be_run_is_told_and_not_that_the_api_is_away
 
 
 async def test_a_command_that_does_not_end_is_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kubernetes_login, "LOGIN", 0.5)
+    monkeypatch.setattr(login, "LOGIN", 0.5)
     found = await told(tmp_path, command(f"echo $$ > {tmp_path}/pid; exec sleep 100"))
     assert "no login by the kubeconfig: its command /bin/sh has not ended after " in found
     await asyncio.sleep(0.2)
@@ -147,7 +147,7 @@ async def test_what_a_command_says_is_told_without_secrets(tmp_path: Path) -> No
 
 
 async def test_logs_are_read_with_the_same_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(kubernetes_login, "LOGIN", 0.5)
+    monkeypatch.setattr(login, "LOGIN", 0.5)
     reader = log_reader(configured(tmp_path, command("sleep 100")))
     with pytest.raises(NotYet, match="/bin/sh has not ended after"):
         [line async for line in reader.lines(Container("n", "p", "c"), Part(), follow=False)]
@@ -426,7 +426,7 @@ async def test_what_is_told_while_a_command_waits_is_without_secrets_and_escaped
 async def test_the_last_line_of_a_command_that_does_not_end_is_told(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kubernetes_login, "LOGIN", 0.5)
+    monkeypatch.setattr(login, "LOGIN", 0.5)
     for tell in (None, [].append):
         found = await told(tmp_path, command("echo one >&2; printf 'enter token: hush' >&2; exec sleep 100"), tell)
         assert found.endswith("has not ended after 0 s; it said last: enter token: ***")
@@ -490,7 +490,7 @@ async def test_a_command_that_must_ask_is_not_run_where_nobody_is(tmp_path: Path
 async def test_a_command_that_may_not_ask_has_no_standard_input(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(kubernetes_login, "LOGIN", 5)
+    monkeypatch.setattr(login, "LOGIN", 5)
     read, write = os.pipe()
     before = os.dup(0)
     os.dup2(read, 0)

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from test_kubernetes_login import configured
 
-from stackwright.adapters.kubernetes import KubernetesCluster
-from stackwright.adapters.kubernetes_logs import Container, LogReader, Part
+from stackwright.adapters.kubernetes.client import KubernetesCluster
+from stackwright.adapters.kubernetes.logs import Container, LogReader, Part
 from stackwright.core.ports import NotYet
 
 POD = Container("n", "p", "c")

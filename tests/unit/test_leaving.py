@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from stackwright.controllers.server.observe import KIND
-from stackwright.core.clouds import CloudCall, CloudRef, Look, Slot, Thing, Trouble
-from stackwright.core.leaving import leave
 from stackwright.core.objects import FINALIZER
+from stackwright.core.openstack.cloud_observation import Seen, troubled
+from stackwright.core.openstack.clouds import CloudCall, CloudRef, Look, Slot, Thing, Trouble
+from stackwright.core.openstack.teardown import leave
 from stackwright.core.pausing import held
 from stackwright.core.plan import Finalizer, Object, Plan, Warn
-from stackwright.core.seen import Seen, troubled
 
 PORT: Slot = ("port", "web-0")
 OBJ: Object = {

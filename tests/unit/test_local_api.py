@@ -9,9 +9,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from stackwright.local import pki
-from stackwright.local.api import Api
-from stackwright.local.identities import ADMIN
+from stackwright.local.kubernetes import pki
+from stackwright.local.kubernetes.api import Api
+from stackwright.local.kubernetes.identities import ADMIN
 
 SERVER = pki.Identity("apiserver", "kubernetes", hosts=("127.0.0.1",))
 

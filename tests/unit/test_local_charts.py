@@ -7,8 +7,8 @@ import json
 import pytest
 
 from stackwright.local.config import LocalCluster
-from stackwright.local.steps import charts
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.openstack import charts
 
 
 @pytest.mark.parametrize(

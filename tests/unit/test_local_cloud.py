@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from stackwright.local import bringup, cgroups, waiting
+from stackwright.local import bringup, waiting
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
-from stackwright.local.steps import charts, cloud, token
+from stackwright.local.host import cgroups
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.openstack import charts, cloud, token
 
 NOBODY = 'failed calling webhook "validate": no endpoints available for service "stackwright-webhook"'
 CONDITION = {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "observedGeneration": 1}
@@ -51,7 +52,7 @@ class Kubectl:
         self.operator = [pod("stackwright")]
         self.pods = [pod("nova-api"), pod("a-job", ready="False", owner="Job")]
 
-    def __call__(self, ctx: Context, *words: str) -> str:
+    def __call__(self, ctx: Context, *words: str, stdin: str | None = None) -> str:
         if words[:2] == ("get", "--raw"):
             return self.metrics
         if words[0] == "get":
@@ -88,7 +89,7 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> None:
 def applied(monkeypatch: pytest.MonkeyPatch, kubectl: Kubectl) -> list[str]:
     told: list[str] = []
     monkeypatch.setattr(charts, "kubectl", kubectl)
-    cloud.run(Context(LocalCluster.discover(), manifest=Path("cloud.yaml")), told.append)
+    cloud.run(Context(LocalCluster.discover(), manifest=Path("cloud.yaml"), applicable=str), told.append)
     return told
 
 

@@ -6,12 +6,13 @@ from typing import Any, ClassVar
 
 import pytest
 
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.helmbundle import HelmBundle
-from stackwright.api.services import Keystone, MariaDB
-from stackwright.local import api, doctor
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import Keystone, MariaDB
+from stackwright.local import doctor
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
+from stackwright.local.kubernetes import api
 
 CAUSE = "Release openstack-keystone failed: quantities must match the regular expression"
 

@@ -1,7 +1,7 @@
 from pathlib import Path
 
-from stackwright.local import flags
 from stackwright.local.config import LocalCluster
+from stackwright.local.kubernetes import flags
 
 PKI = Path("/s/pki")
 NODE = LocalCluster(Path("/s"), Path("/c")).node(2)

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.local import guest, images
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
-from stackwright.local.image_cache import BuiltImage
+from stackwright.local.image import guest, images
+from stackwright.local.image.cache import BuiltImage
 
 
 def tarball(files: dict[str, bytes]) -> bytes:

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.local import hosts_file
 from stackwright.local.config import LocalCluster
-from stackwright.local.steps import cloud, names
+from stackwright.local.host import hosts_file
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.openstack import cloud, hosts
 
 LINES = ["10.89.0.11 keystone.cloud.example"]
 OTHERS = b"127.0.0.1 localhost\r\n# caf\xe9\n::1 ip6\n"
@@ -73,6 +73,6 @@ def test_a_file_that_cannot_be_replaced_is_written(file: Path, monkeypatch: pyte
 def test_each_domain_has_all_public_services(monkeypatch: pytest.MonkeyPatch) -> None:
     domains = ("b.example", "a.example", "a.example")
     monkeypatch.setattr(cloud, "clouds", lambda ctx: [{"spec": {"public_domain_name": d}} for d in domains])
-    first, second = names.lines(Context(LocalCluster(Path("/s"), Path("/c"))))
+    first, second = hosts.lines(Context(LocalCluster(Path("/s"), Path("/c"))))
     assert first.split()[:3] == ["10.89.0.11", "keystone.a.example", "glance.a.example"]
     assert second.split()[-1] == "horizon.b.example"

@@ -3,9 +3,10 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from stackwright.local import node_config
 from stackwright.local.config import LocalCluster
-from stackwright.local.node_config import Machine
+from stackwright.local.node import config as node_config
+from stackwright.local.node.config import Machine
+from stackwright.local.steps.kubernetes import nodes
 
 CLUSTER = LocalCluster(Path("/s"), Path("/c"))
 ONE, TWO = CLUSTER.nodes(2)
@@ -70,3 +71,8 @@ def test_images_are_never_removed_because_nobody_could_pull_them_again() -> None
 def test_all_nodes_share_the_control_plane_of_clouds() -> None:
     names = ("openstack-control-plane", "openstack-compute-node", "openvswitch", "openstack-gateway")
     assert node_config.labels(ONE) == node_config.labels(TWO) == dict.fromkeys(names, "enabled")
+
+
+def test_kubernetes_shows_the_first_node_as_its_control_plane() -> None:
+    roles = [[name for name in nodes.labels(node)["metadata"]["labels"] if "node-role" in name] for node in (ONE, TWO)]
+    assert roles == [["node-role.kubernetes.io/control-plane"], ["node-role.kubernetes.io/worker"]]

@@ -8,9 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.local import cgroups, config, kernel, leftovers, namespaces, network, node_network, power
+from stackwright.local import config, leftovers
 from stackwright.local.config import LocalCluster
-from stackwright.local.steps import runtimes
+from stackwright.local.host import cgroups, kernel, network
+from stackwright.local.node import namespaces, power
+from stackwright.local.node import network as node_network
+from stackwright.local.steps.kubernetes import runtimes
 
 CLUSTER = LocalCluster(Path("/var/lib/sw"), Path("/root/cache"), Path("/run/sw"))
 ONE, TWO = CLUSTER.nodes(2)

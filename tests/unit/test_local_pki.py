@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from stackwright.local import identities, pki
 from stackwright.local.config import LocalCluster
-from stackwright.local.pki import Identity
+from stackwright.local.kubernetes import identities, pki
+from stackwright.local.kubernetes.pki import Identity
 
 WEB = Identity("web", "web", hosts=("web.example", "10.0.0.1"))
 

@@ -3,13 +3,15 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.local import cgroups, leftovers, manifests, services, waiting
-from stackwright.local.api import deployment_unready, node_unready
+from stackwright.local import leftovers, waiting
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
-from stackwright.local.dns_query import is_answer, question
 from stackwright.local.doctor import pod_complaint
-from stackwright.local.services import Service
+from stackwright.local.host import cgroups, services
+from stackwright.local.host.services import Service
+from stackwright.local.kubernetes import manifests
+from stackwright.local.kubernetes.api import deployment_unready, node_unready
+from stackwright.local.kubernetes.dns_query import is_answer, question
 
 
 @pytest.fixture(autouse=True)

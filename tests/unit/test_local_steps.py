@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 
-from stackwright.local import api, cgroups, services, store, teardown, waiting
+from stackwright.local import teardown, waiting
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster, Node
-from stackwright.local.services import Service
-from stackwright.local.steps import certificates, charts, cloud, nodes, operator, runtimes, token
+from stackwright.local.host import cgroups, services
+from stackwright.local.host.services import Service
+from stackwright.local.image import store
+from stackwright.local.kubernetes import api
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.kubernetes import certificates, nodes, runtimes
+from stackwright.local.steps.openstack import charts, cloud, operator, token
 
 CONDITION = {"type": "Ready", "status": "True", "reason": "Ready", "message": "", "observedGeneration": 1}
 
@@ -133,7 +137,7 @@ def test_a_node_that_is_no_longer_wanted_leaves_the_cluster_and_the_machine(
     nodes.run(ctx, quiet)
     assert (fake.deleted, removed) == (["/api/v1/nodes/node2"], ["node2"])
     ctx.node_count = 2
-    assert nodes.surplus(ctx) == []
+    assert ctx.surplus == []
 
 
 def test_a_node_is_done_again_for_another_configuration_and_for_a_service_that_is_gone(
@@ -230,9 +234,9 @@ class Clouds:
         self.applied: list[str] = []
         self.executed: list[tuple[str, ...]] = []
 
-    def __call__(self, ctx: Context, *words: str, limit: float = 60) -> str:
+    def __call__(self, ctx: Context, *words: str, stdin: str = "", limit: float = 60) -> str:
         if words[0] == "apply":
-            self.applied.append(words[-1])
+            self.applied.append(stdin)
         if words[0] == "exec":
             self.executed.append(words)
             return "a token"
@@ -260,7 +264,7 @@ def test_a_manifest_is_applied_though_the_cloud_is_ready_for_the_one_before(
     kubectl = Clouds(clock)
     monkeypatch.setattr(charts, "kubectl", kubectl)
     assert cloud.done(ctx), "without a manifest"
-    ctx.manifest = Path("cloud.yaml")
+    ctx.manifest, ctx.applicable = Path("cloud.yaml"), str
     assert not cloud.done(ctx)
     cloud.run(ctx, quiet)
     assert kubectl.applied == ["cloud.yaml"]

@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 
-from stackwright.local import api, dns_query, flags, services, waiting
+from stackwright.local import waiting
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster
-from stackwright.local.steps import control_plane, dns, nodes, packages
+from stackwright.local.host import services
+from stackwright.local.kubernetes import api, dns_query, flags
+from stackwright.local.steps import packages
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.kubernetes import control_plane, dns, nodes
 
 
 @pytest.fixture

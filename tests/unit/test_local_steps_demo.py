@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import shlex
 import socket
 import threading
 from pathlib import Path
@@ -12,15 +13,16 @@ from typing import Any
 
 import pytest
 
-from stackwright.adapters import openstack_projects
-from stackwright.core.access import NEEDED
-from stackwright.core.tenant import CloudError
-from stackwright.local import bringup, guest
+from stackwright.core.openstack.access import NEEDED
+from stackwright.core.openstack.tenant import CloudError
+from stackwright.local import bringup
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster
-from stackwright.local.steps import demo as step
+from stackwright.local.image import guest
+from stackwright.local.steps.openstack import demo as step
 from stackwright.smoke import demo as smoke_demo
 from stackwright.smoke import host as smoke_host
+from stackwright.smoke.openstack import projects
 from stackwright.smoke.ports import Failed
 
 ADDRESS = "172.24.4.9"
@@ -79,8 +81,8 @@ def made(monkeypatch: pytest.MonkeyPatch) -> type[Demo]:
 
     monkeypatch.setattr(smoke_demo, "Demo", Made)
     monkeypatch.setattr(smoke_host, "RealHost", lambda ca: f"by {ca.name}")
-    monkeypatch.setattr(openstack_projects, "administrator", lambda entry, ca: (entry, ca))
-    monkeypatch.setattr(openstack_projects, "tenant", lambda connection: connection)
+    monkeypatch.setattr(projects, "administrator", lambda entry, ca: (entry, ca))
+    monkeypatch.setattr(projects, "tenant", lambda connection: connection)
     monkeypatch.setattr(guest, "guest_image", lambda cluster: cluster.cache / "guest.qcow2")
     monkeypatch.setattr(step, "greets", lambda address: address == ADDRESS)
     return Made
@@ -115,7 +117,9 @@ def test_the_step_is_done_when_the_remembered_machine_is_heard(ctx: Any, monkeyp
     remember(ctx, address=ADDRESS)
     monkeypatch.setattr(step, "greets", lambda address: address == ADDRESS)
     assert step.done(ctx)
-    assert f"stackwright@{ADDRESS}" in step.summary(ctx)[0]
+    login = shlex.split(step.summary(ctx)[0].partition(":")[2])
+    options = ["-o", "StrictHostKeyChecking=no", "-o", "UserKnownHostsFile=/dev/null"]
+    assert login == ["ssh", "-i", login[2], *options, f"stackwright@{ADDRESS}"]
     assert "https://horizon.cloud.example" in step.summary(ctx)[1]
     remember(ctx, address=ADDRESS, cloud="another")
     assert not step.done(ctx)

@@ -10,36 +10,17 @@ from typing import Any
 
 import pytest
 
-from stackwright.local import (
-    api,
-    cgroups,
-    config,
-    dns_query,
-    evidence,
-    kernel,
-    machine,
-    mounts,
-    network,
-    power,
-    services,
-    supervisor,
-)
+from stackwright.local import config, evidence
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster
-from stackwright.local.steps import api as api_step
-from stackwright.local.steps import (
-    certificates,
-    charts,
-    cloud,
-    context,
-    control_plane,
-    dns,
-    ground,
-    names,
-    preflight,
-    volumes,
-)
+from stackwright.local.host import cgroups, kernel, machine, mounts, network, services, supervisor
+from stackwright.local.kubernetes import api, dns_query
+from stackwright.local.node import power
+from stackwright.local.steps import context, host_setup, preflight
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.kubernetes import api as api_step
+from stackwright.local.steps.kubernetes import certificates, control_plane, dns
+from stackwright.local.steps.openstack import charts, cloud, hosts, volumes
 
 NODES = ["node1", "node2"]
 
@@ -60,7 +41,7 @@ class Machine:
         self.on, self.attached, self.processes = set(NODES), set(NODES), {1}
         self.supervised = self.network = self.uplink = True
         self.wanting: dict[str, int] = {}
-        patch.setattr(ground, "TUN", Path("/"))
+        patch.setattr(host_setup, "TUN", Path("/"))
         patch.setattr(network, "NAMESPACE", Path("/"))
         patch.setattr(supervisor, "alive", lambda cluster: self.supervised)
         patch.setattr(kernel, "wanting", lambda: self.wanting)
@@ -105,23 +86,23 @@ def there(ctx: Context, monkeypatch: pytest.MonkeyPatch) -> Machine:
 def test_the_ground_is_laid_again_when_any_of_it_is_missing(
     ctx: Context, there: Machine, what: str, value: Any
 ) -> None:
-    assert ground.done(ctx)
+    assert host_setup.done(ctx)
     setattr(there, what, value)
-    assert not ground.done(ctx)
+    assert not host_setup.done(ctx)
 
 
 def test_another_number_of_nodes_is_something_to_do(ctx: Context, there: Machine) -> None:
     ctx.node_count = 1
-    assert not ground.done(ctx)
-    ground.run(ctx, quiet)
-    assert ground.done(ctx)
+    assert not host_setup.done(ctx)
+    host_setup.run(ctx, quiet)
+    assert host_setup.done(ctx)
 
 
 def test_a_node_that_is_off_is_cut_off_before_it_starts_and_others_go_on(ctx: Context, there: Machine) -> None:
     """What a power cut left of it would be taken for its own."""
     there.on = {"node1"}
     (ctx.cluster.run / "service").mkdir(parents=True)
-    ground.run(ctx, quiet)
+    host_setup.run(ctx, quiet)
     started = ["connect node1", "cut node2", "boot node2", "connect node2"]
     assert there.did == ["network", "kernel", *started, "supervisor", "uplink"]
     assert (ctx.cluster.run / "service").exists(), "something lives, and this is of it"
@@ -130,7 +111,7 @@ def test_a_node_that_is_off_is_cut_off_before_it_starts_and_others_go_on(ctx: Co
 def test_what_a_machine_left_that_lost_its_power_is_removed_first(ctx: Context, there: Machine) -> None:
     there.processes = set()
     (ctx.cluster.run / "service").mkdir(parents=True)
-    ground.run(ctx, quiet)
+    host_setup.run(ctx, quiet)
     assert there.did[:3] == [f"kill {config.VM_CGROUP}", f"unmount {[ctx.cluster.run]}", "network"]
     assert [path.name for path in ctx.cluster.run.iterdir()] == ["home"]
 
@@ -207,7 +188,7 @@ def test_each_service_has_its_public_name_on_this_machine(ctx: Context, monkeypa
     """Those of the dashboard, of consoles and of objects are opened by browsers, which know no other way."""
     found = [{"spec": {"public_domain_name": "b.example"}}, {"spec": {}}, {"spec": {"public_domain_name": "a.example"}}]
     monkeypatch.setattr(cloud, "clouds", lambda ctx: found)
-    one, two = (line.split() for line in names.lines(ctx))
+    one, two = (line.split() for line in hosts.lines(ctx))
     assert (one[0], two[0]) == (ctx.cluster.node(1).address,) * 2
     wanted = {"keystone", "glance", "placement", "cinder", "object-store", "nova", "neutron", "novncproxy", "horizon"}
     assert set(one[1:]) == {f"{name}.a.example" for name in wanted}

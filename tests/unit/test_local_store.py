@@ -1,6 +1,6 @@
 from pathlib import Path
 
-from stackwright.local import store
+from stackwright.local.image import store
 
 
 def test_the_key_ignores_order_but_no_image() -> None:

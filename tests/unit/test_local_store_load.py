@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from stackwright.local import store
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
+from stackwright.local.image import store
 
 
 @dataclass(frozen=True)

@@ -15,8 +15,8 @@ import pytest
 from stackwright.local import commands, tools
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster
-from stackwright.local.steps import charts, cloud, operator, volumes
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.openstack import charts, cloud, operator, volumes
 
 HELM_LISTS = ("deployed", "failed")
 HELM_KEEPS = 10  # revisions, unless it is told otherwise
@@ -35,6 +35,7 @@ class Programs:
         self.kubectl: list[tuple[str, ...]] = []
         self.items: dict[str, list[dict[str, Any]]] = {}
         self.course: list[str] = []
+        self.stdin: list[str] = []
 
     def __call__(
         self, argv: Sequence[str | Path], *, stdin: str | None = None, limit: float = 60, env: Any = None
@@ -44,6 +45,7 @@ class Programs:
             assert env["KUBECONFIG"] == self.kubeconfig, "helm would go to another cluster"
             return self.helm(words, stdin or "")
         assert words[:2] == ["--kubeconfig", self.kubeconfig], "kubectl would go to another cluster"
+        self.stdin += [] if stdin is None else [stdin]
         return self.asked(words[2:])
 
     def helm(self, words: list[str], stdin: str) -> str:
@@ -204,21 +206,28 @@ def test_clouds_of_all_namespaces_are_seen(ctx: Context, programs: Programs) -> 
 
 def test_a_cloud_is_applied_over_the_fields_of_others(ctx: Context, programs: Programs) -> None:
     """Whoever calls `up` with a file means all that is in it."""
-    ctx.manifest = Path("cloud.yaml")
+    read: list[Path] = []
+
+    def applicable(manifest: Path) -> str:
+        read.append(manifest)
+        return f"all of {manifest.name}"
+
+    ctx.manifest, ctx.applicable = Path("mine.yaml"), applicable
     cloud._apply(ctx, quiet)
-    assert programs.kubectl == [("apply", "--server-side", "--force-conflicts", "--filename", "cloud.yaml")]
     ctx.manifest = None
     cloud._apply(ctx, quiet)
-    assert programs.kubectl[1][-1].endswith("examples/cloud.yaml")
+    assert programs.kubectl == [("apply", "--server-side", "--force-conflicts", "--filename", "-")] * 2
+    assert programs.stdin == ["all of mine.yaml", "all of cloud.yaml"], "what was asked about, and no file again"
+    assert str(read[1]).endswith("examples/cloud.yaml")
 
 
 def test_who_does_not_want_what_a_manifest_deletes_is_heard_before_it_is_applied(
     ctx: Context, programs: Programs
 ) -> None:
-    def refuse(manifest: Path) -> None:
+    def refuse(manifest: Path) -> str:
         raise LocalError(f"{manifest} would delete the cloud")
 
-    ctx.manifest, ctx.before_apply = Path("cloud.yaml"), refuse
+    ctx.manifest, ctx.applicable = Path("cloud.yaml"), refuse
     with pytest.raises(LocalError, match="would delete"):
         cloud._apply(ctx, quiet)
     assert programs.kubectl == []

@@ -7,8 +7,16 @@ from typing import Any
 import pytest
 from server_objects import ID, OTHER
 
-from stackwright.api.openstackmachine import OpenStackMachine
-from stackwright.core.machines import MADE_OF, Place, homeless, made_of, passed_on, server_object, server_spec
+from stackwright.api.infra.machine import OpenStackMachine
+from stackwright.controllers.infra.server_template import (
+    MADE_OF,
+    Place,
+    homeless,
+    made_of,
+    passed_on,
+    server_object,
+    server_spec,
+)
 from stackwright.core.plan import Object
 
 PLACE = Place({"type": "Secret", "name": "clouds", "cloudName": "mine"}, network=ID, subnets=({"id": OTHER},))

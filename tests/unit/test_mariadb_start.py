@@ -29,13 +29,17 @@ CLIENT = """#!/bin/bash
 NOTED = "    mariadbd_pid=$!\n"
 
 
-def started(tmp_path: Path, patience: int = 2, *, before_pid_is_noted: str = "") -> subprocess.Popen[bytes]:
-    """`patience`: seconds that a mariadbd that starts has for an answer."""
+def started(
+    tmp_path: Path, patience: int = 2, *, before_pid_is_noted: str = "", left: tuple[str, ...] = ()
+) -> subprocess.Popen[bytes]:
+    """`patience`: seconds that a mariadbd that starts has for an answer. `left`: files of the container before."""
     programs = {"mariadbd": MARIADBD, "mariadb-install-db": INSTALL, "mariadb": CLIENT, "socat": "#!/bin/sh\nsleep 9\n"}
     for name, text in programs.items():
         (tmp_path / name).write_text(text)
         (tmp_path / name).chmod(0o755)
     (tmp_path / "run").mkdir()
+    for name in left:
+        (tmp_path / "run" / name).touch()
     for name in ("username", "password"):
         (tmp_path / name).write_text(name)
     text = (BIN / "start.sh").read_text().replace(". /opt/stackwright/lib.sh", (BIN / "lib.sh").read_text())
@@ -68,6 +72,14 @@ def told(server: subprocess.Popen[bytes], world: Path, *, answers: bool) -> tupl
 
 def test_one_that_starts_is_told_to_end_when_it_answers(tmp_path: Path) -> None:
     server = started(tmp_path, patience=60)
+    text, said = told(server, tmp_path, answers=True)
+    assert text == "late\n", said
+    assert server.returncode == 0
+
+
+def test_one_whose_container_before_had_served_is_told_to_end_when_it_answers(tmp_path: Path) -> None:
+    """Memory ran out, and only the container was started again."""
+    server = started(tmp_path, patience=60, left=("served",))
     text, said = told(server, tmp_path, answers=True)
     assert text == "late\n", said
     assert server.returncode == 0

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, NAMESPACE, SECRET
 from stackwright.api.registry import kind_of
-from stackwright.core.helmrecords import releases
+from stackwright.core.helm.records import releases
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import Conflict, Refused
 from stackwright.runtime.memory import (

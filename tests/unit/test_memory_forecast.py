@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from stackwright.core.clouds import Asker, CloudCall, CloudRef, Look, Slot, Thing
+from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Look, Slot, Thing
 from stackwright.runtime.memory.forecast import ForecastClouds
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.clouds import CloudCall, CloudRef, Trouble
+from stackwright.core.openstack.clouds import CloudCall, CloudRef, Trouble
 from stackwright.runtime.memory import FrozenClock, MemoryClouds
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.core.merge import MergeConflict, merge
+from stackwright.core.helm.merge import MergeConflict, merge
 
 NAMES = st.sampled_from("abcd")
 SCALARS = st.sampled_from(["x", "y", "z", 1, 2, 3])

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.clouds import Thing, question
-from stackwright.core.names import Resolver
+from stackwright.controllers.infra.references import Resolver
+from stackwright.core.openstack.clouds import Thing, question
 
 BY_NAME = question("network", name="private")
 

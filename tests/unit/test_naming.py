@@ -14,18 +14,18 @@ from lightkube.config.kubeconfig import KubeConfig
 from lightkube.config.models import Cluster as ApiServer
 from lightkube.config.models import User
 
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
+from stackwright.api.fields.naming import NAMESPACE as NAMESPACE_FORMAT
+from stackwright.api.fields.naming import OBJECT, SECRET_KEY
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import EVENT, NAMESPACE, NODE, SECRET
-from stackwright.api.naming import NAMESPACE as NAMESPACE_FORMAT
-from stackwright.api.naming import OBJECT, SECRET_KEY
-from stackwright.api.openstackserver import OpenStackServer
 from stackwright.api.registry import RESOURCES
 from stackwright.controllers.cloud.validate import parse
-from stackwright.controllers.clusterapi import get_if_served
+from stackwright.controllers.infra.clusterapi import get_if_served
 from stackwright.core.clusterapi import MACHINE
+from stackwright.core.helm.sensitive import cut
 from stackwright.core.ports import Refused
-from stackwright.core.sensitive import cut
 
 HOSTILE = (
     "../../victim/secrets/stackwright-clouds", "x?fieldManager=y", "x#", "x/status", "..", ".", "", "%2e%2e", "x%2fy",

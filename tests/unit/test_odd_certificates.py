@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.api.certificates import problems
+from stackwright.api.cloud.certificates import problems
 from stackwright.runtime import x509
 
 NOW = 1_700_000_000.0

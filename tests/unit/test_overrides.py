@@ -12,10 +12,10 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.adapters.helm import chart_schemas
-from stackwright.cli.manifests import check
+from stackwright.adapters.helm.command import chart_schemas
+from stackwright.cli.change.manifests import check
 from stackwright.controllers.validate import errors_of
-from stackwright.core.chartvalues import KEYWORDS, value_errors
+from stackwright.core.helm.chart_schema import KEYWORDS, value_errors
 from stackwright.core.settings import Settings
 
 ROOT = Path(__file__).parents[2]

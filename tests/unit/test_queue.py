@@ -249,6 +249,21 @@ async def test_items_of_a_share_are_not_for_other_workers_nor_the_other_way_roun
             await queue.get_shared(1, 64)
 
 
+async def test_pools_have_workers_and_turns_of_their_own():
+    queue = with_shares()
+    queue.pool = lambda item: "numbers" if item[1].isdigit() else "letters"
+    for item in ("a1", "a2", "b1", "ax", "ay"):
+        queue.add(item)
+    assert [await queue.get_shared(1, 8, "numbers"), await queue.get_shared(1, 8, "numbers")] == ["a1", "b1"]
+    assert await queue.get_shared(1, 8, "letters") == "ax", "what share a has elsewhere does not count"
+    waiting = asyncio.create_task(queue.get_shared(1, 8, "letters"))
+    queue.done("a1")
+    await asyncio.sleep(60)
+    assert not waiting.done()
+    queue.done("ax")
+    assert await waiting == "ay"
+
+
 async def test_shares_have_their_turn_one_after_the_other_and_none_has_more_workers_than_it_may(looptime):
     queue = with_shares()
     for item in ("a1", "a2", "a3", "a4", "b1", "b2", "c1"):

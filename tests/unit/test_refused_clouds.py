@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from stackwright.api.cron import Schedule
+from stackwright.api.fields.cron import Schedule
 from stackwright.controllers.validate import errors_of
 
 

@@ -10,15 +10,16 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
-from stackwright.api.openstackserver import OpenStackServer
-from stackwright.api.services import MariaDB
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import MariaDB
 from stackwright.controllers.catalog import controllers
-from stackwright.core.belongings import Owner, removal
-from stackwright.core.clouds import CloudCall, CloudRef, Look, Thing, mark
 from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of
+from stackwright.core.openstack.clouds import CloudCall, CloudRef, Look, Thing, mark
+from stackwright.core.openstack.managed_resources import Owner, removal
 from stackwright.core.plan import Plan, SetLabel
 from stackwright.core.settings import Settings
 from stackwright.runtime.cache import Store
@@ -31,7 +32,7 @@ UID = "5b6c1d0e-0000-4000-8000-000000000001"
 
 
 class Operator:
-    """With a remote, an ordinary and an urgent controller.
+    """With a remote, an ordinary and an urgent controller, and one that waits for Helm.
 
     In the namespaces `slow` a look at a cloud takes SLOW, and so does each of `calls` requests after it. `seen` are the
     times at which looks ended, `at_once` the looks at clouds that are going on, `most` how many there have been.
@@ -48,6 +49,7 @@ class Operator:
         ports.clock.now = asyncio.get_running_loop().time
         made: tuple[tuple[str, Kind, dict[str, Any]], ...] = (
             ("server", OpenStackServer.KIND, {"remote": True}),
+            ("helmbundle", HelmBundle.KIND, {"helm": True}),
             ("cloud", OpenStackDeployment.KIND, {}),
             ("primary", MariaDB.KIND, {"urgent": True}),
         )
@@ -65,6 +67,8 @@ class Operator:
 
     async def _look(self, name: str, _: Any, key: tuple[str, str], __: float) -> Any:
         calls: list[CloudCall] = []
+        if name == "helmbundle" and key[0] in self.slow:
+            await asyncio.sleep(SLOW)
         if name == "server":
             self.at_once[key[0]] = self.at_once.get(key[0], 0) + 1
             self.most[key[0]] = max(self.most.get(key[0], 0), self.at_once[key[0]])
@@ -108,6 +112,27 @@ async def test_a_namespace_whose_clouds_are_slow_holds_up_nothing_else() -> None
     assert operator.most["slow"] == SHARE
     assert len(operator.queue) > 0, "the slow ones wait, and none is forgotten"
     await operator.close()
+
+
+@pytest.mark.looptime
+async def test_a_namespace_that_keeps_helm_busy_holds_up_nothing_else_and_slow_clouds_do_not_hold_up_helm() -> None:
+    busy = [f"busy-{n}" for n in range(100)]
+    operator = Operator("busy", *busy)
+    operator.add("busy", 200, name="helmbundle")
+    for each in busy:
+        operator.add(each, 20)
+    await asyncio.sleep(30)
+    others = [
+        *operator.add("openstack", 20, name="helmbundle"), *operator.add("openstack", 20, name="cloud"),
+        *operator.add("openstack", name="primary"),
+    ]  # fmt: skip
+    await asyncio.sleep(0.01)
+    assert max(map(operator.when, others)) < 30.01
+    await operator.close()
+
+
+def test_what_waits_for_helm_says_so() -> None:
+    assert [each.name for each in controllers(Settings({}, {}), clouds=Mock()) if each.helm] == ["helmbundle"]
 
 
 @pytest.mark.looptime

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from stackwright.api.services import Memcached
+from stackwright.api.services.kinds import Memcached
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
 from stackwright.core.controller import Controller
 from stackwright.core.plan import Finalizer, Plan
@@ -132,6 +132,11 @@ def test_a_stage_that_was_done_before_stays_done_after_a_failure():
     current = {"metadata": {}, "status": {"conditions": [{"type": "A", "status": "True"}]}}
     *_, stage = after_failure(plan(done("A")), current, NotYet("x")).conditions
     assert stage.status is True
+
+
+def test_what_was_only_seen_is_told_as_it_was_seen_after_a_failure():
+    told = after_failure(plan(done("A", reason="Serving"), done("B")), {"metadata": {}}, NotYet("x")).conditions
+    assert [(stage.status, stage.reason) for stage in told[2:]] == [(True, "Serving"), (False, "Waiting")]
 
 
 def test_a_controller_that_does_not_speak_of_ready_does_not_begin_with_a_failure():

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services import Keystone, Memcached
+from stackwright.api.services.kinds import Keystone, Memcached
 from stackwright.core.conditions import done, find, steady, summary, waiting
 from stackwright.core.controller import ByOwner, Controller, Watch
 from stackwright.core.objects import key_of
@@ -350,7 +350,7 @@ def test_what_differs_at_each_attempt_is_not_in_a_message(text):
     "text",
     [
         "2 of 3 pods ready",
-        "Release x did not become ready in 600 s",
+        "Release x is not ready and made no progress for 600 s",
         "Server 5b6c1d0e-0000-4000-8000-000000000001 is in ERROR",
         "10.0.0.1:3306 refuses the connection",
         "the certificate ends on 2027-01-31",

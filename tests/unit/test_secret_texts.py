@@ -7,12 +7,20 @@ from typing import Any
 
 import pytest
 import yaml
+from hypothesis import example
+from hypothesis import given as for_all
+from hypothesis import strategies as st
+from pydantic import ValidationError
 
+from stackwright.api.fields.lines import OPTION
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services import ServiceSpec
-from stackwright.core.cephkeys import access
+from stackwright.api.services.contracts import KeystoneServiceSpec
+from stackwright.api.services.kinds import ServiceSpec
+from stackwright.controllers.contract.identity import IDENTITY
 from stackwright.core.ports import Ports, Refused, secret_data
-from stackwright.core.secretwrites import CopySecret, EnsureSecret
+from stackwright.core.secrets.cephkeys import access
+from stackwright.core.secrets.filling import fill
+from stackwright.core.secrets.writes import CopySecret, EnsureSecret
 from stackwright.runtime.execute import execute
 from stackwright.runtime.memory import (
     FrozenClock,
@@ -124,6 +132,41 @@ async def test_clouds_yaml_says_what_was_written(ports, owner, region) -> None:
         "user_domain_name": "Default",
         "project_domain_name": "Default",
     }
+
+
+def identity(sections: list[str], region: str = "RegionOne") -> dict[str, str]:
+    """auth.conf of a KeystoneService, with the sections and the region that a user chose."""
+    spec = KeystoneServiceSpec.model_validate(
+        {
+            "serviceName": "x",
+            "serviceType": "image",
+            "endpoints": {"internal": "http://a", "public": "http://a"},
+            "username": "x",
+            "secretName": "x",
+            "sections": sections,
+            "region": region,
+        }
+    )
+    templates = IDENTITY.templates(spec)
+    fields = {**IDENTITY.fixed(spec, "n"), "password": "secret", "cache_key": "k"}
+    return {name: fill(text, fields) for name, text in templates.items()}
+
+
+@for_all(st.lists(st.text("ax{}:.![]<>09", min_size=1, max_size=9).map(lambda text: f"s{text}s"), max_size=4))
+@example(["x{username:>3000000000}x"])
+@example(["x{password}", "x{y}", "x{", "x}x"])
+def test_names_of_sections_stand_there_as_they_are(sections: list[str]) -> None:
+    sections = [name for name in sections if OPTION.matches(name)]
+    text = identity(sections)["auth.conf"]
+    assert [line[1:-1] for line in text.splitlines() if line.startswith("[")] == sections
+    assert len(text) <= 300 * len(sections) + sum(map(len, sections))
+
+
+def test_what_a_user_says_once_and_is_written_for_each_section_is_short() -> None:
+    with pytest.raises(ValidationError, match="region"):
+        identity(["x"], region="r" * 256)
+    with pytest.raises(ValidationError, match="sections"):
+        identity(["x" * 256])
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,9 @@ from stackwright.controllers.floatingippool.decide import decide as decide_pool
 from stackwright.controllers.floatingippool.observe import Observed as Pool
 from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.observe import Observed as Server
-from stackwright.core.clouds import Look, Trouble
 from stackwright.core.objects import FINALIZER
-from stackwright.core.seen import Seen, looked, project, troubled
+from stackwright.core.openstack.cloud_observation import Seen, looked, project, troubled
+from stackwright.core.openstack.clouds import Look, Trouble
 
 
 @pytest.mark.parametrize("leaves", [False, True])

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackwright.core.sensitive import Misplaced, cut
+from stackwright.core.helm.sensitive import Misplaced, cut
 
 
 def reference(name="s", key="k"):

@@ -13,12 +13,12 @@ from server_objects import ID
 from stackwright.api.kinds import NAMESPACE
 from stackwright.controllers.server.decide import decide
 from stackwright.controllers.server.observe import KIND, observe
-from stackwright.core.clouds import Asker, CloudCall, CloudRef, Denied, Look, Thing, Trouble, fill
 from stackwright.core.conditions import READY, Condition
-from stackwright.core.empties import without_empties
 from stackwright.core.objects import FINALIZER
+from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Denied, Look, Thing, Trouble, fill
 from stackwright.core.plan import Finalizer, Object
 from stackwright.core.ports import Reader
+from stackwright.core.prune import without_empties
 from stackwright.runtime.memory import FrozenClock, MemoryClouds
 from stackwright.runtime.report import after_failure
 

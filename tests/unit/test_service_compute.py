@@ -5,7 +5,7 @@ from dataclasses import replace
 
 import pytest
 
-from stackwright.api.services import ServiceSpec, Size
+from stackwright.api.services.kinds import ServiceSpec, Size
 from stackwright.services import nova
 from stackwright.services.declaration import COMPUTE, Context, NodeRef, Values
 

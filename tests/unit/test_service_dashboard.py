@@ -8,7 +8,7 @@ from types import ModuleType
 
 import pytest
 
-from stackwright.api.services import ServiceSpec
+from stackwright.api.services.kinds import ServiceSpec
 from stackwright.services.declaration import Context, Values
 from stackwright.services.horizon import SERVICE, HorizonSettings
 

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackwright.api.services import ServiceSpec, Size
+from stackwright.api.services.kinds import ServiceSpec, Size
 from stackwright.services import glance, placement
 from stackwright.services.declaration import Context, Service, Values
 

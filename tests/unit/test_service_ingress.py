@@ -1,6 +1,6 @@
 """The declaration of the ingress: its certificate."""
 
-from stackwright.api.services import ServiceSpec
+from stackwright.api.services.kinds import ServiceSpec
 from stackwright.services.declaration import Certificate, Context
 from stackwright.services.ingress import SERVICE
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from stackwright.api.services import ServiceSpec
+from stackwright.api.services.kinds import ServiceSpec
 from stackwright.services.declaration import Context, NodeRef
 from stackwright.services.neutron import SERVICE, NeutronSettings
 

@@ -5,8 +5,8 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from stackwright.api.features_storage import CinderFeatures
-from stackwright.api.services import ServiceSpec, Size
+from stackwright.api.cloud.features_storage import CinderFeatures
+from stackwright.api.services.kinds import ServiceSpec, Size
 from stackwright.services import cinder, etcd
 from stackwright.services.declaration import Context, Contract, Service, Values
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.services import Ceph, Etcd, MariaDB, ServiceSpec
+from stackwright.api.cloud.controlplane import OpenStackControlPlane
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.services.kinds import Ceph, Etcd, MariaDB, ServiceSpec
 from stackwright.controllers.validate import errors_of
 from stackwright.services import ceph, etcd, mariadb
 from stackwright.services.declaration import Context, Service

@@ -6,7 +6,7 @@ from typing import Any, get_args
 import pytest
 import yaml
 
-from stackwright.api.services import ServiceSpec, Size
+from stackwright.api.services.kinds import ServiceSpec, Size
 from stackwright.services.declaration import Context
 from stackwright.services.registry import SERVICES
 from stackwright.services.values import merged_values

@@ -15,24 +15,20 @@ from unittest.mock import AsyncMock, Mock
 import pytest
 from tests.unit.server_objects import GOOD, ID, obj
 
-from stackwright.adapters import (
-    openstack_clouds,
-    openstack_flight,
-    openstack_line,
-    openstack_login,
-    openstack_sharing,
-)
-from stackwright.adapters.openstack_clouds import OpenStackClouds
-from stackwright.adapters.openstack_line import GRACE, Line
-from stackwright.adapters.openstack_login import Login
-from stackwright.adapters.openstack_requests import INTERFACES, run
+from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
+from stackwright.adapters.openstack.tenant import project_session, single_flight
+from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
+from stackwright.adapters.openstack.tenant.requests import INTERFACES, run
+from stackwright.adapters.openstack.transport import connection_pool, login
+from stackwright.adapters.openstack.transport.connection_pool import GRACE, Line
+from stackwright.adapters.openstack.transport.login import Login
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NAMESPACE
-from stackwright.api.openstackserver import OpenStackServer
 from stackwright.controllers.catalog import controllers
 from stackwright.controllers.server import controller as server_controller
-from stackwright.core.clouds import LATE, LONGEST, CloudCall, CloudRef, Look, Thing, Trouble
 from stackwright.core.objects import FINALIZER
-from stackwright.core.origin import ORIGIN
+from stackwright.core.openstack.clouds import LATE, LONGEST, CloudCall, CloudRef, Look, Thing, Trouble
+from stackwright.core.openstack.origin import ORIGIN
 from stackwright.core.ports import Ports
 from stackwright.core.settings import Settings
 from stackwright.runtime import reconcile
@@ -126,16 +122,16 @@ class Cloud:
         self.there: set[tuple[str, str]] = set()
         self.requests, self.takes, self._for = 0, SLOW, 0.0
         clock = Mock(monotonic=lambda: now() + 100_000, time=lambda: now() + 100_000, perf_counter=now)
-        parts = (openstack_clouds, openstack_flight, openstack_line, openstack_login, openstack_sharing)
+        parts = (tenant_clouds, single_flight, connection_pool, login, project_session)
         for module in (*parts, reconcile):
             monkeypatch.setattr(module, "time", clock)
-        monkeypatch.setattr(openstack_line, "connection", lambda *_: Mock(current_project_id="p"))
-        monkeypatch.setattr(openstack_line, "in_thread_of", self._in_thread_of)
-        monkeypatch.setattr(openstack_login, "in_thread", at_once)
-        monkeypatch.setattr(openstack_clouds, "fetch", lambda *_: [])
-        monkeypatch.setattr(openstack_clouds, "peek", lambda *_: [])
-        monkeypatch.setattr(openstack_clouds, "single", self._single)
-        monkeypatch.setattr(openstack_clouds, "run", self._run)
+        monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
+        monkeypatch.setattr(connection_pool, "in_thread_of", self._in_thread_of)
+        monkeypatch.setattr(login, "in_thread", at_once)
+        monkeypatch.setattr(tenant_clouds, "fetch", lambda *_: [])
+        monkeypatch.setattr(tenant_clouds, "peek", lambda *_: [])
+        monkeypatch.setattr(tenant_clouds, "single", self._single)
+        monkeypatch.setattr(tenant_clouds, "run", self._run)
 
     def _single(self, connection: Any, what: str, id_: str) -> Thing | None:
         self.requests, self._for = self.requests + 1, SLOW
@@ -239,7 +235,7 @@ async def test_a_worker_that_hangs_is_still_told(monkeypatch: pytest.MonkeyPatch
 async def test_what_waits_for_its_turn_at_a_slow_cloud_is_given_up_too(monkeypatch: pytest.MonkeyPatch) -> None:
     Cloud(monkeypatch)
     line = Line(Login("d", {"auth": {}}, "", 0.0))
-    monkeypatch.setattr(openstack_line, "in_thread_of", lambda *_: asyncio.sleep(1e6))
+    monkeypatch.setattr(connection_pool, "in_thread_of", lambda *_: asyncio.sleep(1e6))
     ended = await asyncio.gather(*(line.do("compute", lambda _: "") for _ in range(20)), return_exceptions=True)
     assert {str(each) for each in ended} == {LATE}
     assert now() == LONGEST + GRACE
@@ -307,8 +303,8 @@ def neutron() -> Iterator[Neutron]:
 
 @pytest.fixture
 def line(neutron: Neutron, monkeypatch: pytest.MonkeyPatch) -> Iterator[Line]:
-    monkeypatch.setattr(openstack_line, "LONGEST", 1.0)
-    monkeypatch.setattr(openstack_line, "project_of", lambda _: "p")
+    monkeypatch.setattr(connection_pool, "LONGEST", 1.0)
+    monkeypatch.setattr(connection_pool, "project_of", lambda _: "p")
     auth = {"auth_url": f"{neutron.at}/v3", "username": "u", "password": "pw-x", "project_name": "p"}
     made = Line(Login("d", {"auth": {**auth, "user_domain_name": "d", "project_domain_name": "d"}}, "", 0.0))
     yield made

@@ -10,14 +10,14 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from stackwright.adapters import openstack_attempts, openstack_clouds, openstack_flight, openstack_sharing
-from stackwright.adapters.openstack_clouds import SWEEP, OpenStackClouds
-from stackwright.adapters.openstack_line import THREADS
-from stackwright.adapters.openstack_project import Snapshot
-from stackwright.adapters.openstack_sharing import ANSWER, ANSWERS, FORGET, Project
-from stackwright.controllers.asking import answered
-from stackwright.core.clouds import LATE, LONGEST, CloudRef, Denied, Question, Thing, Trouble, question
-from stackwright.core.names import Answers, Resolver
+from stackwright.adapters.openstack.tenant import attempts, clouds, project_session, single_flight
+from stackwright.adapters.openstack.tenant.clouds import SWEEP, OpenStackClouds
+from stackwright.adapters.openstack.tenant.project_session import ANSWER, ANSWERS, FORGET, Project
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot
+from stackwright.adapters.openstack.transport.connection_pool import THREADS
+from stackwright.controllers.infra.references import Answers, Resolver
+from stackwright.controllers.infra.resolve_references import answered
+from stackwright.core.openstack.clouds import LATE, LONGEST, CloudRef, Denied, Question, Thing, Trouble, question
 
 pytestmark = pytest.mark.looptime(noop_cycles=3)
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -36,7 +36,7 @@ class Slow:
         self.takes, self.things, self.asked, self.fail = takes, things, 0, False
         self.told: list[Any] = []
         clock = SimpleNamespace(monotonic=lambda: now() + 100_000, time=lambda: now() + 100_000)
-        for module in (openstack_attempts, openstack_clouds, openstack_sharing, openstack_flight):
+        for module in (attempts, clouds, project_session, single_flight):
             monkeypatch.setattr(module, "time", clock)
         self.port = OpenStackClouds(AsyncMock(), lambda *who: self.told.append(who))
         self.project = Project(Mock(), Snapshot(0.0))

@@ -14,7 +14,7 @@ from kopf._cogs.structs.references import Resource
 from test_runtime import KEY, Operator, controller, put
 
 from stackwright.api.kinds import SECRET
-from stackwright.api.services import Keystone, Memcached
+from stackwright.api.services.kinds import Keystone, Memcached
 from stackwright.core.controller import Watch
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Plan
@@ -47,8 +47,14 @@ class Stage:
     def __init__(self, monkeypatch, *lists):
         self.lists, self.begun, self.told, self.events = list(lists), 0, [], []
         monkeypatch.setattr(watches, "_of_kopf", self._continuous_watch)
-        self.watches = Watches([KIND], self._on_listed)
+        self.shown = []
+        self.watches = Watches([KIND], self._on_listed, self._listing)
         self.watches.listen()
+
+    def _listing(self, kind):
+        """What a list shows, by how many had begun before it."""
+        begun = self.begun
+        return lambda obj: self.shown.append((begun, obj["metadata"]["name"]))
 
     async def _on_listed(self, kind, present):
         self.told.append((kind, set(present)))
@@ -79,6 +85,7 @@ async def test_after_each_list_it_is_told_what_is_there(monkeypatch):
     await stage.run(5)
     assert stage.told == [(KIND, {("n", "a"), ("n", "b")}), (KIND, {("n", "b")}), (KIND, set())]
     assert stage.events == [*first, *listed("b"), LISTED, LISTED], "Kopf gets all that it got before"
+    assert stage.shown == [(0, "a"), (0, "b"), (1, "b")], "compared with what was known before the list began"
 
 
 async def test_a_list_that_breaks_off_tells_nothing(monkeypatch):
@@ -161,6 +168,20 @@ async def test_a_deletion_that_no_event_tells_of_is_noticed_at_the_next_list():
         await operator.runtime.on_listed(KIND, set())
         await asyncio.sleep(0.01)
         assert operator.runtime.store.get(KIND, KEY) is None
+        assert await operator.runtime.queue.get() == ("test", KEY)
+
+
+async def test_what_a_list_of_a_restored_etcd_shows_is_taken_at_once():
+    async with loaded("x") as operator:
+        older = operator.runtime.store.get(KIND, KEY)
+        operator.cluster.put(KIND, {**older, "spec": {"size": "small"}})
+        await asyncio.sleep(0.01)
+        assert await operator.runtime.queue.get() == ("test", KEY)
+        operator.runtime.queue.done(("test", KEY))
+        see = operator.runtime.listing(KIND)
+        see(older)
+        assert operator.runtime.store.get(KIND, KEY)["spec"] == older["spec"]
+        operator.runtime.on_event(False, KIND, older)
         assert await operator.runtime.queue.get() == ("test", KEY)
 
 

@@ -10,7 +10,7 @@ from stackwright.api.kinds import PV
 from stackwright.controllers.volume.decide import decide_claim, decide_volume
 from stackwright.controllers.volume.objects import PROVISIONED_BY, Place, ours, volume
 from stackwright.controllers.volume.observe import Claim, Volume
-from stackwright.core.merge import merge
+from stackwright.core.helm.merge import merge
 from stackwright.core.plan import Apply, Delete, MakeDirectory, Plan, RemoveDirectory, Warn
 
 PLACE = Place("node-1", "host-1", "/srv/volumes")

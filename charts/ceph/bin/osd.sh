@@ -5,10 +5,14 @@
 DATA=$HOME_DIR/osd
 UUID_FILE=$HOME_DIR/uuid
 
+NOBODY=2  # ENOENT, by which the monitors answer that there never was an OSD of this pod
+
 make_store() {
-    local id key other
+    local id key other others
     if [[ ! -s $UUID_FILE ]]; then
-        for other in $(ask osd ls-tree "$POD_NAME"); do
+        others=$(ask osd ls-tree "$POD_NAME") || (($? == NOBODY)) ||
+            { say_once "waiting for the monitors: $(tail -n1 $RUN/error)"; return 1; }
+        for other in $others; do
             say "forgetting osd.$other, whose volume is gone"
             ask osd purge "$other" --force --yes-i-really-mean-it >/dev/null || return 1
         done

@@ -56,19 +56,30 @@ ctl() {
     timeout 10 etcdctl "${CERTIFICATE[@]}" --endpoints="${endpoints#,}" "$@"
 }
 
-# Prints the cluster to join, as --initial-cluster takes it.
-join() {
-    local me id
-    me=$(peer_url "${POD_NAME##*-}")
-    id=$(ctl member list | awk -F', ' -v url="$me" '$4 == url {print $1}'; exit "${PIPESTATUS[0]}") || return
+# The others have no member of this name any more. Prints who they are, as --initial-cluster takes it.
+make_room() {
+    local me=$1 members id
+    members=$(ctl member list) || return
+    id=$(awk -F', ' -v url="$me" '$4 == url {print $1}' <<<"$members")
     [[ -z $id ]] || { say "taking out member $id, whose data is lost"; ctl member remove "$id" >&2 || return; }
+    awk -F', ' -v url="$me" '$4 != url {print $3 "=" $4}' <<<"$members" | paste -sd,
+}
+
+# Prints the cluster to join, as --initial-cluster takes it. One that was added before and killed before it had a log is
+# still a member, without which the others may have no majority: then it begins as that one.
+join() {
+    local me others
+    me=$(peer_url "${POD_NAME##*-}")
+    others=$(make_room "$me") || { [[ -s $JOINING ]] && say "joining as before" && cat $JOINING; return; }
+    echo "$others,$POD_NAME=$me" >$JOINING.new && sync $JOINING.new || return
+    mv $JOINING.new $JOINING && sync $HOME_DIR || return
     ctl member add "$POD_NAME" --peer-urls="$me" | sed -n 's/^ETCD_INITIAL_CLUSTER="\(.*\)"$/\1/p'
 }
 
 # Prints how to start: "new <cluster>", "existing <cluster>", or nothing while there is nothing to do but wait.
 decide() {
     local i states cluster
-    has_data && { echo existing; return; }
+    has_data && { rm -f $JOINING; echo existing; return; }
     states=$(ask_peers)
     if grep -qx member <<<"$states"; then
         cluster=$(join) && [[ -n $cluster ]] && echo "existing $cluster"

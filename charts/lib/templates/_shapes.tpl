@@ -149,7 +149,11 @@ of the labels follows the first of them by name.
 {{- end }}
 {{- end }}
 
-{{/* lib.daemonset (root, workload): an agent's pods; all that a node loses when one is replaced is that one. */}}
+{{/*
+lib.daemonset (root, workload): an agent's pods; all that a node loses when one is replaced is that one. A tenth of the
+nodes at a time, but one at least: pods of nodes that are away count, so with one at a time none would be replaced while
+any node is away.
+*/}}
 {{- define "lib.daemonset" -}}
 {{- $root := index . 0 -}}
 {{- $w := index . 1 -}}
@@ -162,7 +166,7 @@ spec:
   updateStrategy:
     type: RollingUpdate
     rollingUpdate:
-      maxUnavailable: 1
+      maxUnavailable: 10%
   selector:
     matchLabels:
       {{- include "lib.selector" (list $root $w.component) | nindent 6 }}

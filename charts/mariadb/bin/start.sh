@@ -202,6 +202,7 @@ run() {
 
 main() {
     local how addresses donors
+    rm -f $SERVED_FILE $PHASE_FILE $POSITION_FILE $RUN/said
     listen &
     until [[ -n $stopping ]]; do
         find_position >$POSITION_FILE

@@ -1,7 +1,7 @@
-"""Directories of this node for volumes, all directly below one root.
+"""Directories for volumes on this node, all directly below one root.
 
-Every path is taken apart and reached through a handle of the root, never by following what stands at the path: a name
-that is not that of a claim's uid is refused, and so is a link. Blocking calls run in threads.
+A directory is opened relative to a handle of the root, never by its path: a name that is not the uid of a claim is
+refused, and so is a symbolic link. Blocking calls run in threads.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from stackwright.adapters.threads import in_thread
 from stackwright.core.ports import NotYet, Refused
 
 NAME = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
-# kubelet gives it to the pod's fsGroup; nobody else looks in.
+# kubelet sets the group of a directory to the pod's fsGroup; other users have no access.
 MODE, UNFINISHED = 0o770, 0o700
 
 
@@ -38,7 +38,7 @@ class LocalDirectories:
         return await in_thread(self._holds, self._name(path))
 
     def _name(self, path: str) -> str:
-        """The last part of a path that is one of ours."""
+        """The last part of a path. Raises Refused if the path is not that of a volume."""
         pure = PurePosixPath(path)
         if pure.parent != self._root or not NAME.fullmatch(pure.name):
             raise Refused(f"{path} is not a volume below {self._root}")
@@ -46,7 +46,7 @@ class LocalDirectories:
 
     @contextlib.contextmanager
     def _handle(self, doing: str, name: str) -> Iterator[int]:
-        """The root, open; what goes wrong with it open becomes NotYet, as most of it resolves or is mended outside."""
+        """An open handle of the root; any OSError becomes NotYet, as most of them pass or are fixed by an admin."""
         try:
             root = os.open(self._root, os.O_RDONLY | os.O_DIRECTORY)
             try:
@@ -64,13 +64,13 @@ class LocalDirectories:
                 raise Refused(f"{self._root / name} is there and is not a directory")
             directory = os.open(name, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW, dir_fd=root)
             try:
-                # Not for one that kubelet has given to a group already.
+                # A directory that kubelet has given to a group keeps its mode.
                 if stat.S_IMODE(os.fstat(directory).st_mode) == UNFINISHED:
                     os.fchmod(directory, MODE)
                 os.fsync(directory)
             finally:
                 os.close(directory)
-            # Else a power cut could leave a volume in the API without its directory.
+            # Otherwise a power failure could leave a volume in the API without its directory.
             os.fsync(root)
 
     def _remove(self, name: str) -> None:

@@ -1,7 +1,7 @@
-"""Databases and users in a MariaDB, by its own protocol.
+"""Databases and users in MariaDB, over its own protocol.
 
-Every statement can run twice. Names are checked against a narrow pattern and quoted, passwords are bound by the
-driver; neither statements nor passwords get into logs or errors: an error is the server's number and our words.
+Every statement is idempotent. Names are checked against a narrow pattern and quoted, and the driver binds passwords.
+Neither statements nor passwords appear in logs or errors: an error has the server's number and our own text.
 """
 
 from __future__ import annotations
@@ -15,21 +15,21 @@ from typing import Any
 import pymysql
 
 from stackwright.adapters.threads import in_thread
-from stackwright.api.contracts import PRIVILEGE, PRIVILEGES
+from stackwright.api.services.contracts import PRIVILEGE, PRIVILEGES
 from stackwright.core.plan import SqlAccount
 from stackwright.core.ports import NotYet, Refused
 
 PORT = 3306
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
-# Lines of SHOW GRANTS, to a grantee.
+# Lines of SHOW GRANTS: privileges on databases, and roles.
 _HELD = re.compile(r"GRANT ([A-Z, ]+) ON (\*|`(?:[^`]|``)+`)\.\* TO (\S+)")
 _ROLE = re.compile(r"GRANT (`(?:[^`]|``)+`) TO (\S+)")
 ALL = "ALL PRIVILEGES"
 OPTION = "GRANT OPTION"  # not part of ALL
 _SYNONYMS = {"ALL": ALL, "DELETE VERSIONING ROWS": "DELETE HISTORY"}
-# 1044/1045/1227/1698: login or rights; the rest of the numbers are a server that is not (yet) a working primary.
+# Log-in or privileges denied; the numbers in _NOT_YET are from a server that is not (yet) a working primary.
 _DENIED = {1044, 1045, 1227, 1698}
-# Of a user that does not exist MariaDB says 1045 or 1698, so that nobody learns whether it exists.
+# MariaDB answers 1045 or 1698 for an unknown user, too, to hide whether a user exists.
 NO_LOGIN, NO_DATABASE = (1045, 1698), (1044, 1049)
 _NOT_YET = {
     1040: "too many connections",
@@ -47,7 +47,7 @@ _NOT_YET = {
 Statement = tuple[str, tuple[str, ...]]
 
 
-# Seconds. Looks are given up by then (runtime/accounts.py), and their threads end with them.
+# Timeouts in seconds. LOOK equals the timeout of a check in runtime/accounts.py, so that its thread ends with it.
 LOOK, WORK = 10, 30
 
 
@@ -60,13 +60,13 @@ class MariaDbSql:
 
     async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None:
         if action.absent and action.username == _login(admin):
-            return  # it was refused, so nothing was made for it
+            return  # this account was refused, so nothing was created for it
         work = list(statements(action, password))
         async with self._slots:
             await in_thread(self._execute, action, admin, work)
 
     async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str | None) -> str:
-        """Logs in as the account, into each of its databases; without its password, asks as the administrator."""
+        """Log in as the account to each of its databases; without its password, check as the administrator."""
         async with self._slots:
             if password is None:
                 return await in_thread(self._unknown, action, admin)
@@ -104,7 +104,7 @@ class MariaDbSql:
 
     @contextmanager
     def _administrator(self, action: SqlAccount, admin: Mapping[str, str], patience: int = WORK) -> Iterator[Any]:
-        """A cursor of the administrator's; errors in it are ours."""
+        """A cursor of the administrator; the driver's errors become NotYet or Refused."""
         if not admin.get("password"):
             raise Refused(f"Secret {'/'.join(action.admin_secret)} has no key password")
         user = _login(admin)
@@ -134,13 +134,13 @@ class MariaDbSql:
 
 
 def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
-    """What to run, in order."""
+    """Statements that create, update or remove the account, in order."""
     databases, user = [_quoted(name) for name in (action.database, *action.additional)], _name(action.username)
     if action.absent:
         yield "DROP USER IF EXISTS %s@'%%'", (user,)
         yield from ((f"DROP DATABASE IF EXISTS {_quoted(name)}", ()) for name in action.dropped)
         return
-    # utf8mb3 as OpenStack's own documents have it: its widest keys were made for three bytes a character.
+    # utf8mb3 as in OpenStack's documentation: its widest keys are designed for three bytes per character.
     for database in databases:
         yield f"CREATE DATABASE IF NOT EXISTS {database} CHARACTER SET utf8mb3 COLLATE utf8mb3_general_ci", ()
     yield "CREATE USER IF NOT EXISTS %s@'%%' IDENTIFIED BY %s", (user, password)
@@ -151,7 +151,7 @@ def statements(action: SqlAccount, password: str) -> Iterator[Statement]:
 
 
 def looks(action: SqlAccount) -> dict[str, Statement]:
-    """What never changes of an account, in words → the query that finds it."""
+    """Description → query, for each part of an account that never changes."""
     return {
         f"user {action.username}": ("SELECT 1 FROM mysql.user WHERE User = %s AND Host = '%%'", (action.username,)),
         f"database {action.database}": (
@@ -162,10 +162,10 @@ def looks(action: SqlAccount) -> dict[str, Statement]:
 
 
 def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
-    """What takes away roles, and rights on databases that the spec does not name or on all, by SHOW GRANTS.
+    """Statements that revoke roles, and privileges on all databases or on databases that the spec does not name.
 
-    It named them before, an earlier version gave rights on a pattern, or somebody gave more by hand. Databases
-    stay, and so do rights on tables.
+    They exist because the spec named the database before, an earlier version granted privileges on a pattern, or an
+    administrator granted more. `grants` is from SHOW GRANTS. Databases and privileges on tables are kept.
     """
     grants = list(grants)
     for role in filter(None, map(_ROLE.match, grants)):
@@ -174,12 +174,12 @@ def revoked(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
     names = {_exactly(_quoted(name)) for name in (action.database, *action.additional)}
     for pattern, held in _held(action, grants):
         if pattern not in names:
-            # Of a pattern without any rights nothing can be revoked: that would be an error.
+            # To revoke privileges that the account does not hold would be an error.
             yield from _taken(action, pattern, [OPTION] * (OPTION in held) + [ALL] * bool(held - {OPTION}))
 
 
 def narrowed(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
-    """What takes away rights on its databases that it has by SHOW GRANTS, and is not to have any more."""
+    """Statements that revoke the surplus privileges (by SHOW GRANTS) on the account's own databases."""
     wanted = _wanted(action)
     names = {_exactly(_quoted(name)) for name in (action.database, *action.additional)}
     for name, held in _held(action, grants):
@@ -188,7 +188,7 @@ def narrowed(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
         surplus = held - set(wanted)
         if ALL in wanted:
             surplus &= {OPTION}
-        if ALL in surplus:  # those that it keeps cannot be told apart from these
+        if ALL in surplus:  # ALL cannot be reduced, so it is revoked and the wanted ones are granted
             yield from _taken(action, name, [OPTION] * (OPTION in surplus) + [ALL])
             yield f"GRANT {', '.join(wanted)} ON {name}.* TO %s@'%%'", (_name(action.username),)
         elif surplus:
@@ -196,9 +196,9 @@ def narrowed(action: SqlAccount, grants: Iterable[str]) -> Iterator[Statement]:
 
 
 def _held(action: SqlAccount, grants: Iterable[str]) -> Iterator[tuple[str, set[str]]]:
-    """Quoted pattern of databases, or * → privileges, of each line of SHOW GRANTS that is about whole databases.
+    """(quoted pattern of databases or *, privileges) for each line of SHOW GRANTS about whole databases.
 
-    Only what was given to the account itself: of what PUBLIC or a role has, it cannot be deprived.
+    Only grants to the account itself: those to PUBLIC or a role cannot be revoked from it.
     """
     for line in grants:
         if (found := _HELD.match(line)) and found[3] == _grantee(action):
@@ -211,12 +211,12 @@ def _taken(action: SqlAccount, pattern: str, each: Iterable[str]) -> Iterator[St
 
 
 def _revoke(action: SqlAccount, what: str) -> Statement:
-    """What was given by hand may have any name, with the driver's % in it."""
+    """A REVOKE statement. Privileges granted by hand may contain %, which the driver requires to be doubled."""
     return f"REVOKE {what.replace('%', '%%')} FROM %s@'%%'", (_name(action.username),)
 
 
 def error_of(action: SqlAccount, error: Any) -> Exception:
-    """The server's error by its number."""
+    """NotYet or Refused, by the number of the server's error."""
     number = _number(error)
     where = f"MariaDB at {action.host}"
     if number in _DENIED:
@@ -253,12 +253,12 @@ def _quoted(text: str) -> str:
 
 
 def _exactly(quoted: str) -> str:
-    """For GRANT, where _ in a database stands for any character."""
+    """The name escaped for GRANT, where _ matches any character."""
     return quoted.replace("_", r"\_")
 
 
 def _wanted(action: SqlAccount) -> list[str]:
-    """Privileges by their first names, each once; ALL is given alone."""
+    """The spec's privileges without synonyms or duplicates; ALL replaces all others."""
     for text in action.grants:
         if text.upper() not in PRIVILEGES:
             raise Refused(f"{text!r} {PRIVILEGE.message}")

@@ -1,7 +1,7 @@
-"""Quick questions to a cloud's public endpoints, over plain HTTP: how fast they answer, and who reports to them.
+"""Quick checks of a cloud's public endpoints over HTTP: response times, and the agents that Nova and Neutron list.
 
-openstacksdk would take longer to import than all of it takes to ask. Each question has its own answer or its own
-problem; none waits for another, but for the token that the last two need.
+Importing openstacksdk would take longer than all requests. Each check has its own result or its own problem; they run
+in parallel, except that the lists of agents need a token first.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from typing import Any
 
 import httpx2
 
-from stackwright.core.access import PUBLIC, Access
-from stackwright.core.tenant import Agent
+from stackwright.core.openstack.access import PUBLIC, Access
+from stackwright.core.openstack.tenant import Agent
 
 LIMIT = 2.0
 
 
 @dataclass(frozen=True)
 class Endpoint:
-    """`problem` is empty when it answered, which took `milliseconds`."""
+    """Result of one check; `problem` is empty if the endpoint answered, within `milliseconds`."""
 
     service: str
     url: str
@@ -33,8 +33,8 @@ class Endpoint:
 
 @dataclass(frozen=True)
 class Live:
-    """agents   of the network, and compute services
-    problem  why there are none
+    """agents   Neutron's agents and Nova's compute services
+    problem  why agents are missing
     """
 
     endpoints: tuple[Endpoint, ...] = ()
@@ -50,7 +50,7 @@ class Live:
 
 
 async def look(access: Access, limit: float = LIMIT) -> Live:
-    """All at once; it takes no longer than the slowest answer, and never longer than a few limits."""
+    """Run all checks in parallel; each request has `limit` seconds."""
     tls = ssl.create_default_context(cadata=access.ca)
     async with httpx2.AsyncClient(verify=tls, timeout=limit, trust_env=False) as client:
         asked = [_endpoint(client, access, word) for word in PUBLIC if word in access.services]
@@ -66,7 +66,7 @@ async def _endpoint(client: httpx2.AsyncClient, access: Access, word: str) -> En
     except (httpx2.HTTPError, OSError) as error:
         return Endpoint(host, url, problem=_why(error))
     spent = round((time.monotonic() - start) * 1000)
-    # 300 is how Glance and Nova list their versions; the dashboard sends to its login page.
+    # Glance and Nova list their versions with status 300; the dashboard redirects to its login page.
     problem = f"HTTP {answer.status_code}" if answer.status_code >= 400 else ""
     return Endpoint(host, url, spent, problem)
 
@@ -118,7 +118,7 @@ async def _get(client: httpx2.AsyncClient, url: str, headers: Mapping[str, str])
 
 
 def _why(error: Exception) -> str:
-    """In a few words; a library's own are long or empty."""
+    """A short description of the error; the library's own is long or empty."""
     if isinstance(error, httpx2.HTTPStatusError):
         return f"HTTP {error.response.status_code} from {error.request.url.host}"
     if isinstance(error, httpx2.TimeoutException):

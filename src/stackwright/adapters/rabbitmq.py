@@ -1,4 +1,4 @@
-"""Virtual hosts and users in a RabbitMQ, by its management HTTP API: PUTs and DELETEs that can repeat."""
+"""Virtual hosts and users in RabbitMQ, over its management HTTP API: idempotent PUT and DELETE requests."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class RabbitBroker:
         return "; ".join(what for what, path in parts(action).items() if path in absent)
 
     async def _send(self, action: BrokerAccount, admin: Mapping[str, str], wanted: list[Request]) -> set[str]:
-        """Send all, in order; the paths of which there is nothing."""
+        """Send all requests in order; returns the paths that were not found."""
         if not admin.get("password"):
             raise Refused(f"Secret {'/'.join(action.admin_secret)} has no key password")
         login = f"{admin.get('username') or 'admin'}:{admin['password']}"
@@ -43,7 +43,7 @@ class RabbitBroker:
         try:
             async with aiohttp.ClientSession(headers=headers, timeout=self._timeout) as session:
                 for method, path, body in wanted:
-                    # The URL is quoted here: a vhost may hold a slash, which must stay %2F.
+                    # The path is quoted already: a slash in a vhost must stay %2F.
                     url = URL(base + path, encoded=True)
                     async with session.request(method, url, json=body) as response:
                         if response.status == 404 and method != "PUT":
@@ -56,7 +56,7 @@ class RabbitBroker:
 
 
 def requests(action: BrokerAccount, password: str) -> list[Request]:
-    """What to ask, in order: method, path, body."""
+    """Requests that create, update or remove the account, in order: method, path, body."""
     vhost, user = quote(action.vhost, safe=""), quote(action.username, safe="")
     if action.absent:
         gone: list[Request] = [("DELETE", f"users/{user}", None), ("DELETE", f"vhosts/{vhost}", None)]
@@ -69,7 +69,7 @@ def requests(action: BrokerAccount, password: str) -> list[Request]:
 
 
 def parts(action: BrokerAccount) -> dict[str, str]:
-    """What there is of an account, in words → where it is in the API."""
+    """Description → path in the API, for each part of an account."""
     vhost, user = quote(action.vhost, safe=""), quote(action.username, safe="")
     return {
         f"virtual host {action.vhost}": f"vhosts/{vhost}",

@@ -17,7 +17,7 @@ class SystemClock:
 
 class SystemEntropy:
     def password(self) -> str:
-        """Letters and digits only, so that it needs no quoting in URLs, SQL and INI files: 190 bits."""
+        """A password of 190 bits, of letters and digits only: it needs no quoting in URLs, SQL and INI files."""
         return "".join(secrets.choice(_ALPHABET) for _ in range(32))
 
     def fernet_key(self) -> str:

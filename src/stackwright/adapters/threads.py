@@ -1,7 +1,7 @@
-"""Calls of libraries in threads. Whatever a library raises ends the call, never the operator.
+"""Calls of libraries in threads. An exception of a library ends the call, never the operator.
 
-A SystemExit or KeyboardInterrupt that leaves a task stops asyncio's event loop, and with it the process. In a thread no
-such exception comes from a user or a signal, so it is an error of the library like any other.
+A SystemExit or KeyboardInterrupt that leaves a task stops asyncio's event loop, and with it the process. In a thread,
+no such exception is caused by a user or a signal, so it is treated like any other error of the library.
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ T = TypeVar("T")
 
 
 class LibraryFailed(RuntimeError):
-    """A library raised what is no Exception."""
+    """A library raised a BaseException that is no Exception."""
 
 
 def contained(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """Raises Exceptions only."""
+    """Call `function`; raises Exceptions only."""
     try:
         return function(*args, **kwargs)
     except Exception:
@@ -30,7 +30,7 @@ def contained(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
 
 
 async def in_thread(function: Callable[P, T], *args: P.args, **kwargs: P.kwargs) -> T:
-    """asyncio.to_thread, contained."""
+    """`asyncio.to_thread` of a contained call."""
     return await asyncio.to_thread(lambda: contained(function, *args, **kwargs))
 
 

@@ -1,1 +1,1 @@
-"""What users write: one pydantic model per kind, nothing else. `crd.py` turns them into CRDs."""
+"""The API of our custom resources: one pydantic model per kind. `crd.py` generates the CRDs from them."""

@@ -1,13 +1,13 @@
-"""Model → CustomResourceDefinition.
+"""Generator of a CustomResourceDefinition from a model.
 
-Pydantic's JSON schema is not a structural schema, so it is rewritten: references are inlined, `anyOf: [X, null]`
-becomes X, `const` an enum, titles go, and `additionalProperties: false` goes (a structural schema drops unknown
-fields by itself). Three marks of ours are read: a field that this version does not support gets a CEL rule which
-refuses it by name, free-form fields keep what users write, and one of several fields may be needed that CEL does not
-see. Rules of models (`rules.py`) are CEL already. All versions of a kind have one schema: nothing converts them.
+Pydantic's JSON schema is converted to a structural schema: references are inlined, `anyOf: [X, null]` becomes X,
+`const` becomes an enum, titles and `additionalProperties: false` are removed (the API server prunes unknown fields).
+Three markers add constraints: an unsupported field gets a CEL rule that rejects it by name, free-form fields keep
+unknown fields, and NEEDS_ONE requires one of several fields that CEL cannot see. Rules of models (`rules.py`) are CEL
+already. All versions of a kind share one schema, so no conversion is needed.
 
-The two kinds that stand for a whole cloud also keep unknown fields up to our admission webhook, because the API server
-would drop them silently for clients that do not ask for strict validation; the webhook refuses them by name.
+The two kinds of a whole cloud also preserve unknown fields for our admission webhook, which rejects them by name. The
+API server would drop them silently for clients without strict validation.
 """
 
 from __future__ import annotations
@@ -61,9 +61,7 @@ def crd(resource: type[Resource]) -> Schema:
 
 
 def _labels(kind: Kind) -> Schema:
-    """By which Cluster API finds the kinds that `clusterctl move` takes along, and the versions that it may read: those
-    that fulfil a contract of its.
-    """
+    """Labels with which Cluster API finds kinds that `clusterctl move` moves, and versions that fulfil a contract."""
     moved = {MOVED: ""} if kind.group == INFRASTRUCTURE else {}
     versions = {f"cluster.x-k8s.io/{kind.contract}": "_".join((kind.version, *kind.also))} if kind.contract else {}
     return {"labels": {**moved, **versions}} if moved or versions else {}
@@ -121,7 +119,7 @@ def structural(schema: Schema, definitions: Schema, *, keep: bool = False) -> Sc
 
 
 def _values(node: Schema) -> Schema | None:
-    """What a map holds. A structural schema says nothing of its keys; their pattern is checked in Python."""
+    """The schema of the values of a map. A structural schema cannot constrain keys; Python checks their pattern."""
     if values := node.get("patternProperties"):
         (only,) = values.values()
         return dict(only)
@@ -130,8 +128,9 @@ def _values(node: Schema) -> Schema | None:
 
 
 def _refused(mark: str) -> Schema:
-    """The type of a field that a rule refuses: `object`, `string`, `map` of texts, `array of` one of them. CEL needs a
-    type to see a field.
+    """The type of an unsupported field: `object`, `string`, `map` of texts, or `array of` one of them.
+
+    CEL sees only fields with a type.
     """
     if mark.startswith("array"):
         return {"type": "array", "items": _refused(mark.removeprefix("array of ").replace("array", "object"))}
@@ -145,7 +144,7 @@ def _kept(type_: str | None) -> Schema:
 
 
 def _object(out: Schema, node: Schema, definitions: Schema, keep: bool) -> None:
-    """Children, unknown-field policy and the rules of an object node."""
+    """Add children, unknown-field policy and rules of an object node."""
     children = node["properties"]
     out["properties"] = {name: structural(child, definitions, keep=keep) for name, child in children.items()}
     if keep or node.get("additionalProperties") is True:
@@ -157,7 +156,7 @@ def _object(out: Schema, node: Schema, definitions: Schema, keep: bool) -> None:
         out[VALIDATIONS] = [*node.get(VALIDATIONS, ()), *(_refusal(name, mark) for name, mark in refused.items())]
 
 
-# Type → what is taken of a refused field of it, because it asks for nothing.
+# Type → CEL for the values of an unsupported field that are accepted, because they request nothing.
 _EMPTY = "self.{}.size() == 0"
 _NOTHING = {"boolean": "!self.{}", "string": "self.{} == ''", "array": _EMPTY, "map": _EMPTY}
 
@@ -173,7 +172,7 @@ def _refusal(name: str, mark: str) -> Schema:
 
 
 def _without_defaults(node: Schema) -> Schema:
-    """A status is written by controllers; a default in it would only make their comparisons differ."""
+    """The schema of a status without defaults, which would make comparisons with written status fail."""
     return {
         key: _without_defaults(value) if isinstance(value, dict) else value
         for key, value in node.items()
@@ -182,7 +181,7 @@ def _without_defaults(node: Schema) -> Schema:
 
 
 def _inline(schema: Schema, definitions: Schema) -> Schema:
-    """The node itself: reference followed, null dropped; what stands beside the reference wins."""
+    """The node with its reference resolved and null dropped; keywords beside the reference take precedence."""
     node = dict(schema)
     if (choices := node.get("anyOf")) is not None:
         real = [choice for choice in choices if choice.get("type") != "null"]
@@ -197,9 +196,9 @@ def _inline(schema: Schema, definitions: Schema) -> Schema:
 
 
 def _conditions_are_a_map(status: Schema) -> None:
-    """By type, so that each controller can own its conditions under server-side apply."""
+    """Declare conditions as a map by type, so that each controller owns its conditions under server-side apply."""
     conditions = status["properties"]["conditions"]
     conditions["x-kubernetes-list-type"] = "map"
     conditions["x-kubernetes-list-map-keys"] = ["type"]
-    # What keys the map must have no default, else appliers that leave it out collide.
+    # The key must have no default: appliers that omit it would conflict.
     conditions["items"].setdefault("required", ["type", "status"])

@@ -1,7 +1,7 @@
-"""Validation errors as a user wants them: field, what is wrong, what is allowed; all at once.
+"""Validation errors for users: field, problem and allowed values, all errors at once.
 
-Errors end in webhook responses, conditions and Events, which more people may read than the object. So a value is
-repeated only when it is short, has one line, and its field holds no secret.
+Errors appear in webhook responses, conditions and Events, which may have more readers than the object. So they quote a
+value only if it is short, a single line, and not in a field with secrets.
 """
 
 from __future__ import annotations
@@ -9,27 +9,37 @@ from __future__ import annotations
 import json
 import types
 import typing
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from itertools import islice
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
 
 from stackwright.api import reference
+from stackwright.api.rules import ERRORS
 from stackwright.api.secrecy import hidden, holds_secret, leads_to_secrets
 from stackwright.api.wording import EMPTY, worded
 
-UNSUPPORTED = "unsupported"  # type of the error of a field that is known and not honoured
+UNSUPPORTED = "unsupported"  # error type of a known but unsupported field
 NOT_SUPPORTED = "is not supported by this version of Stackwright"
+MORE = "there are more errors, which are not told"
 LONGEST = 80  # characters of a value that is repeated
+LONG = 4096  # of an error
 
 
 def messages(error: ValidationError, model: type[BaseModel], prefix: str = "spec") -> list[str]:
     """One line per error, e.g. `spec.features.nova: is not supported by this version of Stackwright; remove it`."""
-    return [_message(item, model, prefix) for item in error.errors(include_url=False)]
+    return bounded(_message(item, model, prefix) for item in error.errors(include_url=False))
+
+
+def bounded(errors: Iterable[str]) -> list[str]:
+    """As much as anybody reads."""
+    found = [error[:LONG] for error in islice(errors, ERRORS + 1)]
+    return found if len(found) <= ERRORS else [*found[:ERRORS], MORE]
 
 
 def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
-    path = list(item["loc"])  # no model has a union, so each part is a name that the user wrote
+    path = list(item["loc"])  # no model has a union, so each part is a name from the user's manifest
     text = worded(item)
     if item["type"] == "extra_forbidden":
         text = _unknown(_model_at(model, path[:-1]), path[-1])
@@ -50,7 +60,7 @@ def _message(item: Any, model: type[BaseModel], prefix: str) -> str:
 
 
 def repeatable(path: Sequence[object], value: object) -> bool:
-    """Whether an error may repeat a value: by all names on the way to it, and by what it looks like."""
+    """Whether an error may quote a value, judged by all field names in its path and by its form."""
     names = [part for part in path if isinstance(part, str)]
     if any(map(holds_secret, names[-1:])) or any(map(leads_to_secrets, names[:-1])):
         return False
@@ -59,18 +69,18 @@ def repeatable(path: Sequence[object], value: object) -> bool:
 
 
 def name_of(part: object) -> str:
-    """A name that a user wrote, in one short line."""
+    """A name from the user's manifest, as one short line."""
     text = printable(str(part))
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}…"
 
 
 def printable(text: str) -> str:
-    """A message on one line: it may repeat names of fields, and those may hold what a terminal would obey."""
+    """A message without control characters, which quoted names of fields may contain."""
     return text if text.isprintable() else "".join(each if each.isprintable() else ascii(each)[1:-1] for each in text)
 
 
 def _without(text: str, value: object) -> str:
-    """A message of a validator that may have repeated the value."""
+    """A message of a validator with the value, which it may quote, replaced."""
     if not isinstance(value, str) or not value:
         return text
     for told in (repr(value), value, ascii(value)):
@@ -83,12 +93,12 @@ def _told(value: object, text: str) -> bool:
 
 
 def shown(value: object) -> str:
-    """As it stands in a manifest: true and null, not True and None."""
+    """A value in the notation of a manifest: true and null, not True and None."""
     return repr(value) if isinstance(value, str) else json.dumps(value, default=str)
 
 
 def _unknown(model: Any, name: object) -> str:
-    """What is wrong with a field that a model does not tell."""
+    """The error for a field that a model does not declare."""
     fields = getattr(model, "model_fields", {})
     allowed = f"allowed: {', '.join(sorted(field.alias or name for name, field in fields.items()))}"
     known = reference.names_of(model) if isinstance(model, type) else set()

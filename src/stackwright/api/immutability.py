@@ -1,7 +1,7 @@
-"""What an update changes that must stay: (object as it is stored, as it is to be) → errors. Pure.
+"""Checks of immutable fields in an update: (stored object, new object) → errors. Pure.
 
-The models say it themselves: `CHANGES` of a part holds wherever the part stands, but not in lists, whose items nobody
-can tell from one update to the next. Most of it is CEL in the CRD as well; here it is told with all other errors.
+The rules are in the models: `CHANGES` of a part applies wherever the part is used, except in lists, whose items cannot
+be matched between updates. Most rules are CEL in the CRD too; this module reports them together with all other errors.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stackwright.api.rules import Change, Raw
 
 
 def update_errors(old: Raw, new: Raw) -> list[str]:
-    """One line an error, as `spec.image: cannot change; make another object`; none for kinds without such rules."""
+    """One line per error, e.g. `spec.image: cannot change; make another object`; empty for kinds without rules."""
     resource = BY_KIND.get(str(new.get("kind")))
     if resource is None:
         return []
@@ -36,6 +36,6 @@ def _below(annotation: Any, old: Any, new: Any, path: str) -> Iterator[str]:
 
 def _refused(changes: tuple[Change, ...], old: Raw, new: Raw, path: str) -> Iterator[str]:
     for change in changes:
-        with contextlib.suppress(AttributeError, TypeError):  # of a wrong type, which is told as such
+        with contextlib.suppress(AttributeError, TypeError):  # a wrong type is reported separately
             if change.refused(old, new):
                 yield f"{path}{change.field}: {change.message}"

@@ -1,6 +1,6 @@
-"""Every kind Stackwright reads or writes, ours and Kubernetes' own, as values.
+"""The kinds of Kubernetes that Stackwright reads or writes, as values.
 
-The kinds of our own models stand beside their models and are collected in `registry.py`.
+Kinds of our own are defined with their models and collected in `registry.py`.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
-"""The vocabulary that all kinds share: identity of a kind, conditions, references, the base models.
+"""Types that all kinds share: identity of a kind, conditions, and the base models.
 
-A model here is both the validator of what a user wrote and the source of the CRD, so every field carries a
-description, and unknown fields are refused. Our own kinds use camelCase on the wire as Kubernetes does;
-OpenStackDeployment and HelmBundle keep the snake_case of the systems whose manifests must apply unchanged.
+A model both validates users' manifests and generates the CRD, so every field has a description, and unknown fields are
+rejected. Our own kinds use camelCase in manifests as Kubernetes does; OpenStackDeployment and HelmBundle keep the
+snake_case of the systems whose manifests must apply unchanged.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ class Column:
 
 @dataclass(frozen=True)
 class Kind:
-    """Which Kubernetes resource an object is; enough to address it in the API.
+    """A Kubernetes resource type, with everything needed to address it in the API.
 
-    `also` are further versions with the same schema. We read and write the one in `version`, which is stored.
+    `version` is the stored version, which we read and write; `also` are further versions with the same schema.
     `contract` is the version of Cluster API's provider contract that all versions fulfil, if its controllers read them.
     """
 
@@ -52,7 +52,7 @@ class Kind:
 
     @property
     def api_versions(self) -> tuple[str, ...]:
-        """The stored one first."""
+        """All API versions, the stored version first."""
         prefix = f"{self.group}/" if self.group else ""
         return tuple(f"{prefix}{version}" for version in (self.version, *self.also))
 
@@ -61,14 +61,14 @@ class Kind:
 
 
 class Model(BaseModel):
-    """Base of all parts of a spec: unknown fields are refused, values never change, and no type becomes another one."""
+    """Base of all parts of a spec: unknown fields are rejected, instances are immutable, types are not coerced."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     @model_validator(mode="before")
     @classmethod
     def _null_is_absent(cls, value: Any) -> Any:
-        """As the API server has it: a declared field that is null takes its default, or is missing."""
+        """Remove declared fields that are null, which take their default or count as missing, as in the API server."""
         if not isinstance(value, dict) or all(child is not None for child in value.values()):
             return value
         declared = set(cls.model_fields) | {field.alias for field in cls.model_fields.values()}
@@ -76,7 +76,7 @@ class Model(BaseModel):
 
 
 class CamelModel(Model):
-    """Base of the parts of our own kinds: `database_name` here is `databaseName` on the wire."""
+    """Base of the parts of our own kinds: `database_name` in Python is `databaseName` in manifests."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, alias_generator=to_camel, populate_by_name=True)
 
@@ -104,7 +104,7 @@ class Status(CamelModel):
 
 
 class Resource(BaseModel):
-    """A whole object. Subclasses set KIND, `spec` and `status`; metadata is Kubernetes' own."""
+    """A whole object. Subclasses set KIND, `spec` and `status`; Kubernetes defines metadata."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 

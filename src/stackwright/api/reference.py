@@ -1,17 +1,17 @@
-"""Names of the reference shapes that no model tells, because they are rare and CRDs must stay small.
+"""Fields of the reference systems that no model declares, because they are rare and CRDs must stay small.
 
-They are refused as not supported, and not as unknown. Pure data.
+They are rejected as unsupported rather than unknown. Pure data.
 """
 
 from __future__ import annotations
 
-ANY = "*"  # any other name: the reference has a map there, and we have some of its entries
+ANY = "*"  # any other name: a map in the reference, of which the model has only some entries
 
 _PLACED = "containerImage nodeSelector topologyRef resources networkAttachments override tls"
 _PROGRAM = f"{_PLACED} customServiceConfigSecrets defaultConfigOverwrite"
 _IMAGES = "api compute conductor metadata novncproxy scheduler"
 
-# Model → names of fields that it does not tell; those of a model it is made from are its own too.
+# Model → names of undeclared fields; those of a base model apply too.
 FIELDS = {
     # OpenStackDeployment
     "Charts": "repo",
@@ -49,7 +49,7 @@ load-balancer metering metric metric-storage orchestration redis shared-file-sys
 SERVICES = frozenset(_SERVICES.split())
 
 
-# Kinds of the systems whose manifests are taken over, which this version does not have.
+# Kinds of the reference systems that this version does not have.
 _KINDS = """
 OpenStackDeploymentStatus OpenStackDeploymentSecret DRBConfig NodeMaintenanceRequest ClusterMaintenanceRequest
 NodeWorkloadLock ClusterWorkloadLock NodeDeletionRequest NodeDisableNotification
@@ -74,5 +74,5 @@ KINDS = frozenset(_KINDS.split())
 
 
 def names_of(model: type) -> set[str]:
-    """Fields of the reference where a model of ours is, beside those that it tells; ANY among them for all others."""
+    """Fields of the reference that a model does not declare; includes ANY if the reference has any other name too."""
     return {name for base in model.__mro__ for name in FIELDS.get(base.__name__, "").split()}

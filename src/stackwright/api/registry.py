@@ -1,19 +1,19 @@
-"""All our kinds in one tuple: what `stackwright crds` prints and what the operator watches."""
+"""All our kinds in one tuple, for `stackwright crds` and the operator's watches."""
 
 from __future__ import annotations
 
-from stackwright.api.capi import InfraResource
-from stackwright.api.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
-from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.cloud.controlplane import OpenStackControlPlane
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.infra.capi import InfraResource
+from stackwright.api.infra.cluster.cluster import OpenStackCluster, OpenStackClusterTemplate
+from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
+from stackwright.api.infra.identity import OpenStackClusterIdentity
+from stackwright.api.infra.machine import OpenStackMachine, OpenStackMachineTemplate
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind, Resource
-from stackwright.api.openstack_identity import OpenStackClusterIdentity
-from stackwright.api.openstackcluster import OpenStackCluster, OpenStackClusterTemplate
-from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
-from stackwright.api.openstackmachine import OpenStackMachine, OpenStackMachineTemplate
-from stackwright.api.openstackserver import OpenStackServer
-from stackwright.api.services import (
+from stackwright.api.services.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import (
     Ceph,
     CephRGW,
     Cinder,
@@ -49,7 +49,7 @@ SERVICE_KINDS: tuple[type[ServiceResource], ...] = (
 )
 CONTRACT_KINDS: tuple[type[Resource], ...] = (DatabaseAccount, MessagingAccount, KeystoneService, CephClient)
 CLOUD_KINDS: tuple[type[Resource], ...] = (OpenStackDeployment, OpenStackControlPlane)
-# What lives in a cloud, ours or another one. Admission checks these, as it checks clouds.
+# Kinds of resources in a cloud, ours or any other. Admission checks these, as it checks clouds.
 SERVER_KINDS: tuple[type[InfraResource], ...] = (
     OpenStackServer,
     OpenStackFloatingIPPool,
@@ -59,10 +59,10 @@ SERVER_KINDS: tuple[type[InfraResource], ...] = (
     OpenStackMachine,
     OpenStackMachineTemplate,
 )
-# What the admission webhook checks.
+# Kinds that the admission webhook checks.
 ADMITTED: tuple[type[Resource], ...] = (*CLOUD_KINDS, HelmBundle, *SERVER_KINDS)
 RESOURCES: tuple[type[Resource], ...] = (*CLOUD_KINDS, HelmBundle, *SERVICE_KINDS, *CONTRACT_KINDS, *SERVER_KINDS)
-# Nothing is made of these: they are read by others, and have no condition Ready.
+# Kinds without resources of their own: other objects read them, and they have no condition Ready.
 STILL: tuple[type[Resource], ...] = (OpenStackClusterIdentity, OpenStackClusterTemplate, OpenStackMachineTemplate)
 
 BY_KIND: dict[str, type[Resource]] = {resource.KIND.kind: resource for resource in RESOURCES}

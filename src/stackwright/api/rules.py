@@ -1,10 +1,9 @@
-"""Rules over several fields, and over what an update may change: each said once, told in two places.
+"""Validation rules over several fields and over updates: each is declared once and evaluated in two places.
 
-A rule is CEL in the CRD, which the API server evaluates, and the same in Python, for admission and the command line,
-which tell all errors at once. Pydantic by itself looks at a whole object only when each field is right, so a `Ruled`
-model checks its rules on what was written, and tells what it finds together with the errors of the fields.
-
-CEL sees no field without a type and no annotation; a rule about these has no CEL and is admission's alone.
+A rule has a CEL form in the CRD, which the API server evaluates, and a Python form for admission and the command line,
+which report all errors at once. Pydantic validates a whole object only if each field is valid, so a `Ruled` model
+checks its rules on the raw input and reports their errors together with those of the fields. CEL cannot access
+annotations and fields without a type; rules about these have no CEL, and only admission checks them.
 """
 
 from __future__ import annotations
@@ -22,14 +21,14 @@ from stackwright.api.meta import Model
 Raw = Mapping[str, Any]
 VALIDATIONS = "x-kubernetes-validations"
 FIXED = "cannot change; make another object"
-ERRORS = 100  # of one part of an object, that are told
+ERRORS = 100  # maximum number of reported errors per part of an object
 
 
 @dataclass(frozen=True)
 class Rule:
-    """field    where it is told, below the model, as users write it; empty for the model itself
-    cel      holds for what is right; empty where CEL cannot see it
-    broken   the same, the other way round, of what a user wrote
+    """field    path of the field to report, relative to the model, as in a manifest; empty for the model itself
+    cel      true for valid input; empty if CEL cannot access the fields
+    broken   whether the raw input violates the rule, equivalent to the negation of `cel`
     """
 
     field: str
@@ -40,7 +39,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class Change:
-    """Like a rule, of an update: CEL with oldSelf, and what is refused of (old, new)."""
+    """A rule for updates: CEL with oldSelf, and a function of (old, new) that returns whether the update is refused."""
 
     field: str
     message: str
@@ -49,24 +48,24 @@ class Change:
 
 
 def at(raw: Any, path: str) -> Any:
-    """What stands at a path such as apiServer.port; None where nothing does."""
+    """The value at a path such as apiServer.port; None if absent."""
     for part in path.split("."):
         raw = raw.get(part) if isinstance(raw, Mapping) else None
     return raw
 
 
 def maybe(path: str, of: str = "self") -> str:
-    """The same in CEL, as an optional value. What it costs is known of numbers and truth values only."""
+    """The value at a path in CEL, as an optional. CEL can estimate its cost for numbers and booleans only."""
     return of + "".join(f".?{part}" for part in path.split("."))
 
 
 def has(path: str, of: str = "self") -> str:
-    """Whether something stands there, in CEL."""
+    """Whether a path has a value, in CEL."""
     return f"{maybe(path, of)}.hasValue()" if "." in path else f"has({of}.{path})"
 
 
 def either(one: str, other: str) -> Rule:
-    """Two spellings of one thing: whoever writes both may mean two things."""
+    """Reject the use of both names of one field, because their values may differ."""
     return Rule(
         other,
         f"write this or {one}, not both",
@@ -76,18 +75,18 @@ def either(one: str, other: str) -> Rule:
 
 
 def same(path: str, new: str = "self", old: str = "oldSelf") -> str:
-    """That two are the same there, or nothing is in both."""
+    """Whether two objects have equal values at a path, or none, in CEL."""
     one, other = has(path, new), has(path, old)
     return f"{one} == {other} && (!{one} || {new}.{path} == {old}.{path})"
 
 
 def fixed(field: str, message: str = FIXED) -> Change:
-    """A field that stays as it is. For Python a list that is empty is one that is absent."""
+    """An immutable field. In Python an empty list equals an absent one."""
     return Change(field, message, same(field), lambda old, new: (at(old, field) or None) != (at(new, field) or None))
 
 
 def kept(field: str, cel: str, meaning: Callable[[Raw], Any], message: str = FIXED) -> Change:
-    """A meaning that stays as it is, however it is spelled. `cel` is its value, with X for the object."""
+    """An immutable value with several spellings. `cel` computes the value, with X for the object."""
     return Change(
         field,
         message,
@@ -97,7 +96,7 @@ def kept(field: str, cel: str, meaning: Callable[[Raw], Any], message: str = FIX
 
 
 def validations(rules: Iterable[Rule | Change]) -> list[dict[str, str]]:
-    """What the API server is told of them."""
+    """The rules as x-kubernetes-validations."""
     return [
         {
             "rule": rule.cel,
@@ -110,13 +109,13 @@ def validations(rules: Iterable[Rule | Change]) -> list[dict[str, str]]:
 
 
 def with_rules(schema: dict[str, Any], model: type[Any]) -> None:
-    """The rules of a model in its schema."""
+    """Add the rules of a model to its schema."""
     if told := validations([*model.RULES, *model.CHANGES]):
         schema[VALIDATIONS] = told
 
 
 class Ruled(Model):
-    """A model with rules. What they look at is what was written: before defaults, by the names on the wire."""
+    """A model with rules. They check the raw input: before defaults, with the names in manifests."""
 
     model_config = ConfigDict(json_schema_extra=with_rules)
 
@@ -139,7 +138,7 @@ class Ruled(Model):
 def _broken(rules: Iterable[Rule], raw: Raw) -> list[InitErrorDetails]:
     found = []
     for rule in rules:
-        with contextlib.suppress(AttributeError, TypeError):  # of a wrong type, which the field itself tells
+        with contextlib.suppress(AttributeError, TypeError):  # a wrong type, which the field reports itself
             if rule.broken(raw):
                 path = tuple(rule.field.split(".")) if rule.field else ()
                 found.append(InitErrorDetails(type=_error("rule", rule.message), loc=path, input=raw))

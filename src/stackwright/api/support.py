@@ -1,8 +1,8 @@
-"""Fields of the reference shapes that this version does not honour: refused by name, unless they ask for nothing.
+"""Fields of the reference systems that this version does not support: rejected by name, unless they request nothing.
 
-Two ways to ask for nothing are taken, as the reference takes them: an empty value (false, "" or an empty list), and a
-section with `enabled: false`, whatever else stands in it. Rare fields are not told in the models and the CRDs, which
-must stay small; `reference.py` has their names.
+As in the reference, a field requests nothing if its value is empty (false, "" or an empty list), or if it is a section
+with `enabled: false`, regardless of its other fields. Rare fields are not in the models and CRDs, which must stay
+small; `reference.py` lists their names.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ _NOTHING = object()
 
 @dataclass(frozen=True)
 class Refused:
-    """Of a field that is refused when it is set.
+    """Annotation of an unsupported field, which is rejected if it is set.
 
-    type_    in the reference: the API server's rules can name only fields that have one
-    nothing  a value that is taken, because it asks for nothing
+    type_    type in the reference, because CEL rules can access only fields with a type
+    nothing  a value that is accepted, because it requests nothing
     """
 
     type_: str
@@ -82,20 +82,20 @@ _OFF: dict[str, Any] = _rule("!has(self.enabled) || !self.enabled", OFF_ONLY, fi
 
 
 class OffAnyway(Model):
-    """What Stackwright does not have, and what is off in the reference where nothing is said of it.
+    """A section that Stackwright does not support, and that is disabled by default in the reference.
 
-    Whatever else stands in a section that is off means nothing, here as there.
+    Other fields of a disabled section are ignored, as in the reference.
     """
 
     model_config = ConfigDict(extra="allow", json_schema_extra={"x-kubernetes-validations": [_OFF]})
-    # By a factory, which the CRD does not show: the API server would fill in a default, and Absent could not refuse.
+    # A factory, because it adds no default to the CRD: the API server would set it, and Absent could not reject.
     enabled: Annotated[StrictBool, AfterValidator(_off)] = Field(
         default_factory=lambda: False, description="false: nothing else is supported."
     )
 
 
 class Absent(OffAnyway):
-    """The same of what is on in the reference where nothing is said of it, so `enabled: false` must be written."""
+    """An unsupported section that is enabled by default in the reference, so `enabled: false` must be explicit."""
 
     model_config = ConfigDict(
         extra="allow", json_schema_extra={"x-kubernetes-validations": [_OFF, _rule("has(self.enabled)", WRITE_OFF)]}

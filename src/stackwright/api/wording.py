@@ -1,4 +1,4 @@
-"""What pydantic found wrong with a value, in the words of a user of Kubernetes, without names from Python."""
+"""Messages for pydantic's errors, in terms of Kubernetes manifests rather than Python."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ EMPTY = "must not be empty"
 BOOL, TEXT, MAPPING = "takes true or false", "takes text; quote it", "takes a mapping of fields"
 INT, FLOAT, LIST = "takes a whole number", "takes a number", "takes a list"
 
-# Type of the error → the words; {…} are taken from the error's context.
+# Error type → message; {…} are filled from the context of the error.
 _WORDS: Mapping[str, str] = {
     "bool_type": BOOL,
     "bool_parsing": BOOL,
@@ -41,7 +41,7 @@ _WORDS: Mapping[str, str] = {
 
 
 def worded(item: Mapping[str, Any]) -> str:
-    """The words for one error of pydantic's. A message of our own validators stays as it is."""
+    """The message for one error of pydantic. Messages of our own validators are unchanged."""
     context = {name: _whole(value) for name, value in (item.get("ctx") or {}).items()}
     words = _WORDS.get(item["type"])
     if words is None:

@@ -1,12 +1,13 @@
 """The `stackwright` command: a table of commands, each imported only when it is called.
 
 `stackwright --help` must answer at once, so the table holds each command's one-line help, and a command's module
-(with the Kubernetes client, the models, rich …) is imported when the command itself runs. A module `cli/<name>.py` has
-a function of the command's name (`-` is `_`), or, for a group of commands, a `typer.Typer` called `app`.
+(with the Kubernetes client, the models, rich …) is imported when the command itself runs. A module `cli/*/<name>.py`
+has a function of the command's name (`-` is `_`), or, for a group of commands, a `typer.Typer` called `app`.
 """
 
 from __future__ import annotations
 
+import functools
 import importlib
 import sys
 from pathlib import Path
@@ -61,12 +62,20 @@ EPILOG = """Examples:
 """
 
 
+@functools.cache
+def _modules() -> dict[str, str]:
+    """Those of the table whose files are there, and their modules."""
+    folders = {path.stem: path.parent.name for path in Path(__file__).parent.glob("*/*.py")}
+    files = {name: name.replace("-", "_") for name in COMMANDS}
+    return {name: f"stackwright.cli.{folders[file]}.{file}" for name, file in files.items() if file in folders}
+
+
 class LazyCommand(TyperCommand):
     """Stands for a command in listings; becomes it when called."""
 
     def load(self) -> Any:
         assert self.name is not None
-        module = importlib.import_module(f"stackwright.cli.{self.name.replace('-', '_')}")
+        module = importlib.import_module(_modules()[self.name])
         if isinstance(group := getattr(module, "app", None), typer.Typer):
             return add(typer.main.get_command(group))
         single = typer.Typer(add_completion=False, rich_markup_mode=None, pretty_exceptions_enable=False)
@@ -85,8 +94,7 @@ class LazyGroup(TyperGroup):
     """Lists the table; imports nothing."""
 
     def list_commands(self, ctx: Any) -> list[str]:
-        here = Path(__file__).parent
-        return [name for name in COMMANDS if (here / f"{name.replace('-', '_')}.py").exists()]
+        return list(_modules())
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         if cmd_name not in self.list_commands(ctx):

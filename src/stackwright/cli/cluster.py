@@ -20,7 +20,7 @@ import typer
 from stackwright.cli import common, completion
 
 if TYPE_CHECKING:
-    from stackwright.adapters.kubernetes import KubernetesCluster
+    from stackwright.adapters.kubernetes.client import KubernetesCluster
     from stackwright.api.meta import Resource
     from stackwright.core.plan import Key, Object
     from stackwright.core.ports import Reader
@@ -117,8 +117,8 @@ async def connected(
     given: Path | None, tell: Callable[[str], None] | None = common.tell
 ) -> AsyncIterator[KubernetesCluster]:
     """The cluster; nothing is sent to it yet. `tell` is told what a command says by which somebody logs in."""
-    from stackwright.adapters.kubernetes import KubernetesCluster
-    from stackwright.adapters.kubernetes_login import wrong_with
+    from stackwright.adapters.kubernetes.client import KubernetesCluster
+    from stackwright.adapters.kubernetes.login import wrong_with
 
     path = kubeconfig(given)
     if is_local(path) and is_stopped():
@@ -168,7 +168,7 @@ async def the_cloud(
 
     Raises CliError when the name does not fit.
     """
-    from stackwright.api.deployment import OpenStackDeployment
+    from stackwright.api.cloud.deployment import OpenStackDeployment
 
     asked = [each.KIND for each in kinds or (OpenStackDeployment,)]
     clouds = [{**cloud, "kind": kind.kind} for kind in asked for cloud in await reader.list(kind, namespace)]

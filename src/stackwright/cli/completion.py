@@ -40,8 +40,8 @@ def clouds(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def servers(ctx: typer.Context, incomplete: str) -> list[str]:
     """OpenStackServers and OpenStackClusters."""
-    from stackwright.api.openstackcluster import OpenStackCluster
-    from stackwright.api.openstackserver import OpenStackServer
+    from stackwright.api.infra.cluster.cluster import OpenStackCluster
+    from stackwright.api.infra.server import OpenStackServer
 
     return _fitting(_named(ctx, [OpenStackServer.KIND, OpenStackCluster.KIND]), incomplete)
 
@@ -55,7 +55,7 @@ def pausable(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def releases(ctx: typer.Context, incomplete: str) -> list[str]:
     from stackwright.api.kinds import SECRET
-    from stackwright.core.helmrecords import SELECTOR, revisions
+    from stackwright.core.helm.records import SELECTOR, revisions
 
     async def names(cluster: Reader, namespace: str) -> set[str]:
         return {each.name for each in revisions(await cluster.list(SECRET, namespace, SELECTOR))}

@@ -1,1 +1,1 @@
-"""One folder a kind: observe.py reads, decide.py is pure, objects.py builds."""
+"""The controllers, one folder per kind: observe.py reads, decide.py is pure, objects.py builds objects."""

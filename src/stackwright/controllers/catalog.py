@@ -1,4 +1,4 @@
-"""All controllers, by the role (container) they run in."""
+"""All controllers, with the role (container of the operator's pod) that runs each of them."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ from stackwright.controllers import (
     service,
 )
 from stackwright.core.ages import Ages
-from stackwright.core.clouds import Clouds
 from stackwright.core.controller import Controller
+from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.ports import NO_CLOUDS, UNCHECKED, Accounts
 from stackwright.core.settings import Settings
 from stackwright.services.registry import SERVICES
@@ -38,8 +38,11 @@ def controllers(
     accounts: Accounts = UNCHECKED,
     ages: Ages | None = None,
 ) -> tuple[Controller, ...]:
-    """The controllers of some roles; `clouds` is how those look that have something in an OpenStack, `accounts` how
-    contracts look whether their accounts are still there, `ages` how long something has been as it is.
+    """The controllers of the given roles.
+
+    clouds    access to OpenStack clouds, for controllers that manage resources in them
+    accounts  check of the contract controllers whether their accounts still exist at the provider
+    ages      measures how long an object has been unchanged
     """
     every = (
         cloud.controller(settings),

@@ -1,22 +1,24 @@
-"""What is wrong with a cloud, a HelmBundle, or an object that lives in a cloud: all errors at once. Pure."""
+"""Validation of a cloud, a HelmBundle or an object of a cloud; reports all errors at once. Pure."""
 
 from __future__ import annotations
 
-from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.errors import printable
-from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.cloud.controlplane import OpenStackControlPlane
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.errors import bounded, printable
 from stackwright.api.immutability import update_errors
 from stackwright.api.registry import SERVER_KINDS, SERVICE_KINDS
+from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.cloud.charts import Schemas, chart_errors, values_errors
 from stackwright.controllers.cloud.validate import parse as parse_deployment
 from stackwright.controllers.controlplane.validate import parse as parse_control_plane
 from stackwright.controllers.helmbundle.validate import errors_of as helmbundle_errors
 from stackwright.controllers.voters import voter_errors
+from stackwright.core.bounds import VALUES, has_more
 from stackwright.core.plan import Object
 from stackwright.core.settings import Settings
 
-# Cluster API's topology controller asks so whether a change needs another template. Nothing is changed by it.
+# Cluster API's topology controller sets this annotation on a dry run that checks whether a change needs another
+# template.
 TOPOLOGY = "topology.cluster.x-k8s.io/dry-run"
 _SERVICES = {resource.KIND.kind for resource in SERVICE_KINDS}
 _SERVERS = {resource.KIND.kind: resource for resource in SERVER_KINDS}
@@ -25,17 +27,20 @@ _SERVERS = {resource.KIND.kind: resource for resource in SERVER_KINDS}
 def errors_of(
     obj: Object, old: Object | None = None, dry_run: bool = False, settings: Settings | None = None
 ) -> list[str]:
-    """All errors, none for a kind that is not checked here. `old` is the stored object, if it is to be changed.
+    """All errors of an object; empty for a kind that is not validated here. `old` is the stored object of an update.
 
-    settings  those of the operator, for what it permits and which charts it has; None outside of it
+    settings  the operator's settings: what it permits and which charts it ships; None outside the operator
     """
+    if has_more(obj.get("spec")):
+        return [f"spec: must have at most {VALUES} values"]
     asks_only = dry_run and TOPOLOGY in (obj["metadata"].get("annotations") or {})
-    changes = [] if old is None or asks_only else change_errors(old, obj)
-    return [printable(error) for error in [*_errors(obj, old, settings), *changes]]
+    # What an earlier version stored may be larger; controllers look at what changes, too.
+    changes = [] if old is None or asks_only or has_more(old.get("spec")) else change_errors(old, obj)
+    return bounded(printable(error) for error in [*_errors(obj, old, settings), *changes])
 
 
 def change_errors(old: Object, new: Object) -> list[str]:
-    """What an update changes that must stay."""
+    """Errors for immutable fields that an update changes."""
     return [*update_errors(old, new), *voter_errors(old, new)]
 
 
@@ -54,7 +59,7 @@ def _errors(obj: Object, old: Object | None, settings: Settings | None) -> list[
 
 
 def values_errors_of(obj: Object, schemas: Schemas) -> list[str]:
-    """What the charts would refuse of the values in a HelmBundle or a service object that is valid otherwise."""
+    """Errors of the charts' schemas for values in a HelmBundle or service object that is valid otherwise."""
     kind, spec = str(obj.get("kind")), obj.get("spec") or {}
     if kind == HelmBundle.KIND.kind:
         given = [

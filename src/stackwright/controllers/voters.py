@@ -1,6 +1,6 @@
-"""An update after which fewer servers vote: (object as it is stored, as it is to be) → errors. Pure.
+"""Errors of an update that reduces the number of voting servers: (stored object, new object) → errors. Pure.
 
-`api/immutability.py` tells it of sizes; here it is told of overrides, which count only when all levels are merged.
+`api/immutability.py` checks sizes; this module checks overrides, which take effect only after all levels are merged.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from collections.abc import Iterator
 
 from pydantic import ValidationError
 
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.helmbundle import HelmBundle, HelmBundleSpec
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.services.helmbundle import HelmBundle, HelmBundleSpec
 from stackwright.controllers.cloud.charts import service_objects
 from stackwright.controllers.cloud.validate import parse
 from stackwright.controllers.cloud.voters import level_errors
@@ -24,7 +24,7 @@ KINDS = {OpenStackDeployment.KIND, HelmBundle.KIND, *(each.kind for each in _VOT
 
 
 def voter_errors(old: Object, new: Object) -> list[str]:
-    """One line an error; none for objects that are not valid otherwise."""
+    """One line per error; empty for objects that are invalid for other reasons."""
     match str(new.get("kind")):
         case OpenStackDeployment.KIND.kind:
             return list(_of_cloud(old, new))
@@ -42,7 +42,7 @@ def _of_cloud(old: Object, new: Object) -> Iterator[str]:
 
 
 def _services(cloud: Object) -> dict[str, Object]:
-    """Kind → object, of services of the cloud whose servers vote."""
+    """Kind → object, for the services of the cloud that have voting servers."""
     spec, _ = parse(cloud)
     found = service_objects(spec) if spec else []
     return {each.key[0]: thing for each, thing in found if each.key[0] in _VOTING}

@@ -1,1 +1,1 @@
-"""The vocabulary of the operator: plans, conditions, ports, digests, merging, graphs. Pure; imports only `api`."""
+"""Pure types and functions that all controllers share: plans, conditions, ports, digests. Imports only `api`."""

@@ -1,27 +1,39 @@
-"""How long something has been as it is, as far as this process knows. Pure: the clock is given.
+"""How long something has been in its current state, as far as this process has observed. Pure: the clock is given.
 
-The time of day is no measure of that: somebody may set it, and then a release that is one second old is an hour old, or
-will be made in an hour. Times in objects are of such clocks too, so none is subtracted from another.
+It uses a monotonic clock, because the wall clock may be set, which would make a release of one second look an hour old
+or created in the future. Timestamps in objects come from wall clocks too, so they are never subtracted.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Progress:
+    """reached  what was counted → the most that there was of it
+    still    seconds since there was more of anything
+    """
+
+    reached: Mapping[str, int] = field(default_factory=dict)
+    still: float = 0.0
 
 
 class Ages:
-    """monotonic  seconds of a clock that is never set
-    at_first   seconds that count for what is seen for the first time
+    """monotonic  returns the seconds of a monotonic clock
+    at_first   initial age in seconds of a name that is seen for the first time
     """
 
     def __init__(self, monotonic: Callable[[], float], at_first: float = 0.0) -> None:
         self._monotonic, self._at_first = monotonic, at_first
         self._since: dict[Hashable, tuple[Hashable, float]] = {}
+        self._reached: dict[Hashable, tuple[Hashable, Progress, float, bool]] = {}
 
     def of(self, name: Hashable, state: Hashable, known: float = 0.0) -> float:
         """Seconds since `name` was first seen in this state.
 
-        known  seconds that an earlier process wrote down; used when this one sees it for the first time
+        known  age in seconds recorded by an earlier process; used when this process sees the name for the first time
         """
         now = self._monotonic()
         before = self._since.get(name)
@@ -30,3 +42,30 @@ class Ages:
         elif before[0] != state:
             self._since[name] = (state, now)
         return now - self._since[name][1]
+
+    def progress(
+        self, name: Hashable, state: Hashable, counts: Mapping[str, int], told: Progress, held: bool = False
+    ) -> Progress:
+        """How far `name` got in this state, and since when it got no farther. What only comes and goes is no progress.
+
+        told  what an earlier process wrote down; used when this one sees it for the first time
+        held  whether it waits for what is not its own: that time does not count
+        """
+        now = self._monotonic()
+        before = self._reached.get(name)
+        if before is None:
+            reached, still = told.reached, max(0.0 if _grew(counts, told.reached) else told.still, self._at_first)
+        elif before[0] != state:
+            reached, still = {}, 0.0
+        else:
+            _, known, at, was_held = before
+            passed = 0.0 if was_held else now - at
+            reached, still = known.reached, 0.0 if _grew(counts, known.reached) else known.still + passed
+        most = {each: max(counts.get(each, 0), reached.get(each, 0)) for each in {*counts, *reached}}
+        found = Progress(most, still)
+        self._reached[name] = (state, found, now, held)
+        return found
+
+
+def _grew(counts: Mapping[str, int], reached: Mapping[str, int]) -> bool:
+    return any(count > reached.get(each, 0) for each, count in counts.items())

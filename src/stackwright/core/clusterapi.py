@@ -1,4 +1,4 @@
-"""Cluster API's own kinds and labels, as far as we read and write them. They may not be installed. Pure."""
+"""Kinds, labels and annotations of Cluster API that we read or write. Its CRDs may not be installed. Pure."""
 
 from __future__ import annotations
 
@@ -7,22 +7,23 @@ from stackwright.core.objects import label
 from stackwright.core.plan import Object
 
 CORE, IPAM = "cluster.x-k8s.io", "ipam.cluster.x-k8s.io"
-# Of these we read what both versions spell alike; the older one goes, the newer one came with Cluster API 1.11.
+# We read only fields with the same names in both versions: v1beta2 came with Cluster API 1.11, v1beta1 will be removed.
 CLUSTER = Kind(CORE, "v1beta2", "Cluster", "clusters", also=("v1beta1",))
 MACHINE = Kind(CORE, "v1beta2", "Machine", "machines", also=("v1beta1",))
 CLAIM = Kind(IPAM, "v1beta1", "IPAddressClaim", "ipaddressclaims")
 ADDRESS = Kind(IPAM, "v1beta1", "IPAddress", "ipaddresses")
 INFRASTRUCTURE = f"infrastructure.{CORE}"
 NAME, CONTROL_PLANE = f"{CORE}/cluster-name", f"{CORE}/control-plane"  # labels
-PAUSED = f"{CORE}/paused"  # an annotation; what it says does not matter
+PAUSED = f"{CORE}/paused"  # an annotation; its value is ignored
 WITHOUT_NAMESPACE = ("ExtensionConfig", "GlobalInClusterIPPool")
-MANAGED_BY = f"{CORE}/managed-by"  # of an OpenStackCluster whose infrastructure another system makes and reports
+# Annotation of an OpenStackCluster whose infrastructure another system manages and reports.
+MANAGED_BY = f"{CORE}/managed-by"
 
 
 def kind_of(api_version: str, name: str) -> Kind | None:
-    """A kind of Cluster API, or of its providers of all but infrastructure; None for one of others.
+    """A kind of Cluster API or of a provider other than infrastructure; None for any other kind.
 
-    Infrastructure is ours, so a kind of that group which we do not know is a mistake.
+    The infrastructure provider is ours, so an unknown kind of that group is an error of the user.
     """
     group, _, version = api_version.rpartition("/")
     if (
@@ -50,13 +51,13 @@ def is_managed_elsewhere(obj: Object) -> bool:
 
 
 def refers_to(other: Object, obj: Object) -> bool:
-    """Whether the infrastructureRef of a Cluster or a Machine names this object, of either version of Cluster API."""
+    """Whether the infrastructureRef of a Cluster or a Machine, in either version, names this object."""
     found = (other.get("spec") or {}).get("infrastructureRef") or {}
     return (found.get("kind"), found.get("name")) == (obj["kind"], obj["metadata"]["name"])
 
 
 def owner_named(obj: Object, kind: Kind) -> str:
-    """The owner of that kind; empty where there is none. Any version of its group will do."""
+    """Name of the owner of that kind, in any version of its group; empty if there is none."""
     for reference in obj["metadata"].get("ownerReferences") or ():
         if reference["kind"] == kind.kind and reference["apiVersion"].startswith(f"{kind.group}/"):
             return str(reference["name"])
@@ -64,16 +65,16 @@ def owner_named(obj: Object, kind: Kind) -> str:
 
 
 def cluster_name(obj: Object) -> str:
-    """By which label its machines name an OpenStackCluster; its own name where Cluster API gave it none."""
+    """Value of the label with which machines name an OpenStackCluster; its own name if it has no Cluster."""
     return label(obj, NAME) or owner_named(obj, CLUSTER) or str(obj["metadata"]["name"])
 
 
 def of_cluster(obj: Object) -> dict[str, str]:
-    """The label by which what is made for an object belongs to its cluster."""
+    """The label that assigns objects created for this one to its cluster; empty if it has no cluster."""
     name = label(obj, NAME)
     return {NAME: name} if name else {}
 
 
 def claim_name(server: Object) -> str:
-    """By which a server claims a floating IP of a pool."""
+    """Name of the claim with which a server requests a floating IP from a pool."""
     return f"{server['metadata']['name']}-floating-ip-address"

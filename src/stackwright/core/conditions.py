@@ -1,7 +1,7 @@
-"""Conditions as values: how a controller says what it sees, and how the worst of them becomes `Ready`.
+"""Conditions as values: how a controller reports its observations, and how the worst of them becomes `Ready`.
 
 Reasons that begin with "Blocked" mean that a human must act; all others resolve by themselves. Messages are stable:
-`steady` removes what differs at each attempt, so an unchanged state writes nothing.
+`steady` removes parts that differ between attempts, so an unchanged state causes no write.
 """
 
 from __future__ import annotations
@@ -16,13 +16,14 @@ from stackwright.api.errors import printable
 
 READY = "Ready"
 PROGRESSING = "Progressing"
+SERVING = "Serving"  # of what others have accounts at: some of it answers, though not all of it may
 LONGEST = 4096  # characters of a message
-READ = 2 * LONGEST  # characters of the text it is made of: what varies is taken out before it is cut
-DONE = "Done"  # the reason of a stage that is true because its actions ran
+READ = 2 * LONGEST  # characters of the source text: variable parts are removed before it is truncated
+DONE = "Done"  # reason of a stage that is true because its actions succeeded
 
 
-# Foreign systems put these into their messages: request ids, addresses in memory, times of day, fractions of seconds,
-# temporary files, source ports of connections, and the growing delay of a container's restart.
+# Variable parts in messages of external systems: request ids, memory addresses, timestamps, durations, temporary
+# files, source ports of connections, and the back-off of a container's restart.
 _VARYING = re.compile(
     r" ?\(?\b(?:x-openstack-)?(?:request[- _]?id)\b\W{0,3}[0-9a-f][0-9a-f-]{7,}\)?"
     r"| ?\(?(?:\brequest[- _]?ids?\b\W{0,3})?\breq-[0-9a-f-]+\)?"
@@ -37,12 +38,12 @@ _VARYING = re.compile(
 
 
 def steady(text: str) -> str:
-    """A message without what differs at each attempt: a new message is a write, and wakes all that watch the object.
+    """A message without variable parts: a changed message would cause a write and wake all watches of the object.
 
-    It is one line, of at most LONGEST characters, with nothing that a terminal obeys: it may repeat what a tenant's
-    OpenStack says.
+    The result is one line of at most LONGEST characters without control characters, because the text may come from a
+    tenant's OpenStack.
     """
-    line = printable(" ".join(text[:READ].split()))  # runs of spaces would take the pattern much time
+    line = printable(" ".join(text[:READ].split()))  # runs of spaces make the pattern slow
     line = " ".join(_VARYING.sub("", line).split())
     return line if len(line) <= LONGEST else f"{line[:LONGEST]}…"
 
@@ -79,12 +80,12 @@ def waiting(type_: str, message: str, reason: str = "Waiting") -> Condition:
 
 
 def blocked(type_: str, reason: str, message: str) -> Condition:
-    """A permanent error: it stays until somebody changes what the message names."""
+    """A permanent error: it remains until a user changes what the message names."""
     return Condition(type_, False, reason if reason.startswith("Blocked") else f"Blocked{reason}", message)
 
 
 def summary(stages: Iterable[Condition]) -> tuple[Condition, Condition]:
-    """Ready and Progressing of some stages: the worst stage is mirrored with its own reason and message."""
+    """Ready and Progressing for these stages, with the reason and message of the worst stage."""
     worst = min((s for s in stages if s.status is not True), key=_rank, default=None)
     if worst is None:
         return done(READY, "", "Ready"), Condition(PROGRESSING, False, "Settled")
@@ -93,7 +94,7 @@ def summary(stages: Iterable[Condition]) -> tuple[Condition, Condition]:
 
 
 def _rank(condition: Condition) -> int:
-    """Blocked first; else the order of the stages, which min() keeps."""
+    """Blocked stages first; otherwise min() keeps the order of the stages."""
     return 0 if condition.blocked else 1
 
 
@@ -104,7 +105,7 @@ def stamp(now: float) -> str:
 def merged(
     wanted: Sequence[Condition], current: Sequence[Mapping[str, Any]], generation: int, now: str
 ) -> list[dict[str, Any]]:
-    """The wanted conditions on the wire; lastTransitionTime moves only when the status does."""
+    """The wanted conditions in API form; lastTransitionTime changes only with the status."""
     before = {entry["type"]: entry for entry in current}
     result = []
     for condition in wanted:
@@ -120,15 +121,15 @@ _OF_A_VERSION = ("resourceVersion", "managedFields")
 
 
 def is_as_before(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether two versions of an object differ in its status only, if at all."""
+    """Whether two versions of an object are equal except for the status."""
     meta, new = (_without(each["metadata"], *_OF_A_VERSION) for each in (before, now))
     return meta == new and _without(before, "status", "metadata") == _without(now, "status", "metadata")
 
 
 def is_reworded(before: Mapping[str, Any], now: Mapping[str, Any]) -> bool:
-    """Whether two versions of an object differ in messages of its status, and in nothing else.
+    """Whether two versions of an object differ in messages of the status, and in nothing else.
 
-    Two versions that look the same differ in what the cache does not keep, such as the values of a Secret.
+    False for versions that look equal: they differ in fields that the cache drops, such as the values of a Secret.
     """
     return (
         before.get("status") != now.get("status")
@@ -160,18 +161,18 @@ def find(obj: Mapping[str, Any] | None, type_: str = READY) -> Mapping[str, Any]
 
 
 def is_blocked(entry: Mapping[str, Any] | None) -> bool:
-    """Whether a condition of an object from the API says that somebody must act."""
+    """Whether a condition of an object from the API says that a human must act."""
     return str((entry or {}).get("reason", "")).startswith("Blocked")
 
 
 def copied(entry: Mapping[str, Any], type_: str = "") -> Condition:
-    """A condition of an object from the API, to be told again, of another object or by another name."""
+    """A condition of an object from the API, as a value for another object or with another type."""
     status = {"True": True, "False": False}.get(entry["status"])
     return Condition(type_ or entry["type"], status, entry.get("reason") or "", entry.get("message") or "")
 
 
 def is_ready(obj: Mapping[str, Any] | None) -> bool:
-    """Ready, and about the spec as it is now."""
+    """Whether Ready is True for the current generation."""
     entry = find(obj)
     if obj is None or entry is None:
         return False
@@ -179,7 +180,7 @@ def is_ready(obj: Mapping[str, Any] | None) -> bool:
 
 
 def why_not_ready(obj: Mapping[str, Any] | None) -> str:
-    """The message of `Ready`, for whoever waits for this object."""
+    """The message of `Ready`, for controllers that wait for this object."""
     if obj is None:
         return "it does not exist"
     entry = find(obj)
@@ -188,6 +189,18 @@ def why_not_ready(obj: Mapping[str, Any] | None) -> str:
     return str(entry.get("message") or entry.get("reason") or "no reason given")
 
 
+def is_serving(obj: Mapping[str, Any] | None) -> bool:
+    """Whether whoever has an account there is answered. What is Ready serves; what is not may serve all the same."""
+    entry = find(obj, SERVING)
+    return is_ready(obj) if entry is None else bool(entry["status"] == "True")
+
+
+def why_not_serving(obj: Mapping[str, Any] | None) -> str:
+    """The message of `Serving`, for whoever waits for this object."""
+    entry = find(obj, SERVING)
+    return why_not_ready(obj) if entry is None else str(entry.get("message") or "no reason given")
+
+
 def condition_type(name: str) -> str:
-    """Of something with a name: nova-rabbitmq → NovaRabbitmq."""
+    """The condition type for a name: nova-rabbitmq → NovaRabbitmq."""
     return "".join(part.capitalize() for part in name.split("-"))

@@ -1,4 +1,4 @@
-"""A controller is a declaration: which kind, what else it watches, how it looks and how it decides."""
+"""A controller as a declaration: its kind, further watches, and the functions `observe` and `decide`."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from stackwright.api.meta import Kind
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import Reader
 
-Lookup = Callable[[Kind, str], list[Object]]  # what the watches hold of a kind in a namespace; no call to the API
+Lookup = Callable[[Kind, str], list[Object]]  # lists a kind in a namespace from the cache, without an API call
 Keys = Callable[[Object, Lookup], Iterable[Key]]
 
 
 @dataclass(frozen=True)
 class Watch:
-    """Another kind whose changes concern this controller: which of our objects a changed one belongs to.
+    """Another kind whose changes queue objects of this controller; `keys` maps a changed object to their keys.
 
-    words  whether changes of nothing but messages concern it; not, where the other one repeats what this one says
+    words  whether changes of messages alone count; False if the other object repeats messages of this one
     """
 
     kind: Kind
@@ -37,6 +37,7 @@ class Controller:
     pausable whether `stackwright pause` holds its actions: those that change what a cloud is
     urgent   short work that must not wait behind long calls (Helm's take minutes): it has workers of its own
     remote   it asks OpenStacks that users name, which may let it wait for minutes: each namespace has workers for it
+    helm     it waits for Helm, which users may keep busy: each namespace has workers for it, which are others
     """
 
     name: str
@@ -48,6 +49,7 @@ class Controller:
     reports: bool = True
     urgent: bool = False
     remote: bool = False
+    helm: bool = False
     ready: bool = True
     pausable: bool = False
 
@@ -57,13 +59,13 @@ class Controller:
 
     @property
     def fault_manager(self) -> str:
-        """As whom Ready is written when the controller failed: all else that it has written stays as it is."""
+        """Field manager that writes Ready after an internal error, so that all other fields stay unchanged."""
         return f"{self.manager}-fault"
 
 
 @dataclass(frozen=True)
 class ByOwner:
-    """Keys of the owner of a kind, through ownerReferences. It is asked for no object that has no such owner."""
+    """Keys of the owners of a kind, from ownerReferences. It is not called for objects without such an owner."""
 
     kind: str
 
@@ -77,7 +79,7 @@ class ByOwner:
 
 
 def all_in_namespace(kind: Kind) -> Keys:
-    """Every object of a kind in the namespace of the changed one; for kinds with few objects."""
+    """Keys of every object of a kind in the namespace of the changed one; for kinds with few objects."""
 
     def keys(obj: Object, lookup: Lookup) -> Iterable[Key]:
         found = lookup(kind, obj["metadata"].get("namespace", ""))  # a cluster-wide object concerns all namespaces

@@ -1,4 +1,4 @@
-"""A short name for a desired state: equal states have equal digests, whatever the order of their keys."""
+"""Digests of desired state: equal states have equal digests, regardless of the order of keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builders and comparisons that all controllers share: an object of ours, and whether the cluster has it as wanted."""
+"""Builders and comparisons for Kubernetes objects that all controllers share."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from stackwright.core.plan import Apply, Key, Object
 
 DIGEST = f"{OURS}/digest"
 OWNER = f"{OURS}/owner"
-OPTIONS = f"{OURS}/options"  # of a Secret: digest of what in it is read at the start only
-EXPIRES = f"{OURS}/expires"  # of a certificate: seconds since the epoch
+OPTIONS = f"{OURS}/options"  # of a Secret: digest of the fields that its users read only at start
+EXPIRES = f"{OURS}/expires"  # of a Secret with a certificate: expiry, seconds since the epoch
 CLOUD = f"{OURS}/cloud"
-ORPHAN = f"{OURS}/orphan"  # of an OpenStackDeployment: back ends that may be given up, as <service>/<name>,…
+ORPHAN = f"{OURS}/orphan"  # of an OpenStackDeployment: back ends to remove even if in use, as <service>/<name>,…
 MANAGED = {"app.kubernetes.io/managed-by": "stackwright"}
 FINALIZER = f"{OURS}/finalizer"
 LABEL = 63
@@ -25,7 +25,7 @@ def key_of(obj: Object) -> Key:
 
 
 def owner_reference(obj: Object) -> Object:
-    """An ownerReference by which Kubernetes removes what belongs to an object."""
+    """An owner reference, with which Kubernetes garbage-collects dependents of an object."""
     return {
         "apiVersion": obj["apiVersion"],
         "kind": obj["kind"],
@@ -37,15 +37,16 @@ def owner_reference(obj: Object) -> Object:
 
 
 def owner_label(obj: Object) -> str:
-    """Label value that names an owner, so that what it owns can be listed."""
+    """Value of the label OWNER, which makes the dependents of an owner listable."""
     return label_value(f"{obj['kind'].lower()}.{obj['metadata']['name']}")
 
 
 def owners(obj: Object) -> set[str]:
-    """Who an object belongs to, as values of the label OWNER; empty for one that a user made.
+    """Owners of an object, as values of the label OWNER; empty for an object that a user created.
 
-    By that label and by its controller, which need not be ours. Identities do not count: what an earlier owner of the
-    same name left is about to be collected. What the operator made for no owner is its own.
+    Read from that label and from the controller reference, which may name a foreign kind. UIDs are ignored, because
+    dependents of an earlier owner of the same name are about to be garbage-collected. An object that the operator
+    created without an owner belongs to the operator itself.
     """
     controller = controller_of(obj)
     named = {label_value(f"{controller['kind'].lower()}.{controller['name']}")} if controller else set()
@@ -54,19 +55,19 @@ def owners(obj: Object) -> set[str]:
 
 
 def label_value(text: str) -> str:
-    """A text no longer than a label may be."""
+    """A text shortened to the maximum length of a label value."""
     return shortened(text, LABEL)
 
 
 def shortened(text: str, most: int) -> str:
-    """A text of ours with so many characters; the end of one that is too long is replaced by its digest."""
+    """A text of at most `most` characters; the end of a longer one is replaced by its digest."""
     return text if len(text) <= most else f"{text[: most - LENGTH - 1]}-{digest(text)}"
 
 
 def owned(
     kind: Kind, key: Key, owner: Object, spec: Mapping[str, Any], labels: Mapping[str, str] | None = None
 ) -> Object:
-    """An object of ours that belongs to another one; its annotation tells the digest of what we apply."""
+    """An object that belongs to `owner`; its annotation holds the digest of the applied content."""
     body = {"apiVersion": kind.api_version, "kind": kind.kind, "spec": dict(spec)}
     return {
         **body,
@@ -74,7 +75,7 @@ def owned(
             "name": key[1],
             "namespace": key[0],
             "labels": {**MANAGED, OWNER: owner_label(owner), **(labels or {})},
-            # With the owner's identity: what an earlier owner of that name left is about to be collected.
+            # Covers the owner's UID: dependents of an earlier owner of that name are about to be garbage-collected.
             "annotations": {DIGEST: digest(body, dict(labels or {}), owner["metadata"]["uid"])},
             "ownerReferences": [owner_reference(owner)],
         },
@@ -82,7 +83,7 @@ def owned(
 
 
 def completed(kind: Kind, obj: Object, spec: Mapping[str, Any]) -> tuple[Apply, ...]:
-    """Fields that a controller adds to a spec which is the user's; nothing where they are there."""
+    """Apply fields that a controller adds to a user's spec, unless they are set already."""
     if covers(obj.get("spec"), spec):
         return ()
     identity = {name: obj["metadata"][name] for name in ("name", "namespace", "uid")}
@@ -91,7 +92,7 @@ def completed(kind: Kind, obj: Object, spec: Mapping[str, Any]) -> tuple[Apply, 
 
 
 def ensure(kind: Kind, desired: Object, current: Object | None) -> tuple[Apply, ...]:
-    """Apply what is wanted, unless the cluster has it: same digest, and nobody edited the fields we set."""
+    """Apply the desired object, unless the digest is the same and all fields that we set are unchanged."""
     if current is None:
         return (Apply(kind, desired, "absent"),)
     if is_deleting(current):
@@ -104,18 +105,18 @@ def ensure(kind: Kind, desired: Object, current: Object | None) -> tuple[Apply, 
 
 
 def controller_of(obj: Object) -> Object:
-    """The reference to the object that controls this one; empty for none."""
+    """The owner reference with `controller: true`; empty if there is none."""
     return next((ref for ref in obj["metadata"].get("ownerReferences") or () if ref.get("controller")), {})
 
 
 def belongs(obj: Object | None, uid: str) -> bool:
-    """Whether an object is owned by just this object; one of an earlier owner of that name is about to be collected."""
+    """Whether an owner reference has this UID; dependents of an earlier owner of that name do not count."""
     return any(ref.get("uid") == uid for ref in ((obj or {}).get("metadata") or {}).get("ownerReferences") or ())
 
 
 def covers(current: Any, desired: Any) -> bool:
-    """Whether every wanted field has the wanted value; fields that only the cluster has do not count."""
-    if current == desired:  # as it is most times
+    """Whether every desired field has the desired value; further fields of the current object are ignored."""
+    if current == desired:  # the usual case
         return True
     if isinstance(desired, Mapping):
         return isinstance(current, Mapping) and all(covers(current.get(k), v) for k, v in desired.items())
@@ -128,11 +129,11 @@ def covers(current: Any, desired: Any) -> bool:
     return False
 
 
-def annotation(obj: Object | None, name: str) -> str:
+def annotation(obj: Mapping[str, Any] | None, name: str) -> str:
     return str((((obj or {}).get("metadata") or {}).get("annotations") or {}).get(name, ""))
 
 
-def label(obj: Object | None, name: str) -> str:
+def label(obj: Mapping[str, Any] | None, name: str) -> str:
     return str((((obj or {}).get("metadata") or {}).get("labels") or {}).get(name, ""))
 
 

@@ -1,4 +1,4 @@
-"""Pause: an object that is paused is not changed, neither in Kubernetes nor in OpenStack. Pure.
+"""Pause of Cluster API: a paused object causes no changes in Kubernetes or OpenStack. Pure.
 
 `clusterctl move` depends on it: it pauses the Cluster, copies all objects into another cluster, and deletes them here.
 """
@@ -13,13 +13,13 @@ from typing import Protocol, TypeVar
 from stackwright.api.meta import OURS
 from stackwright.core.clusterapi import PAUSED, is_capi_paused
 from stackwright.core.conditions import READY, Condition, copied, done, find, waiting
-from stackwright.core.leaving import POLL
 from stackwright.core.objects import has_finalizer, is_deleting
+from stackwright.core.openstack.teardown import POLL
 from stackwright.core.plan import Object, Plan
 
 ANNOTATION = f"{OURS}/paused"  # of clouds and services, by `stackwright pause`; "true" pauses
-PAUSED_CONDITION = "Paused"  # by this name Cluster API's contract knows it
-_KEPT = ("conditions", "observedGeneration")  # fields that the report writes
+PAUSED_CONDITION = "Paused"  # the name in Cluster API's contract
+_KEPT = ("conditions", "observedGeneration")  # fields that the report writes itself
 
 
 class Pausable(Protocol):
@@ -34,7 +34,7 @@ S = TypeVar("S", bound=Pausable)
 
 
 def pausable(decide: Callable[[S], Plan]) -> Callable[[S], Plan]:
-    """`decide` for objects that may be paused."""
+    """Wrap `decide` so that a paused object gets a plan without actions."""
 
     @wraps(decide)
     def held_or_decided(seen: S) -> Plan:
@@ -46,14 +46,14 @@ def pausable(decide: Callable[[S], Plan]) -> Callable[[S], Plan]:
 
 
 def with_pause_ended(plan: Plan, obj: Object) -> Plan:
-    """The plan, which tells Paused=False if the object was paused before."""
+    """The plan, with Paused=False if the object had the condition Paused."""
     if not plan.conditions or find(obj, PAUSED_CONDITION) is None:
         return plan
     return replace(plan, conditions=(*plan.conditions, Condition(PAUSED_CONDITION, False, "NotPaused")))
 
 
 def capi_pause_cause(obj: Object, top: Object | None = None, *owners: Object | None) -> str:
-    """What pauses an object; empty if nothing does. `top` is its Cluster of Cluster API, `owners` objects of ours."""
+    """Cause of the pause; empty if the object is not paused. `top` is its Cluster, `owners` are objects of ours."""
     if is_capi_paused(obj):
         return f"the annotation {PAUSED}"
     for owner in owners:
@@ -65,9 +65,9 @@ def capi_pause_cause(obj: Object, top: Object | None = None, *owners: Object | N
 
 
 def held(obj: Object, cause: str) -> Plan:
-    """Nothing is done; all that the status says stays, and the condition Paused names the cause.
+    """A plan without actions that keeps the status and adds the condition Paused with the cause.
 
-    The kinds of Cluster API are not watched, so the object is looked at again.
+    It requeues, because the kinds of Cluster API are not watched.
     """
     text = f"Paused by {cause}"
     leaves = is_deleting(obj) and has_finalizer(obj)

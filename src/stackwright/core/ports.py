@@ -1,4 +1,4 @@
-"""Ports: what the operator needs of the outside world, as Protocols. Adapters implement them, tests fake them."""
+"""Ports: the operator's interfaces to external systems, as Protocols. Adapters implement them, tests fake them."""
 
 from __future__ import annotations
 
@@ -10,36 +10,36 @@ from stackwright.api.meta import Kind
 from stackwright.core.plan import Account, BrokerAccount, CatalogEntry, HelmUpgrade, Inventory, Key, Object, SqlAccount
 
 if TYPE_CHECKING:
-    from stackwright.core.clouds import Clouds
+    from stackwright.core.openstack.clouds import Clouds
 
 
 class NotYet(Exception):
-    """A foreign system cannot serve now; the text says which and why. Tried again with backoff, or `after` seconds."""
+    """A transient error of an external system, named in the text. Retried with backoff, or after `after` seconds."""
 
     reason = "Waiting"
     after: float | None = None
 
 
 class NotServed(NotYet):
-    """The Kubernetes API has no such kind, at least not yet: what defines it is not installed."""
+    """The Kubernetes API does not serve this kind, at least not yet: its CRD or API service is not installed."""
 
     reason = "KindMissing"
 
 
 class StillMissing(NotYet):
-    """What was made is not there: making it once more at once would go on without end."""
+    """An account is missing although it was just created; an immediate retry would loop without end."""
 
     reason = "AccountMissing"
 
 
 class Refused(Exception):
-    """A foreign system will not do what was asked until somebody changes the request; the text says what."""
+    """A terminal error: an external system rejects the request until it is changed; the text says what to change."""
 
     reason = "BlockedRefused"
 
 
 class Conflict(Exception):
-    """An object changed meanwhile; look again at once, and at that object (`kind`, `key`) too."""
+    """An object changed concurrently: the reconcile is retried, and that object (`kind`, `key`) is read again."""
 
     def __init__(self, text: str, kind: Kind, key: Key) -> None:
         super().__init__(text)
@@ -48,7 +48,7 @@ class Conflict(Exception):
 
 @dataclass(frozen=True)
 class Labels:
-    """Label selector: equality only."""
+    """A label selector with equality requirements only."""
 
     equal: Mapping[str, str]
 
@@ -57,29 +57,34 @@ class Labels:
 
 
 class Reader(Protocol):
-    """Reads of the Kubernetes API; all that `observe` may use."""
+    """Read access to the Kubernetes API; `observe` may use nothing else."""
 
     async def get(self, kind: Kind, key: Key) -> Object | None:
         """The object, or None when it does not exist."""
 
     async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
-        """Objects of a namespace (empty: all), by equality of labels."""
+        """Objects of a namespace (empty: all namespaces) with all these labels."""
 
 
 class Cluster(Reader, Protocol):
     """The Kubernetes API."""
 
     async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
-        """Server-side apply; unknown fields are errors. Raises Refused when the object is invalid."""
+        """Server-side apply; unknown fields are errors. Raises Refused when the object is invalid. With a uid or a
+        resourceVersion in its metadata, Conflict unless that is the object.
+        """
+
+    async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
+        """A new object. Raises Conflict if there is one of its name."""
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         """Server-side apply of the status subresource."""
 
     async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
-        """JSON merge patch; with metadata.resourceVersion in it, Conflict when the object changed."""
+        """JSON merge patch; if it contains metadata.resourceVersion, it raises Conflict when the object changed."""
 
-    async def delete(self, kind: Kind, key: Key) -> None:
-        """Delete in the background; an absent object is fine."""
+    async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
+        """Delete in the background; an absent object is fine. With a uid: Conflict when another one has its name."""
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
         """Record an Event about an object."""
@@ -87,37 +92,37 @@ class Cluster(Reader, Protocol):
 
 @dataclass(frozen=True)
 class Release:
-    """What the cluster knows of a Helm release: its newest revisions' records."""
+    """A Helm release, from the records of its newest revisions."""
 
     name: str
     revision: int
     namespace: str
-    state: str  # Helm's word: deployed, failed, pending-install, pending-upgrade, pending-rollback, uninstalling …
+    state: str  # status from Helm: deployed, failed, pending-install, pending-upgrade, pending-rollback, uninstalling …
     digest: str
     updated: float  # seconds since the epoch
-    deployed_revision: int = 0  # newest revision before this one that was deployed and got ready
-    secret: str = ""  # name of the Secret of the newest record
-    bundle: str = ""  # the HelmBundle that it belongs to, as `bundle_label`; empty for a record from before that label
-    cause: str = ""  # why it failed, in Helm's words
+    deployed_revision: int = 0  # newest earlier revision that was deployed
+    secret: str = ""  # name of the Secret with the newest record
+    bundle: str = ""  # HelmBundle of the release, as `bundle_label`; empty for records older than that label
+    cause: str = ""  # error message from Helm
 
 
 class Helm(Protocol):
     async def upgrade(self, action: HelmUpgrade) -> None:
-        """`helm upgrade --install`, not waiting. Raises Refused with helm's reason when the chart is broken."""
+        """`helm upgrade --install` without --wait. Raises Refused with Helm's message if the chart is broken."""
 
     async def rollback(self, release: Key, revision: int) -> None: ...
 
     async def uninstall(self, release: Key) -> None:
-        """An absent release is fine."""
+        """Uninstall a release; an absent one is not an error."""
 
 
 class Sql(Protocol):
     async def account(self, action: SqlAccount, admin: Mapping[str, str], password: str) -> None: ...
 
     async def missing(self, action: SqlAccount, admin: Mapping[str, str], password: str | None) -> str:
-        """What of the account is not there, in words; empty if all is. Raises NotYet when nobody can tell.
+        """Text that names the missing parts of the account; empty if complete. Raises NotYet if it cannot be checked.
 
-        password  None: its names alone count, which never change; password, rights and the like may be any
+        password  None: only check that the names exist, which never change, not the password or the grants
         """
 
 
@@ -125,9 +130,9 @@ class Broker(Protocol):
     async def account(self, action: BrokerAccount, admin: Mapping[str, str], password: str) -> None: ...
 
     async def missing(self, action: BrokerAccount, admin: Mapping[str, str], password: str | None) -> str:
-        """What of the account is not there, in words; empty if all is. Raises NotYet when nobody can tell.
+        """Text that names the missing parts of the account; empty if complete. Raises NotYet if it cannot be checked.
 
-        password  None: its names alone count, which never change; password, rights and the like may be any
+        password  None: only check that the names exist, which never change, not the password or the permissions
         """
 
 
@@ -135,27 +140,27 @@ class Identity(Protocol):
     async def entry(self, action: CatalogEntry, admin: Mapping[str, str], password: str) -> None: ...
 
     async def missing(self, action: CatalogEntry, admin: Mapping[str, str], password: str | None) -> str:
-        """What of the account is not there, in words; empty if all is. Raises NotYet when nobody can tell.
+        """Text that names the missing parts of the account; empty if complete. Raises NotYet if it cannot be checked.
 
-        password  None: its names alone count, which never change; password, rights and the like may be any
+        password  None: only check that the names exist, which never change, not the password or the roles
         """
 
 
 class Accounts(Protocol):
     async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str | None:
-        """What of an account is not at its provider any more, in words; empty if all is; None if it cannot be asked
-        for, which whatever makes the account tells.
+        """Text that names the parts of an account its provider no longer has; empty if complete.
 
-        Raises NotYet when nobody can tell now.
+        Returns None if the account cannot be checked; the action that creates it reports the cause. Raises NotYet if
+        the provider cannot be asked now.
 
-        provider  identifies the provider and the time since which it serves; another one is asked anew
-        changed   the account was made with another password or other properties: its names alone count
-        before    an earlier process has seen the account at this provider since that serves
+        provider  identifies the provider and its start time; after a change it is asked again
+        changed   the account was created with another password or other properties: only check that the names exist
+        before    an earlier process has seen the account at this provider since the provider started
         """
 
 
 class Unchecked:
-    """core.ports.Accounts for plans and tests: nothing is ever missing."""
+    """core.ports.Accounts for plans and tests: it reports every account as complete."""
 
     async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str | None:
         return ""
@@ -163,24 +168,24 @@ class Unchecked:
 
 class Contents(Protocol):
     async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
-        """Back end → names of the images or volumes in it. Raises NotYet when the service cannot be asked."""
+        """Back end → names of the images or volumes in it. Raises NotYet if the service does not answer."""
 
 
 class Directories(Protocol):
-    """Directories of this node, all directly below one root; a path elsewhere is refused."""
+    """Directories of this node, all directly below one root; any other path raises Refused."""
 
     async def make(self, path: str) -> None:
-        """For root only, whatever the umask; it is on disk when this returns. One that is there is kept."""
+        """Create a directory that only root can access, whatever the umask, and sync it. An existing one is kept."""
 
     async def remove(self, path: str) -> None:
-        """With all that is in it; an absent one is fine."""
+        """Remove a directory with its content; an absent one is not an error."""
 
     async def holds(self, path: str) -> bool:
-        """Whether the directory is there. Raises NotYet when nobody can tell, Refused for a path elsewhere."""
+        """Whether the directory exists. Raises NotYet if that cannot be determined, Refused for a path elsewhere."""
 
 
 class Absent:
-    """In the place of a port that a process does not have: it refuses whatever it is asked."""
+    """A substitute for a port that a process does not have: every use raises Refused."""
 
     def __init__(self, what: str) -> None:
         self._what = what
@@ -216,7 +221,7 @@ class Entropy(Protocol):
 
 @dataclass(frozen=True)
 class Ports:
-    """All of them, as the executor gets them."""
+    """All ports, for the executor."""
 
     cluster: Cluster
     helm: Helm
@@ -230,11 +235,11 @@ class Ports:
     clouds: Clouds = NO_CLOUDS
 
 
-NO_TEXT = "surrogateescape"  # how bytes that are no text stand in a text
+NO_TEXT = "surrogateescape"  # error handler that keeps bytes that are not UTF-8
 
 
 def secret_data(secret: Any) -> dict[str, str]:
-    """The decoded data of a Secret from the API. What is no UTF-8 can be had back by encoding with NO_TEXT."""
+    """The decoded data of a Secret from the API. Encoding with NO_TEXT restores values that are not UTF-8."""
     import base64
 
     return {k: base64.b64decode(v).decode(errors=NO_TEXT) for k, v in ((secret or {}).get("data") or {}).items()}

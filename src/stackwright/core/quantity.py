@@ -12,7 +12,7 @@ _UNITS = {"": Decimal(1), "m": Decimal(1) / 1000, **_BINARY, **_DECIMAL}
 
 
 def amount(text: str) -> Decimal:
-    """The number that a quantity stands for, e.g. bytes. Raises ValueError if it is none."""
+    """The value of a quantity in its base unit, e.g. bytes. Raises ValueError if the text is not a quantity."""
     found = _FORM.fullmatch(text)
     if not found:
         raise ValueError("must be a number with a unit, such as 20Gi")

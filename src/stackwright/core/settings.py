@@ -1,4 +1,4 @@
-"""What a controller knows beside the cluster: images, shipped charts, and its own namespace. Set once at start."""
+"""Settings of controllers, constant after start: images, shipped charts, and the operator's namespace."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from typing import Any
 class Settings:
     """images        image name → reference
     charts        shipped chart → digest of its files
-    privileged    those of them that have rights on nodes or in the cluster
+    privileged    shipped charts with privileges on nodes or in the whole cluster
     unrestricted  HelmBundles may name any chart and any namespace
-    namespace     of the operator
+    namespace     namespace of the operator
     schemas       shipped chart → schema of its values
     """
 

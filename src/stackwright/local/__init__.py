@@ -1,1 +1,1 @@
-"""A real Kubernetes on one Linux machine, without a registry, a container runtime of the host, or a VM."""
+"""A real Kubernetes on one Linux machine, without a registry, a virtual machine, or a container runtime on the host."""

@@ -1,6 +1,6 @@
-"""`up`, as a table of contents: each step is a file of `local/steps/` with a title, a cheap `done`, and a `run`.
+"""The steps of `up`: each is a file in `local/steps/` with a title, a cheap `done`, and a `run`.
 
-Steps are level-triggered: each looks at what is there, so an interrupted bring-up resumes by being called again.
+Steps are level-triggered: each inspects the current state, so another call resumes an interrupted bring-up.
 """
 
 from __future__ import annotations
@@ -10,26 +10,10 @@ from contextlib import AbstractContextManager
 from types import ModuleType
 
 from stackwright.local.commands import Report
-from stackwright.local.steps import (
-    api,
-    certificates,
-    cloud,
-    control_plane,
-    demo,
-    dns,
-    ground,
-    images,
-    names,
-    nodes,
-    operator,
-    packages,
-    preflight,
-    runtimes,
-    token,
-    tools,
-    volumes,
-)
+from stackwright.local.steps import host_setup, images, packages, preflight, tools
 from stackwright.local.steps.context import Context
+from stackwright.local.steps.kubernetes import api, certificates, control_plane, dns, nodes, runtimes
+from stackwright.local.steps.openstack import cloud, demo, hosts, operator, token, volumes
 
 MACHINE: tuple[ModuleType, ...] = (
     preflight,
@@ -37,24 +21,24 @@ MACHINE: tuple[ModuleType, ...] = (
     tools,
     images,
     certificates,
-    ground,
+    host_setup,
     control_plane,
     runtimes,
     api,
     nodes,
     dns,
 )
-STACKWRIGHT: tuple[ModuleType, ...] = (volumes, operator, cloud, names, token, demo)
+STACKWRIGHT: tuple[ModuleType, ...] = (volumes, operator, cloud, hosts, token, demo)
 STEPS = MACHINE + STACKWRIGHT
 
 Phase = Callable[[str], AbstractContextManager[Report]]
-"""Shows one step: enters with its title, leaves with its outcome."""
+"""Shows one step: its title on entry, its outcome on exit."""
 Skip = Callable[[str, str], None]
-"""Shows one step that does not apply: its title, and the reason."""
+"""Shows a step that does not apply: its title and the reason."""
 
 
 def steps(ctx: Context) -> tuple[ModuleType, ...]:
-    """Somebody else's cluster has a machine, and volumes, of its own."""
+    """The steps that apply; an existing cluster needs neither those for the machine nor those for volumes."""
     if ctx.kubeconfig:
         return (tools, operator, cloud, token)
     if ctx.bare:

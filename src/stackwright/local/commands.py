@@ -1,4 +1,4 @@
-"""Running programs: argument lists only, output kept for the error message, a limit on every call."""
+"""Run programs: argument lists only, output kept for the error message, a timeout for every call."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 Report = Callable[[str], None]
-"""A step tells what it is doing right now; the text replaces the former one on the step's status line."""
+"""Progress callback of a step; the text replaces the previous one on the step's status line."""
 
 
 class LocalError(Exception):
-    """Something an operator of the machine can act upon. The text says what, why, and what to do."""
+    """An error that the user can fix. The text has the problem, its cause and the remedy."""
 
 
 def quiet(_: str) -> None:
-    """A Report for callers who do not care."""
+    """A Report that does nothing."""
 
 
 def run(
@@ -27,7 +27,7 @@ def run(
     cwd: Path | None = None,
     stdin: str | None = None,
 ) -> str:
-    """Run to the end and return standard output; a failure carries the end of what the program said."""
+    """Run a program and return its standard output. Raises LocalError with the end of the program's output."""
     words = [str(word) for word in argv]
     try:
         done = subprocess.run(
@@ -52,12 +52,12 @@ def run(
 
 
 def bound(argv: Sequence[str | Path]) -> list[str | Path]:
-    """The same command, killed by the kernel when we die: nobody must go on writing behind a successor's back."""
+    """The same command; the kernel kills it with its parent, so that it cannot write while a later process runs."""
     return ["setpriv", "--pdeathsig", "KILL", "--", *argv]
 
 
 def succeeds(argv: Sequence[str | Path], *, limit: float = 60) -> bool:
-    """For questions whose answer is an exit code, and removals that may find nothing."""
+    """Whether a program ends with exit code 0; for checks, and for removals of what may be absent."""
     try:
         run(argv, limit=limit)
     except LocalError:
@@ -66,7 +66,7 @@ def succeeds(argv: Sequence[str | Path], *, limit: float = 60) -> bool:
 
 
 def tail(path: Path, lines: int = 12) -> str:
-    """The end of a log file; empty when there is none."""
+    """The end of a log file; empty without one."""
     try:
         with path.open("rb") as file:
             file.seek(0, os.SEEK_END)

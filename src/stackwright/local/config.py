@@ -1,11 +1,9 @@
-"""Where everything of the local cluster is, and which addresses it has.
+"""Paths and addresses of the local cluster.
 
-All paths and addresses derive from one frozen value, `LocalCluster`. Nothing else in `local/` invents a path, so that
-`down` can find what `up` made, and a test can have a cluster of its own in a temporary directory.
-
-Four places:  `state` survives everything but `down --purge`;  `cache` holds what was built and can be built again;
-`run` is gone after a reboot or `down`;  the cgroup `/stackwright` holds every process but those of virtual machines,
-which have `/openstack-vms`, because they outlive the pods that start them.
+All of them derive from one frozen value, `LocalCluster`, so that `down` finds what `up` created, and a test can have
+its own cluster in a temporary directory. `state` survives everything but `down --purge`; `cache` holds builds, which
+can be repeated; `run` is lost at a reboot or `down`. The cgroup `/stackwright` holds all processes except those of
+virtual machines, which are in `/openstack-vms` because they outlive the pods that start them.
 """
 
 from __future__ import annotations
@@ -17,20 +15,20 @@ from dataclasses import dataclass
 from pathlib import Path
 
 ROUTER = "stackwright-router"
-"""The namespace that the bridges are in."""
+"""Network namespace of the bridges."""
 MACHINE_LINK = "sw-machine"
 MACHINE_ADDRESS = "10.89.0.1"
 UPLINK = "tap0"
 UPLINK_NETWORK = "10.91.0.0/24"
-"""Between the router and the program that leads to the outside; in that namespace only."""
+"""Network between the router and the program that connects it to the outside; in the router's namespace only."""
 BRIDGE = "sw-br0"
 BRIDGE_ADDRESS = "10.89.0.2"
 BRIDGE_PREFIX = 24
 NODE_NETWORK = f"10.89.0.0/{BRIDGE_PREFIX}"
 TUNNEL_BRIDGE = "sw-tun0"
 TUNNEL_ADDRESS = "10.90.0.1"
-"""Nobody's: machine and router have no part in this network. The nodes' addresses are counted from it, as from the
-machine's."""
+"""Not assigned: neither the machine nor the router is in this network. The nodes' tunnel addresses are counted from it,
+like their other ones from the machine's."""
 EXTERNAL_BRIDGE = "sw-ext0"
 EXTERNAL_ADDRESS = "172.24.4.1"
 EXTERNAL_NETWORK = "172.24.4.0/24"
@@ -52,7 +50,7 @@ IMAGE_PREFIX = "stackwright.local"
 
 @dataclass(frozen=True)
 class Node:
-    """One Kubernetes node: namespaces (network, mount, host name) with a runtime, a kubelet and a proxy of its own."""
+    """One Kubernetes node: namespaces (network, mount, host name) with its own container runtime, kubelet and proxy."""
 
     index: int
     home: Path
@@ -68,7 +66,7 @@ class Node:
 
     @property
     def tunnel_address(self) -> str:
-        """Of its second NIC, `tunnel0`, which carries what virtual machines of different nodes tell each other."""
+        """Address of its second NIC, `tunnel0`, for traffic between virtual machines on different nodes."""
         return str(ipaddress.IPv4Address(TUNNEL_ADDRESS) + 9 + self.index)
 
     @property
@@ -93,7 +91,7 @@ class Node:
 
     @property
     def mount_namespace(self) -> Path:
-        """Beside, not below `run`: that one is emptied when the node starts."""
+        """Beside `run`, which is emptied when the node starts."""
         return self.run.parent / "namespaces" / f"{self.name}.mnt"
 
     @property
@@ -102,7 +100,7 @@ class Node:
 
     @property
     def var(self) -> Path:
-        """What the node sees as parts of /var."""
+        """Parent of the directories that the node sees below /var."""
         return self.home / "var"
 
     @property
@@ -150,14 +148,14 @@ class Node:
         return self.home / "pods"
 
     def enter(self) -> list[str]:
-        """How a program becomes one of the node's. All share its namespaces, so each sees what the others mount."""
+        """Command prefix that runs a program in the node's namespaces, where all programs share their mounts."""
         network, mounts, host_name = f"/run/netns/{self.netns}", self.mount_namespace, self.uts_namespace
         return ["nsenter", f"--net={network}", f"--mount={mounts}", f"--uts={host_name}", "--"]
 
 
 @dataclass(frozen=True)
 class LocalCluster:
-    """The paths of a local cluster; the only argument most of `local/` needs."""
+    """Paths of a local cluster; the only argument of most functions in `local/`."""
 
     state: Path
     cache: Path
@@ -188,7 +186,7 @@ class LocalCluster:
 
     @property
     def config(self) -> Path:
-        """Files the control plane is started with."""
+        """Configuration files of the control plane."""
         return self.state / "config"
 
     @property
@@ -201,12 +199,12 @@ class LocalCluster:
 
     @property
     def settings(self) -> Path:
-        """What `up` was last asked for, so that a bare `up` repeats it."""
+        """Number of nodes of the last `up`, which an `up` without `--nodes` repeats."""
         return self.state / "cluster.json"
 
     @property
     def namespaces(self) -> Path:
-        """Where the nodes' namespaces are kept alive; a mount of its own."""
+        """Mount point whose files keep the nodes' namespaces alive."""
         return self.run / "namespaces"
 
     @property
@@ -216,12 +214,12 @@ class LocalCluster:
 
     @property
     def lock(self) -> Path:
-        """Beside, not below `run`: `down` removes `run` while it holds the lock."""
+        """Beside `run`, which `down` removes while it holds the lock."""
         return self.run.with_name(self.run.name + ".lock")
 
     @property
     def kernel_memory(self) -> Path:
-        """What `down` puts back. Beside `run`, which is emptied when a cluster that was killed starts again."""
+        """Settings that `down` restores. Beside `run`, which is emptied when a killed cluster starts again."""
         return self.run.with_name(self.run.name + ".kernel")
 
     @property

@@ -1,4 +1,4 @@
-"""What is wrong, in words: the machine, the cluster, pods that do not run, objects that are stuck. Reads only."""
+"""Diagnosis of the machine, the cluster, pods that do not run, and objects that are stuck. Read-only."""
 
 from __future__ import annotations
 
@@ -8,14 +8,17 @@ from pathlib import Path
 from typing import Any
 
 from stackwright.api.registry import RESOURCES
-from stackwright.core.causes import causes
 from stackwright.core.conditions import find, is_blocked
-from stackwright.local import api, machine, tools
+from stackwright.core.workload_health import causes
+from stackwright.local import tools
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster
+from stackwright.local.host import machine
+from stackwright.local.kubernetes import api
 from stackwright.local.leftovers import leftovers
 from stackwright.local.state import ClusterState, cluster_state
 from stackwright.local.steps import packages
+from stackwright.local.steps.context import remembered_nodes
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Finding:
 
 
 def examine(cluster: LocalCluster) -> list[Finding]:
-    found = [*_machine(cluster)]
+    found = [*_machine(cluster), *_unknown(cluster)]
     state = cluster_state(cluster)
     found += _cluster(cluster, state)
     if state.state in ("ready", "broken", "starting") and state.nodes:
@@ -56,6 +59,14 @@ def _machine(cluster: LocalCluster) -> list[Finding]:
                 Finding("machine", "note", f"No {device}: {use}.", "Enable it on the host of this machine.")
             )
     return problems or [Finding("machine", "ok", "Nothing to complain about.")]
+
+
+def _unknown(cluster: LocalCluster) -> list[Finding]:
+    try:
+        remembered_nodes(cluster)
+    except LocalError as problem:
+        return [Finding("nodes", "problem", str(problem))]
+    return []
 
 
 def _cluster(cluster: LocalCluster, state: ClusterState) -> list[Finding]:
@@ -94,7 +105,7 @@ def _pods(cluster: LocalCluster) -> list[Finding]:
 
 
 def of_pods(pods: Sequence[dict[str, Any]]) -> list[Finding]:
-    """What is wrong with pods of any cluster."""
+    """Findings about the pods of any cluster."""
     found = []
     for pod in pods:
         if complaint := pod_complaint(pod):
@@ -116,7 +127,7 @@ def _stuck(cluster: LocalCluster) -> list[Finding]:
 
 
 def of_objects(objects: Sequence[dict[str, Any]]) -> list[Finding]:
-    """Objects of ours for which somebody must act, without those that only repeat what another one says."""
+    """Findings about objects of our kinds that need an action, without those that repeat another object's cause."""
     told = {}
     for obj in objects:
         ready = find(obj) or {}
@@ -129,7 +140,7 @@ def of_objects(objects: Sequence[dict[str, Any]]) -> list[Finding]:
 
 
 def pod_complaint(pod: dict[str, Any]) -> str:
-    """Why a pod does not run; empty when it does, or has done its work."""
+    """Why a pod does not run; empty if it runs or has completed."""
     status = pod.get("status", {})
     if status.get("phase") == "Succeeded":
         return ""

@@ -1,12 +1,9 @@
-"""Whether a status may be trusted: is it newer than the start of the nodes and of the operator?
+"""Whether a status is newer than the start of the nodes and of the operator, and so can be trusted.
 
-The API server keeps every status over a restart of the machine. Pods that ended with the machine are listed as ready
-until their kubelet reports, and a cloud is listed as Ready until the operator has looked at it. So a status counts only
-
-    - when each container of the cloud and of the operator has processes on its node, and its pod is ready;
-    - when this operator process has reconciled the cloud and the releases, and has nothing else in its queue.
-
-Pure: objects and metrics in, doubts in words out.
+The API server keeps each status over a restart of the machine. Pods that ended with the machine are listed as ready
+until their kubelet reports, and a cloud as Ready until the operator has reconciled it. So a status counts only if each
+container of the cloud and of the operator has processes on its node and its pod is ready, and if this operator process
+has reconciled the cloud and the releases and has an empty queue. Pure: objects and metrics in, messages out.
 """
 
 from __future__ import annotations
@@ -22,9 +19,9 @@ Object = Mapping[str, Any]
 
 
 def pod_doubt(pod: Object, alive: Mapping[str, Collection[str]]) -> str | None:
-    """None when a pod serves since its node's start, or is not meant to serve.
+    """None if the pod has started since its node and is ready, or is not expected to be.
 
-    alive  node → ids of the containers that have processes; a node that is not in it is not of this machine
+    alive  node → ids of the containers that have processes; other nodes are not on this machine
     """
     meta, status = pod["metadata"], pod.get("status") or {}
     owners = {owner["kind"] for owner in meta.get("ownerReferences") or ()}
@@ -41,13 +38,13 @@ def pod_doubt(pod: Object, alive: Mapping[str, Collection[str]]) -> str | None:
 
 
 def metrics_ports(pod: Object) -> list[int]:
-    """One for each process of an operator's pod."""
+    """Metrics ports of an operator's pod, one per process."""
     ports = (port for container in pod["spec"]["containers"] for port in container.get("ports") or ())
     return [port["containerPort"] for port in ports if str(port.get("name", "")).startswith("metrics")]
 
 
 def operator_doubt(metrics: Iterable[str], kinds: Iterable[str]) -> str | None:
-    """None when the operator's processes, by their metrics, have looked at objects of these kinds and are at rest."""
+    """None if, by their metrics, the operator's processes have reconciled these kinds and their queues are empty."""
     looked: set[str] = set()
     waiting = 0.0
     for line in (line for text in metrics for line in text.splitlines() if line and not line.startswith("#")):

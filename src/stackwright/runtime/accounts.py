@@ -1,17 +1,17 @@
-"""Whether accounts are still at their providers: a provider that lost its data has lost them, and tells nobody.
+"""Checks that accounts still exist at their providers, because a provider that lost its data emits no event.
 
 An answer is kept for a while, for contracts are looked at at every event. It is not kept over a change of the provider:
 one that has come up again is asked at once. What an earlier process saw at the same provider counts as an answer of the
-time when this one started: else each start would ask for all accounts at once. But a start asks for some of them, each
-time for others, so that a loss is noticed also where no process lives for long; after a loss all are asked. A provider
-that does not answer is left alone for a while, then asked by one look at a time: each question would hold a worker, and
-a thread.
+time when this one started: else each start would ask for all accounts at once. But a start asks for a few of each
+provider, each time for others, so that a loss is noticed also where no process lives for long; after a loss all are
+asked. A provider that does not answer is left alone for a while, then asked by one look at a time: each question would
+hold a worker, and a thread.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, replace
 
 from stackwright.api.kinds import SECRET
@@ -19,11 +19,12 @@ from stackwright.core.digest import digest
 from stackwright.core.plan import Account, BrokerAccount, CatalogEntry, Key, SqlAccount
 from stackwright.core.ports import NotYet, Ports, Refused, secret_data
 
-# Seconds. Less than the pause after which a contract is looked at again, so that each such look asks.
+# In seconds. KEPT is shorter than the requeue interval of contracts, so that each requeue asks the provider.
 KEPT = 240.0
 LONGEST = 10.0
 QUIET, FORGOTTEN = 30.0, 3600.0
-SHARES = 10  # a start asks for about one account of so many
+SHARES = 10  # a start asks for about one account of so many,
+FEW = 8  # and for so many of one provider at most: one that lost its data has lost all
 
 
 @dataclass(frozen=True)
@@ -39,19 +40,20 @@ class _Silence:
 
 
 class AccountChecks:
-    """core.ports.Accounts by the ports of the providers."""
+    """core.ports.Accounts, implemented by the ports of the providers."""
 
     def __init__(self, ports: Ports) -> None:
         self._ports = ports
         self._there: OrderedDict[tuple[str, Key], _Answer] = OrderedDict()  # the oldest answer first
         self._silent: dict[str, _Silence] = {}
-        self._before = asyncio.get_running_loop().time() + KEPT  # until when an earlier process's answers are kept
+        self._before = asyncio.get_running_loop().time() + KEPT  # until when answers of an earlier process count
         self._start = str(ports.clock.now())
+        self._early: Counter[str] = Counter()  # provider → accounts asked for although an earlier process saw them
 
     async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str | None:
         loop, name = asyncio.get_running_loop(), (action.verb, action.secret)
         now = loop.time()
-        if before and now < self._before and int(digest(self._start, str(name)), 16) % SHARES:
+        if before and now < self._before and not self._is_early(name, provider):
             return ""
         about = digest(str(action), provider, changed)
         known = self._there.get(name)
@@ -64,7 +66,7 @@ class AccountChecks:
             async with asyncio.timeout(LONGEST):
                 found = await self._ask(action, changed)
         except Refused:
-            return None  # what makes the account tells why
+            return None  # the action that creates the account reports the cause
         except (NotYet, TimeoutError) as error:
             cause = str(error) or f"no answer within {LONGEST:.0f} s"
             self._silent[provider] = _Silence(cause, loop.time() + QUIET)
@@ -77,8 +79,15 @@ class AccountChecks:
             self._there.move_to_end(name)
         return found
 
+    def _is_early(self, name: tuple[str, Key], provider: str) -> bool:
+        """Whether this start asks for an account; each call that says so counts."""
+        if self._early[provider] >= FEW or int(digest(self._start, str(name)), 16) % SHARES:
+            return False
+        self._early[provider] += 1
+        return True
+
     def _next_to_ask(self, provider: str) -> None:
-        """Raises NotYet while a provider is silent, and when another look has just begun to ask it again."""
+        """Raises NotYet while a provider is silent, and while another check is already asking it again."""
         now = asyncio.get_running_loop().time()
         self._silent = {each: silence for each, silence in self._silent.items() if now < silence.until + FORGOTTEN}
         if silence := self._silent.get(provider):

@@ -1,7 +1,7 @@
-"""The certificate of the admission server: made by the operator, kept in a Secret, renewed while it is served.
+"""The certificate of the admission server: issued by the operator, stored in a Secret, renewed while in use.
 
-The API server trusts it by the authority in the webhook's configuration. So no key is ever in a chart's values or in
-the record of a Helm release, and no other program is needed to issue it.
+The API server trusts it through the CA bundle in the webhook configuration. So no key is in chart values or Helm
+release records, and no other program is needed to issue certificates.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ import structlog
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind
-from stackwright.core import renewal
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
 from stackwright.core.ports import Clock, Cluster, secret_data
+from stackwright.core.secrets import renewal
 from stackwright.runtime import x509
 
 CONFIGURATION = Kind(
@@ -26,13 +26,13 @@ CONFIGURATION = Kind(
 )
 NAME = "stackwright"
 SECRET_NAME = "stackwright-webhook-tls"  # noqa: S105 - a name
-EVERY = 600.0  # seconds from one look at it to the next
-SETTLE = 10.0  # seconds until API servers have learned of another authority
+EVERY = 600.0  # seconds between two checks
+SETTLE = 10.0  # seconds until API servers have observed a new CA bundle
 log = structlog.get_logger()
 
 
 class Certificate:
-    """`context` serves it from the first `ensure` on; `certificate` and `key` are its files, in `folder`."""
+    """`context` serves the certificate after the first `ensure`; `certificate` and `key` are its files in `folder`."""
 
     def __init__(self, cluster: Cluster, namespace: str, folder: Path, clock: Clock) -> None:
         self.context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
@@ -41,7 +41,7 @@ class Certificate:
         self._served = ""
 
     async def keep(self) -> None:
-        """Renew it whenever it must be, until cancelled."""
+        """Check and renew the certificate periodically, until cancelled."""
         while True:
             await asyncio.sleep(EVERY)
             try:
@@ -50,7 +50,7 @@ class Certificate:
                 log.exception("the certificate of the webhook could not be checked", again_in=EVERY)
 
     async def ensure(self) -> None:
-        """Serve a good one. API servers trust it before it is served, and the former one for as long as that is."""
+        """Serve a valid certificate. API servers trust a new one before it is served, and the old one until then."""
         data = await self._kept()
         if data["tls.crt"] != self._served:
             await self._trust(data["ca.crt"], beside=True)
@@ -60,22 +60,22 @@ class Certificate:
         await self._trust(data["ca.crt"], beside=False)
 
     async def _kept(self) -> dict[str, str]:
-        """Of the Secret, which gets a new one if that is not good."""
+        """Data of the Secret, with a new certificate if the stored one is not valid for long enough."""
         secret = await self._cluster.get(SECRET, (self._namespace, SECRET_NAME))
         names = [f"stackwright-webhook.{self._namespace}.svc", f"stackwright-webhook.{self._namespace}"]
         now = self._clock.now()
         if secret and _good(secret, names[0], now):
             return secret_data(secret)
         authority = x509.authority("stackwright-webhook", now, x509.LIFE)
-        data, _ = x509.issue(authority, names, [], now)  # the authority's key is dropped
+        data, _ = x509.issue(authority, names, [], now)  # the key of the CA is discarded
         await self._cluster.apply(SECRET, _secret(self._namespace, data), "stackwright-webhook")
         return data
 
     async def _trust(self, authority: str, *, beside: bool) -> None:
-        """In all webhooks of the configuration; beside those they trust already, or alone."""
+        """Write the CA into all webhooks of the configuration; `beside` keeps the CAs that they already trust."""
         configuration = await self._cluster.get(CONFIGURATION, ("", NAME))
         if configuration is None:
-            return  # installed without admission, as the chart's value webhook.create=false does
+            return  # installed without admission (chart value webhook.create=false)
         hooks = configuration.get("webhooks") or []
         wanted = [_trusting(hook, authority, beside) for hook in hooks]
         if wanted == hooks:
@@ -85,7 +85,7 @@ class Certificate:
         await self._cluster.patch(CONFIGURATION, ("", NAME), patch)
 
     def _load(self, data: dict[str, str]) -> None:
-        """Connections that are open go on; new ones get the new certificate."""
+        """Load the certificate for new connections; open connections continue."""
         self.certificate.write_text(data["tls.crt"])
         self.key.touch(mode=0o600)
         self.key.write_text(data["tls.key"])
@@ -94,7 +94,7 @@ class Certificate:
 
 
 def _good(secret: Object, name: str, now: float) -> bool:
-    """Served now, it is accepted now and for as long as it takes to renew it."""
+    """Whether clients accept the certificate now and renewal.BEFORE seconds from now."""
     try:
         data = secret_data(secret)
         last = max(x509.ends(data["tls.crt"]), x509.ends(data["ca.crt"]))

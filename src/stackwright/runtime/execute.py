@@ -1,8 +1,7 @@
-"""Plan → calls. The only place where an action meets the outside world.
+"""Executes the actions of a plan through the ports; no other module does.
 
-Actions run in order and the first failure ends the run; Helm upgrades and rollbacks that follow each other run side by
-side. Every action may be repeated: after a crash the same plan is decided again, and what was done before changes
-nothing.
+Actions run in order and the first failure ends the execution; consecutive Helm upgrades and rollbacks run concurrently.
+Every action is idempotent: after a crash the same plan is decided again, and completed actions change nothing.
 """
 
 from __future__ import annotations
@@ -14,9 +13,9 @@ from itertools import groupby
 from typing import Any, TypeVar
 
 from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
-from stackwright.core.clouds import CloudCall, Slot
 from stackwright.core.conditions import steady
 from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
+from stackwright.core.openstack.clouds import CloudCall, Slot
 from stackwright.core.plan import (
     Account,
     Action,
@@ -40,14 +39,14 @@ from stackwright.core.plan import (
     Warn,
 )
 from stackwright.core.ports import Conflict, NotYet, Ports, Refused, StillMissing, secret_data
-from stackwright.core.secretwrites import SecretWrite
+from stackwright.core.secrets.writes import SecretWrite
 from stackwright.runtime import secrets
 
 _Account = TypeVar("_Account", SqlAccount, BrokerAccount, CatalogEntry)
 
 
 async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> dict[Slot, str]:
-    """Run all actions; the ids of what was made in clouds. Raises what the first that fails raises."""
+    """Run all actions; returns the ids of resources created in clouds. Raises the error of the first failed action."""
     made: dict[Slot, str] = {}
     for group in _side_by_side(actions):
         if isinstance(call := group[0], CloudCall):
@@ -120,10 +119,10 @@ async def _foreign(action: Action, ports: Ports, manager: str) -> None:
 
 
 async def _finalizer(action: Finalizer, ports: Ports) -> None:
-    """Guarded by the resource version: between our look and this write nobody else's finalizer gets lost."""
+    """Set or remove the finalizer, with the resource version as precondition, so that no foreign finalizer is lost."""
     current = await ports.cluster.get(action.kind, key_of(action.obj))
     if current is None or current["metadata"].get("uid") != action.obj["metadata"].get("uid"):
-        if action.present:  # what follows would be made for an object that can no longer clean it up
+        if action.present:  # later actions would create resources that this object can no longer clean up
             raise Conflict(f"{action}: the object is gone", action.kind, key_of(action.obj))
         return
     current_finalizers = current["metadata"].get("finalizers") or []
@@ -162,7 +161,7 @@ async def _publish(action: Publish, ports: Ports, manager: str) -> None:
 
 
 async def _note(action: Inventory | Publish, data: dict[str, str], ports: Ports, manager: str) -> None:
-    """What an action found out, for the next decision."""
+    """Store the result of an action in a ConfigMap, for the next decision."""
     obj = owned(CONFIGMAP, action.key, action.owner, {})
     del obj["spec"]
     obj["metadata"]["annotations"] = {DIGEST: action.digest}
@@ -182,7 +181,7 @@ async def _account(
     missing: Callable[[_Account, Mapping[str, str], str | None], Awaitable[str]],
     ports: Ports,
 ) -> None:
-    """Makes an account and looks whether it is there; takes one away."""
+    """Create an account and verify that it exists, or delete it."""
     admin, password = await _admin(action.admin_secret, ports), await _password(action, ports)
     await make(action, admin, password)
     if not action.absent and (lack := await missing(action, admin, password)):
@@ -190,7 +189,7 @@ async def _account(
 
 
 async def _password(action: Account, ports: Ports) -> str:
-    """That of the account; whoever takes one away needs none."""
+    """The password of the account; empty is allowed for a deletion only."""
     password = secret_data(await ports.cluster.get(SECRET, action.secret)).get("password", "")
     if not password and not action.absent:
         raise NotYet(f"Waiting for Secret {'/'.join(action.secret)}")

@@ -1,6 +1,6 @@
-"""Faults of our own code: which class, and where. Never the text of an exception, for it may quote any value.
+"""Internal errors: reported by exception class and place, never by the text of the exception, which may quote secrets.
 
-A fault ends nothing. It is counted, logged with its frames, and told to whoever looks at the object that it concerns.
+An internal error ends no task. It is counted, logged with its stack frames, and reported on the object it concerns.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ log = structlog.get_logger()
 
 
 def cause(error: BaseException) -> BaseException:
-    """What it was raised from."""
+    """The root cause of an exception (`raise … from`)."""
     while error.__cause__ is not None:
         error = error.__cause__
     return error
 
 
 def place(error: BaseException) -> str:
-    """Class and place: `KeyError at core/merge.py:31 in merged`; the place is the innermost one in our own code."""
+    """Class and place, e.g. `KeyError at core/digest.py:31 in digest`; the place is the innermost frame in our code."""
     error = cause(error)
     frames = [f for f in traceback.extract_tb(error.__traceback__) if f.filename.startswith(_HOME)]
     name = type(error).__name__
@@ -39,7 +39,7 @@ def place(error: BaseException) -> str:
 
 
 def words(error: BaseException) -> str:
-    """For users: what to report."""
+    """The message for users, which asks them to report the error."""
     return (
         f"The operator itself failed on this object: {place(error)}. This is an error in Stackwright: "
         "please report this message, with the output of `stackwright report`"
@@ -47,20 +47,20 @@ def words(error: BaseException) -> str:
 
 
 def told(error: BaseException) -> Plan:
-    """Conditions for an object whose Ready this failed controller owns."""
+    """The conditions after an internal error, for an object whose Ready the failed controller owns."""
     text = words(error)
     return Plan(conditions=(Condition(READY, False, REASON, text), Condition(PROGRESSING, False, REASON, text)))
 
 
 def note(where: str, error: BaseException, **about: object) -> None:
-    """Count it and log it. `where` is what the operator was doing: reconcile, event, resync, admission."""
+    """Count and log an error. `where` is what the operator was doing: reconcile, event, resync, admission."""
     metrics.FAULTS.labels(where).inc()
     frames = "".join(traceback.format_tb(cause(error).__traceback__))
     log.error("internal error", during=where, fault=place(error), frames=frames, **about)
 
 
 def ends(error: BaseException) -> bool:
-    """Whether it is meant to end the task in which it was raised. Somebody else's cancellation is not."""
+    """Whether an exception must end the current task. A CancelledError of another task must not."""
     if isinstance(error, asyncio.CancelledError):
         task = asyncio.current_task()
         return task is None or task.cancelling() > 0

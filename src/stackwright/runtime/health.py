@@ -1,7 +1,7 @@
-"""/healthz: 200, or 503 with what hangs: a worker that does not come back, a watch that is dead.
+"""/healthz: 200, or 503 with the causes: a worker that exceeded its deadline, a dead watch.
 
-What a restart would not mend is no cause: an API server that does not answer, a kind that is not served. Nor is work
-that takes long. /readyz says that the process has loaded and serves.
+Problems that a restart would not fix do not count: an API server that does not answer, a kind that is not served. Nor
+does long work within its deadline. /readyz reports that the process has loaded all kinds and serves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from stackwright.core.ports import Conflict, NotYet, Refused
 from stackwright.runtime.reconcile import Runtime
 from stackwright.runtime.watches import Watches
 
-ANSWER = 3.0  # seconds; less than a probe waits
+ANSWER = 3.0  # timeout in seconds; shorter than that of a probe
 
 
 class Health:
@@ -23,14 +23,14 @@ class Health:
         self._loop, self._watches = loop, watches
 
     async def causes(self) -> list[str]:
-        """What hangs, in words."""
+        """What hangs, as texts; empty if healthy."""
         silent = self._watches.silent()
         served = await asyncio.gather(*(self._answers(kind) for kind in silent))
         dead = [text for text, answers in zip(silent.values(), served, strict=True) if answers]
         return [*self._loop.stuck(), *dead]
 
     async def _answers(self, kind: Kind) -> bool:
-        """Whether the API server answers for a kind; there need not be such an object."""
+        """Whether the API server answers requests for a kind; the requested object need not exist."""
         try:
             async with asyncio.timeout(ANSWER):
                 await self._loop.ports.cluster.get(kind, ("default" if kind.namespaced else "", "healthz"))
@@ -41,7 +41,7 @@ class Health:
         return True
 
     async def serve(self, port: int) -> None:
-        """Until cancelled."""
+        """Serve /healthz and /readyz until cancelled."""
 
         async def healthz(_: web.Request) -> web.Response:
             causes = await self.causes()
@@ -55,7 +55,7 @@ class Health:
         runner = web.AppRunner(app, handle_signals=False, access_log=None)
         await runner.setup()
         try:
-            await web.TCPSite(runner, "0.0.0.0", port).start()  # noqa: S104 - kubelet asks from outside the pod
+            await web.TCPSite(runner, "0.0.0.0", port).start()  # noqa: S104 - kubelet connects from outside the pod
             await asyncio.Event().wait()
         finally:
             await runner.cleanup()

@@ -1,7 +1,7 @@
-"""Structured logs: one JSON object a line, and nothing secret in it.
+"""Structured logs: one JSON object per line, without secrets.
 
-Actions are logged by their target, never with their contents; this is the second line of defence, which blanks any
-field whose name says that it holds a secret, and credentials inside texts.
+Actions are logged by their target, never with their content. As a second line of defence, this module masks fields
+whose names suggest secrets, and credentials inside texts.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stackwright.api.secrecy import HIDDEN, hidden, leads_to_secrets
 
 
 def blank(_: Any, __: str, event: MutableMapping[str, Any]) -> MutableMapping[str, Any]:
-    """A structlog processor: hides what must not be seen."""
+    """A structlog processor that masks secrets."""
     for name, value in event.items():
         if leads_to_secrets(name):
             event[name] = HIDDEN

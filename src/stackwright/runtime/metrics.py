@@ -1,4 +1,4 @@
-"""Metrics of the operator itself: how deep the queue is, how long and how reconciles end, what it asks of the API."""
+"""Metrics of the operator: queue depth, duration and outcome of reconciles, API calls, internal errors, actions."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""`stackwright pause`: what is paused is looked at and told of as before, and nothing of it is changed.
+"""`stackwright pause`: paused objects are observed and reported as before, but not changed.
 
-An object is paused by its own annotation, or by that of an object that owns it: a paused cloud pauses its services,
-their accounts and releases. Failover and health go on, for their controllers are not `pausable`; so does a deletion
-that somebody asked for. (The kinds of Cluster API have their own pause, with its contract: `core/pausing.py`.)
+An object is paused by its own annotation or by that of an owner: a paused cloud pauses its services, their accounts and
+releases. Failover and health continue, because their controllers are not `pausable`; so does the deletion of an object.
+(The pause of the kinds of Cluster API follows its contract: `core/pausing.py`.)
 """
 
 from __future__ import annotations
@@ -18,27 +18,27 @@ from stackwright.core.plan import Object, Plan
 from stackwright.core.ports import NotYet, Reader
 from stackwright.runtime.report import after_failure
 
-EVERY = 60.0  # seconds: an operator of several containers does not see in all of them that its cloud goes on
-DEEPEST = 8  # a cloud, a service of it, and what that has
+EVERY = 60.0  # requeue in seconds: not every container of a split operator observes the resume of a cloud
+DEEPEST = 8  # levels of owners to follow: a cloud, its service, and objects of the service
 
 
 class Paused(NotYet):
-    """An action that waits for somebody to say `stackwright resume`."""
+    """Actions wait until a user runs `stackwright resume`."""
 
     reason = PAUSED_CONDITION
 
 
 def is_stackwright_paused(obj: Object) -> bool:
-    """Whether an object itself has the annotation."""
+    """Whether the object itself has the pause annotation."""
     return annotation(obj, ANNOTATION) == "true"
 
 
 async def stackwright_pause_cause(reader: Reader, obj: Object) -> str:
-    """Which annotation pauses an object; empty if none does."""
+    """The annotation that pauses an object, as text; empty if it is not paused."""
     if is_deleting(obj):
         return ""
     current: Object | None = obj
-    for _ in range(DEEPEST):  # whoever writes ownerReferences may let two objects own each other
+    for _ in range(DEEPEST):  # owner references may form a cycle
         if current is None:
             break
         if is_stackwright_paused(current):
@@ -58,7 +58,7 @@ async def _owner(reader: Reader, obj: Object) -> Object | None:
 
 
 async def unless_paused(controller: Controller, plan: Plan, reader: Reader, obj: Object) -> Plan:
-    """The plan, or of a paused object what may be told of it; with the condition Paused once there was a pause."""
+    """The plan, without actions if the object is paused; with the condition Paused if it is or was paused."""
     if not controller.pausable:
         return plan
     if cause := await stackwright_pause_cause(reader, obj):
@@ -67,7 +67,7 @@ async def unless_paused(controller: Controller, plan: Plan, reader: Reader, obj:
 
 
 def held(plan: Plan, obj: Object, cause: str) -> Plan:
-    """The plan without its actions. Ready tells that something waits, if something does; Paused tells why."""
+    """The plan without its actions. Ready reports that changes wait, if any; Paused reports the cause."""
     told = plan
     if plan.actions:
         waits = f"{len(plan.actions)} change{'s wait' if len(plan.actions) > 1 else ' waits'}"

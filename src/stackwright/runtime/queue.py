@@ -1,9 +1,9 @@
-"""The keyed queue: what is to be looked at, each key once, however often it is named.
+"""The work queue: each key is queued once, however often it is added, and no key is processed concurrently.
 
-A key that is added while it is being worked on is worked on again afterwards, never at the same time. A failed key
-comes back after a growing, jittered delay; an event brings it back sooner, unless the event is the echo of its own
-write, or changes nothing but messages. All waiting is done on the loop's own clock, so tests run it under simulated
-time.
+A key added while it is being processed is processed again afterwards. A failed key is retried with jittered exponential
+backoff, or earlier on an event, unless the event echoes the key's own write or changes only messages. All delays use
+the clock of the event loop, so tests run under simulated time. Urgent items have a separate queue, which every worker
+serves first and reserved workers serve exclusively, so they never wait for long work.
 
 Urgent items wait in a line of their own. Every worker takes them first, and some workers take nothing else: however
 long the others are held, an urgent item is worked on at once.
@@ -11,8 +11,9 @@ long the others are held, an urgent item is worked on at once.
 Shared items wait in a line for each share, such as a namespace, and no worker of the others takes them. Shares have
 their turn one after the other, and of none are more than so many items worked on at a time: however long these take,
 they hold up their own share only. The fewer workers are free, the fewer items of one share are worked on, so that
-several shares leave workers for others (the dynamic threshold of buffers that queues share). One that comes again and
-again, as what somebody else's cloud answers may make it, is worked on BURST times at once, and then once in PACE.
+several shares leave workers for others (the dynamic threshold of buffers that queues share). Shares are of pools, each
+of which has workers of its own. An item that comes again and again, as what somebody else's cloud answers may make it,
+is worked on BURST times at once, and then once in PACE.
 """
 
 from __future__ import annotations
@@ -26,9 +27,9 @@ from collections.abc import Callable, Hashable
 from typing import Generic, TypeVar
 
 T = TypeVar("T", bound=Hashable)
-TICK = 0.001  # a timer may fire a little early; who then waits for the rest would spin
-DOUBLINGS = 16  # beyond that the longest delay is reached anyhow
-# Of shared items: times that one may be worked on without a pause, which it regains one in PACE seconds.
+TICK = 0.001  # timers may fire this much too early; waiting for the remainder would busy-loop
+DOUBLINGS = 16  # limits the exponent of the backoff; the longest delay is reached earlier
+# Token bucket of a shared item: BURST runs without delay, refilled by one every PACE seconds.
 BURST, PACE = 100, 1.0
 
 
@@ -37,38 +38,41 @@ class KeyedQueue(Generic[T]):
     jitter          a function that returns a factor that spreads failures; 1 at least, where `after` is to be kept
     urgent          an attribute: whether an item is urgent; set it before the first item is added
     share           an attribute: which share an item is of, if any; set it as early. What is urgent is of none
+    pool            an attribute: which pool of workers the share of an item has
     """
 
     def __init__(self, first: float = 0.5, longest: float = 60.0, jitter: Callable[[], float] = lambda: 1.0) -> None:
         self._first, self._longest, self._jitter = first, longest, jitter
         self.urgent: Callable[[T], bool] = lambda item: False
         self.share: Callable[[T], str | None] = lambda item: None
+        self.pool: Callable[[T], str] = lambda item: ""
         self._ready: deque[T] = deque()
         self._ready_urgent: deque[T] = deque()
-        self._ready_shared: dict[str, deque[T]] = {}  # none is empty; the share whose turn it is comes first
+        # Pool → its shares, of which none is empty; the share whose turn it is comes first.
+        self._ready_shared: dict[str, dict[str, deque[T]]] = {}
         self._queued: set[T] = set()
         self._working: set[T] = set()
         self._again: set[T] = set()
-        self._echoed: set[T] = set()  # while they were being worked on
+        self._echoed: set[T] = set()  # echoes received while the item was being processed
         self._delayed: list[tuple[float, int, T]] = []
         self._due: dict[T, float] = {}
         self._failures: dict[T, int] = {}
-        # Shared item → when all its work is made up for, that which was longest ago first.
+        # Shared item → time at which its token bucket is full again, oldest first.
         self._spent: dict[T, float] = {}
         self._order = itertools.count()
         self._wake = asyncio.Event()
 
     def __len__(self) -> int:
-        """Items that wait for a worker; delayed ones do not count."""
+        """Number of items that wait for a worker, without delayed ones."""
         return len(self._queued)
 
     @property
     def idle(self) -> bool:
-        """Nothing ready, nothing being worked on. Delayed items may be left."""
+        """Whether no item is queued or being processed. Delayed items may remain."""
         return not self._queued and not self._working and not self._again
 
     def next_due(self) -> float | None:
-        """When the next delayed item becomes ready, in the loop's time."""
+        """Time of the event loop at which the next delayed item becomes ready."""
         return min(self._due.values(), default=None)
 
     def add(self, item: T, delay: float = 0.0) -> None:
@@ -90,7 +94,7 @@ class KeyedQueue(Generic[T]):
             self._wake.set()
 
     def _pause(self, item: T) -> float:
-        """Seconds until it may be worked on again."""
+        """Seconds until a shared item may be processed again."""
         pause = self._spent.get(item, 0.0) - asyncio.get_running_loop().time() - (BURST - 1) * PACE
         return pause if pause > TICK else 0.0
 
@@ -100,41 +104,46 @@ class KeyedQueue(Generic[T]):
         now = asyncio.get_running_loop().time()
         self._spent[item] = max(now, self._spent.pop(item, now)) + PACE
         oldest = next(iter(self._spent))
-        if self._spent[oldest] <= now:  # one goes for each that comes
+        if self._spent[oldest] <= now:  # drop at most one per call, which bounds the dict
             del self._spent[oldest]
 
     def _line(self, item: T) -> deque[T]:
         if self.urgent(item):
             return self._ready_urgent
         share = self.share(item)
-        return self._ready if share is None else self._ready_shared.setdefault(share, deque())
+        if share is None:
+            return self._ready
+        return self._ready_shared.setdefault(self.pool(item), {}).setdefault(share, deque())
 
     def echo(self, item: T) -> None:
-        """An event says nothing new, such as its own report: as add, except that a retry is not brought forward."""
+        """Add an item for an event without new information, such as its own report; a pending retry keeps its delay."""
         if item in self._working:
             self._echoed.add(item)
         elif item not in self._failures:
             self.add(item)
 
     async def get(self, urgent: bool = False) -> T:
-        """The next item, urgent ones first, or only these; the caller must call done() when it is finished with it."""
+        """The next item, urgent ones first, or only urgent ones; the caller must call done() afterwards."""
         return await self._next(lambda: self._ready_urgent or (None if urgent else self._ready))
 
-    async def get_shared(self, most: int, workers: int) -> T:
-        """The next item of a share, `workers` of which are worked on at a time; done() is called as for get().
+    async def get_shared(self, most: int, workers: int, pool: str = "") -> T:
+        """The next item of a pool's shares, `workers` of which are worked on at a time; done() is called as for get().
 
-        Of its share fewer are being worked on than `most`, and than a quarter of the free workers; or none is.
+        A share is served while fewer of its items are being processed than `most` and than a quarter of the free
+        workers, and always if none is.
         """
 
         def ready() -> deque[T] | None:
-            held = Counter(share for item in self._working if (share := self.share(item)) is not None)
+            working = (item for item in self._working if self.pool(item) == pool)
+            held = Counter(share for item in working if (share := self.share(item)) is not None)
             limit = max(1, min(most, (workers - held.total()) // 4))
-            share = next((share for share in self._ready_shared if held[share] < limit), None)
+            shares = self._ready_shared.get(pool, {})
+            share = next((share for share in shares if held[share] < limit), None)
             if share is None:
                 return None
-            items = self._ready_shared.pop(share)
+            items = shares.pop(share)
             if len(items) > 1:  # its next one comes after those of the others
-                self._ready_shared[share] = items
+                shares[share] = items
             return items
 
         return await self._next(ready)
@@ -153,7 +162,7 @@ class KeyedQueue(Generic[T]):
             self._wake.clear()
             due = self._delayed[0][0] if self._delayed else None
             timeout = None if due is None else max(0.0, due - asyncio.get_running_loop().time())
-            # Not wait_for: in Python 3.11 it swallows a cancellation that comes together with the event.
+            # Not wait_for: in Python 3.11 it swallows a cancellation that coincides with the event.
             with contextlib.suppress(TimeoutError):
                 async with asyncio.timeout(timeout):
                     await self._wake.wait()
@@ -168,7 +177,7 @@ class KeyedQueue(Generic[T]):
 
     def done(self, item: T) -> None:
         self._working.discard(item)
-        if self._ready_shared:
+        if any(self._ready_shared.values()):
             self._wake.set()
         echoed = item in self._echoed and item not in self._failures
         self._echoed.discard(item)
@@ -177,7 +186,7 @@ class KeyedQueue(Generic[T]):
             self.add(item)
 
     def retry(self, item: T, after: float | None = None) -> float:
-        """Bring a failed item back later, after that many seconds at least; returns the delay."""
+        """Queue a failed item again with backoff, after at least `after` seconds; returns the delay."""
         failures = self._failures.get(item, 0)
         self._failures[item] = failures + 1
         delay = max(min(self._longest, self._first * 2.0 ** min(failures, DOUBLINGS)), after or 0.0) * self._jitter()
@@ -185,5 +194,5 @@ class KeyedQueue(Generic[T]):
         return delay
 
     def forget(self, item: T) -> None:
-        """It succeeded: the next failure starts from the first delay."""
+        """Reset the backoff of an item that succeeded."""
         self._failures.pop(item, None)

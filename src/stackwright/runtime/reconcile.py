@@ -1,25 +1,25 @@
-"""The loop, once for all kinds: key → observe → decide → execute → report.
+"""The reconcile loop for all kinds: key → observe → decide → execute → report.
 
-An event is only a key in the queue. One key is never worked on twice at the same time. What goes wrong outside
-becomes a condition with its cause, and so does an error of our own (runtime/faults.py); the key comes back later either
-way. No error ends a worker, a watch or the resync.
+An event only adds keys to the queue, and no key is reconciled concurrently. Errors of external systems and internal
+errors (runtime/faults.py) become conditions with their cause, and the key is retried. No error ends a worker, a watch
+or the resync.
 """
 
 from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
 import structlog
 
 from stackwright.api.meta import Kind
-from stackwright.core.clouds import Slot, at_once, fill, removes
 from stackwright.core.conditions import is_as_before, is_reworded, steady
 from stackwright.core.controller import ByOwner, Controller
 from stackwright.core.objects import MANAGED, key_of
+from stackwright.core.openstack.clouds import Slot, at_once, fill, removes
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
 from stackwright.runtime import faults, metrics
@@ -31,18 +31,23 @@ from stackwright.runtime.report import after_failure, report
 
 Item = tuple[str, Key]  # controller's name, key
 RESERVED = 2  # workers for urgent work
-# Workers for what asks OpenStacks of users. They mostly wait, but the client of the API server has 100 connections.
+# Workers for controllers that call OpenStacks of users. They mostly wait, but the API client has 100 connections.
 REMOTE = 64
-SHARE = 8  # of these for a namespace at most, fewer when few are free: whoever has slow clouds waits for them alone
+HELM = 32  # workers for what waits for Helm
+SHARE = 8  # of either for a namespace at most, fewer when few are free: whoever has slow clouds waits for them alone
 SOON = 2.0  # seconds from a removal to the next look: what goes takes a moment, and may never go
 # Seconds that looking and each action may take: a call of Helm 300, as long for its turn to come, and a margin. What
-# asks OpenStacks of users ends long before, whatever these do (core.clouds.LONGEST).
+# asks OpenStacks of users ends long before, whatever these do (core.openstack.clouds.LONGEST).
 LONGEST = 900.0
 log = structlog.get_logger()
 
 
+def _shared(controller: Controller) -> bool:
+    return controller.remote or controller.helm
+
+
 def bounded(plan: Plan) -> Plan:
-    """The plan, with as many removals as it may have. What is left over is there at the next look, and on record."""
+    """The plan with a limited number of deletions; the next reconcile decides on the rest, which stays on record."""
     actions = at_once(plan.actions)
     if len(actions) < len(plan.actions) or (plan.requeue == 0 and any(map(removes, actions))):
         return replace(plan, actions=actions, requeue=SOON)
@@ -50,7 +55,7 @@ def bounded(plan: Plan) -> Plan:
 
 
 class Runtime:
-    """reader  what observing uses; ports what executing uses; both over the same cluster"""
+    """`reader` serves `observe`, `ports` serve the executor; both access the same cluster."""
 
     def __init__(
         self, controllers: Iterable[Controller], ports: Ports, reader: Reader, store: Store, queue: KeyedQueue[Item]
@@ -58,9 +63,9 @@ class Runtime:
         self.controllers = {controller.name: controller for controller in controllers}
         self.ports, self.reader, self.store, self.queue = ports, reader, store, queue
         self._paused: set[tuple[Kind, Key]] = set()
-        self._absent: KeyedQueue[tuple[Kind, Key]] = KeyedQueue()  # what a list lacked, until it is known to be gone
-        self._busy: dict[Item, tuple[float, float]] = {}  # since when, and until when at the latest
-        # By kind, and by the kind of an owner or "": controller, keys, and whether messages concern it.
+        self._absent: KeyedQueue[tuple[Kind, Key]] = KeyedQueue()  # absent from a list, not confirmed
+        self._busy: dict[Item, tuple[float, float]] = {}  # start and deadline
+        # (Kind, kind of an owner or "") → controller, keys, and whether changes of messages alone count.
         self._routes: dict[tuple[Kind, str], list[tuple[str, Any, bool]]] = {}
         for controller in self.controllers.values():
             self._routes.setdefault((controller.kind, ""), []).append((controller.name, None, True))
@@ -69,8 +74,9 @@ class Runtime:
                 self._routes.setdefault((watch.kind, owner), []).append((controller.name, watch.keys, watch.words))
         urgent = {controller.name for controller in self.controllers.values() if controller.urgent}
         queue.urgent = lambda item: item[0] in urgent
-        remote = {controller.name for controller in self.controllers.values() if controller.remote}
-        queue.share = lambda item: item[1][0] if item[0] in remote else None
+        pools = {each.name: "remote" if each.remote else "helm" for each in self.controllers.values() if _shared(each)}
+        queue.share = lambda item: item[1][0] if item[0] in pools else None
+        queue.pool = lambda item: pools.get(item[0], "")
         for kind in self.kinds:
             store.watch(kind)
 
@@ -79,7 +85,7 @@ class Runtime:
         return list(dict.fromkeys(kind for kind, _ in self._routes))
 
     def on_event(self, gone: bool, kind: Kind, obj: Object) -> None:
-        """Take note of a change and queue all keys that it concerns."""
+        """Store a change that a watch reported, and queue all keys that it concerns."""
         try:
             if gone:
                 self.store.drop(kind, obj)
@@ -91,20 +97,21 @@ class Runtime:
             faults.note("event", error, kind=kind.kind)
 
     def _put(self, kind: Kind, obj: Object) -> None:
-        """Keep an object and queue all keys that it concerns, if it is news."""
+        """Store an object and, if it is new, queue all keys that it concerns."""
         before = self.store.told(kind, key_of(obj))
         if self.store.put(kind, obj):
             now = self.store.told(kind, key_of(obj))
             writer = self.store.writer(kind, obj)
             if writer and (before is None or now is None or not is_as_before(before, now)):
-                writer = ""  # a change by somebody else came before our write, and no watch tells of it alone
+                writer = ""  # includes a foreign change before our write, which no watch reports separately
             reworded = before is not None and now is not None and is_reworded(before, now)
             self.enqueue(kind, obj, writer, reworded)
 
     def enqueue(self, kind: Kind, obj: Object, writer: str = "", reworded: bool = False) -> None:
-        """Queue all keys that an object concerns. One that says in other words what it said before helps no retry.
+        """Queue all keys that an object concerns. A change of messages alone does not advance a retry.
 
-        Two that fail and watch each other would wake each other without pause: messages may differ at each attempt.
+        Otherwise two failing objects that watch each other would wake each other without end, because messages may
+        differ at each attempt.
         """
         owners = dict.fromkeys(ref.get("kind") for ref in obj["metadata"].get("ownerReferences") or ())
         for name, keys, words in [each for owner in ("", *owners) for each in self._routes.get((kind, owner), ())]:
@@ -113,7 +120,7 @@ class Runtime:
             try:
                 for key in (key_of(obj),) if keys is None else keys(obj, self.store.list):
                     self._add((name, key), writer, reworded)
-            except Exception as error:  # whom it concerns cannot be told, so all are looked at
+            except Exception as error:  # the keys are unknown, so queue all objects
                 faults.note("event", error, controller=name, kind=kind.kind, object="/".join(key_of(obj)))
                 for key in self.store.keys(self.controllers[name].kind):
                     self.queue.add((name, key))
@@ -126,14 +133,14 @@ class Runtime:
         controller = self.controllers[item[0]]
         own = bool(writer) and writer in (controller.manager, controller.fault_manager)
         if own and reworded:
-            return  # its own words are no news to it, and the next look may find others
+            return  # its own message is not new to it, and the next reconcile may change it again
         if own or reworded:
             self.queue.echo(item)
         else:
             self.queue.add(item)
 
     def _pause_changed(self, kind: Kind, obj: Object) -> None:
-        """A pause concerns all that the object owns, at whatever depth."""
+        """Queue all pausable objects of the namespace, because a pause affects dependents at any depth."""
         self._paused ^= {(kind, key_of(obj))}
         for controller in self.controllers.values():
             if controller.pausable:
@@ -141,7 +148,7 @@ class Runtime:
                     self.queue.add((controller.name, key_of(each)))
 
     async def work(self, urgent: bool = False) -> None:
-        """One worker, for all work or for what is urgent only; it ends only by cancellation or a crash."""
+        """One worker, for all items or for urgent ones only; it ends only by cancellation or a crash."""
         while True:
             await self._work_on(await self.queue.get(urgent))
 
@@ -152,12 +159,12 @@ class Runtime:
         finally:
             self.queue.done(item)
 
-    async def _work_remotely(self, group: asyncio.TaskGroup) -> None:
-        """All workers of shares: a task for each item, as long as it is worked on."""
-        free = asyncio.Semaphore(REMOTE)
+    async def _work_shared(self, group: asyncio.TaskGroup, pool: str, workers: int) -> None:
+        """All workers of the shares of a pool: a task for each item, as long as it is worked on."""
+        free = asyncio.Semaphore(workers)
         while True:
             await free.acquire()
-            task = group.create_task(self._work_on(await self.queue.get_shared(SHARE, REMOTE)))
+            task = group.create_task(self._work_on(await self.queue.get_shared(SHARE, workers, pool)))
             task.add_done_callback(lambda _: free.release())
 
     async def reconcile(self, item: Item) -> None:
@@ -168,7 +175,7 @@ class Runtime:
         self._busy[item] = (started, started + LONGEST)
         try:
             outcome = await self._attempt(controller, item)
-        except BaseException as error:  # a SystemExit of a library is an error of the library, and ends nothing
+        except BaseException as error:  # a SystemExit raised by a library must not end the worker
             if self.ends(error):
                 raise
             self.queue.retry(item)
@@ -184,7 +191,7 @@ class Runtime:
         return faults.ends(error)
 
     def stuck(self) -> list[str]:
-        """What workers have been at for longer than all of their calls may take."""
+        """Items, as texts, that workers have processed for longer than all their calls may take."""
         now = time.perf_counter()
         return [
             f"a worker has been at {name} {'/'.join(key)} for {now - since:.0f} s"
@@ -193,7 +200,7 @@ class Runtime:
         ]
 
     async def _attempt(self, controller: Controller, item: Item) -> str:
-        """How it ended."""
+        """Reconcile an item once, and queue it again as needed; returns the outcome for metrics."""
         name, key = item
         try:
             outcome, requeue = await self._course(controller, key)
@@ -212,7 +219,7 @@ class Runtime:
         return outcome
 
     async def _tell(self, controller: Controller, key: Key, error: BaseException) -> None:
-        """Tell users of an error of ours. Where Ready is another controller's, or nobody's, by an Event."""
+        """Report an internal error to users: in Ready if this controller owns it, else by an Event."""
         try:
             obj = await self.reader.get(controller.kind, key)
             if obj is None:
@@ -258,36 +265,43 @@ class Runtime:
         try:
             return await report(controller, plan, current, self.ports.cluster, self.ports.clock.now())
         except Refused:
-            # The object went away while we worked on it: there is nobody left to tell.
+            # If the object was deleted during the reconcile, there is no status to write.
             if await self.ports.cluster.get(controller.kind, key_of(current)) is None:
                 return False
             raise
 
     async def _look_again(self, kind: Kind, key: Key) -> None:
-        """A conflict means that our picture is old; a deletion that no watch told of would never mend itself."""
+        """Read an object again after a conflict: the cache is outdated, and a missed deletion would stay in it."""
         known = self.store.get(kind, key)
         if known is None and kind in PARTIAL:
-            return  # no watch would tell of it later
+            return  # no watch would update it
         try:
             current = await self.ports.cluster.get(kind, key)
         except (NotYet, Refused):
-            return  # it is tried again anyway
+            return  # the item is retried anyway
         if known is not None and not is_told_of(kind, known, current):
             self.on_event(True, kind, known)
         if current is not None and is_watched(kind, current):
             self.store.keep(kind, current)
 
     async def load(self, kinds: Iterable[Kind] | None = None) -> None:
-        """List every watched kind into the store and queue all that is new; also finds what a watch has missed."""
+        """List every watched kind into the store and queue new objects; also finds changes that a watch missed."""
         for kind in kinds or self.kinds:
+            known = self.store.known(kind)
             found = await self.ports.cluster.list(kind, "", MANAGED if kind in PARTIAL else None)
             absent = self.store.keys(kind) - {key_of(obj) for obj in found}
             for obj in found:
+                self.store.overrule(known, obj)
                 self._put(kind, obj)
             self._doubt(kind, absent)
 
+    def listing(self, kind: Kind) -> Callable[[Object], None]:
+        """A watch is about to list a kind anew; what is returned is told of each object listed, before its event."""
+        known = self.store.known(kind)
+        return lambda obj: self.store.overrule(known, obj)
+
     async def on_listed(self, kind: Kind, present: set[Key]) -> None:
-        """A watch has listed these objects of a kind anew; a deletion meanwhile is told by no event."""
+        """Compare the store with a new list of a watch, because deletions before the list have no event."""
         self._doubt(kind, self.store.keys(kind) - present)
 
     def _doubt(self, kind: Kind, absent: Iterable[Key]) -> None:
@@ -295,7 +309,7 @@ class Runtime:
             self._absent.add((kind, key))
 
     async def _ask_of_absent(self) -> None:
-        """Forget what a list lacked. It may have been made since the list was taken: ask before believing it gone."""
+        """Drop objects that are absent from a list, after a read of each: it may have been created after the list."""
         while True:
             kind, key = item = await self._absent.get()
             try:
@@ -316,27 +330,29 @@ class Runtime:
                 self._absent.done(item)
 
     async def run(self, workers: int = 8, resync: float = 600.0, reserved: int = RESERVED) -> None:
-        """Work until cancelled; a crash of one worker ends all. `reserved` workers do nothing but urgent work.
+        """Run until cancelled; a crash of one worker ends all.
 
-        Beside these, what is of a share has workers of its own.
+        `workers` process urgent and ordinary items, `reserved` further workers only urgent ones, and REMOTE dedicated
+        workers the shared items.
         """
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):
                 group.create_task(self.work())
             for _ in range(reserved):
                 group.create_task(self.work(urgent=True))
-            group.create_task(self._work_remotely(group))
+            group.create_task(self._work_shared(group, "remote", REMOTE))
+            group.create_task(self._work_shared(group, "helm", HELM))
             group.create_task(self._ask_of_absent())
             group.create_task(self._resync(resync))
 
     async def _resync(self, every: float) -> None:
-        """The last resort, should a watch miss something."""
+        """List all kinds periodically, in case a watch missed a change."""
         while True:
             await asyncio.sleep(every)
             for kind in self.kinds:
                 try:
                     await self.load([kind])
-                except (NotYet, Refused, Conflict) as error:  # it is for the next resync, and holds up no other kind
+                except (NotYet, Refused, Conflict) as error:  # the next resync retries it; continue with other kinds
                     log.warning("resync failed", kind=kind.kind, cause=str(error))
                 except Exception as error:
                     faults.note("resync", error, kind=kind.kind)

@@ -1,7 +1,7 @@
-"""Plan → status, written only when it says something new; Events only when something happened.
+"""Writes the status of a plan, only if it changed, and Events, only on transitions.
 
-A controller always writes the same top-level status fields. When an action failed, its error becomes the message of
-Ready, and the other fields stay as they are, because the plan's own fields speak of what would have been done.
+A controller always writes the same top-level status fields. If an action failed, its error becomes the message of
+Ready, and the other fields keep their values, because those of the plan assume that its actions succeeded.
 """
 
 from __future__ import annotations
@@ -16,24 +16,26 @@ from stackwright.core.ports import Cluster, Refused
 
 
 def after_failure(plan: Plan, current: Object, error: Exception) -> Plan:
-    """The plan's report when one of its actions failed."""
+    """The report of a plan after one of its actions failed."""
     status = current.get("status") or {}
     kept = {name: status[name] for name in plan.status if name in status}
     refused = isinstance(error, Refused)
     reason, message = str(getattr(error, "reason", "Waiting")), str(error)
     own = [c for c in plan.conditions if c.type not in (READY, PROGRESSING)]
-    if own and len(own) == len(plan.conditions):  # Ready is another controller's, which looks at these
+    if own and len(own) == len(plan.conditions):  # another controller owns Ready, and reads these conditions
         told = [Condition(c.type, False, reason, message) if c.reason == DONE else c for c in own]
         return Plan((), tuple(told), kept)
     stages = [_unless_new(c, status) for c in own]
     if not plan.conditions and not any(isinstance(action, Finalizer) for action in plan.actions):
-        return Plan(status=kept)  # Ready is not this controller's
+        return Plan(status=kept)  # this controller does not own Ready
     ready = Condition(READY, False, reason, message)
     return Plan((), (ready, Condition(PROGRESSING, not refused, reason, message), *stages), kept)
 
 
 def _unless_new(condition: Condition, status: Object) -> Condition:
-    """A stage that would have been done by the failed action is not done."""
+    """A stage that would have been done by the failed action is not done; one that was only seen is as it was seen."""
+    if condition.reason != DONE:
+        return condition
     before = next((c for c in status.get("conditions") or () if c["type"] == condition.type), None)
     if condition.status and not (before and before["status"] == "True"):
         return Condition(condition.type, False, "Waiting", "An action before it failed; see Ready")
@@ -41,7 +43,7 @@ def _unless_new(condition: Condition, status: Object) -> Condition:
 
 
 def status_of(plan: Plan, current: Object, now: float) -> dict[str, Any] | None:
-    """The status to write, or None when the object says all of it already."""
+    """The status to write, or None if the object already has it."""
     status = current.get("status") or {}
     wanted: dict[str, Any] = {name: _steadied(value) for name, value in plan.status.items()}
     if plan.conditions:
@@ -53,7 +55,7 @@ def status_of(plan: Plan, current: Object, now: float) -> dict[str, Any] | None:
 
 
 def _steadied(value: Any) -> Any:
-    """With steady messages, at whatever depth they are; what has none is the same object."""
+    """The value with steady messages at any depth."""
     if isinstance(value, dict):
         return {
             name: steady(each) if name == "message" and isinstance(each, str) else _steadied(each)
@@ -78,7 +80,7 @@ def _says(status: Object, wanted: dict[str, Any]) -> bool:
 async def report(
     controller: Controller, plan: Plan, current: Object, cluster: Cluster, now: float, manager: str = ""
 ) -> bool:
-    """Write the status if it changed, as the controller's manager or another one; True when it was written."""
+    """Write the status if it changed, as `manager` or the controller's manager; returns whether it was written."""
     wanted = status_of(plan, current, now)
     if wanted is None:
         return False
@@ -92,7 +94,7 @@ async def report(
 
 
 async def _tell(plan: Plan, before: Any, current: Object, cluster: Cluster) -> None:
-    """An Event when Ready turned, or became blocked for another cause."""
+    """Record an Event if Ready changed, or is blocked for a new reason."""
     ready = next((c for c in plan.conditions if c.type == READY), None)
     if ready is None:
         return

@@ -1,6 +1,6 @@
-"""The Secrets that the operator writes: generated, rotated, gathered from others, certificates.
+"""Executes the actions that write Secrets: generated fields, rotated keys, copies, certificates.
 
-No value of a Secret is ever in a plan: it is made, or read and copied, here and nowhere else.
+Plans contain no values of Secrets: only this module generates, reads and copies them.
 """
 
 from __future__ import annotations
@@ -9,14 +9,12 @@ import base64
 import json
 import math
 import re
-import string
 from typing import Any
 
-from stackwright.api import certificates
+from stackwright.api.cloud import certificates
+from stackwright.api.fields.lines import LINE
 from stackwright.api.kinds import SECRET
-from stackwright.api.lines import LINE
 from stackwright.api.registry import kind_of
-from stackwright.core import cephkeys, fernet, revisions
 from stackwright.core.digest import digest
 from stackwright.core.objects import (
     DIGEST,
@@ -24,6 +22,7 @@ from stackwright.core.objects import (
     MANAGED,
     OPTIONS,
     OWNER,
+    annotation,
     key_of,
     owner_label,
     owner_reference,
@@ -31,7 +30,9 @@ from stackwright.core.objects import (
 )
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
-from stackwright.core.secretwrites import (
+from stackwright.core.secrets import cephkeys, fernet, revisions
+from stackwright.core.secrets.filling import fill, names
+from stackwright.core.secrets.writes import (
     CephAccess,
     CopySecret,
     EnsureCertificate,
@@ -42,16 +43,6 @@ from stackwright.core.secretwrites import (
     RotateKeys,
     SecretWrite,
 )
-
-
-class _Texts(string.Formatter):
-    """Templates in which {field!j} is a field as JSON has it, and so YAML too: what users chose may be any text."""
-
-    def convert_field(self, value: Any, conversion: Any) -> Any:
-        return json.dumps(value) if conversion == "j" else super().convert_field(value, conversion)
-
-
-_TEXTS = _Texts()
 
 
 async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
@@ -76,8 +67,9 @@ async def write(action: SecretWrite, ports: Ports, manager: str) -> None:
 
 
 async def _permitted(key: Key, owner: Object | None, ports: Ports) -> None:
-    """Raises Refused if the Secret belongs to somebody else: users choose names, and would read, change and take along
-    what is in it.
+    """Raises Refused if the Secret has another owner.
+
+    Users choose names of Secrets, and could otherwise read, change and delete the content of foreign ones.
     """
     found = await ports.cluster.get(SECRET, key)
     if found and (others := owners(found) - owners(_secret(key, owner, {}, {}))):
@@ -85,8 +77,8 @@ async def _permitted(key: Key, owner: Object | None, ports: Ports) -> None:
 
 
 async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
-    """What is there stays: a password is made once, and one that a user put there first is taken over."""
-    from stackwright.runtime import x509  # the provisioner of volumes runs without its library
+    """Write the Secret and keep existing fields: a password is generated once, and one set by a user is kept."""
+    from stackwright.runtime import x509  # imported here: the volume provisioner runs without its library
 
     old = secret_data(await ports.cluster.get(SECRET, action.key))
     fields: dict[str, Any] = dict(action.fixed)
@@ -102,14 +94,14 @@ async def _ensure(action: EnsureSecret, ports: Ports, manager: str) -> None:
 
 def _filled(text: str, fields: dict[str, Any], key: Key) -> str:
     """A template with its fields. What is not quoted there is one line, whoever chose it."""
-    for _, name, _, conversion in _TEXTS.parse(text):
-        if name and conversion != "j" and not LINE.matches(fields[name]):
+    for name, quoted in names(text):
+        if not quoted and not LINE.matches(fields[name]):
             raise Refused(f"field {name} of Secret {'/'.join(key)}: {LINE.message}")
-    return _TEXTS.format(text, **fields)
+    return fill(text, fields)
 
 
 async def _chosen(action: EnsureSecret, name: str, ports: Ports) -> str:
-    """What a user chose for a generated field, if one did."""
+    """The user's value for a generated field; empty if there is none."""
     if name not in action.given:
         return ""
     secret, key = action.given[name]
@@ -117,15 +109,19 @@ async def _chosen(action: EnsureSecret, name: str, ports: Ports) -> str:
 
 
 async def _rotate(action: RotateKeys, ports: Ports, manager: str) -> None:
-    old = secret_data(await ports.cluster.get(SECRET, action.key))
-    fresh = ports.entropy.fernet_key
+    current = await ports.cluster.get(SECRET, action.key)
+    if annotation(current, fernet.ROTATED) != action.turned:
+        raise Conflict(f"{action}: the keys have turned meanwhile", SECRET, action.key)
+    old, fresh = secret_data(current), ports.entropy.fernet_key
     keys = fernet.rotate(old, fresh(), action.max_active) if old else fernet.start(fresh(), fresh())
     obj = _secret(action.key, action.owner, keys, {fernet.ROTATED: str(math.ceil(ports.clock.now()))})
+    if current:
+        obj["metadata"]["resourceVersion"] = current["metadata"]["resourceVersion"]
     await ports.cluster.apply(SECRET, obj, manager)
 
 
 async def _copy(action: CopySecret, ports: Ports, manager: str) -> None:
-    """An oslo.config snippet of options whose values are in other Secrets."""
+    """Write an oslo.config snippet with options whose values are in other Secrets."""
     lines = []
     for section in sorted(action.sections):
         lines.append(f"[{section}]")
@@ -136,7 +132,7 @@ async def _copy(action: CopySecret, ports: Ports, manager: str) -> None:
 
 
 async def _revision(action: KeepRevision, ports: Ports, manager: str) -> None:
-    """A spec that has changed meanwhile is kept by the next look, which that change brings."""
+    """Store the spec of a cloud; if it changed since the plan, the reconcile of that change stores it."""
     kind = kind_of(action.owner["kind"])
     current = await ports.cluster.get(kind, key_of(action.owner))
     spec = (current or {}).get("spec") or {}
@@ -156,12 +152,14 @@ async def _gather(action: GatherSecret, ports: Ports, manager: str) -> None:
 
 
 async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:
-    """Its content decides: keys of other clients that changed are no reason to write this one anew."""
+    """Write the Secret of a Ceph client; OPTIONS is the digest of the fields that services read only at start."""
     given = secret_data(await ports.cluster.get(SECRET, action.source))
     try:
         data = cephkeys.access(given, action.spec, action.secret_uuid)
     except cephkeys.Missing as error:
         raise NotYet(f"Waiting for Secret {'/'.join(action.source)}: {error}") from None
+    except cephkeys.Misfit as error:
+        raise Refused(str(error)) from None
     except ValueError as error:
         raise Refused(f"Secret {'/'.join(action.source)}: {error}") from None
     notes = {DIGEST: action.digest, OPTIONS: digest(data["rbd.conf"])}
@@ -169,7 +167,7 @@ async def _ceph(action: CephAccess, ports: Ports, manager: str) -> None:
 
 
 async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
-    """Only of the texts that the plan was made for; other ones are checked first."""
+    """Write texts from the spec; raises Conflict if they changed since the plan, which must check them first."""
     meta = action.owner["metadata"]
     obj = await ports.cluster.get(action.kind, (meta["namespace"], meta["name"])) or {"metadata": {}}
     data = {}
@@ -188,15 +186,11 @@ async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
 
 
 async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> None:
-    """The authority belongs to nobody: clients trust it longer than any service object lives."""
-    from stackwright.runtime import x509  # the provisioner of volumes runs without its library
+    """Issue a certificate. The CA has no owner, because clients trust it longer than any service object exists."""
+    from stackwright.runtime import x509  # imported here: the volume provisioner runs without its library
 
     now = ports.clock.now()
-    issuer = secret_data(await ports.cluster.get(SECRET, action.authority))
-    if not issuer.get("ca.key") or _old(issuer, now):
-        await _permitted(action.authority, None, ports)
-        issuer = x509.authority(f"Stackwright {action.authority[0]}", now)
-        await ports.cluster.apply(SECRET, _secret(action.authority, None, issuer, {}), manager)
+    issuer = await _issuer(action, ports, manager)
     try:
         made, end = x509.issue(issuer, action.names, action.addresses, now)
     except (KeyError, ValueError) as error:
@@ -205,19 +199,48 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, made, notes), manager)
 
 
-def _old(issuer: dict[str, str], now: float) -> bool:
-    """An authority that would end before what it issues: what it issued is good for as long as it was promised."""
+async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> dict[str, str]:
+    """The authority, made where there is none or it is old. Of several that are made at once, one counts: others would
+    issue what nobody trusts. Raises Conflict if it changes again and again.
+    """
     from stackwright.runtime import x509  # the provisioner of volumes runs without its library
+
+    now, lost = ports.clock.now(), False
+    while True:
+        found = await ports.cluster.get(SECRET, action.authority)
+        issuer = secret_data(found)
+        if issuer.get("ca.key") and not _old(issuer, now):
+            return issuer
+        await _permitted(action.authority, None, ports)
+        issuer = x509.authority(f"Stackwright {action.authority[0]}", now)
+        secret = _secret(action.authority, None, issuer, {})
+        try:
+            if found is None:
+                await ports.cluster.create(SECRET, secret, manager)
+            else:
+                secret["metadata"] |= {each: found["metadata"][each] for each in ("uid", "resourceVersion")}
+                await ports.cluster.apply(SECRET, secret, manager)
+            return issuer
+        except Conflict:  # somebody else made one meanwhile
+            if lost:
+                raise
+            lost = True
+
+
+def _old(issuer: dict[str, str], now: float) -> bool:
+    """Whether a CA ends before a certificate that it issues now; then it is replaced, so certificates stay valid."""
+    from stackwright.runtime import x509  # imported here: the volume provisioner runs without its library
 
     try:
         return x509.ends(issuer["ca.crt"]) < now + x509.LIFE.total_seconds()
     except (KeyError, ValueError):
-        return False  # somebody's own: it is refused by name, and never replaced
+        return False  # a user's own CA: rejected with its name, never replaced
 
 
 async def _line(secret: Key, key: str, ports: Ports) -> str:
-    """A value of one line. A line break at its end is no part of it: `kubectl create secret --from-file` keeps that of
-    the file. What follows any other one would be an option of its own.
+    """A value of one line, without a trailing line break, which `kubectl create secret --from-file` keeps.
+
+    Raises Refused for any other line break, because the rest would become another option.
     """
     value = re.sub(r"\r?\n\Z", "", await _value(secret, key, ports))
     if not LINE.matches(value):

@@ -1,37 +1,26 @@
-"""Where events come from: Kopf's watches, and nothing else of Kopf's.
+"""The source of events: Kopf's watches and admission server, and no other part of Kopf.
 
-Kopf does what is tedious to do well: discovery, streaming, bookmarks, re-authentication, dead connections, and the
-admission server. Its state-keeping handlers, timers, daemons and indices are not used: they write to every object
-and cost milliseconds each. An event becomes an entry in our store and keys in our queue.
+Kopf does what is tedious to do well: discovery, streaming, bookmarks, re-authentication, dead connections. Its
+state-keeping handlers, timers, daemons and indices are not used: they write to every object and cost milliseconds each.
+An event becomes an entry in our store and keys in our queue. Nor is its admission server: see runtime/admission.py.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import math
-import ssl
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Protocol
 
 import kopf
 from kopf._cogs.structs.credentials import Vault
 
 from stackwright.api.meta import Kind
-from stackwright.api.registry import ADMITTED
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
-from stackwright.runtime import faults
 from stackwright.runtime.cache import PARTIAL
 
 OnEvent = Callable[[bool, Kind, Object], None]
-
-
-class Check(Protocol):
-    def __call__(self, obj: Object, old: Object | None, dry_run: bool) -> list[str]:
-        """What is wrong with it, and with changing `old` into it."""
 
 
 class Source(Protocol):
@@ -39,22 +28,11 @@ class Source(Protocol):
         """Report changes of these kinds until cancelled: (gone, kind, object)."""
 
 
-@dataclass(frozen=True)
-class Webhook:
-    """The admission server: port, its certificate's files, the context that serves it, what is wrong with an object."""
-
-    port: int
-    certificate: Path
-    key: Path
-    context: ssl.SSLContext
-    check: Check
-
-
 class KopfSource:
-    """webhook  None for no admission server. kubeconfig  None in a pod"""
+    """kubeconfig  None in a pod"""
 
-    def __init__(self, webhook: Webhook | None = None, kubeconfig: str | None = None) -> None:
-        self._webhook, self._kubeconfig = webhook, kubeconfig
+    def __init__(self, kubeconfig: str | None = None) -> None:
+        self._kubeconfig = kubeconfig
         self.ready = asyncio.Event()
         logging.getLogger("kopf").setLevel(logging.WARNING)
 
@@ -63,9 +41,6 @@ class KopfSource:
         for kind in kinds:
             _watch(registry, kind, on_event)
         self._login(registry)
-        if self._webhook:
-            for resource in ADMITTED:
-                _admission(registry, resource.KIND, self._webhook.check)
         vault = Vault()
         try:
             await kopf.operator(
@@ -77,7 +52,7 @@ class KopfSource:
                 vault=vault,
             )
         finally:
-            await vault.close()  # Kopf leaves its sessions open when it is cancelled
+            await vault.close()  # Kopf does not close its sessions on cancellation
 
     def _login(self, registry: kopf.OperatorRegistry) -> None:
         path = self._kubeconfig
@@ -98,20 +73,11 @@ class KopfSource:
         for kind in kinds:
             if kind in PARTIAL:
                 settings.watching.label_selectors[f"{kind.group}/{kind.version}/{kind.plural}".lstrip("/")] = selector
-        if self._webhook:
-            settings.admission.server = kopf.WebhookServer(
-                addr="0.0.0.0",  # noqa: S104 - the API server reaches the pod from outside
-                port=self._webhook.port,
-                certfile=self._webhook.certificate,
-                pkeyfile=self._webhook.key,
-                context=self._webhook.context,
-                file_check_interval=math.inf,  # whoever renews it loads it too; Kopf would close the port for a moment
-            )
         return settings
 
 
 class _NoDiffBase(kopf.DiffBaseStorage):
-    """Kopf compares each object with the one it last handled; we compare by ourselves, and only what matters."""
+    """Disables Kopf's comparison of each object with its last handled version; our cache compares objects instead."""
 
     def build(self, *, body: Any, extra_fields: Any = None) -> Any:
         return {}
@@ -124,7 +90,7 @@ class _NoDiffBase(kopf.DiffBaseStorage):
 
 
 class _NoProgress(kopf.ProgressStorage):
-    """Kopf keeps the progress of its handlers in the object; ours have none."""
+    """Disables Kopf's storage of handler progress in objects; our handlers have no progress."""
 
     def fetch(self, *, key: Any, body: Any) -> Any:
         return None
@@ -148,18 +114,3 @@ def _watch(registry: kopf.OperatorRegistry, kind: Kind, on_event: OnEvent) -> No
         on_event(
             event["type"] == "DELETED", kind, {"kind": kind.kind, "apiVersion": kind.api_version, **event["object"]}
         )
-
-
-def _admission(registry: kopf.OperatorRegistry, kind: Kind, check: Check) -> None:
-    @kopf.on.validate(
-        kind.group, kind.version, kind.plural, registry=registry, id="validate", operations=["CREATE", "UPDATE"]
-    )
-    async def validate(body: Any, dryrun: bool, **more: Any) -> None:
-        obj, old = dict(body), more.get("old")
-        try:
-            errors = check(obj, dict(old) if old else None, dryrun)
-        except Exception as error:  # Kopf would send its text
-            faults.note("admission", error, kind=kind.kind)
-            raise kopf.AdmissionError(faults.words(error), code=500) from None
-        if errors:
-            raise kopf.AdmissionError("\n".join(errors), code=422)

@@ -1,4 +1,4 @@
-"""A spec that replaces another one whole, whoever owns its fields."""
+"""Replacement of a whole spec, regardless of the field managers that own its fields."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ from stackwright.core.objects import key_of
 from stackwright.core.plan import Object
 from stackwright.core.ports import Cluster, Conflict
 
-TRIES = 10  # the operator, which sees the new spec at once, writes the status meanwhile
-SPEC = "f:spec"  # as managedFields names it
+TRIES = 10  # attempts, because the operator writes the status concurrently when it observes the new spec
+SPEC = "f:spec"  # the spec in managedFields
 
 
 async def replace_spec(cluster: Cluster, kind: Kind, wanted: Object, manager: str) -> Object:
-    """Replace the spec of an object by one write, so that it is the old one or the new one at any time.
+    """Replace the spec of an object in one write, so that it is either the old or the new spec at any time.
 
-    An apply takes away only what no other field manager owns. So where there are others, the spec is patched first,
-    which may be refused and has changed nothing then. After that `manager` is made the only owner of the spec; its next
-    apply may then take away what this one brought, too.
+    An apply removes only fields that no other field manager owns. So if there are other managers, the spec is patched
+    first; a refused patch changes nothing. Then `manager` becomes the only owner of the spec, so that its next apply
+    can remove fields that this one added.
 
-    Raises Conflict when the object is written by others each time, Refused when the API does not accept the new spec.
+    Raises Conflict if other writes interfere at every attempt, Refused if the API rejects the new spec.
     """
     for _ in range(TRIES - 1):
         try:
@@ -47,14 +47,14 @@ async def _replace(cluster: Cluster, kind: Kind, wanted: Object, manager: str) -
 
 
 def _replacement(old: Mapping[str, Any], new: Mapping[str, Any]) -> dict[str, Any]:
-    """The JSON merge patch that makes the old fields the new ones."""
+    """The JSON merge patch from the old fields to the new ones."""
     both = {name for name in old.keys() & new.keys() if isinstance(old[name], dict) and isinstance(new[name], dict)}
     changed = {name: _replacement(old[name], new[name]) if name in both else value for name, value in new.items()}
     return dict.fromkeys(old.keys() - new.keys()) | changed
 
 
 def _sole_owner(entries: list[dict[str, Any]], kind: Kind, manager: str) -> list[dict[str, Any]]:
-    """The entries of managedFields when all that anybody owns of the spec is the manager's."""
+    """The entries of managedFields with all owned fields of the spec assigned to `manager`."""
     spec = reduce(_united, (entry["fieldsV1"][SPEC] for entry in entries if SPEC in entry["fieldsV1"]))
     own = next((entry for entry in entries if _is_own(entry, manager)), None)
     new = {"manager": manager, "operation": "Apply", "apiVersion": kind.api_version, "fieldsType": "FieldsV1"}
@@ -72,12 +72,12 @@ def _but_spec(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _united(one: Mapping[str, Any], other: Mapping[str, Any]) -> dict[str, Any]:
-    """What either set of fields has. In this form `{}` is a field with nothing below it, which is `.` where it has."""
+    """The union of two FieldsV1 sets. A field is `{}` without owned children, and has the member `.` with children."""
     if bool(one) != bool(other):
         return {".": {}, **(one or other)}
     return {**one, **{name: _united(one[name], below) if name in one else below for name, below in other.items()}}
 
 
 def _same(live: Object) -> dict[str, Any]:
-    """The precondition of a write: the object is as it was read."""
+    """The precondition of a write: uid and resourceVersion of the object as read."""
     return {name: live["metadata"][name] for name in ("uid", "resourceVersion")}

@@ -1,4 +1,4 @@
-"""Keys and certificates that the operator makes: an authority, what it issues, and SSH key pairs. PEM throughout."""
+"""Keys and certificates that the operator generates: CAs, certificates, and SSH key pairs. All are PEM."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from cryptography.hazmat.primitives.asymmetric.types import PrivateKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 from cryptography.x509.verification import PolicyBuilder, Store, VerificationError
 
-from stackwright.core import renewal
+from stackwright.core.secrets import renewal
 
 AUTHORITY_LIFE = datetime.timedelta(days=3650)
 LIFE = datetime.timedelta(seconds=renewal.LIFE)
@@ -22,9 +22,7 @@ EARLIER = datetime.timedelta(seconds=renewal.EARLIER)
 
 
 def authority(name: str, now: float, life: datetime.timedelta = AUTHORITY_LIFE) -> dict[str, str]:
-    """A new authority: ca.crt, ca.key. It is valid from long ago, so that one that was made while the clock was ahead
-    can stay.
-    """
+    """A new CA: ca.crt, ca.key. Its validity begins `life` ago, so that one created by a fast clock remains usable."""
     key = ec.generate_private_key(ec.SECP256R1())
     subject = _named(name)
     builder = _builder(subject, subject, key, now, life, earlier=life)
@@ -37,7 +35,7 @@ def authority(name: str, now: float, life: datetime.timedelta = AUTHORITY_LIFE) 
 def issue(
     issuer: Mapping[str, str], names: Sequence[str], addresses: Sequence[str], now: float
 ) -> tuple[dict[str, str], float]:
-    """A certificate for servers and clients of these names: tls.crt, tls.key, ca.crt; and when it ends."""
+    """A certificate for servers and clients with these names: tls.crt, tls.key, ca.crt; and its end (epoch seconds)."""
     ca, ca_key = _certificate(issuer["ca.crt"]), _private_key(issuer["ca.key"])
     if not isinstance(ca_key, ec.EllipticCurvePrivateKey):
         raise ValueError("the authority's key is not an elliptic curve key")
@@ -57,7 +55,7 @@ def issue(
 
 
 def ssh_keypair() -> tuple[str, str]:
-    """A new ed25519 key pair as OpenSSH writes it: private, public."""
+    """A new ed25519 key pair in OpenSSH format: private, public."""
     key = ed25519.Ed25519PrivateKey.generate()
     private = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.OpenSSH, serialization.NoEncryption()
@@ -67,12 +65,12 @@ def ssh_keypair() -> tuple[str, str]:
 
 
 def ends(pem: str) -> float:
-    """When a certificate ends, in seconds since the epoch."""
+    """End of validity of a certificate, in seconds since the epoch. Raises ValueError."""
     return _certificate(pem).not_valid_after_utc.timestamp()
 
 
 def serves(data: Mapping[str, str], name: str, now: float) -> bool:
-    """Whether a client that trusts ca.crt accepts tls.crt as that of a server of this name, and tls.key is its key."""
+    """Whether a client that trusts ca.crt accepts tls.crt for a server of this name, and tls.key is its key."""
     try:
         trusted, own = (_certificate(data[field]) for field in ("ca.crt", "tls.crt"))
         key = _private_key(data["tls.key"])
@@ -84,7 +82,7 @@ def serves(data: Mapping[str, str], name: str, now: float) -> bool:
 
 
 def _certificate(pem: str) -> x509.Certificate:
-    """Raises ValueError, and nothing else, for a text that is none."""
+    """Parse a certificate. Raises only ValueError for an invalid text."""
     try:
         return x509.load_pem_x509_certificate(pem.encode())
     except x509.InvalidVersion as error:
@@ -92,7 +90,7 @@ def _certificate(pem: str) -> x509.Certificate:
 
 
 def _private_key(pem: str) -> PrivateKeyTypes:
-    """Raises ValueError, and nothing else, for a text that is none, or has a passphrase."""
+    """Parse a private key. Raises only ValueError for an invalid text or an encrypted key."""
     try:
         return serialization.load_pem_private_key(pem.encode(), None)
     except (TypeError, UnsupportedAlgorithm) as error:

@@ -1,1 +1,1 @@
-"""What each service is: one declaration per service, pure data and functions from spec to Helm values."""
+"""One declaration per service: pure data, and functions from its spec to Helm values."""

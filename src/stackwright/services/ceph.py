@@ -1,17 +1,17 @@
-"""Ceph: where images, volumes and disks are kept that must outlive a node.
+"""Ceph: the storage of images, volumes and disks that must survive the loss of a node.
 
-A cloud that lists `ceph` among its services gets a small one of its own, for trial and tests. Every other one has its
-Ceph elsewhere (Rook, or machines without Kubernetes), and here is only the watch over it: a pod that looks at it with
-the keys of each client and tells what is wrong. Either way clients and pools are asked for, and handed over, by the
-same two objects (`controllers/ceph`).
+A cloud that lists `ceph` among its services runs a small Ceph of its own, for trial and tests. Any other cloud uses an
+external Ceph (Rook, or machines without Kubernetes), and only the pod `ceph-watch` runs here: it connects with the keys
+of each client and reports problems. In both cases clients and pools are requested and handed over by the same two
+objects (`controllers/ceph`).
 """
 
 from __future__ import annotations
 
 from pydantic import Field
 
-from stackwright.api.features_storage import CephFeatures
-from stackwright.api.services import Ceph
+from stackwright.api.cloud.features_storage import CephFeatures
+from stackwright.api.services.kinds import Ceph
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Settings, Values, placed
 from stackwright.services.needs import ceph_secret
 
@@ -28,12 +28,12 @@ CONDITIONS = ("Monitors", "Keys", "Pools", "Capacity")
 
 
 class CephSettings(CephFeatures, Settings):
-    """features.ceph, and whose Ceph it is."""
+    """features.ceph, and whether the cloud runs its own Ceph."""
 
     trial: bool = Field(False, description="Run a small Ceph; without it, there is one elsewhere.")
 
     def exchange(self, namespace: str) -> str:
-        """The namespace in which requests and keys are exchanged with the Ceph."""
+        """The namespace of the objects that are exchanged with the provider of Ceph."""
         return namespace if self.trial else self.shared_namespace
 
 
@@ -51,7 +51,7 @@ def _values(context: Context) -> Values:
         "pod": {"replicas": {"mon": monitors(context), "osd": osds}},
         "volume": {"class_name": context.spec.storage_class, "size": "5Gi"},
         "osd": {"size": settings.osd_size},
-        # As many copies as there are OSDs, three at most: a single one keeps nothing that its disk loses.
+        # One copy per OSD, at most three: a single copy is lost with its disk.
         "pool": {"size": min(osds, 3)},
         "secrets": {"ceph": {"admin": ADMIN_SECRET}, "clients": [ceph_secret(name) for name in CLIENTS]},
         "trial": settings.trial,

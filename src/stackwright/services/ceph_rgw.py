@@ -1,14 +1,14 @@
-"""Object storage: Ceph's gateway, which speaks Swift and S3 and asks Keystone who somebody is.
+"""Object storage: the Ceph gateway, which serves Swift and S3 and authenticates users at Keystone.
 
-The cloud's own Ceph runs it here. An external one runs its own: it gets the user by which it asks Keystone
-(`controllers/ceph`), and tells its URLs in the Secret of its keys, which must be the ones of the catalog here.
+The gateway of the cloud's own Ceph runs here. An external Ceph runs its own gateway: it gets the user that
+authenticates at Keystone (`controllers/ceph`) and returns its URLs in the Secret of its keys; the catalog uses these.
 """
 
 from __future__ import annotations
 
 from pydantic import Field
 
-from stackwright.api.services import CephRGW
+from stackwright.api.services.kinds import CephRGW
 from stackwright.services.ceph import ADMIN_SECRET, GATEWAY, GATEWAY_URLS, KEYS, monitors
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Settings, Values, placed
 from stackwright.services.needs import Endpoint, identity, ingress_values
@@ -19,7 +19,7 @@ PATH = "/swift/v1/AUTH_%(project_id)s"
 
 
 class CephRGWSettings(Settings):
-    """Whose gateway it is."""
+    """Whether the cloud runs its own gateway."""
 
     trial: bool = Field(False, description="Run the gateway of the cloud's own Ceph.")
 

@@ -1,7 +1,7 @@
-"""Cinder: the block storage service. Volumes are in Ceph, or in any back end that a cloud describes itself.
+"""Cinder: the block storage service. Volumes are in Ceph, or in any back end that a cloud describes.
 
-All back ends are served by one component, a process for each. Where its locks are shared (coordination) and the storage
-is too, its pods are one cluster: any of them does what was asked of another.
+One component serves all back ends, with one process for each. If its locks (coordination) and its storage are shared,
+its pods form a cluster: each of them can take over the work of another.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ from typing import Any
 
 from pydantic import Field
 
-from stackwright.api.features_storage import DEFAULT_BACKEND, CinderBackend, CinderFeatures, Cleanup, VolumeType
-from stackwright.api.lines import Line
-from stackwright.api.naming import InstanceName
-from stackwright.api.services import Cinder, Size
-from stackwright.core.merge import merge
+from stackwright.api.cloud.features_storage import DEFAULT_BACKEND, CinderBackend, CinderFeatures, Cleanup, VolumeType
+from stackwright.api.fields.lines import Line
+from stackwright.api.fields.naming import InstanceName
+from stackwright.api.services.kinds import Cinder, Size
+from stackwright.core.helm.merge import merge
 from stackwright.services.declaration import (
     CONTROL_PLANE,
     Certificate,
@@ -46,15 +46,15 @@ from stackwright.services.sizes import limits
 
 PORT = 8776
 API = "cinder-api"
-# What clients of this release look for; the type `block-storage` of the service types authority is an alias of it.
+# Names that clients of this release look up; `block-storage` of the service types authority is an alias of the type.
 CATALOG = ("cinderv3", "volumev3")
-LOCKS = "/etc/cinder/etcd"  # where pods have their certificate for etcd
+LOCKS = "/etc/cinder/etcd"  # mount path of the client certificate for etcd
 LOCKS_TLS = "cinder-etcd"
 RBD = "cinder.volume.drivers.rbd.RBDDriver"
 CEPH_BACKUP = "cinder.backup.drivers.ceph.CephBackupDriver"
 SWIFT_BACKUP = "cinder.backup.drivers.swift.SwiftBackupDriver"
 DEFAULT_BACKENDS = {DEFAULT_BACKEND: {"values": {"conf": {"backends": {DEFAULT_BACKEND: {"volume_driver": RBD}}}}}}
-# Of a back end in Ceph, where it does not say otherwise; pool, user and its secret are in the Secret that Ceph gives.
+# Defaults of a back end in Ceph; pool, user and secret UUID are in the client's Secret.
 RBD_OPTIONS: Values = {
     "rbd_ceph_conf": CEPH_CONF,
     "rbd_flatten_volume_from_snapshot": False,
@@ -75,7 +75,7 @@ class CinderSettings(CinderFeatures, Settings):
 
     @property
     def backends(self) -> dict[str, CinderBackend]:
-        """Those that are there, by name."""
+        """The enabled back ends, by name."""
         if not self.volume.enabled:
             return {}
         asked = self.volume.backends or {
@@ -99,7 +99,7 @@ class CinderSettings(CinderFeatures, Settings):
 
     @property
     def backup_driver(self) -> str:
-        """Empty for none."""
+        """Empty if backups are disabled."""
         if not self.backup.enabled:
             return ""
         return SWIFT_BACKUP if "object-storage" in self.services else CEPH_BACKUP
@@ -114,15 +114,15 @@ class CinderSettings(CinderFeatures, Settings):
 
     @property
     def clustered(self) -> bool:
-        """Whether every pod of cinder-volume may do the work of any other."""
+        """Whether every pod of cinder-volume can do the work of any other."""
         return self.coordinated and bool(self.sections) and len(self.rbd_sections) == len(self.sections)
 
 
 @dataclass(frozen=True)
 class Sizing:
-    """Pods, and workers of an API's pod, any of which may wait for a back end.
+    """Pods, and workers of an API pod, each of which may be blocked by a back end.
 
-    Where its pods are no cluster, there is one cinder-volume at every size.
+    Without a cluster, cinder-volume has one pod at every size.
     """
 
     api: int
@@ -158,7 +158,7 @@ def _replicas(context: Context) -> dict[str, int]:
 
 
 def _backend_types(settings: CinderSettings) -> dict[str, Values]:
-    """A type for each back end, of its name; one that is made of several gets one for each of these."""
+    """A volume type for each back end, with its name; a back end with several sections gets one for each section."""
     found: dict[str, Values] = {}
     for name, backend in settings.backends.items():
         if not backend.create_volume_type:
@@ -170,7 +170,7 @@ def _backend_types(settings: CinderSettings) -> dict[str, Values]:
 
 
 def _bootstrap(settings: CinderSettings) -> Values:
-    """Volume types, and of those of back ends the first that everybody may use: it is for whoever asks for none."""
+    """Volume types. The default type is the first public one of a back end."""
     found = _backend_types(settings)
     types = merge(found, {name: _volume_type(asked) for name, asked in settings.volume_types.items()})
     return {
@@ -210,7 +210,7 @@ def _cinder_conf(context: Context) -> Values:
 
 
 def _mounts(settings: CinderSettings) -> bool:
-    """Whether a back end's volumes are files on something that has to be mounted."""
+    """Whether volumes of a back end are files on a file system that must be mounted."""
     return any(".nfs." in str(options.get("volume_driver", "")) for options in settings.sections.values())
 
 
@@ -252,7 +252,7 @@ def _values(context: Context) -> Values:
 
 
 def _storage(settings: CinderSettings, name: str) -> Contract:
-    """The client of Ceph. Images it reads, for volumes are made as clones of them."""
+    """The Ceph client of Cinder. It reads images, because volumes are created as their clones."""
     roles: dict[str, bool] = {}
     options: dict[str, Mapping[str, str]] = {}
     if settings.rbd_sections:

@@ -1,7 +1,7 @@
-"""Who may speak to whom inside a cloud: the one table that network policies are made of. Pure.
+"""The table of allowed connections inside a cloud, from which network policies are made. Pure.
 
-A pod that the table names takes only what the table lists; replies and probes of its own node are always let through.
-Pods in their node's network have the node's address, so they stand here as the label of their nodes.
+A pod that the table names accepts only the listed connections; replies, and probes of its own node, are always allowed.
+Pods on the host network have the node's address, so the table names them by the label of their nodes.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from stackwright.services.declaration import COMPUTE, GATEWAY, OPENVSWITCH, Context
 
 OPERATOR = "operator"
-NAMESPACE_NAME = "kubernetes.io/metadata.name"  # a label that the API server sets and nobody else can
+NAMESPACE_NAME = "kubernetes.io/metadata.name"  # a label that only the API server can set
 Source = str | tuple[str, str]
 """An application, a node label for pods in their node's network, or the operator."""
 
@@ -26,7 +26,7 @@ INGRESS: Source = "ingress"
 
 @dataclass(frozen=True)
 class Connection:
-    """To pods of one component, on some TCP ports (none: on all), from these."""
+    """Connections to pods of one component, on some TCP ports (empty: all), from `sources`."""
 
     application: str
     component: str
@@ -56,13 +56,13 @@ CONNECTIONS = (
     Connection("cinder", "api", (8776,), ("nova", "glance", "horizon", "keystoneclient", COMPUTE, INGRESS, OPERATOR)),
     Connection("etcd", "server", (2379,), ("cinder",)),
     Connection("etcd", "server", (2379, 2380, 2381, 2382), ("etcd",)),
-    # Ceph's daemons take ports as they find them.
+    # Ceph's daemons listen on ports that they choose themselves.
     *(Connection("ceph", component, (), _CEPH_USERS) for component in ("mon", "mgr", "osd")),
     Connection("ceph-rgw", "api", (8080,), ("cinder", "glance", "horizon", "keystoneclient", INGRESS)),
     Connection("horizon", "horizon", (8080,), (INGRESS,)),
     Connection("ovn", "ovsdb-nb", (6641,), ("neutron", "ovn")),
     Connection("ovn", "ovsdb-sb", (6642,), ("neutron", "ovn", *AGENTS)),
-    # Nobody calls these: they only call others.
+    # These components are only clients.
     *(
         Connection(application, component, (), ())
         for application, component in (
@@ -84,7 +84,7 @@ CONNECTIONS = (
 
 
 def policies(context: Context, chart: str) -> dict[str, Any]:
-    """Component → rules of its NetworkPolicy, in the form of Kubernetes, for the pods of a chart."""
+    """Component → rules of its NetworkPolicy in Kubernetes' format, for the pods of a chart."""
     found: dict[str, list[dict[str, Any]]] = {}
     for connection in CONNECTIONS:
         if connection.application != chart:

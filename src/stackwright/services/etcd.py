@@ -1,11 +1,11 @@
-"""etcd: locks that all processes of a service share, so that several of them may work on the same things.
+"""etcd: locks shared by all processes of a service, so that several processes can work on the same resources.
 
-Members and clients know each other by certificates of the cloud's own authority, and by nothing else.
+Members and clients authenticate only by certificates of the cloud's own authority.
 """
 
 from __future__ import annotations
 
-from stackwright.api.services import Etcd, Size
+from stackwright.api.services.kinds import Etcd, Size
 from stackwright.services.declaration import (
     CONTROL_PLANE,
     Certificate,
@@ -25,7 +25,7 @@ MEMBERS: dict[Size, int] = {"single": 1, "tiny": 3, "small": 3, "medium": 3}
 
 
 def tooz_url(context: Context, folder: str) -> str:
-    """Where a service with a client certificate in a folder finds its locks, as Tooz takes it."""
+    """The URL of the locks in Tooz's format; `folder` has the service's client certificate."""
     options = f"api_version=v3&ca_cert={folder}/ca.crt&cert_cert={folder}/tls.crt&cert_key={folder}/tls.key"
     return f"etcd3+https://{context.host(API)}:{PORT}?{options}"
 
@@ -42,7 +42,7 @@ def _values(context: Context) -> Values:
 
 
 def _certificates(context: Context) -> tuple[Certificate, ...]:
-    """One for all members, which are each other's servers and clients."""
+    """One certificate for all members, which are servers and clients of each other."""
     names = (API, f"{API}.{context.namespace}.svc", context.host(API), f"*.{context.host(PEERS)}", "localhost")
     return (Certificate(TLS, names=names, addresses=("127.0.0.1",)),)
 

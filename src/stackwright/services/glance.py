@@ -1,7 +1,7 @@
-"""Glance: the image service. Each store of images is a section: files on a volume, Ceph, or Cinder's volumes.
+"""Glance: the image service. Each image store is a section: files on a volume, Ceph, or Cinder's volumes.
 
-Without a word about stores, images are in Ceph where the cloud has one, else in files. A volume for files is one that
-a single node has at a time (ReadWriteOnce): with it there is one pod at every size, which grows by workers.
+Without configured stores, images are in Ceph if the cloud has one, otherwise in files. The volume for files can be
+mounted on a single node at a time (ReadWriteOnce), so there is one pod at every size, which scales by workers.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from stackwright.api.features import GlanceBackends, GlanceFeatures, GlanceFileBackend, GlanceStore, GlanceVolume
-from stackwright.api.features_storage import Cleanup
-from stackwright.api.lines import Line
-from stackwright.api.services import Glance, Size
+from stackwright.api.cloud.features import GlanceBackends, GlanceFeatures, GlanceFileBackend, GlanceStore, GlanceVolume
+from stackwright.api.cloud.features_storage import Cleanup
+from stackwright.api.fields.lines import Line
+from stackwright.api.services.kinds import Glance, Size
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Settings, Values, placed
 from stackwright.services.needs import (
     CEPH_CONF,
@@ -36,7 +36,7 @@ _IN_CEPH = GlanceBackends(rbd={"rbd": GlanceStore(default=True)})
 
 
 class GlanceSettings(GlanceFeatures, Settings):
-    """features.glance, and what is around it."""
+    """features.glance, and facts about the rest of the cloud."""
 
     services: list[Line] = Field(
         default_factory=list, description="Services of the cloud, as features.services has them."
@@ -45,7 +45,7 @@ class GlanceSettings(GlanceFeatures, Settings):
 
     @property
     def stores(self) -> GlanceBackends:
-        """Those that are asked for, or the one that the cloud around it suggests."""
+        """The configured stores, or the default of the cloud."""
         if self.backends.stores:
             return self.backends
         return _IN_CEPH if "ceph" in self.services else _FILES
@@ -58,7 +58,9 @@ class GlanceSettings(GlanceFeatures, Settings):
 
 @dataclass(frozen=True)
 class Sizing:
-    """Pods, where no volume forbids it; workers of each; threads of a worker, each kept busy by one transfer."""
+    """Pods, unless a volume limits them to one; workers of each; threads of a worker, each of which serves one
+    transfer.
+    """
 
     pods: int
     workers: int
@@ -79,18 +81,18 @@ def endpoint(context: Context) -> Endpoint:
 
 
 def _volume(context: Context) -> tuple[str | None, GlanceVolume | None]:
-    """Name and volume of the file store, if there is one."""
+    """Name and volume of the file store; None without one."""
     return next(((name, store.pvc) for name, store in context.settings.stores.file.items()), (None, None))
 
 
 def _replacement(context: Context, volume: GlanceVolume | None) -> str:
-    """Pods follow a local volume to its node; any other one must be free before a pod on another node begins."""
+    """Pods follow a local volume to its node; any other volume must be released before a pod starts on another node."""
     local = volume is None or volume.storage_class_name in ("", context.spec.storage_class)
     return "RollingUpdate" if local else "Recreate"
 
 
 def _store_conf(context: Context) -> Values:
-    """Sections of the stores. One file store alone is the chart's own affair, as it was before there were others."""
+    """Sections of the stores. The chart itself configures a single file store, as before other stores existed."""
     stores = context.settings.stores
     if set(stores.stores) == set(stores.file):
         return {}
@@ -104,11 +106,11 @@ def _store_conf(context: Context) -> Values:
         "glance_store": {"default_backend": context.settings.default_store},
     }
     if stores.rbd:
-        # Who clones an image in Ceph instead of copying it has to know where it is.
+        # A client that clones an image in Ceph instead of copying it needs its location.
         sections["DEFAULT"]["show_image_direct_url"] = True
     for name in stores.rbd:
         sections[name] = {"rbd_store_ceph_conf": CEPH_CONF, "rbd_store_chunk_size": 8}
-    for name in stores.cinder:  # volumes of the user whose image it is
+    for name in stores.cinder:  # volumes of the image's owner
         sections[name] = {"cinder_catalog_info": "volumev3::internalURL"}
     return sections
 

@@ -1,14 +1,14 @@
-"""Horizon: the dashboard. It speaks to the other services inside the cluster; only browsers use its public name.
+"""Horizon: the dashboard. It calls the other services inside the cluster; only browsers use its public name.
 
-Which panels a user sees follows the catalog, so nothing here says what else the cloud has.
+The service catalog determines the panels of a user, so these values do not list the cloud's other services.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackwright.api.features import HorizonFeatures
-from stackwright.api.services import Horizon, Size
+from stackwright.api.cloud.features import HorizonFeatures
+from stackwright.api.services.kinds import Horizon, Size
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Settings, Values, placed
 from stackwright.services.keystone import auth_url
 from stackwright.services.memcached import servers
@@ -40,7 +40,7 @@ SIZES: dict[Size, Sizing] = {
 
 
 def _names(context: Context) -> list[str]:
-    """Host names that Horizon answers to; localhost is for kubelet and for whoever forwards a port to the pod."""
+    """Host names that Horizon accepts; localhost is for kubelet and for port forwarding."""
     inside = context.host(NAME).split(".")
     return ["localhost", *(".".join(inside[:parts]) for parts in (1, 2, 3, len(inside)))]
 
@@ -60,7 +60,7 @@ def _settings(context: Context) -> Values:
     }
     if context.settings.ingress:
         settings["ALLOWED_HOSTS"].append(public)
-        # TLS ends at the ingress, which sets this header anew; without one nobody does, and a client could.
+        # TLS ends at the ingress, which overwrites this header; without ingress a client could set it.
         settings |= {
             "SECURE_PROXY_SSL_HEADER": ["HTTP_X_FORWARDED_PROTO", "https"],
             "CSRF_TRUSTED_ORIGINS": [f"https://{public}"],

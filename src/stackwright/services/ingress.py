@@ -1,16 +1,16 @@
-"""The ingress: what the other services' Ingress objects ask for, on the nodes of the control plane, with TLS.
+"""The ingress: serves the Ingress objects of the other services with TLS, on the control-plane nodes.
 
-It owns the certificate that all of them name: the user's own one, or one of the cloud's authority for every name below
-the public domain.
+It owns the certificate that they all name: the user's own one, or one of the cloud's authority for all names below the
+public domain.
 """
 
 from __future__ import annotations
 
 from pydantic import Field
 
-from stackwright.api.certificates import PublicEndpoints
-from stackwright.api.features import SecretValue
-from stackwright.api.services import Ingress
+from stackwright.api.cloud.certificates import PublicEndpoints
+from stackwright.api.cloud.features import SecretValue
+from stackwright.api.services.kinds import Ingress
 from stackwright.services.declaration import (
     CONTROL_PLANE,
     INGRESS_CLASS,
@@ -26,7 +26,7 @@ from stackwright.services.declaration import (
 
 
 class IngressSettings(Settings):
-    """features.ssl, as far as it concerns public endpoints."""
+    """The part of features.ssl for public endpoints."""
 
     public_endpoints: PublicEndpoints | None = Field(
         None, description="TLS of public endpoints; absent: Stackwright makes an authority and a certificate."

@@ -1,8 +1,8 @@
-"""Keystone: the identity service, with the client pod that holds the OpenStack command line.
+"""Keystone: the identity service, with the client pod that contains the OpenStack command line.
 
-Its Fernet keys are made and rotated by the operator. The turn is a third of a token's life at most, so with three
-active keys no token outlives the key that reads it. Audit events go to the bus only when the cloud asks for them:
-by default Keystone does not wait for RabbitMQ.
+The operator creates and rotates the Fernet keys. The rotation interval is chosen so that no token outlives the key that
+decrypts it (`_keys`). Audit events are sent to the bus only if the cloud requests them: by default Keystone does not
+wait for RabbitMQ.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from stackwright.api.features import KeystoneFeatures, SecretKey
-from stackwright.api.naming import InstanceName
-from stackwright.api.services import Keystone
+from stackwright.api.cloud.features import KeystoneFeatures, SecretKey
+from stackwright.api.fields.naming import InstanceName
+from stackwright.api.services.kinds import Keystone
 from stackwright.services.declaration import (
     CONTROL_PLANE,
     Chart,
@@ -58,7 +58,7 @@ clouds:
 
 
 class KeystoneSettings(KeystoneFeatures, Settings):
-    """features.keystone, and where audit events go."""
+    """features.keystone, and the destination of audit events."""
 
     cadf: Literal["", "messagingv2", "log"] = Field("", description="Where audit events go; empty for nowhere.")
     messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object for audit events.")
@@ -72,13 +72,13 @@ def auth_url(context: Context) -> str:
 
 
 def _admin(context: Context) -> dict[str, str]:
-    """Names of the administrator, from `features.keystone.users.admin` where the cloud sets them."""
+    """Names of the administrator, from `features.keystone.users.admin` if the cloud sets them."""
     admin = context.settings.users.admin
     return {name: getattr(admin, name) for name in ("project_name", "user_domain_name", "project_domain_name")}
 
 
 def _cadf(context: Context) -> str:
-    """Where audit events go: messagingv2, log, or nowhere."""
+    """Destination of audit events: messagingv2, log, or empty for none."""
     return str(context.settings.cadf)
 
 
@@ -111,8 +111,8 @@ def _values(context: Context) -> Values:
                 "fernet_tokens": {"max_active_keys": MAX_ACTIVE_KEYS},
                 "cache": {
                     "enabled": True,
-                    # A cache that is down must cost little. This back end goes on without it; the plain ones answer
-                    # a request with an error for each of their connections that broke.
+                    # An unreachable cache must cost little. This back end continues without it; the plain ones fail one
+                    # request for each broken connection.
                     "backend": "oslo_cache.memcache_pool",
                     "memcache_servers": servers(spec, context.namespace),
                     "memcache_dead_retry": 10,
@@ -147,12 +147,12 @@ def _secrets(context: Context) -> tuple[Secret, ...]:
 
 
 def _keys(context: Context) -> tuple[Keys, ...]:
-    # Keystone accepts a token for its life and 2 days more (allow_expired_window), so the oldest of
-    # max_active keys must be that old before it goes.
+    # Keystone accepts a token for its lifetime plus 2 days (allow_expired_window), so the oldest of max_active keys
+    # must be that old before it is removed.
     window = TOKEN_EXPIRATION + 2 * 24 * 3600
     return (
         Keys(FERNET_KEYS, every=window / (MAX_ACTIVE_KEYS - 2), max_active=MAX_ACTIVE_KEYS),
-        # Nothing re-encrypts stored credentials at a turn, so no key that may have encrypted one is ever dropped.
+        # A rotation does not re-encrypt stored credentials, so a key that may have encrypted one is never removed.
         Keys(CREDENTIAL_KEYS, every=CREDENTIAL_TURN, max_active=100),
     )
 
@@ -182,4 +182,5 @@ SERVICE = Service(
     settings=KeystoneSettings,
     conf_files={"keystone": "keystone"},
     requires=_requires,
+    serves={"component": "api"},
 )

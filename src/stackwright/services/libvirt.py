@@ -1,7 +1,7 @@
-"""The hypervisor of compute nodes: values of the chart libvirt, its certificate, and what its pods find on their nodes.
+"""The hypervisor of compute nodes: values of the chart libvirt, its certificate, and the reports of its pods.
 
-A node whose KVM does not work emulates instead, which is slow but right. It is no fault of the service, so it is shown
-as a condition and does not count for Ready.
+A node without working KVM emulates, which is slow but correct. That is no fault of the service, so it is shown as a
+condition and does not count for Ready.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stackwright.services.needs import ceph_secret
 
 NAME = "libvirt"
 TLS = "libvirt-tls"
-CHECK = "kvm-check"  # the init container that tries whether KVM works
+CHECK = "kvm-check"  # the init container that tests whether KVM works
 
 
 def values(context: Context) -> Values:
@@ -35,7 +35,7 @@ def values(context: Context) -> Values:
 
 
 def _clients(context: Context) -> dict[str, str]:
-    """Whose keys QEMU opens disks in Ceph with: Nova's for its own, Cinder's for volumes."""
+    """Ceph clients whose keys QEMU uses for disks: Nova's for its own disks, Cinder's for volumes."""
     settings = context.settings
     names = [
         *(["nova"] if settings.in_ceph else []),
@@ -45,19 +45,19 @@ def _clients(context: Context) -> dict[str, str]:
 
 
 def certificates(context: Context) -> tuple[Certificate, ...]:
-    """One for all compute nodes, which are each other's clients and servers when virtual machines move."""
+    """One certificate for all compute nodes, which are clients and servers of each other during live migration."""
     nodes = context.labelled(COMPUTE)
     if not context.settings.libvirt.tls.enabled or not nodes:
         return ()
     names = tuple(sorted(node.name for node in nodes))
-    # Where migrations come in is known on the node alone, so its pod tells; until then the node's own address.
+    # Only the node knows the address for migrations, so its pod reports it; until then use the node's own address.
     told = {str(answer["address"]) for pod in context.pods for _, answer in _answers(pod) if answer.get("address")}
     addresses = told | {node.address for node in nodes if node.address}
     return (Certificate(TLS, names=names, addresses=tuple(sorted(addresses))),)
 
 
 def told(pods: Iterable[Object]) -> tuple[Condition, ...]:
-    """What the pods say of their nodes in the termination message of the check; nothing before the first has spoken."""
+    """The condition from the termination messages of the check; empty before the first report."""
     found = {node: answer for pod in pods for node, answer in _answers(pod)}
     if not found:
         return ()

@@ -1,17 +1,18 @@
-"""MariaDB: the Galera cluster that holds every service's database.
+"""MariaDB: the Galera cluster with the databases of all services.
 
-Durability is not a matter of size: InnoDB flushes at each commit and keeps its doublewrite buffer everywhere. The
-`mariadb` Service reaches only the pod that the primary controller labels.
+Durability does not depend on the size: InnoDB always flushes at each commit and keeps its doublewrite buffer. The
+`mariadb` Service selects only the pod that the primary controller labels.
 """
 
 from __future__ import annotations
 
-from stackwright.api.services import MariaDB
+from stackwright.api.services.kinds import MariaDB
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Values, members, placed
 from stackwright.services.sizes import SIZES, memory
 
 ROOT_SECRET = "mariadb-root"  # noqa: S105 - the name of a Secret
 PORT = 3306
+ROLE, PRIMARY = "mariadb-role", "primary"  # the label of the one server that takes writes
 
 
 def _values(context: Context) -> Values:
@@ -45,6 +46,7 @@ SERVICE = Service(
     name="mariadb",
     group="infra",
     resource=MariaDB,
-    charts=(Chart("mariadb", _values, claims=("server",), voters="server", options=("mariadb",)),),
+    charts=(Chart("mariadb", _values, claims=("server",), voters="server", receives=True, options=("mariadb",)),),
     secrets=lambda context: (Secret(ROOT_SECRET, fixed={"username": "root"}),),
+    serves={"component": "server", ROLE: PRIMARY},
 )

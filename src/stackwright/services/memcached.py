@@ -1,8 +1,8 @@
-"""Memcached: the cache that all services share; what is in it may be lost at any time."""
+"""Memcached: the cache that all services share; its content may be lost at any time."""
 
 from __future__ import annotations
 
-from stackwright.api.services import Memcached, ServiceSpec
+from stackwright.api.services.kinds import Memcached, ServiceSpec
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Service, Values, placed
 from stackwright.services.sizes import SIZES, memory
 
@@ -14,7 +14,7 @@ def replicas(spec: ServiceSpec) -> int:
 
 
 def servers(spec: ServiceSpec, namespace: str) -> list[str]:
-    """Addresses of all instances, as oslo.cache takes them."""
+    """Addresses of all instances, in the format of oslo.cache."""
     suffix = f"memcached.{namespace}.svc.{spec.cluster_domain}:{PORT}"
     return [f"memcached-{index}.{suffix}" for index in range(replicas(spec))]
 

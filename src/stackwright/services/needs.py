@@ -1,7 +1,7 @@
-"""What OpenStack services ask of others, and the values they have in common. Pure.
+"""Contracts of OpenStack services, and the values they have in common. Pure.
 
-Each function makes one contract in the form nearly all services need it. A contract that does not gate is asked for at
-once, its Secret too, so that a service is installed while Keystone and the buses still start.
+Each function builds one contract in its usual form. A contract that does not gate is requested at once, and its Secret
+exists at once, so a service is installed while Keystone and the buses still start.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.api.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
-from stackwright.api.features_storage import Cleanup
-from stackwright.api.services import Ceph, Keystone, MariaDB, RabbitMQ
+from stackwright.api.cloud.features_storage import Cleanup
+from stackwright.api.services.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.api.services.kinds import Ceph, Keystone, MariaDB, RabbitMQ
 from stackwright.services.declaration import INGRESS_CLASS, PUBLIC_TLS, Context, Contract, Values
 from stackwright.services.memcached import servers
 
@@ -39,25 +39,25 @@ def notifications(name: str) -> Contract:
 
 
 def database(name: str, **more: Any) -> Contract:
-    """A database and a user of that name; `more` are fields of a DatabaseAccountSpec."""
+    """A database and a user with the name of the service; `more` are fields of a DatabaseAccountSpec."""
     spec = {"instance": "mariadb", "database": name.replace("-", "_"), "username": name.replace("-", "_")}
     spec |= {"secretName": f"{name}-database", **more}
     return Contract("Database", DatabaseAccount.KIND, "mariadb", MariaDB.KIND, spec, name=name)
 
 
 def messaging(name: str, instance: str, username: str = "") -> Contract:
-    """A virtual host of that name on a bus, and a user. The bus of notifications has one of that name already."""
+    """A virtual host and a user on a bus. On the notification bus, the plain user name is already in use."""
     user = username or (f"{name}-rpc" if instance == NOTIFICATION_BUS else name)
     spec = {"instance": instance, "vhost": name, "username": user, "secretName": f"{name}-messaging"}
     return Contract("Messaging", MessagingAccount.KIND, instance, RabbitMQ.KIND, spec, name=name, gates=False)
 
 
-CEPH_CONF = "/etc/ceph/ceph.conf"  # in every pod that is a client of Ceph
-POOLS = {"images": "images", "volumes": "volumes", "backup": "backups", "vms": "vms"}  # role → name that is asked for
+CEPH_CONF = "/etc/ceph/ceph.conf"  # in every pod with a Ceph client
+POOLS = {"images": "images", "volumes": "volumes", "backup": "backups", "vms": "vms"}  # role → requested name
 
 
 def ceph(name: str, roles: Mapping[str, bool], options: Mapping[str, Mapping[str, str]]) -> Contract:
-    """A client of Ceph. `roles` of its pools → whether it only reads them; `options`: see CephClientSpec."""
+    """A client of Ceph. `roles` of its pools → whether it only reads them; for `options` see CephClientSpec."""
     spec = {
         "instance": "ceph",
         "client": name,
@@ -74,7 +74,7 @@ def ceph_secret(name: str) -> str:
 
 @dataclass(frozen=True)
 class Endpoint:
-    """A service in the catalog: its type, its URLs, and the sections in which its user logs in elsewhere."""
+    """A service in the catalog: its type and URLs, and the configuration sections in which its user logs in."""
 
     type: str
     internal: str
@@ -113,7 +113,7 @@ def ingress_values(context: Context) -> Values:
 
 
 def endpoint_values(context: Context, public_name: str, port_name: str, port: int) -> Values:
-    """One of `endpoints` of a chart: the Service's port, and the public name of a cloud with ingress."""
+    """One entry of `endpoints` of a chart: the Service's port, and the public name in a cloud with ingress."""
     if not context.settings.ingress:
         return {"port": {port_name: {"default": port}}}
     return {
@@ -124,7 +124,7 @@ def endpoint_values(context: Context, public_name: str, port_name: str, port: in
 
 
 def cleanup_values(cleanup: Cleanup) -> Values:
-    """`cron.db_purge` of a chart; without a schedule there is no job."""
+    """`cron.db_purge` of a chart; without a schedule no CronJob exists."""
     return {
         "schedule": cleanup.schedule if cleanup.enabled else None,
         "age": cleanup.age,
@@ -133,7 +133,7 @@ def cleanup_values(cleanup: Cleanup) -> Values:
 
 
 def api_conf(context: Context) -> Values:
-    """Sections of oslo.config that every API has: whom it trusts, what it caches, where it tells what it did."""
+    """oslo.config sections of every API: authentication, cache, notifications."""
     return {
         "DEFAULT": {"debug": context.spec.log_level == "DEBUG"},
         "keystone_authtoken": {
@@ -142,7 +142,7 @@ def api_conf(context: Context) -> Values:
             "memcached_servers": servers(context.spec, context.namespace),
             "memcache_use_advanced_pool": True,
         },
-        # Nobody waits for the notification bus: with it down, retries would hold up each request.
+        # Requests must not wait for the notification bus: if it is down, retries would delay each request.
         "oslo_messaging_notifications": {"driver": "messagingv2", "retry": 0},
         "oslo_middleware": {"enable_proxy_headers_parsing": True},
         "oslo_policy": {"enforce_scope": True, "enforce_new_defaults": True},

@@ -1,8 +1,8 @@
 """Neutron: the networking service, with the switches and agents on the nodes.
 
-Two back ends. `ml2`: Open vSwitch with agents that make DHCP, routers and metadata on the gateway nodes. `ml2/ovn`: OVN
-makes them, and of agents only the one for metadata is left, on compute nodes. What differs from node to node (the
-datapath, where tunnels begin) is found on the nodes (charts/openvswitch/bin).
+The back end `ml2` uses Open vSwitch, with agents for DHCP, routers and metadata on the gateway nodes. With `ml2/ovn`,
+OVN does this, and only the metadata agent remains, on compute nodes. Differences between nodes (the datapath, the
+tunnel endpoint) are detected on the nodes (charts/openvswitch/bin).
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections import Counter
 
 from pydantic import Field, model_validator
 
-from stackwright.api.features import NeutronFeatures
-from stackwright.api.naming import InstanceName
-from stackwright.api.services import Neutron
+from stackwright.api.cloud.features import NeutronFeatures
+from stackwright.api.fields.naming import InstanceName
+from stackwright.api.services.kinds import Neutron
 from stackwright.services.declaration import (
     COMPUTE,
     CONTROL_PLANE,
@@ -44,7 +44,7 @@ OVN_AGENT = "ovn-metadata-agent"
 
 
 def errors(features: NeutronFeatures) -> list[str]:
-    """What is wrong with names that must fit each other on the nodes."""
+    """Errors of names that must match each other on the nodes."""
     networks = features.external_networks
     found = []
     for field in ("bridge", "interface"):
@@ -94,7 +94,7 @@ def _tags(context: Context) -> Values:
 
 
 def _manifests(context: Context) -> dict[str, bool]:
-    """OVN has neither agents that ask by RPC nor a server for them."""
+    """OVN needs neither agents that use RPC nor an RPC server."""
     ovn = is_ovn(context)
     ml2 = {f"daemonset_{agent.replace('-', '_')}": not ovn for agent in ML2_AGENTS}
     return {
@@ -159,7 +159,7 @@ def _contracts(context: Context) -> tuple[Contract, ...]:
 
 
 def _secrets(context: Context) -> tuple[Secret, ...]:
-    """What Nova and the metadata agents must both know, in the form that each of them reads."""
+    """The secret that Nova and the metadata agents share, in the format of each."""
     shared = "metadata_proxy_shared_secret = {secret}\n"
     templates = {
         "nova.conf": f"[neutron]\nservice_metadata_proxy = true\n{shared}",

@@ -1,10 +1,10 @@
-"""The configuration of Neutron's server and agents, from what the cloud asks of networking. Pure."""
+"""The configuration of Neutron's server and agents, from the networking features of the cloud. Pure."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackwright.api.services import Size
+from stackwright.api.services.kinds import Size
 from stackwright.services.declaration import GATEWAY, Context, Values
 from stackwright.services.needs import api_conf
 from stackwright.services.ovs import NORTHBOUND, SOUTHBOUND, bridge_mappings, is_ovn, remote
@@ -12,7 +12,7 @@ from stackwright.services.ovs import NORTHBOUND, SOUTHBOUND, bridge_mappings, is
 
 @dataclass(frozen=True)
 class Sizing:
-    """Pods of the server's parts, processes of an API pod, of an RPC pod, and those that only take agents' reports."""
+    """Pods of the server's parts, processes of an API pod and of an RPC pod, and processes for agents' reports only."""
 
     servers: int
     rpc_servers: int
@@ -38,7 +38,7 @@ def _neutron_conf(context: Context) -> Values:
     conf = api_conf(context)
     conf["DEFAULT"] |= {
         "service_plugins": plugins,
-        # A second server for each network where there is a second node for it.
+        # A second DHCP server for each network if a second gateway node exists.
         "dhcp_agents_per_network": min(2, max(1, len(context.labelled(GATEWAY)))),
         "rpc_workers": size.rpc_workers,
         "rpc_state_report_workers": size.report_workers,

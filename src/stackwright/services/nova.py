@@ -1,7 +1,7 @@
-"""Nova: the compute service. Its control plane has databases and a bus; compute nodes have the bus and a hypervisor.
+"""Nova: the compute service. Its control plane uses databases and a bus; compute nodes use the bus and a hypervisor.
 
-There is one cell. Whichever nodes carry the label of compute nodes are Nova's hosts: their names are part of the
-values, so that a new node makes a new Job, which waits for it and tells the API of it.
+There is one cell. The nodes with the label of compute nodes are Nova's hosts. Their names are part of the values, so a
+new node creates a new Job, which waits for the node and registers it with the API.
 """
 
 from __future__ import annotations
@@ -10,11 +10,11 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from stackwright.api.features import NovaFeatures
-from stackwright.api.features_storage import Cleanup
-from stackwright.api.lines import Line
-from stackwright.api.naming import InstanceName
-from stackwright.api.services import Nova, Size
+from stackwright.api.cloud.features import NovaFeatures
+from stackwright.api.cloud.features_storage import Cleanup
+from stackwright.api.fields.lines import Line
+from stackwright.api.fields.naming import InstanceName
+from stackwright.api.services.kinds import Nova, Size
 from stackwright.services import libvirt
 from stackwright.services.declaration import (
     COMPUTE,
@@ -50,7 +50,7 @@ METADATA_PORT = 8775
 NOVNC_PORT = 6080
 NOVNC_TLS = "nova-novncproxy-tls"
 API = "nova-api"
-API_DATABASE = "nova-api"  # of the contract; database and user are nova_api
+API_DATABASE = "nova-api"  # name of the contract; database and user are nova_api
 CELL0 = "nova_cell0"
 METADATA_PROXY = "neutron-metadata-proxy"
 IMAGES_TYPES = {"local": "qcow2", "qcow2": "qcow2", "raw": "raw", "ceph": "rbd"}
@@ -72,10 +72,11 @@ class NovaSettings(NovaFeatures, Settings):
 
 @dataclass(frozen=True)
 class Sizing:
-    """Pods, and workers in each; memory of a node that virtual machines do not get (MiB).
+    """Pods, workers in each, and memory of a node that is reserved from virtual machines (MiB).
 
-    An API of less than two workers could wait for itself: see nova_api_uwsgi in the chart. Each that makes a server is
-    busy for a second or more, most of it with Neutron, and two are no rarity: a third one answers everybody else.
+    An API with fewer than two workers could wait for itself: see nova_api_uwsgi in the chart. Creating a server
+    occupies a worker for a second or more, mostly waiting for Neutron, and two at once are common: a third worker
+    serves all other requests.
     """
 
     api: int
@@ -107,7 +108,7 @@ def _nova_conf(context: Context) -> Values:
     conf = api_conf(context)
     conf["DEFAULT"] |= {
         "reserved_host_memory_mb": size.reserved_memory,
-        "allow_resize_to_same_host": spec.size == "single",  # there may be no other
+        "allow_resize_to_same_host": spec.size == "single",  # there may be no other host
         **{f"{kind}_allocation_ratio": getattr(settings.allocation_ratios, kind) for kind in ("cpu", "disk", "ram")},
     }
     regional = ("glance", "keystone", "neutron", "placement")
@@ -180,7 +181,7 @@ def _values(context: Context) -> Values:
 
 def _contracts(context: Context) -> tuple[Contract, ...]:
     names = {"images_rbd_pool": "pool:vms", "rbd_user": "user", "rbd_secret_uuid": "secret_uuid"}
-    # Of images it makes clones, so it reads them.
+    # Nova clones images, so it reads their pool.
     disks = ceph(context.name, {"vms": False, "images": True}, {"libvirt": names})
     return (
         *([disks] if context.settings.in_ceph else []),
@@ -193,7 +194,7 @@ def _contracts(context: Context) -> tuple[Contract, ...]:
 
 
 def _certificates(context: Context) -> tuple[Certificate, ...]:
-    """Those of hypervisors, and the one by which the proxy of consoles is let in by them."""
+    """The certificates of the hypervisors, and the client certificate of the console proxy."""
     proxy = Certificate(NOVNC_TLS, names=("nova-novncproxy",))
     return (*libvirt.certificates(context), *([proxy] if _consoles_have_tls(context) else []))
 
@@ -225,7 +226,7 @@ SERVICE = Service(
     labels=(CONTROL_PLANE, COMPUTE),
     conf_files={"nova": "nova"},
     told=libvirt.told,
-    # Without Placement it starts no server, but keeps those it has: Placement may go and come back.
+    # Without Placement it starts no server but keeps existing ones: Placement may be removed and added again.
     requires=lambda settings: (
         *("database", "messaging", "identity", "networking"),
         *(("ceph",) if settings.in_ceph else ()),

@@ -1,4 +1,4 @@
-"""Open vSwitch and OVN: the releases of the networking service that make the nodes' switches. Pure."""
+"""Open vSwitch and OVN: the releases of the networking service that provide the nodes' switches. Pure."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def bridge_mappings(context: Context) -> list[str]:
 
 
 def remote(context: Context, service: tuple[str, int]) -> str:
-    """How OVN's clients name a database."""
+    """The address of a database in the format of OVN's clients."""
     return f"tcp:{context.host(service[0])}:{service[1]}"
 
 

@@ -1,10 +1,10 @@
-"""Placement: what resources hypervisors have, and which of them are taken."""
+"""Placement: the resources of hypervisors and their allocations."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackwright.api.services import Placement, Size
+from stackwright.api.services.kinds import Placement, Size
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Values, placed
 from stackwright.services.needs import Endpoint, api_conf, database, identity, ingress_values
 from stackwright.services.sizes import limits
@@ -37,7 +37,7 @@ def _values(context: Context) -> Values:
     size = SIZES[spec.size]
     image = context.image("placement")
     conf = api_conf(context)
-    del conf["oslo_messaging_notifications"]  # Placement tells the bus nothing
+    del conf["oslo_messaging_notifications"]  # Placement sends no notifications
     return {
         "images": {"tags": {"placement_api": image, "placement_db_sync": image}},
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "placement": {"port": {"api": {"default": PORT}}}},

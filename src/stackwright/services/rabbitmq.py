@@ -1,21 +1,21 @@
-"""RabbitMQ: a message bus; a single node on a persistent volume, as the reference has it at every size.
+"""RabbitMQ: a message bus; a single node on a persistent volume at every size, as in the reference.
 
-A cloud has several: one for each service that needs a bus, and one for notifications, `rabbitmq`. Each is an object of
-its own, whose name all its objects in the cluster have.
+A cloud has several: one for each service that needs a bus, and `rabbitmq` for notifications. Each is a separate object,
+whose name all its Kubernetes objects share.
 """
 
 from __future__ import annotations
 
-from stackwright.api.services import RabbitMQ
+from stackwright.api.services.kinds import RabbitMQ
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Values, placed
 from stackwright.services.sizes import SIZES, memory
 
 PORT = 5672
-NOTIFICATIONS_KEPT = 5000  # messages of a queue: nobody has to listen, and what nobody reads must not fill the memory
+NOTIFICATIONS_KEPT = 5000  # messages per queue: without a consumer, unread notifications must not fill the memory
 
 
 def admin_secret(instance: str) -> str:
-    """The Secret with the administrator of a RabbitMQ."""
+    """The Secret of a RabbitMQ's administrator."""
     return f"{instance}-admin"
 
 
@@ -34,7 +34,7 @@ def _values(context: Context) -> Values:
         "secrets": {"oslo_messaging": {"admin": admin_secret(context.name)}},
         "conf": {
             "rabbitmq": {
-                # Absolute: a relative watermark would be of the machine's memory, not of the pod's.
+                # Absolute: a relative watermark would refer to the machine's memory, not the pod's.
                 "vm_memory_high_watermark": {"absolute": f"{size.rabbitmq_memory}MiB"},
                 "default_policies": {
                     "operator": {
@@ -57,4 +57,5 @@ SERVICE = Service(
     resource=RabbitMQ,
     charts=(Chart("rabbitmq", _values, claims=("server",), own_name=True, options=("rabbitmq",)),),
     secrets=lambda context: (Secret(admin_secret(context.name), fixed={"username": "admin"}),),
+    serves={"component": "server"},
 )

@@ -1,4 +1,4 @@
-"""All declarations. A new service is one module and one line here."""
+"""All declarations. A new service adds one module, and one line here."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Presets and sizes, as data: which services a cloud has, and how many and how large their pods are."""
+"""Presets and sizes, as data: the services of a cloud, and the number and size of their pods."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ import math
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.api.services import Size
+from stackwright.api.services.kinds import Size
 
 _CORE = (
     "database", "messaging", "memcached", "identity",
     "ingress", "image", "placement", "networking", "compute", "dashboard",
 )  # fmt: skip
-# `compute` is `core` with what large clouds add to it; those services join it here as Stackwright learns them.
+# `compute` is `core` plus services of large clouds; more of these are added as Stackwright supports them.
 PRESETS: dict[str, tuple[str, ...]] = {"core": _CORE, "compute": (*_CORE, "coordination", "block-storage")}
 
 
@@ -20,7 +20,7 @@ PRESETS: dict[str, tuple[str, ...]] = {"core": _CORE, "compute": (*_CORE, "coord
 class Sizing:
     """Pods of each component, uWSGI workers of an API, memory of the infrastructure (MiB) and its volumes (GiB).
 
-    The intended cloud: single is one node for trial and tests, tiny about 10 computes, small 50, medium 300.
+    Intended clouds: single is one node for trial and tests, tiny about 10 compute nodes, small 50, medium 300.
     """
 
     mariadb: int
@@ -29,7 +29,7 @@ class Sizing:
     keystone_workers: int
     mariadb_buffer_pool: int
     mariadb_connections: int
-    mariadb_arenas: int | None  # heaps that threads share; as many as glibc likes if None
+    mariadb_arenas: int | None  # heaps shared by threads; None: glibc's default
     rabbitmq_memory: int
     memcached_memory: int
     mariadb_volume: int
@@ -37,17 +37,17 @@ class Sizing:
 
     @property
     def mariadb_limit(self) -> int:
-        """The buffer pool with its pages' headers, the server with Galera's cache, and what connections take."""
+        """The buffer pool with page headers, the server with Galera's cache, and memory per connection."""
         return _rounded(self.mariadb_buffer_pool * 1.1 + 512 + self.mariadb_connections * 0.75)
 
     @property
     def rabbitmq_limit(self) -> int:
-        """Publishers are stopped at the watermark; collecting garbage and paging take half as much again."""
+        """Publishers are blocked at the watermark; garbage collection and paging need half as much again."""
         return _rounded(self.rabbitmq_memory * 1.5)
 
     @property
     def memcached_limit(self) -> int:
-        """Values, what slabs waste, and 4096 connections."""
+        """Values, slab overhead, and 4096 connections."""
         return round(self.memcached_memory * 1.25) + 80
 
 
@@ -58,12 +58,12 @@ SIZES: dict[Size, Sizing] = {
     "medium": Sizing(3, 3, 15, 2, 16384, 8000, None, 8192, 4096, 200, 20),
 }
 
-WORKER_MEMORY = 224  # MiB that a worker of an OpenStack service may grow to
-LEAST_LIMIT = 1024  # MiB, as the charts have it
+WORKER_MEMORY = 224  # MiB; largest size of an OpenStack service's worker
+LEAST_LIMIT = 1024  # MiB; the default of the charts
 
 
 def limits(**workers: int) -> dict[str, Any]:
-    """`pod.resources` of a chart: component, `_` for `-`, → the limit for that many workers and what starts them."""
+    """`pod.resources` of a chart: component (`_` for `-`) → memory limit for its workers and their master process."""
     return {
         component.replace("_", "-"): {"limits": {"memory": f"{_rounded(WORKER_MEMORY * (1 + count), LEAST_LIMIT)}Mi"}}
         for component, count in workers.items()
@@ -71,7 +71,7 @@ def limits(**workers: int) -> dict[str, Any]:
 
 
 def memory(limit: int, request: int) -> dict[str, Any]:
-    """Resources of a component with so many MiB."""
+    """Resources of a component, in MiB."""
     return {"requests": {"memory": f"{request}Mi"}, "limits": {"memory": f"{limit}Mi"}}
 
 

@@ -1,7 +1,7 @@
-"""Which values of features were used in a real cloud, and which are only rendered into charts. Pure.
+"""Which feature values were used in a real cloud, and which are only rendered into charts. Pure.
 
-TESTED says of each value that the API accepts which end-to-end test uses it, or that none does. `plan` tells of those
-that a cloud asks for and no test uses; docs/reference/support.md lists all. A unit test holds the table to the API.
+TESTED names for each accepted value the end-to-end test that uses it, or none. `plan` reports values of a cloud that no
+test uses; docs/reference/support.md lists all. A unit test compares the table with the API.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from stackwright.api.deployment import OpenStackDeploymentSpec
-from stackwright.api.features import GlanceFileBackend, GlanceStore
+from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
+from stackwright.api.cloud.features import GlanceFileBackend, GlanceStore
 from stackwright.api.support import OffAnyway
 from stackwright.services.cinder import RBD
 
@@ -123,7 +123,7 @@ TESTED: Mapping[str, Mapping[Value, str]] = {
 
 
 def accepted() -> Iterator[tuple[str, Value]]:
-    """Each path and value that the API accepts of what is a choice: switches, enumerations, kinds of back ends."""
+    """Each path and accepted value of a choice: switches, enumerations, kinds of back ends."""
     for name in ("preset", "size", "features"):
         yield from _choices(OpenStackDeploymentSpec.model_fields[name].annotation, name)
     yield from ((DRIVER, value) for value in (RBD, "any other"))
@@ -136,7 +136,7 @@ def _choices(kind: Any, path: str) -> Iterator[tuple[str, Value]]:
     elif origin in (Union, types.UnionType):
         for each in inner:
             yield from _choices(each, path)
-    elif origin is Literal and len(inner) > 1:  # of one value nobody has a choice
+    elif origin is Literal and len(inner) > 1:  # a single value is no choice
         yield from ((path, value) for value in inner)
     elif origin is dict:
         if inner[1] in (GlanceStore, GlanceFileBackend):
@@ -150,13 +150,13 @@ def _choices(kind: Any, path: str) -> Iterator[tuple[str, Value]]:
 
 
 def untested(spec: BaseModel) -> Iterator[tuple[str, Value]]:
-    """What a cloud asks for by a value that is written there, and that no test uses; names stand for <name>."""
+    """Explicitly set values of a cloud that no test uses; <name> in TESTED matches any name."""
     for name in ("preset", "size", "features"):
         yield from _asked(getattr(spec, name), name, name)
 
 
 def untested_settings(service: str, settings: BaseModel) -> Iterator[tuple[str, Value]]:
-    """The same of a service by itself; path as a cloud would say it."""
+    """The same for a single service; the path is that of a cloud."""
     yield from _asked(settings, f"features.{service}", f"features.{service}")
 
 

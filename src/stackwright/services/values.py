@@ -1,4 +1,4 @@
-"""The values of a chart: what the declaration builds, and over it each level of overrides. Pure."""
+"""The values of a chart: the declaration's base values, with each override level merged over them. Pure."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from stackwright.api.lines import LINE, unlined
-from stackwright.api.services import ServiceSpec
-from stackwright.core.merge import MergeConflict, merge
-from stackwright.core.sensitive import cut
+from stackwright.api.fields.lines import LINE, unlined
+from stackwright.api.services.kinds import ServiceSpec
+from stackwright.core.helm.merge import MergeConflict, merge
+from stackwright.core.helm.sensitive import cut
 from stackwright.services.connections import policies
 from stackwright.services.declaration import Chart, Context, Service
 
@@ -18,9 +18,9 @@ LOSSES = "stackwright.dev/database-losses"
 
 
 class Misfit(ValueError):
-    """An override cannot be merged over what is below it, or is no value of a configuration file.
+    """An override cannot be merged with the levels below it, or is not a valid value of a configuration file.
 
-    source  the level of overrides that is to blame;  path  of the value in the chart's values
+    source  the override level at fault;  path  path of the value in the chart's values
     """
 
     def __init__(self, source: str, chart: str, path: str, problem: str) -> None:
@@ -29,7 +29,7 @@ class Misfit(ValueError):
 
 
 def context_of(declared: Service, spec: Mapping[str, Any], name: str = "") -> Context | None:
-    """What can be known of a service by the spec of its object alone; None where that is not valid."""
+    """The context known from the spec of a service object alone; None if the spec is invalid."""
     try:
         parsed = ServiceSpec.model_validate(spec)
         settings = declared.settings.model_validate(parsed.settings)
@@ -39,17 +39,17 @@ def context_of(declared: Service, spec: Mapping[str, Any], name: str = "") -> Co
 
 
 def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str, Any]:
-    """Without what only a Secret may hold. Raises Misfit, and other ValueErrors of what cannot be built."""
+    """The merged values without sensitive options. Raises Misfit, or ValueError if the values cannot be built."""
     layers: list[Mapping[str, Any]] = [chart.values(context)]
     _check("built values", chart, layers[0])
     if context.spec.size == "single":
-        # Reservations are for machines that others share. A whole cloud on one small machine would not fit into them.
+        # CPU requests are meant for shared machines; those of a whole cloud would not fit on one small machine.
         layers.append({"pod": {"requests": {"cpu": "10m"}}})
-    if context.ceph_options:  # other pools or another user are read at the start; a new key is not
+    if context.ceph_options:  # pool and user names are read at start, keys are not
         mark = {"stackwright.dev/ceph-options": context.ceph_options}
         layers.append({"pod": {"annotations": dict.fromkeys(chart.in_ceph, mark)}})
     if context.losses and "oslo_db" in (layers[0].get("secrets") or {}):
-        # An empty database has to be filled anew, and who runs still knows what it had in the lost one.
+        # An empty database must be initialised again, and running processes still cache the content of the lost one.
         layers.append({"pod": {"annotations": {"default": {LOSSES: str(context.losses)}}}})
     if context.settings.network_policies and (rules := policies(context, chart.name)):
         layers.append({"network": {"policies": rules}})
@@ -67,7 +67,7 @@ def merged_values(declared: Service, context: Context, chart: Chart) -> dict[str
 
 
 def _check(source: str, chart: Chart, values: Mapping[str, Any]) -> None:
-    """What stands after a line break in an option would be an option of its own, or a section."""
+    """Text after a line break in an option would become a separate option or section."""
     wrong = [
         path
         for where, conf in _confs(values)
@@ -79,7 +79,7 @@ def _check(source: str, chart: Chart, values: Mapping[str, Any]) -> None:
 
 
 def _confs(values: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """The configuration files of all pods, and those of DaemonSets on single nodes; with their paths."""
+    """(path, configuration files) of all pods, and of DaemonSets on single nodes."""
     yield "conf", _mapping(values.get("conf"))
     for name, kinds in _mapping(values.get("overrides")).items():
         for kind, nodes in _mapping(kinds).items():

@@ -1,5 +1,5 @@
-"""A cloud is checked by using it: `stackwright smoke`, and the virtual machine that `up` ends with.
+"""End-to-end checks of a cloud: `stackwright smoke`, and the demo virtual machine of `up`.
 
-`ports.py` says what the checks need of the world, `checks/` holds them, one short file a subject, `run.py` runs them in
-order and cleans up, `report.py` tells the results. `demo.py` makes the machine that stays.
+`checks/` has the checks, one short file per subject; `ports.py` defines what they need from outside; `run.py` runs them
+in order and cleans up; `report.py` formats the results. `demo.py` creates the machine that stays.
 """

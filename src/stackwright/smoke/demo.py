@@ -1,16 +1,18 @@
-"""The virtual machine that `up` ends with: `demo`, in the administrator's project, with a floating IP and an ssh key.
+"""The virtual machine `demo` of `up`: in the administrator's project, with a floating IP and an ssh key.
 
-Everything is looked for by its name, so a second call finishes or mends what the first one began. The router comes
-before the server: what DHCP says of the way to the metadata depends on whether there is one.
+Everything is looked for by its name, so a second call finishes or mends what the first one began. A server or key pair
+of somebody else, which has another key, is left alone. The router comes before the server: what DHCP says of the way to
+the metadata depends on whether there is one.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from hashlib import sha256
 from pathlib import Path
 
-from stackwright.core.tenant import Boot, Flavor, Rule, Server, Tenant
+from stackwright.core.openstack.tenant import Boot, Flavor, Rule, Server, Tenant
 from stackwright.runtime.x509 import ssh_keypair
 from stackwright.smoke.ports import Clock, Failed, Host, Login, RealClock, Report, Waiting
 from stackwright.smoke.stage import GUEST_IMAGE, GUEST_USER, console_tail, is_busy, silent, unwell
@@ -25,9 +27,9 @@ LOGIN_LIMIT = 240
 
 @dataclass
 class Demo:
-    """admin  the cloud as its administrator
-    guest  makes sure of the guest image's file
-    folder  where the key is kept
+    """admin  the cloud with the administrator's rights
+    guest  provides the file of the guest image
+    folder  folder of the ssh key
     """
 
     admin: Tenant
@@ -38,7 +40,7 @@ class Demo:
     clock: Clock = field(default_factory=RealClock)
 
     def ensure(self) -> tuple[str, str]:
-        """Id and floating IP of a machine that was pinged and logged in to. Raises Failed with the cause."""
+        """Id and floating IP of the machine, once it answers a ping and a log-in. Raises Failed with the cause."""
         network = self.admin.networking
         external = network.external()
         if external is None:
@@ -70,16 +72,29 @@ class Demo:
         return found
 
     def _server(self, image: str, port: str) -> str:
-        compute = self.admin.computing
-        compute.keypair(NAME, self._public_key())
+        compute, key = self.admin.computing, self._key_pair()
         there = compute.find(NAME)
+        if there is not None and there.key != key:
+            raise Failed(
+                f"There is a server `{NAME}` that was not made here: its key pair is not {key}. Give it another name, "
+                "or delete it; `stackwright up --no-vm` leaves this step out"
+            )
         if there is not None and there.status == "ERROR":
             failed = there.id
             self.report("deleting a machine that failed")
             compute.delete(failed)
             self._until("The failed machine is gone", lambda: self._still_there(failed), BOOT_LIMIT)
         self.report("booting")
-        return compute.boot(Boot(NAME, image, compute.flavor(FLAVOR), NAME, port)).id
+        return compute.boot(Boot(NAME, image, compute.flavor(FLAVOR), key, port)).id
+
+    def _key_pair(self) -> str:
+        """The name of ours, by which our machine is known. The administrator may have one of the usual name."""
+        public = self._public_key()
+        names = (NAME, f"{NAME}-{sha256(public.encode()).hexdigest()[:8]}")
+        for name in names:
+            if self.admin.computing.keypair(name, public):
+                return name
+        raise Failed(f"The key pairs {' and '.join(names)} are of other keys; delete one of them")
 
     def _public_key(self) -> str:
         public = self.folder / f"{NAME}.pub"
@@ -96,7 +111,7 @@ class Demo:
         return "it is being deleted" if self.admin.computing.server(server) else None
 
     def _not_active(self, id_: str) -> str | None:
-        """One that was stopped, as by a power cut, is started."""
+        """What is missing until the machine is ACTIVE; a stopped one, as after a power failure, is started."""
         server = self.admin.computing.server(id_)
         if server is None:
             raise Failed("The virtual machine is gone; somebody deleted it")

@@ -1,4 +1,4 @@
-"""The network of this machine, for real: ICMP, TCP, the system's ssh, and HTTPS verified by the cloud's authority."""
+"""The real network of this machine: ICMP, TCP, the system's ssh, and HTTPS verified with the cloud's CA certificate."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from stackwright.smoke.icmp import PATIENCE, ping
 from stackwright.smoke.ports import Failed, Login
 
 SSH_LIMIT = 60
-# A host key is made by each new machine, so there is none to know; and nothing of this shall stay in ~/.ssh.
+# Each new machine creates its host key, so none is known; and nothing may be written to ~/.ssh.
 SSH_OPTIONS = (
     "BatchMode=yes",
     "IdentitiesOnly=yes",
@@ -33,7 +33,7 @@ def ssh_command(login: Login) -> list[str]:
 
 
 class RealHost:
-    """`ca`: certificate of the authority that the cloud's public endpoints are verified with, a file."""
+    """`ca`: file with the CA certificate of the cloud's public endpoints."""
 
     def __init__(self, ca: Path) -> None:
         self._tls = ssl.create_default_context(cafile=str(ca))
@@ -73,7 +73,7 @@ class RealHost:
 
     def websocket(self, url: str) -> bytes:
         parts = urlsplit(url)
-        where = f"wss://{parts.netloc}"  # its path holds a token, which no message shall show
+        where = f"wss://{parts.netloc}"  # without the path, which holds a token
         try:
             with (
                 socket.create_connection((str(parts.hostname), parts.port or 443), timeout=10) as plain,
@@ -86,7 +86,7 @@ class RealHost:
 
 
 def _handshake(host: str, target: str) -> bytes:
-    """As a browser does it, with the origin that the proxy checks."""
+    """The request of a browser, with the Origin header that the proxy checks."""
     key = base64.b64encode(os.urandom(16)).decode()
     lines = [
         f"GET {target} HTTP/1.1",
@@ -102,7 +102,7 @@ def _handshake(host: str, target: str) -> bytes:
 
 
 def _first_message(stream: socket.socket, where: str) -> bytes:
-    """What comes in the first frame after the handshake. A server's frames are not masked."""
+    """Content of the first frame after the handshake. Frames of a server are not masked."""
     data = b""
     while b"\r\n\r\n" not in data:
         data += _more(stream, where)

@@ -1,4 +1,4 @@
-"""A ping of one's own: `ping` is not on every machine, and counts in whole seconds."""
+"""Our own ping: the program `ping` is not on every machine, and its timeouts are whole seconds."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ PATIENCE = 1.0
 
 
 def ping(address: str, patience: float = PATIENCE) -> bool:
-    """One ICMP echo. Each has an identifier of its own, so that no firewall takes it for part of an older exchange."""
+    """Send one ICMP echo request. Each has a new identifier, so that no firewall counts it to an older exchange."""
     identifier = int.from_bytes(os.urandom(2), "big")
     packet = echo(identifier)
     with _icmp_socket() as sock:
@@ -48,7 +48,7 @@ def echo(identifier: int) -> bytes:
 
 
 def is_reply(packet: bytes, identifier: int) -> bool:
-    """An echo reply of ours, behind the IP header that raw sockets deliver."""
+    """Whether the packet is the echo reply to our request, after the IP header that raw sockets deliver."""
     start = (packet[0] & 0x0F) * 4 if packet else 0
     icmp = packet[start : start + 8]
     return len(icmp) == 8 and icmp[0] == ECHO_REPLY and struct.unpack(">H", icmp[4:6])[0] == identifier

@@ -1,6 +1,7 @@
-"""Cleaning up: everything in the project, whoever made it and however its maker ended.
+"""Cleanup of everything in a run's project, also after a run that was killed.
 
-A project says in its description who works in it. One whose process is gone, or that is old, is swept by the next run.
+The description of a project names the process that uses it. If the process has ended, or the project is old, the next
+run deletes the project.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import re
 import socket
 import time
 
-from stackwright.core.tenant import CloudError, Project
+from stackwright.core.openstack.tenant import CloudError, Project
 from stackwright.smoke.ports import Failed
 from stackwright.smoke.stage import Stage
 
@@ -25,7 +26,7 @@ def note() -> str:
 
 
 def is_abandoned(project: Project, alive: bool, host: str, now: float) -> bool:
-    """`alive`: whether this machine has the process that the project names. Foreign projects are nobody's to sweep."""
+    """`alive`: whether the process in the project's note runs on this machine. Foreign projects are never abandoned."""
     match = NOTE.match(project.note)
     if match is None:
         return False
@@ -33,7 +34,7 @@ def is_abandoned(project: Project, alive: bool, host: str, now: float) -> bool:
 
 
 def sweep_abandoned(stage: Stage) -> list[str]:
-    """Names of the projects of earlier runs that were swept."""
+    """Delete abandoned projects of earlier runs; returns their names."""
     swept = []
     for project in stage.projects.named(PREFIX):
         if is_abandoned(project, _is_alive(project), socket.gethostname(), time.time()):
@@ -57,7 +58,7 @@ def _is_alive(project: Project) -> bool:
 
 
 def remove(stage: Stage, project: Project) -> None:
-    """All of a project, the project itself last. Raises Failed that says what remains."""
+    """Delete everything in a project, and then the project. Raises Failed that names what remains."""
     try:
         stage.until(f"Removal of {project.name}", lambda: _pass(stage, project), LIMIT)
     except (Failed, CloudError) as error:
@@ -65,9 +66,9 @@ def remove(stage: Stage, project: Project) -> None:
 
 
 def _pass(stage: Stage, project: Project) -> str | None:
-    """Delete what can go now; None when nothing is left, else what it waits for."""
+    """Delete what can be deleted now. Returns None if nothing is left, or what it waits for."""
     found = stage.projects.leftovers(project)
-    # Under a server nothing goes: its port and image are in use until it is gone.
+    # Servers first: the port and the image of a server are in use until it is deleted.
     servers = [thing for thing in found if thing.kind == "server"]
     for thing in servers or found:
         if not thing.going:

@@ -1,4 +1,4 @@
-"""What the checks need beside the cloud's API: this machine's own network, time, and a place to say what goes on."""
+"""Interfaces of the checks besides the cloud's API: the network of this machine, time, and progress messages."""
 
 from __future__ import annotations
 
@@ -8,33 +8,33 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from stackwright.core.tenant import CloudError
+from stackwright.core.openstack.tenant import CloudError
 
 Report = Callable[[str], None]
 PAUSE = 1.0
 
 
 class Failed(Exception):
-    """A check's verdict; the text says what was seen, and what probably caused it."""
+    """Failure of a check; the text has the observation and its probable cause."""
 
 
 class Host(Protocol):
-    """The machine that a user sits at."""
+    """The user's machine."""
 
     def ping(self, address: str) -> bool:
-        """Whether an echo comes back within a second."""
+        """Whether the address answers an echo request within a second."""
 
     def open(self, address: str, port: int) -> bool:
         """Whether a TCP connection is accepted within a second."""
 
     def ssh(self, login: Login, command: str) -> str:
-        """Output of a command. Raises Failed with what ssh says."""
+        """Output of a command. Raises Failed with the error of ssh."""
 
     def page(self, url: str) -> int:
-        """HTTP status of a page, over verified TLS. Raises Failed when nobody answers."""
+        """HTTP status of a page, over verified TLS. Raises Failed without a response."""
 
     def websocket(self, url: str) -> bytes:
-        """The first bytes that a WebSocket sends, over verified TLS. Raises Failed without a handshake."""
+        """First bytes from a WebSocket, over verified TLS. Raises Failed if the handshake fails."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class RealClock:
 
 @dataclass(frozen=True)
 class Waiting:
-    """Asks again and again until there is nothing missing. Raises Failed with the last cause after the limit."""
+    """Polls until nothing is missing. Raises Failed with the last cause after the limit."""
 
     clock: Clock
     report: Report
@@ -76,7 +76,7 @@ class Waiting:
 
 
 def _asked(missing: Callable[[], str | None]) -> str | None:
-    """An API that is away for a moment is a cause to wait, not to give up."""
+    """What is missing; a passing error of an API counts as a cause to wait."""
     try:
         return missing()
     except CloudError as error:

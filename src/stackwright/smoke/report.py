@@ -9,7 +9,7 @@ from xml.sax.saxutils import escape, quoteattr
 
 from stackwright.smoke.run import FAILED, SKIPPED, Result
 
-# What XML 1.0 cannot hold, not even escaped; consoles are full of it.
+# Characters that XML 1.0 does not allow, not even escaped; console logs contain many.
 UNSPEAKABLE = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 SUITE = "stackwright smoke"
 

@@ -1,4 +1,4 @@
-"""Runs checks in order, one status line each, and cleans up whatever happens."""
+"""Run checks in order, with one status line each, and always clean up."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from stackwright.core.tenant import CloudError
+from stackwright.core.openstack.tenant import CloudError
 from stackwright.smoke import leftovers
 from stackwright.smoke.checks import Check
 from stackwright.smoke.ports import Failed, Report
@@ -34,7 +34,7 @@ Tell = Callable[[Result], None]
 
 
 def run(stage: Stage, checks: Sequence[Check], phase: Phase, tell: Tell, *, keep: bool = False) -> list[Result]:
-    """Results of all checks, and of the cleaning up. An interrupt is passed on after the cleaning up."""
+    """Results of all checks and of the cleanup. An interrupt is raised again after the cleanup."""
     results: list[Result] = []
     try:
         for check in checks:

@@ -1,4 +1,4 @@
-"""What the checks share: the cloud as a user and as its administrator, and what earlier checks made."""
+"""State that the checks share: the cloud as a user and as the administrator, and the resources of earlier checks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackwright.core.tenant import CloudError, Project, Projects, Server, Tenant
+from stackwright.core.openstack.tenant import CloudError, Project, Projects, Server, Tenant
 from stackwright.smoke.ports import Clock, Failed, Host, Login, RealClock, Report, Waiting
 
 GUEST_IMAGE = "stackwright-guest"
@@ -16,12 +16,12 @@ TAIL = 12
 
 
 def quiet(_: str) -> None:
-    """A Report for whoever does not care."""
+    """A Report that does nothing."""
 
 
 @dataclass
 class Made:
-    """Ids of what the checks made, in their order."""
+    """Ids of the resources that the checks created, in order."""
 
     image: str = ""
     tiny: str = ""
@@ -37,8 +37,8 @@ class Made:
 
 @dataclass
 class Stage:
-    """guest  makes sure of the guest image's file
-    folder  for the key
+    """guest  provides the file of the guest image
+    folder  folder of the ssh key
     """
 
     name: str
@@ -80,7 +80,7 @@ class Stage:
         return console_tail(self.user, self.made.server)
 
     def unwell(self) -> str:
-        """For messages: which agents and compute services do not report."""
+        """For messages: agents and compute services that are down."""
         return unwell(self.admin)
 
 
@@ -107,13 +107,13 @@ def console_tail(user: Tenant, server: str) -> str:
 
 
 def silent(user: Tenant, port: str) -> str:
-    """Why a machine does not answer to a ping, as far as the cloud knows."""
+    """Why a machine does not answer a ping, as far as the cloud knows."""
     unwired = user.networking.unwired(port)
     return f"no answer: {unwired}" if unwired else "no answer"
 
 
 def is_busy(server: Server, wanted: str) -> str | None:
-    """None when the server has the wanted status and nothing is being done to it. Raises Failed in an error."""
+    """None if the server has the wanted status and no task in progress. Raises Failed if it is in ERROR."""
     if server.status == "ERROR":
         raise Failed(f"The virtual machine is in status ERROR: {server.fault or 'the cloud says no more'}")
     if server.status == wanted and not server.task:
@@ -122,7 +122,7 @@ def is_busy(server: Server, wanted: str) -> str | None:
 
 
 def metadata_of(text: str) -> dict[str, object]:
-    """The instance's metadata as the service tells them."""
+    """The instance's metadata from the metadata service. Raises Failed if it is not JSON."""
     try:
         found = json.loads(text)
     except ValueError:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from stackwright.core.access import PUBLIC
+from stackwright.core.openstack.access import PUBLIC
 
 
 @dataclass(frozen=True)

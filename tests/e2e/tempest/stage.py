@@ -13,13 +13,13 @@ from typing import Any
 
 from harness import Cloud
 
-from stackwright.adapters.openstack_projects import ProjectsApi, administrator, tenant
-from stackwright.core.access import ADMIN_SECRET, TLS_SECRET, Access, access
+from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, Access, access
+from stackwright.core.openstack.tenant import Flavor, Thing
 from stackwright.core.ports import secret_data
-from stackwright.core.tenant import Flavor, Thing
-from stackwright.local.guest import guest_image
+from stackwright.local.image.guest import guest_image
 from stackwright.smoke import leftovers
 from stackwright.smoke.host import RealHost
+from stackwright.smoke.openstack.projects import ProjectsApi, administrator, tenant
 from stackwright.smoke.stage import GUEST_IMAGE
 from stackwright.smoke.stage import Stage as Checks
 from tempest import conf, job

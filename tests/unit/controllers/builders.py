@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from stackwright.api.meta import Kind
 from stackwright.core.plan import Apply, HelmUpgrade, Object, Plan
-from stackwright.core.secretwrites import CopySecret, EnsureSecret, RotateKeys
+from stackwright.core.secrets.writes import CopySecret, EnsureSecret, RotateKeys
 
 NAMESPACE = "openstack"
 # Taken from the preset by tests to which four services are enough: database, messaging, memcached, identity.

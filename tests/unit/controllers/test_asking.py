@@ -9,9 +9,9 @@ from typing import cast
 
 import pytest
 
-from stackwright.controllers.asking import MOST, answered
-from stackwright.core.clouds import CloudRef, Clouds, Question, Thing, Trouble, question
-from stackwright.core.names import Answers, Resolver
+from stackwright.controllers.infra.references import Answers, Resolver
+from stackwright.controllers.infra.resolve_references import MOST, answered
+from stackwright.core.openstack.clouds import CloudRef, Clouds, Question, Thing, Trouble, question
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 

@@ -11,7 +11,7 @@ from stackwright.controllers.cephclient.decide import REFRESH
 from stackwright.controllers.cephclient.decide import decide as client
 from stackwright.controllers.cephclient.observe import Observed as ClientSeen
 from stackwright.core.plan import Apply, Delete, Finalizer
-from stackwright.core.secretwrites import CephAccess, GatherSecret
+from stackwright.core.secrets.writes import CephAccess, GatherSecret
 from stackwright.services.ceph import CephSettings
 
 CEPH: dict[str, Any] = {

@@ -7,10 +7,10 @@ from builders import CONDITIONS, NAMESPACE, condition, obj, with_ready
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.helmbundle import HelmBundle
-from stackwright.api.kinds import NODE, POD
-from stackwright.api.services import MariaDB
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.kinds import NODE, POD, SECRET
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import MariaDB
 from stackwright.controllers.health.decide import decide as decide_health
 from stackwright.controllers.health.observe import Observed as HealthSeen
 from stackwright.controllers.helmbundle import children
@@ -21,8 +21,8 @@ from stackwright.controllers.primary.observe import Observed as PrimarySeen
 from stackwright.controllers.revision.decide import decide as decide_revision
 from stackwright.controllers.revision.observe import Observed as RevisionsSeen
 from stackwright.core.digest import digest
-from stackwright.core.revisions import KEPT, Revision
-from stackwright.core.secretwrites import KeepRevision
+from stackwright.core.secrets.revisions import KEPT, Revision
+from stackwright.core.secrets.writes import KeepRevision
 
 CLOUD = obj(OpenStackDeployment.KIND, "cloud")
 GOING = obj(OpenStackDeployment.KIND, "cloud", deleting=True)
@@ -232,6 +232,7 @@ def test_a_new_spec_is_kept_and_the_oldest_go_so_that_never_more_than_ten_stay(k
     plan = decide_revision(RevisionsSeen(CLOUD, tuple(revision(number, {"other": number}) for number in known)))
     told = [f"revision {a.number}" if isinstance(a, KeepRevision) else f"delete {a.key[1]}" for a in plan.actions]
     assert told == actions
+    assert {action.kind for action in plan.actions if not isinstance(action, KeepRevision)} <= {SECRET}
 
 
 def test_a_spec_that_is_the_newest_of_those_kept_is_not_kept_again():

@@ -7,17 +7,17 @@ from builders import ANY, AWAY, CONDITIONS, NAMESPACE, condition, makes_nothing,
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.api.certificates import GIVEN
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.certificates import GIVEN
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.cloud.decide import decide
-from stackwright.controllers.cloud.objects import service_images, service_object, wanted_services
+from stackwright.controllers.cloud.objects import service_object, service_pods, wanted_services
 from stackwright.controllers.cloud.observe import Observed, observe
 from stackwright.controllers.cloud.validate import parse
 from stackwright.core import precache
 from stackwright.core.objects import DIGEST
 from stackwright.core.plan import Delete
-from stackwright.core.secretwrites import ExtractSecret
+from stackwright.core.secrets.writes import ExtractSecret
 from stackwright.core.settings import Settings
 from stackwright.runtime import x509
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
@@ -54,7 +54,7 @@ def services(spec=None, **more):
 def holder(spec=None):
     """The DaemonSet with all images of the cloud."""
     thing = cloud(spec)
-    images = set().union(*(service_images(each, found, SETTINGS.images) for each, found in wanted(thing)))
+    images = set().union(*(service_pods(each, found, SETTINGS.images)[0] for each, found in wanted(thing)))
     return precache.daemonset(thing, images, "stackwright.local/pause:missing")
 
 
@@ -278,7 +278,7 @@ def condition_reason(plan):
 
 
 def test_every_service_that_a_user_may_name_is_declared():
-    from stackwright.api.deployment import SERVICES as NAMES
+    from stackwright.api.cloud.deployment import SERVICES as NAMES
 
     assert sorted(NAMES) == sorted(declared.service for declared in SERVICES)
 

@@ -21,7 +21,7 @@ from stackwright.controllers.contract.objects import fulfilled
 from stackwright.controllers.contract.observe import Observed
 from stackwright.core.objects import DIGEST, FINALIZER
 from stackwright.core.ports import UNCHECKED
-from stackwright.core.secretwrites import EnsureSecret
+from stackwright.core.secrets.writes import EnsureSecret
 from stackwright.runtime.accounts import KEPT
 
 SPECS = {
@@ -95,6 +95,30 @@ def test_the_account_waits_for_its_provider_and_says_why(name):
     kind = CONTRACTS[name].instance_kind.kind
     assert condition(plan).message == f"Waiting for {kind} openstack/p: it elects"
     assert condition(decide(seen(name, provider=None))).message == f"Waiting for {kind} openstack/p: it does not exist"
+
+
+def with_serving(what, status, since):
+    """The same, whose provider tells whether it serves, and since when."""
+    entry = {"type": "Serving", "status": status, "reason": "R", "message": "it starts", "lastTransitionTime": since}
+    before = what.instance["status"]["conditions"]
+    return replace(what, instance={**what.instance, "status": {"conditions": [*before, entry]}})
+
+
+@each_contract
+def test_a_provider_that_serves_need_not_be_whole(name):
+    serves = with_serving(seen(name, provider="False"), "True", "2026-01-01T00:00:00Z")
+    assert verbs(decide(serves)) == verbs(decide(seen(name)))
+    going = with_serving(seen(name, provider="False", deleting=True), "True", "2026-01-01T00:00:00Z")
+    assert verbs(decide(going)) == verbs(decide(seen(name, deleting=True)))
+    waits = decide(with_serving(seen(name), "False", "2026-01-01T00:00:00Z"))
+    assert waits.empty and condition(waits).message.endswith(": it starts")
+
+
+def test_a_provider_counts_as_away_whenever_it_was_away_or_not_whole():
+    what = seen("identity")
+    what.instance["status"]["conditions"][0]["lastTransitionTime"] = "2026-01-02T00:00:00Z"
+    for since, told in (("2026-01-01T00:00:00Z", "2026-01-02T00:00:00Z"), ("2026-01-03T00:00:00Z",) * 2):
+        assert decide(with_serving(what, "True", since)).status["providerSince"] == told
 
 
 @each_contract

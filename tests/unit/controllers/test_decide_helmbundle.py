@@ -1,5 +1,6 @@
 """What happens to Helm releases, from what Helm's records and the workloads say."""
 
+import time
 from dataclasses import replace
 
 import pytest
@@ -7,9 +8,12 @@ from builders import NAMESPACE, condition, makes_nothing, obj
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.crd import crd
+from stackwright.api.services.helmbundle import RELEASES, HelmBundle
 from stackwright.controllers.helmbundle.decide import RETRY_FAILED, SETTLE, decide, release_digest
 from stackwright.controllers.helmbundle.observe import Observed
+from stackwright.controllers.validate import errors_of
+from stackwright.core.ages import Progress
 from stackwright.core.objects import FINALIZER
 from stackwright.core.plan import HelmRollback, HelmUpgrade
 from stackwright.core.ports import Release
@@ -45,7 +49,8 @@ def away(age):
 def seen(release=None, workloads=(), status=None, **more):
     records = {"mc": release} if release else {}
     ages = {name: NOW - each.updated for name, each in records.items()}
-    return Observed(SETTINGS, bundle(status, **more), records, ages, {"mc": tuple(workloads)})
+    progress = {name: Progress({}, age) for name, age in ages.items()}
+    return Observed(SETTINGS, bundle(status, **more), records, ages, {"mc": tuple(workloads)}, progress=progress)
 
 
 @pytest.mark.parametrize(
@@ -136,7 +141,7 @@ def test_a_first_revision_that_is_too_late_is_no_success_and_nowhere_to_roll_bac
     plan = decide(seen(record(age=601), [PENDING]))
     told = plan.status["releaseStatuses"]["mc"]
     assert (told["success"], told["readyRevision"], told["failedDigest"]) == (False, 0, "")
-    assert told["message"].startswith("Release mc did not become ready in 600 s: ")
+    assert told["message"].startswith("Release mc is not ready and made no progress for 600 s: ")
     assert condition(plan).message == told["message"]
     again = decide(seen(record(age=601, revision=4), [PENDING], told))
     assert again.empty and condition(again).reason == "BlockedNotReady"
@@ -306,3 +311,27 @@ def test_a_chart_gets_only_values_that_were_made_for_it():
     old.obj["spec"]["releases"] = [{**WANTED, "chartDigest": "older"}]
     said = decide(old).conditions[0].message
     assert said == "Waiting for values for this version of the chart memcached, which its service makes"
+
+
+def test_a_decision_takes_time_linear_in_the_releases():
+    """Admission bounds them; what got past it holds nothing up."""
+    many = 4000
+    releases = [{"name": f"a{number}", "chart": "memcached"} for number in range(many)]
+    thing = obj(HelmBundle.KIND, "b", {"releases": releases}, finalizers=[FINALIZER])
+    told = decide(Observed(SETTINGS, thing)).status
+    began = time.process_time()
+    plan = decide(Observed(SETTINGS, {**thing, "status": told}))
+    assert len(plan.actions) == many
+    assert time.process_time() - began < 2, "seconds; it was eight"
+
+
+def test_a_helm_bundle_has_as_many_releases_as_anybody_has():
+    def errors(many):
+        return errors_of(
+            obj(HelmBundle.KIND, "b", {"releases": [{"name": f"a{n}", "chart": "memcached"} for n in range(many)]})
+        )
+
+    assert errors(RELEASES) == []
+    assert errors(RELEASES + 1) == [f"spec.releases: must have at most {RELEASES} entries"]
+    releases = crd(HelmBundle)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+    assert releases["releases"]["maxItems"] == RELEASES

@@ -9,17 +9,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from service_stage import SETTINGS, Stage
 
-from stackwright.api.contracts import DatabaseAccount, MessagingAccount
-from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import SECRET
-from stackwright.api.services import Etcd, Keystone
+from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import Etcd, Keystone
 from stackwright.controllers.service.backends import given_up
 from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH, ROTATED, decide
 from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe
 from stackwright.core.objects import DIGEST
 from stackwright.core.plan import Apply, Delete
-from stackwright.core.secretwrites import CopySecret, EnsureSecret, RotateKeys
+from stackwright.core.secrets.writes import CopySecret, EnsureSecret, RotateKeys
 from stackwright.services import etcd, glance, keystone, memcached
 from stackwright.services.registry import SERVICES
 from stackwright.services.values import LOSSES, merged_values

@@ -10,16 +10,16 @@ import pytest
 from builders import NAMESPACE, condition, obj
 from pydantic import ValidationError
 
-from stackwright.adapters.helm import HelmCli
-from stackwright.api.helmbundle import HelmBundle, HelmBundleSpec
+from stackwright.adapters.helm.command import HelmCli
 from stackwright.api.registry import ADMITTED
-from stackwright.api.services import Keystone, Nova
+from stackwright.api.services.helmbundle import HelmBundle, HelmBundleSpec
+from stackwright.api.services.kinds import Keystone, Nova
 from stackwright.controllers.helmbundle import controllers
 from stackwright.controllers.helmbundle.decide import RETRY_FAILED, decide
 from stackwright.controllers.helmbundle.observe import Observed, observe
 from stackwright.controllers.validate import errors_of
 from stackwright.core.ages import Ages
-from stackwright.core.helmrecords import BUNDLE_LABEL, bundle_label
+from stackwright.core.helm.records import BUNDLE_LABEL, bundle_label
 from stackwright.core.objects import FINALIZER, key_of, owner_reference
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import Refused

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from stackwright.controllers.infra.references import Answers
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.clouds import Question, Thing, question
-from stackwright.core.names import Answers
+from stackwright.core.openstack.clouds import Question, Thing, question
 
 ID = "6ba7b810-9dad-11d1-80b4-00c04fd430c8"
 NETWORK = {"network": {"id": ID}}

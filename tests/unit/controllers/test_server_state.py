@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from stackwright.controllers.server.state import addresses, detached
-from stackwright.core.clouds import SERVER, Look, Slot, Thing
+from stackwright.core.openstack.clouds import SERVER, Look, Slot, Thing
 
 PORT: Slot = ("port", "web-0")
 OTHER: Slot = ("port", "web-1")

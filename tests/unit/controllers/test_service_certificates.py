@@ -8,11 +8,11 @@ from service_stage import Stage
 
 from stackwright.api.kinds import NODE, SECRET
 from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH
-from stackwright.core import renewal
 from stackwright.core.objects import EXPIRES
 from stackwright.core.plan import Apply
 from stackwright.core.ports import secret_data
-from stackwright.core.secretwrites import EnsureCertificate, GatherSecret
+from stackwright.core.secrets import renewal
+from stackwright.core.secrets.writes import EnsureCertificate, GatherSecret
 from stackwright.runtime import x509
 from stackwright.services import ingress, nova
 from stackwright.services.declaration import PLACES

@@ -2,14 +2,14 @@
 
 import pytest
 from builders import NAMESPACE, condition
-from service_stage import Stage
+from service_stage import SETTINGS, Stage
 
-from stackwright.api.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
-from stackwright.api.kinds import SECRET
+from stackwright.api.kinds import POD, SECRET
 from stackwright.api.registry import CONTRACT_KINDS
+from stackwright.api.services.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
 from stackwright.core.plan import Apply, Delete
 from stackwright.core.ports import secret_data
-from stackwright.services import glance, neutron, nova
+from stackwright.services import glance, keystone, mariadb, neutron, nova, rabbitmq
 from stackwright.services.declaration import Context, Settings
 from stackwright.services.needs import Endpoint, database, identity, messaging, notifications
 from stackwright.services.registry import SERVICES
@@ -56,7 +56,7 @@ async def test_what_does_not_gate_is_shown_and_counts_for_ready():
 
 
 def glance_bundle():
-    from stackwright.api.helmbundle import HelmBundle
+    from stackwright.api.services.helmbundle import HelmBundle
 
     return HelmBundle.KIND
 
@@ -130,7 +130,7 @@ def test_the_shared_secret_of_the_metadata_proxy_is_told_to_both_in_their_own_wo
 
 
 def context(declared, **settings):
-    from stackwright.api.services import ServiceSpec
+    from stackwright.api.services.kinds import ServiceSpec
 
     parsed = declared.settings.model_validate(settings) if declared else Settings()
     return Context(declared.name, NAMESPACE, ServiceSpec(publicDomain="cloud.example"), {}, parsed)
@@ -177,3 +177,68 @@ def test_the_catalog_names_public_and_internal_urls():
     assert spec.spec["sections"] == ["nova"]
     assert glance.endpoint(context(glance.SERVICE, ingress=True)).public == "https://glance.cloud.example"
     assert glance.endpoint(context(glance.SERVICE)).public == "http://glance-api.openstack.svc.cluster.local:9292"
+
+
+def pod(name, ready, application, **labels):
+    conditions = [{"type": "Ready", "status": "True" if ready else "False"}]
+    meta = {"namespace": NAMESPACE, "name": name, "labels": {"application": application, **labels}}
+    status = {
+        "phase": "Running",
+        "conditions": conditions,
+        "containerStatuses": [{"name": "c", "state": {"running": {}}}],
+    }
+    return {"metadata": meta, "status": status}
+
+
+async def serving(declared, *pods, was_ready=True, spec=None):
+    """Serving of an object that is not Ready."""
+    stage = Stage(declared, spec)
+    live = stage.cluster.peek(declared.kind, (NAMESPACE, declared.name))
+    stage.cluster.put(declared.kind, {**live, "status": {"release": "epoxy" if was_ready else ""}})
+    for each in pods:
+        stage.cluster.put(POD, each)
+    plan = await stage.plan()
+    assert condition(plan).status is False
+    found = condition(plan, "Serving")
+    return found.status, found.reason, found.message
+
+
+SERVES = {
+    "mariadb": (mariadb.SERVICE, {"component": "server", "mariadb-role": "primary"}),
+    "rabbitmq": (rabbitmq.SERVICE, {"component": "server"}),
+    "keystone": (keystone.SERVICE, {"component": "api"}),
+}
+
+
+@pytest.mark.parametrize("name", SERVES)
+async def test_what_was_ready_once_serves_while_one_pod_answers(name):
+    declared, labels = SERVES[name]
+    up, down = pod("a-1", True, name, **labels), pod("a-0", False, name, **labels)
+    assert await serving(declared, up, down) == (True, "Serving", "")
+    broken = {"settings": {"nonsense": True}}
+    assert (await serving(declared, up, down, spec=broken))[0], "a spec that is wrong changes nothing that runs"
+    cause = "Pod a-0 runs but does not pass its readiness probe yet"
+    assert await serving(declared, down) == (False, "NotServing", cause)
+    assert not (await serving(declared, up, was_ready=False))[0], "its first users may not be made yet"
+    others = [pod("b", True, name, component="other"), pod("c", True, "other", **labels)]
+    wanted = ",".join(f"{label}={value}" for label, value in labels.items())
+    assert await serving(declared, *others) == (False, "NotServing", f"no pod with {wanted} is ready")
+
+
+def test_all_that_others_have_accounts_at_tell_whether_they_serve():
+    from stackwright.controllers.contract.database import DATABASE
+    from stackwright.controllers.contract.identity import IDENTITY
+    from stackwright.controllers.contract.messaging import MESSAGING
+
+    serve = {declared.kind for declared in SERVICES if declared.serves}
+    assert serve == {contract.instance_kind for contract in (DATABASE, MESSAGING, IDENTITY)}
+
+
+@pytest.mark.parametrize("name", ["rabbitmq", "nova-rabbitmq"])
+def test_the_pods_of_one_bus_wake_its_object_alone(name):
+    from stackwright.controllers.service import controller
+
+    objects = [{"metadata": {"namespace": NAMESPACE, "name": each}} for each in ("rabbitmq", "nova-rabbitmq")]
+    (watch,) = [each for each in controller(rabbitmq.SERVICE, SETTINGS).watches if each.kind == POD]
+    changed = pod("x", True, name, component="server")
+    assert list(watch.keys(changed, lambda kind, namespace: objects)) == [(NAMESPACE, name)]

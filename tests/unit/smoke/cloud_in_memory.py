@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from stackwright.core.tenant import Agent, Boot, Flavor, Port, Project, Rule, Server, Tenant, Thing
+from stackwright.core.openstack.tenant import Agent, Boot, Flavor, Port, Project, Rule, Server, Tenant, Thing
 from stackwright.smoke.ports import Failed, Login
 
 READY = "stackwright-guest: ready after 3.1 s; key from metadata"
@@ -72,8 +72,8 @@ class Computing:
         self.world.things.append(f"flavor {wanted.name}")
         return wanted.name
 
-    def keypair(self, name: str, public_key: str) -> None:
-        self.world.keys[name] = public_key
+    def keypair(self, name: str, public_key: str) -> bool:
+        return self.world.keys.setdefault(name, public_key) == public_key
 
     def find(self, name: str) -> Server | None:
         return self.world.servers.get(self.world.named.get(name, ""))
@@ -84,7 +84,7 @@ class Computing:
             return found
         id_ = f"server-{len(self.world.servers)}-{wanted.name}"
         self.world.named[wanted.name] = id_
-        self.world.servers[id_] = Server(id_, self.world.boot_status, "", self.world.fault, "node1")
+        self.world.servers[id_] = Server(id_, self.world.boot_status, "", self.world.fault, "node1", wanted.key)
         return Server(id_, "BUILD")
 
     def server(self, id_: str) -> Server | None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from cloud_in_memory import Clock, Host, World
 
+from stackwright.core.openstack.tenant import Server
 from stackwright.smoke.demo import Demo
 from stackwright.smoke.host import ssh_command
 from stackwright.smoke.icmp import echo, is_reply
@@ -43,6 +44,36 @@ def test_a_stopped_one_is_started_and_a_failed_one_made_anew(tmp_path: Path) -> 
     world.fault = "No valid host"
     with pytest.raises(Failed, match="No valid host"):
         demo(world, tmp_path).ensure()
+
+
+@pytest.mark.parametrize("status", ["ERROR", "ACTIVE", "SHUTOFF"])
+@pytest.mark.parametrize("key", ["", "demo", "mine"])
+def test_a_server_of_somebody_else_is_left_alone(tmp_path: Path, status: str, key: str) -> None:
+    world = World(named={"demo": "theirs"}, keys={"demo": "ssh-ed25519 theirs"})
+    world.servers["theirs"] = theirs = Server("theirs", status, key=key)
+    with pytest.raises(Failed, match=r"server `demo` that was not made here.*--no-vm"):
+        demo(world, tmp_path).ensure()
+    assert world.servers == {"theirs": theirs}
+    assert world.keys["demo"] == "ssh-ed25519 theirs"
+
+
+def test_a_key_pair_of_somebody_else_stays_and_ours_has_another_name(tmp_path: Path) -> None:
+    world = World(keys={"demo": "ssh-ed25519 theirs"})
+    first = demo(world, tmp_path).ensure()
+    assert demo(world, tmp_path).ensure() == first
+    assert world.keys.pop("demo") == "ssh-ed25519 theirs"
+    [(name, public)] = world.keys.items()
+    assert name.startswith("demo-")
+    assert world.servers[first[0]].key == name
+    assert public == (tmp_path / "ssh/demo.pub").read_text()
+
+
+def test_one_that_an_earlier_version_made_is_known_by_its_key(tmp_path: Path) -> None:
+    world = World()
+    first, _ = demo(world, tmp_path).ensure()
+    world.servers[first] = replace(world.servers[first], status="ERROR", key="demo")
+    assert demo(world, tmp_path).ensure()[0] in world.servers
+    assert [each.status for each in world.servers.values()] == ["ACTIVE"]
 
 
 def test_one_that_is_not_heard_is_explained(tmp_path: Path) -> None:

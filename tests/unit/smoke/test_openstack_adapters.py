@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from http_cloud import HttpCloud
 
-from stackwright.adapters.openstack_client import connect
-from stackwright.adapters.openstack_projects import ProjectsApi, tenant
-from stackwright.core.tenant import Agent, Boot, CloudError, Flavor, Project, Rule
+from stackwright.adapters.openstack.client import connect
+from stackwright.core.openstack.tenant import Agent, Boot, CloudError, Flavor, Project, Rule, Server
+from stackwright.smoke.openstack.projects import ProjectsApi, tenant
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning", "ignore::ResourceWarning"
@@ -62,10 +62,14 @@ def test_a_project_from_its_beginning_to_its_end(cloud: HttpCloud, tmp_path: Pat
     image = computing.upload("guest", tmp_path / "disk", public=False)
     assert computing.image("guest") == image
     flavor = tenant(admin(cloud)).computing.flavor(Flavor("smoke-1-tiny", 1, 128, 1))
-    computing.keypair("smoke-1", "ssh-ed25519 AAA")
+    assert computing.keypair("smoke-1", "ssh-ed25519 AAA")
+    assert computing.keypair("smoke-1", "ssh-ed25519 AAA with a comment")
+    assert not computing.keypair("smoke-1", "ssh-ed25519 BBB")
+    assert cloud.kept["os-keypairs"]["smoke-1"]["public_key"] == "ssh-ed25519 AAA"
     server = computing.boot(Boot("smoke-1", image, flavor, "smoke-1", port.id))
     assert computing.boot(Boot("smoke-1", image, flavor, "smoke-1", port.id)).id == server.id
     sent = cloud.kept["servers"][server.id]
+    assert computing.find("smoke-1") == Server(server.id, "ACTIVE", host="node1", key="smoke-1")
     assert (sent["imageRef"], sent["flavorRef"], sent["networks"]) == (image, flavor, [{"port": port.id}])
 
     left = [thing.kind for thing in api.leftovers(project)]

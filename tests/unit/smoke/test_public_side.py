@@ -14,10 +14,10 @@ import pytest
 from http_cloud import HttpCloud
 
 from stackwright.adapters.public_api import Endpoint, Live, look
-from stackwright.cli.public import nodes
+from stackwright.cli.show.public import nodes
 from stackwright.cli.ui.tree import lines
-from stackwright.core.access import Access
-from stackwright.core.tenant import Agent
+from stackwright.core.openstack.access import Access
+from stackwright.core.openstack.tenant import Agent
 from stackwright.runtime import x509
 from stackwright.smoke.host import RealHost
 from stackwright.smoke.ports import Failed

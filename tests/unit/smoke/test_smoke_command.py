@@ -13,10 +13,10 @@ import pytest
 from cloud_in_memory import Clock, Host, Projects, World
 from typer.testing import CliRunner
 
-from stackwright.cli import access as cli_access
 from stackwright.cli import cluster as cli_cluster
-from stackwright.cli import smoke
 from stackwright.cli.app import app
+from stackwright.cli.use import access as cli_access
+from stackwright.cli.use import smoke
 from stackwright.smoke.stage import Stage
 
 Smoke = Callable[..., Any]

@@ -12,7 +12,7 @@ import pytest
 from cloud_in_memory import Clock, Host, Projects, World
 
 from stackwright.cli.ui.progress import silent
-from stackwright.core.tenant import Agent, CloudError, Project, Rule
+from stackwright.core.openstack.tenant import Agent, CloudError, Project, Rule
 from stackwright.smoke import leftovers, report
 from stackwright.smoke.checks import CHECKS, chosen, names
 from stackwright.smoke.checks.machine import socket_url

@@ -1,7 +1,7 @@
 """What changed between two nested values, a line a leaf: `conf.keystone.token.expiration: 43200 → 3600`. Pure.
 
 Names and values are those of users: what a terminal would obey is escaped.
-Values that look like passwords are not shown: whoever writes one into an override shall not find it in a CI log.
+What may be secret is not shown (`api/secrecy.py`): whoever writes it into an override shall not find it in a CI log.
 """
 
 from __future__ import annotations
@@ -9,17 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.api.errors import printable
+from stackwright.api.secrecy import blanked, is_free, leads_to_secrets
 
 Path = tuple[str, ...]
-HIDDEN = "(hidden)"
-_SENSITIVE = re.compile(
-    r"(password|passwd|passphrase|private_key|encryption_key|api_?key|(shared|client)_secret|secret_key|token|transport_url|connection)$",
-    re.IGNORECASE,
-)
 LONG = 100
 
 
@@ -34,7 +30,17 @@ ABSENT = Absent()
 
 
 @dataclass(frozen=True)
+class Veiled:
+    """Stands for a value that may be secret: it can be compared, and only `told` is shown."""
+
+    value: Any = field(repr=False)
+    told: str
+
+
+@dataclass(frozen=True)
 class Change:
+    """Of values without what may be secret."""
+
     path: Path
     old: Any
     new: Any
@@ -45,35 +51,39 @@ class Change:
 
     def __str__(self) -> str:
         if isinstance(self.old, Absent):
-            return f"{self.dotted}: {shown(self.new, self.path)}"
+            return f"{self.dotted}: {shown(self.new)}"
         if isinstance(self.new, Absent):
-            return f"{self.dotted}: {shown(self.old, self.path)} → removed"
+            return f"{self.dotted}: {shown(self.old)} → removed"
         if isinstance(self.old, list) and isinstance(self.new, list) and _scalars(self.old) and _scalars(self.new):
-            added = [f"+ {shown(item, self.path)}" for item in self.new if item not in self.old]
-            removed = [f"- {shown(item, self.path)}" for item in self.old if item not in self.new]
+            added = [f"+ {shown(item)}" for item in self.new if item not in self.old]
+            removed = [f"- {shown(item)}" for item in self.old if item not in self.new]
             return f"{self.dotted}: {', '.join([*removed, *added]) or 'another order'}"
-        return f"{self.dotted}: {shown(self.old, self.path)} → {shown(self.new, self.path)}"
+        return f"{self.dotted}: {shown(self.old)} → {shown(self.new)}"
 
     def as_dict(self) -> dict[str, Any]:
         """For programs: a missing side has no key."""
         sides = {"old": self.old, "new": self.new}
-        return {"path": self.dotted, **{k: masked(v, self.path) for k, v in sides.items() if not isinstance(v, Absent)}}
+        return {"path": self.dotted, **{k: _plain(v) for k, v in sides.items() if not isinstance(v, Absent)}}
 
 
 def changes(old: Any, new: Any, path: Path = ()) -> list[Change]:
-    """Every leaf that differs, by path."""
+    """Every leaf that differs, by path. Without a path, they are values of a chart, which have any names."""
+    return _changes(_veiled(old, path), _veiled(new, path), path)
+
+
+def _changes(old: Any, new: Any, path: Path) -> list[Change]:
     if isinstance(old, Mapping) and isinstance(new, Mapping):
         found = []
         for key in sorted({*old, *new}, key=str):
-            found += changes(old.get(key, ABSENT), new.get(key, ABSENT), (*path, str(key)))
+            found += _changes(old.get(key, ABSENT), new.get(key, ABSENT), (*path, str(key)))
         return found
     if isinstance(new, Mapping) and new and isinstance(old, Absent):
-        return [change for key in sorted(new, key=str) for change in changes(ABSENT, new[key], (*path, str(key)))]
+        return [change for key in sorted(new, key=str) for change in _changes(ABSENT, new[key], (*path, str(key)))]
     if isinstance(old, Mapping) and old and isinstance(new, Absent):
-        return [change for key in sorted(old, key=str) for change in changes(old[key], ABSENT, (*path, str(key)))]
+        return [change for key in sorted(old, key=str) for change in _changes(old[key], ABSENT, (*path, str(key)))]
     if isinstance(old, list) and isinstance(new, list) and len(old) == len(new) and not _scalars(new):
         pairs = enumerate(zip(old, new, strict=True))
-        return [change for i, (a, b) in pairs for change in changes(a, b, (*path, f"[{i}]"))]
+        return [change for i, (a, b) in pairs for change in _changes(a, b, (*path, f"[{i}]"))]
     return [] if _same(old, new) else [Change(path, old, new)]
 
 
@@ -97,9 +107,9 @@ def dotted(path: Path) -> str:
     return text
 
 
-def shown(value: Any, path: Path = ()) -> str:
+def shown(value: Any) -> str:
     """A value in a line; strings bare where that cannot be mistaken."""
-    value = masked(value, path)
+    value = _plain(value)
     if isinstance(value, str):
         plain = bool(value) and value.strip() == value and value not in ("true", "false", "null")
         bare = plain and value.isprintable() and not re.fullmatch(r"[-\d.]+", value)
@@ -111,10 +121,20 @@ def shown(value: Any, path: Path = ()) -> str:
 
 
 def masked(value: Any, path: Path = ()) -> Any:
-    """The value with what looks like a password hidden, at any depth."""
+    """The value without what may be secret, at any depth."""
+    return _plain(_veiled(value, path))
+
+
+def _veiled(value: Any, path: Path) -> Any:
+    if isinstance(value, Absent):
+        return value
+    above = [part for part in path if not part.startswith("[")]
+    return blanked(value, "", any(map(leads_to_secrets, above)), is_free(above, not path), Veiled)
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, Veiled):
+        return value.told
     if isinstance(value, Mapping):
-        return {key: masked(child, (*path, str(key))) for key, child in value.items()}
-    if isinstance(value, list):
-        return [masked(child, path) for child in value]
-    named = next((part for part in reversed(path) if not part.startswith("[")), "")
-    return HIDDEN if isinstance(value, str) and value and _SENSITIVE.search(named) else value
+        return {key: _plain(child) for key, child in value.items()}
+    return [_plain(child) for child in value] if isinstance(value, list) else value

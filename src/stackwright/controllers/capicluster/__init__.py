@@ -1,4 +1,4 @@
-"""OpenStackCluster: what the machines of a cluster share in an OpenStack, and the bastion before them."""
+"""OpenStackCluster: the OpenStack resources that the machines of a cluster share, and the bastion."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from functools import partial
 
 from stackwright.controllers.capicluster.decide import decide
 from stackwright.controllers.capicluster.observe import KIND, MACHINE, NAME, observe
-from stackwright.core.clouds import Clouds
+from stackwright.controllers.infra.server_template import SERVER
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.clusterapi import cluster_name
 from stackwright.core.controller import ByOwner, Controller, Lookup, Watch
-from stackwright.core.machines import SERVER
 from stackwright.core.objects import key_of, label
+from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.plan import Key, Object
 
 
@@ -22,7 +22,9 @@ def controller(clouds: Clouds) -> Controller:
 
 
 def _cluster(machine: Object, lookup: Lookup) -> Iterable[Key]:
-    """The one that the machine names: it waits for the last of them to go, and leads the way to the first."""
+    """The cluster that a machine names: its deletion waits for the last machine, its floating IP for the first ready
+    one.
+    """
     name = label(machine, CLUSTER_NAME)
     found = lookup(KIND, machine["metadata"].get("namespace", ""))
     return [key_of(each) for each in found if cluster_name(each) == name]

@@ -1,6 +1,6 @@
-"""The bastion: an OpenStackServer like that of a machine, replaced when it would have to be another one. Pure.
+"""The bastion: an OpenStackServer like that of a machine, replaced when an immutable field changes. Pure.
 
-Its floating IP is not the server's: it stays for the next bastion, and the user's own stays for ever.
+The floating IP does not belong to the server: it is kept for the next bastion, and one of the user is never deleted.
 """
 
 from __future__ import annotations
@@ -14,12 +14,8 @@ from stackwright.controllers.capicluster.objects import has_bastion
 from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import BASTION, record_of
 from stackwright.controllers.capicluster.stages import BASTION_READY
-from stackwright.core.addresses import is_of, kept_away
-from stackwright.core.belongings import Owner
-from stackwright.core.clouds import Thing
-from stackwright.core.clusterapi import cluster_name
-from stackwright.core.conditions import Condition, blocked, copied, done, find, waiting
-from stackwright.core.machines import (
+from stackwright.controllers.infra.addresses import is_of, kept_away
+from stackwright.controllers.infra.server_template import (
     MADE_OF,
     SERVER,
     homeless,
@@ -29,7 +25,11 @@ from stackwright.core.machines import (
     server_spec,
     taken_over,
 )
+from stackwright.core.clusterapi import cluster_name
+from stackwright.core.conditions import Condition, blocked, copied, done, find, waiting
 from stackwright.core.objects import annotation, is_deleting, key_of
+from stackwright.core.openstack.clouds import Thing
+from stackwright.core.openstack.managed_resources import Owner
 from stackwright.core.plan import Action, Apply, Delete, Object
 
 
@@ -41,7 +41,7 @@ class Outcome:
 
 
 def bastion(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> Outcome:
-    """`told` are fields of the cluster's status as they are now."""
+    """`told` are the new fields of the cluster's status."""
     server = seen.bastion
     if not has_bastion(seen.spec):
         return Outcome(done(BASTION_READY, "There is none", "NotWanted")) if server is None else gone(seen, server)
@@ -62,7 +62,7 @@ def bastion(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> Outcome:
 
 
 def as_machine(seen: Observed) -> dict[str, Any]:
-    """What the cluster says of things that are lost holds for its bastion too."""
+    """The bastion's spec as a machine; the cluster's policies for lost resources apply to it too."""
     machine = dict((seen.spec.get("bastion") or {}).get("spec") or {})
     policies = ("recreatePolicy", "Never"), ("credentialsLostPolicy", "Wait")
     said = {name: seen.spec[name] for name, default in policies if seen.spec.get(name) not in (None, default)}
@@ -83,7 +83,7 @@ def _made(seen: Observed, desired: Object) -> Outcome:
 
 
 def gone(seen: Observed, server: Object) -> Outcome:
-    """On its way, and what holds it."""
+    """The deletion of the bastion, and the cause of a wait."""
     ready = find(server)
     wait = waiting(BASTION_READY, f"Waiting for OpenStackServer {seen.bastion_name} to go", "Deleting")
     if is_deleting(server) and ready and ready["status"] != "True":
@@ -121,7 +121,7 @@ def _looked(seen: Observed) -> bool:
 
 
 def _address(seen: Observed) -> Thing | None:
-    """Its floating IP, as it is now: the user's, or ours."""
+    """The floating IP of the bastion, the user's or ours, from the project view."""
     given = seen.found.addresses.get("bastion") if seen.found else None
     id_ = given.id if given else record_of(seen.status).get(BASTION, "")
     return seen.look.get(BASTION, id_) if seen.look and id_ else None

@@ -1,8 +1,8 @@
-"""(cluster, what it has in its cloud) → Plan. Pure.
+"""(cluster, its resources in the cloud) → Plan. Pure.
 
-The course: what the spec names is found and written down; then network, subnet, router and its interface, security
-groups with their rules, and floating IPs are made, one at a time, each written down before the next. Then machines may
-come; the bastion is a matter of its own. It ends when no machine is left.
+Names in the spec are resolved and recorded. Then network, subnet, router and its interface, security groups with their
+rules, and floating IPs are created one at a time, each recorded before the next. Then machines can be created; the
+bastion is independent. The cluster is deleted when no machine is left.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from stackwright.controllers.capicluster.objects import Wanted, attached, named_
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, BASTION, SUBNET, record_of, written
 from stackwright.controllers.capicluster.stages import NETWORK_READY, ROUTER_READY, report, stage_of, stopped
-from stackwright.core.belongings import Owner, Record, Step, step
-from stackwright.core.clouds import Slot
+from stackwright.controllers.infra.drift import corrections, strangers
+from stackwright.controllers.infra.drift import told as set_back
 from stackwright.core.clusterapi import is_managed_elsewhere
 from stackwright.core.conditions import blocked, copied, done, find, waiting
-from stackwright.core.corrections import corrections, strangers
-from stackwright.core.corrections import told as set_back
-from stackwright.core.leaving import POLL
 from stackwright.core.objects import is_deleting
+from stackwright.core.openstack.clouds import Slot
+from stackwright.core.openstack.managed_resources import Owner, Record, Step, step
+from stackwright.core.openstack.teardown import POLL
 from stackwright.core.pausing import pausable
 from stackwright.core.plan import Plan
 
@@ -37,7 +37,7 @@ def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
         return leave(seen)
     if is_managed_elsewhere(seen.obj):
-        return Plan()  # its status is that system's to write
+        return Plan()  # another system writes its status
     if seen.errors:
         return report(seen, (blocked(NETWORK_READY, "InvalidSpec", "; ".join(seen.errors)),))
     if seen.trouble:
@@ -56,7 +56,7 @@ def decide(seen: Observed) -> Plan:
 
 
 def _make(seen: Observed) -> Plan:
-    """Nothing is made before it is written down of what."""
+    """Creates resources after the resolved names are recorded."""
     assert seen.cloud is not None
     assert seen.look is not None
     owner, want, record = Owner(seen.cloud, seen.identity), wanted(seen), record_of(seen.status)
@@ -71,7 +71,9 @@ def _make(seen: Observed) -> Plan:
 
 
 def _released(seen: Observed, record: Record) -> list[Slot]:
-    """An address of ours that the user wrote into the spec is his now: without our mark it outlives the cluster."""
+    """Floating IPs of ours that the user wrote into the spec belong to the user: without our mark they outlive the
+    cluster.
+    """
     assert seen.look is not None
     things = {slot: seen.look.get(slot, record[slot]) for slot in (API, BASTION) if slot in record}
     named = named_addresses(seen.spec)
@@ -89,7 +91,9 @@ def _progress(seen: Observed, want: Wanted, found: Step) -> Plan:
 
 
 def _lost(seen: Observed, found: Step) -> Plan:
-    """Rules are made again in any case, as all that only says how something is; the rest where the spec says so."""
+    """Lost rules are always created again, because they are only configuration; other resources if spec.recreatePolicy
+    allows it.
+    """
     things = [slot for slot in found.lost if slot[0] != "security-group-rule"]
     if not things or seen.spec.get("recreatePolicy") == "Always":
         left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
@@ -107,7 +111,7 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
     if attach := attached(owner, want, found):
         stage = waiting(ROUTER_READY, "The router gets its interface", "Applying")
         asked = find(seen.obj, ROUTER_READY)
-        requeue = POLL if asked and copied(asked) == stage else 0.0  # a port may stay as it is whatever is asked
+        requeue = POLL if asked and copied(asked) == stage else 0.0  # the request may leave the port unchanged
         return report(seen, stopped(stage), attach, requeue, **written(found.record), **_given(told))
     held = endpoint.held(seen, told)
     where = endpoint.endpoint(seen, told, held)
@@ -136,6 +140,6 @@ def _running(seen: Observed, owner: Owner, want: Wanted, found: Step) -> Plan:
 
 
 def _given(told: Mapping[str, Any]) -> dict[str, Any]:
-    """Those fields of the status that tell what there is."""
+    """The status fields with facts about resources."""
     ours = ("ready", "initialization", "controlPlaneEndpoint", "bastion", "resources", "project")
     return {name: told[name] for name in stages.FIELDS if name not in ours}

@@ -1,4 +1,4 @@
-"""Where the API of a cluster is, and which machine its floating IP leads to. Pure."""
+"""The API endpoint of a cluster, and the machine to which its floating IP is attached. Pure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from stackwright.controllers.capicluster.objects import api_port
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, record_of
 from stackwright.controllers.capicluster.stages import ENDPOINT_READY
-from stackwright.core.addresses import is_of, kept_away
-from stackwright.core.belongings import Owner
-from stackwright.core.clouds import CloudCall, Thing
+from stackwright.controllers.infra.addresses import is_of, kept_away
 from stackwright.core.clusterapi import CONTROL_PLANE
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import completed, is_deleting
+from stackwright.core.openstack.clouds import CloudCall, Thing
+from stackwright.core.openstack.managed_resources import Owner
 from stackwright.core.plan import Apply, Object
 
 ANOTHER = "make the cluster with another one in spec.apiServer.floatingIP"
@@ -25,9 +25,9 @@ VIP = (
 
 
 def endpoint(seen: Observed, told: Mapping[str, Any], held: str) -> dict[str, Any]:
-    """Host and port; empty while nobody says a host. `told` are fields of the status as they are now.
+    """Host and port; empty while no host is known. `told` are the new fields of the status.
 
-    While it is `held`, none is told in its place: Cluster API keeps an endpoint for ever.
+    While the floating IP is `held`, no other address replaces it, because Cluster API keeps an endpoint for ever.
     """
     given = _given(seen)
     host = given or (told.get("apiServerFloatingIP") or {}).get("address")
@@ -36,9 +36,12 @@ def endpoint(seen: Observed, told: Mapping[str, Any], held: str) -> dict[str, An
 
 
 def stage(seen: Observed, told: Mapping[str, Any], found: Mapping[str, Any], lost: str, held: str) -> Condition:
-    """`lost` is an address that somebody deleted, and that cannot be replaced; `held` why one is not ours to use.
+    """The condition of the endpoint.
 
-    Where the spec says a host, the API may be there by a VIP of the user's, to which the address leads: only told.
+    lost  a deleted address that cannot be replaced;  held  why the floating IP may not be used
+
+    If the spec names a host, the API may be served through a VIP of the user to which the floating IP is attached; this
+    is only reported.
     """
     if lost:
         text = f"Somebody else deleted the floating IP {lost}, at which the API is for all who know it"
@@ -55,17 +58,17 @@ def stage(seen: Observed, told: Mapping[str, Any], found: Mapping[str, Any], los
 
 
 def noted(seen: Observed, found: Mapping[str, Any]) -> tuple[Apply, ...]:
-    """Cluster API reads it in the spec. What the user wrote there stays."""
+    """Writes the endpoint into the spec, where Cluster API reads it. A value of the user stays."""
     if not found or _given(seen):
         return ()
     return completed(KIND, seen.obj, {"controlPlaneEndpoint": dict(found)})
 
 
 def held(seen: Observed, told: Mapping[str, Any]) -> str:
-    """Why the floating IP does not lead to this cluster, and what to do; empty if it does, or may.
+    """Why the floating IP is not attached to this cluster, and the remedy; empty if it is or may be.
 
-    A port that has it may be that of a machine which was restored and has not recorded its ports yet. The cluster's
-    spec says a host then. Where it does not, none is written before the port is known.
+    Its port may belong to a restored machine that has not recorded its ports yet. The cluster's spec has a host then.
+    Without a host in the spec, none is written before the port is known.
     """
     address = _address(seen, told)
     if address is None:
@@ -75,7 +78,7 @@ def held(seen: Observed, told: Mapping[str, Any]) -> str:
 
 
 def lead(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> tuple[CloudCall, ...]:
-    """The floating IP stays where it is as long as that machine is ready; else it goes to the first that is."""
+    """Attaches the floating IP to the first ready machine, unless its present machine is ready."""
     address = _address(seen, told)
     ports = [port for port in (first_port(seen.servers.get(name)) for name in _ready(seen)) if port]
     if address is None or not ports or address.facts.get("port_id", ports[0]) in ports or _kept_away(seen, address):
@@ -84,7 +87,7 @@ def lead(seen: Observed, owner: Owner, told: Mapping[str, Any]) -> tuple[CloudCa
 
 
 def _given(seen: Observed) -> str:
-    """The host that the spec says, whoever wrote it."""
+    """The host in the spec, written by the user or by us."""
     return str((seen.spec.get("controlPlaneEndpoint") or {}).get("host") or "")
 
 
@@ -105,12 +108,12 @@ def _kept_away(seen: Observed, address: Thing) -> str:
 
 
 def _is_unknown(seen: Observed, machine: Object) -> bool:
-    """Whether it has a server, and nobody knows of what ports."""
+    """Whether the machine has a server whose ports are not recorded."""
     return bool(machine["spec"].get("providerID")) and not first_port(seen.servers.get(machine["metadata"]["name"]))
 
 
 def _ready(seen: Observed) -> list[str]:
-    """Machines of the control plane, by name."""
+    """Names of the ready control-plane machines."""
     return [
         machine["metadata"]["name"]
         for machine in _control_plane(seen)
@@ -127,6 +130,6 @@ def first_port(server: Object | None) -> str:
 
 
 def ports_of(server: Object | None) -> Iterator[str]:
-    """Ids of those that it has recorded, in the order of its spec."""
+    """Recorded port ids, in the order of the server's spec."""
     resources = ((server or {}).get("status") or {}).get("resources") or {}
     return (str(port["id"]) for port in resources.get("ports") or ())

@@ -1,6 +1,6 @@
-"""The end of a cluster. Pure.
+"""Deletion of a cluster. Pure.
 
-First the machines, which somebody else deletes; then the bastion; then the rest, what holds others first.
+The order is: the machines, which others delete; the bastion; then the other resources, dependents first.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from stackwright.controllers.capicluster.objects import named_addresses
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import record_of, written
 from stackwright.controllers.capicluster.stages import FIELDS
-from stackwright.core import leaving
 from stackwright.core.conditions import Condition, waiting
 from stackwright.core.objects import has_finalizer
+from stackwright.core.openstack import teardown
 from stackwright.core.plan import Action, Plan
 
 
@@ -23,14 +23,14 @@ def leave(seen: Observed) -> Plan:
         return Plan()
     if seen.machines:
         names = ", ".join(each["metadata"]["name"] for each in seen.machines)
-        return _held(seen, waiting(leaving.DELETED, f"Waiting for OpenStackMachine {names} to go", "MachinesLeft"))
+        return _held(seen, waiting(teardown.DELETED, f"Waiting for OpenStackMachine {names} to go", "MachinesLeft"))
     if seen.bastion is not None:
         found = gone(seen, seen.bastion)
-        return _held(seen, replace(found.condition, type=leaving.DELETED), found.actions)
-    return leaving.leave(KIND, seen, record_of(seen.status), written, keeps=named_addresses(seen.spec))
+        return _held(seen, replace(found.condition, type=teardown.DELETED), found.actions)
+    return teardown.leave(KIND, seen, record_of(seen.status), written, keeps=named_addresses(seen.spec))
 
 
 def _held(seen: Observed, stage: Condition, actions: tuple[Action, ...] = ()) -> Plan:
-    """Machines may still need what the status tells."""
+    """The status is kept, because machines may still need it."""
     kept = {name: seen.status[name] for name in FIELDS if name in seen.status}
-    return leaving.going(stage, {**kept, "ready": False}, actions)
+    return teardown.going(stage, {**kept, "ready": False}, actions)

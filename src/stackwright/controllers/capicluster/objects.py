@@ -1,7 +1,7 @@
-"""The things of a cluster, each as the request that makes it. Pure.
+"""The OpenStack resources of a cluster, each with the request that creates it. Pure.
 
-The interface of the router is a port of ours, so that it has a mark and an id like everything else, also at a router
-that is somebody else's. Its address is the subnet's first one, which we make the gateway.
+The router interface is a port of ours, so that it has a mark and an id like every resource, even at a router of someone
+else. Its address is the first one of the subnet, which becomes the gateway.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from stackwright.api.openstack_ports import TEXT
+from stackwright.api.infra.ports import TEXT
 from stackwright.controllers.capicluster import rules
 from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import (
@@ -26,9 +26,9 @@ from stackwright.controllers.capicluster.record import (
     group,
     record_of,
 )
-from stackwright.core.belongings import Owner, Part, Step
-from stackwright.core.clouds import ADD_INTERFACE, CloudCall, Slot
 from stackwright.core.objects import key_of, shortened
+from stackwright.core.openstack.clouds import ADD_INTERFACE, CloudCall, Slot
+from stackwright.core.openstack.managed_resources import Owner, Part, Step
 from stackwright.core.plan import Key
 
 Ids = Mapping[Slot, Any]
@@ -37,9 +37,9 @@ API_PORT = 6443
 
 @dataclass(frozen=True)
 class Wanted:
-    """external  id of the external network, or empty;  router  id of a router that is there already, or empty
-    gateway   addresses of the router that is made;  bastion  whether there is one, or still is
-    lost      address of the API that somebody deleted, where the endpoint says that for ever: another one is of no use
+    """external  id of the external network, or empty;  router  id of an existing router, or empty
+    gateway   addresses of a router that is created;  bastion  whether a bastion is wanted or still exists
+    lost      a deleted API address that the immutable endpoint names; another address cannot replace it
     """
 
     key: Key
@@ -88,12 +88,12 @@ def has_bastion(spec: Mapping[str, Any]) -> bool:
 
 
 def has_floating_ip(spec: Mapping[str, Any]) -> bool:
-    """Whether the API has one."""
+    """Whether the API has a floating IP."""
     return (spec.get("apiServer") or {}).get("enableFloatingIP") is not False
 
 
 def named_addresses(spec: Mapping[str, Any]) -> set[str]:
-    """Floating IPs that the user wrote down: they are his, whoever made them."""
+    """Floating IPs that the spec names: they belong to the user, whoever created them."""
     return {
         str(spec[part]["floatingIP"]) for part in ("apiServer", "bastion") if (spec.get(part) or {}).get("floatingIP")
     }
@@ -122,7 +122,7 @@ def parts(want: Wanted) -> Iterator[Part]:
 
 
 def _network(want: Wanted) -> Iterator[Part]:
-    """With a subnet in it, and the router out of it."""
+    """The network with a subnet, and the router with its interface."""
     yield Part(NETWORK, lambda _: _network_body(want))
     yield Part(SUBNET, partial(_subnet_body, want))
     if want.external and not want.router:
@@ -168,7 +168,7 @@ def _interface_body(want: Wanted, ids: Ids) -> dict[str, Any]:
 
 
 def attached(owner: Owner, want: Wanted, found: Step) -> tuple[CloudCall, ...]:
-    """The port becomes an interface of the router by a request of its own. What was not looked at is taken for one."""
+    """The separate request that makes the port an interface of the router. An unlisted port counts as attached."""
     router = want.router or found.record.get(ROUTER)
     port = found.things.get(INTERFACE)
     if port is None or not router or port.facts.get("device_id", router) == router:

@@ -1,4 +1,4 @@
-"""What the cluster controller sees: the cluster, its cloud, its machines, and the servers of these and the bastion."""
+"""Reads a cluster, its cloud, its machines, and the servers of the machines and the bastion."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 
-from stackwright.api.openstackcluster import OpenStackCluster
-from stackwright.api.openstackmachine import OpenStackMachine
-from stackwright.controllers.asking import answered
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
+from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.controllers.capicluster.record import record_of
 from stackwright.controllers.capicluster.resolve import Found, resolve
-from stackwright.controllers.clusterapi import cluster_referring
-from stackwright.controllers.identity import cloud_of
-from stackwright.controllers.origin import origin_of
-from stackwright.core.clouds import Asker, Clouds, Denied, Trouble, What, ids
+from stackwright.controllers.infra.clusterapi import cluster_referring
+from stackwright.controllers.infra.credentials import cloud_of
+from stackwright.controllers.infra.origin import origin_of
+from stackwright.controllers.infra.resolve_references import answered
+from stackwright.controllers.infra.server_template import SERVER
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.clusterapi import cluster_name, is_managed_elsewhere
 from stackwright.core.conditions import is_ready
-from stackwright.core.machines import SERVER
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
-from stackwright.core.origin import is_restored
+from stackwright.core.openstack.cloud_observation import Seen, looked, troubled
+from stackwright.core.openstack.clouds import Asker, Clouds, Denied, Trouble, What, ids
+from stackwright.core.openstack.origin import is_restored
 from stackwright.core.pausing import capi_pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.core.seen import Seen, looked, troubled
 
 NAME = "capicluster"
 KIND = OpenStackCluster.KIND
@@ -36,8 +36,8 @@ KINDS: tuple[What, ...] = (
 
 @dataclass(frozen=True)
 class Observed(Seen):
-    """found  what it names; None while that is not looked up, and while it goes
-    machines  of this cluster;  servers  name → OpenStackServer of one of them, and that by the name of the bastion
+    """found  resolved names; None before that and during deletion
+    machines  of this cluster;  servers  name → OpenStackServer of a machine, or of the name of the bastion
     """
 
     found: Found | None = None
@@ -54,7 +54,7 @@ class Observed(Seen):
 
     @property
     def bastion(self) -> Object | None:
-        """That is there and ours."""
+        """The OpenStackServer of the bastion, if it exists and belongs to this cluster."""
         found = self.servers.get(self.bastion_name)
         return found if belongs(found, self.uid) or is_restored(found, self.obj) else None
 
@@ -91,7 +91,7 @@ async def _with_servers(seen: Observed, reader: Reader) -> Observed:
 
 
 def _asker(seen: Observed) -> Asker:
-    """With the addresses that the user gave us to use, which have no mark."""
+    """Includes floating IPs given by the user, which have no mark."""
     meta = seen.obj["metadata"]
     given = {("floating-ip", thing.id) for thing in (seen.found.addresses if seen.found else {}).values()}
     waits = is_deleting(seen.obj) or not is_ready(seen.obj)

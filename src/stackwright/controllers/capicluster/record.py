@@ -1,12 +1,12 @@
-"""The record of a cluster in its status, and back. Pure."""
+"""Converts the record of a cluster to its status and back. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from stackwright.core.belongings import Record, listed, unlisted
-from stackwright.core.clouds import Slot
+from stackwright.core.openstack.clouds import Slot
+from stackwright.core.openstack.managed_resources import Record, listed, unlisted
 
 NETWORK: Slot = ("network", "cluster")
 SUBNET: Slot = ("subnet", "cluster")
@@ -26,5 +26,5 @@ def record_of(status: Mapping[str, Any]) -> Record:
 
 
 def written(record: Mapping[Slot, Any]) -> dict[str, Any]:
-    """The field of the status that holds a record."""
+    """The status field that holds a record."""
     return {"resources": listed(record)}

@@ -1,4 +1,4 @@
-"""What a cluster names and does not make: networks, a router, addresses. Names become ids once. Pure."""
+"""Resolves what a cluster names and does not create (networks, a router, floating IPs) to ids, once. Pure."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.core.clouds import Question, Thing, every, question
-from stackwright.core.names import Answers, Resolver, named
+from stackwright.controllers.infra.references import Answers, Resolver, named
+from stackwright.core.openstack.clouds import Question, Thing, every, question
 
 
 @dataclass(frozen=True)
 class Found:
-    """names      fields of the status, of what is there and not ours; None while that is not known
-    gateway    addresses of the router that is to be made, as Neutron's API has them
-    addresses  floating IPs that the user named, by what they are for: api, bastion
-    lacking    what a bastion's own names lack; it holds up nothing else
+    """names      status fields of existing resources that are not ours; None while unknown
+    gateway    addresses of the router to create, in the format of Neutron's API
+    addresses  floating IPs that the user named, by purpose: api, bastion
+    lacking    unresolved names of the bastion; they block nothing else
     """
 
     names: Mapping[str, Any] | None
@@ -73,7 +73,7 @@ def _external(asks: Resolver, spec: Mapping[str, Any]) -> dict[str, Any] | None:
 
 
 def _network(asks: Resolver, spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """With its subnets, those of the spec in their order; none of what is ours."""
+    """The network and its subnets, in the order of the spec; None for a network of ours."""
     if spec.get("managedSubnets") or not (spec.get("network") or spec.get("subnets")):
         return None
     if status.get("network"):
@@ -94,7 +94,7 @@ def _network(asks: Resolver, spec: Mapping[str, Any], status: Mapping[str, Any])
 
 
 def _router(asks: Resolver, spec: Mapping[str, Any], status: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The one that is there already; one that is made is not asked for."""
+    """An existing router; one that is created needs no query."""
     if not spec.get("router") or not spec.get("managedSubnets"):
         return None
     if status.get("router"):

@@ -1,7 +1,7 @@
 """The rules of a cluster's security groups. Pure.
 
-They are those that kubeadm's ports need, as Cluster API Provider OpenStack has them. A rule is known by what it lets
-through and not by its name: Neutron holds none twice, however it is written, and a rule that changes is another one.
+They open the ports that kubeadm needs, as in Cluster API Provider OpenStack. A rule is identified by its content, not
+its name: Neutron stores no two rules with the same meaning, however they are written, and a changed rule is a new one.
 """
 
 from __future__ import annotations
@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any
 
 from stackwright.controllers.capicluster.record import group
-from stackwright.core.belongings import Part
-from stackwright.core.clouds import Slot
 from stackwright.core.digest import digest
-from stackwright.core.grouprules import meaning
+from stackwright.core.openstack.clouds import Slot
+from stackwright.core.openstack.group_rules import meaning
+from stackwright.core.openstack.managed_resources import Part
 
 CONTROL_PLANE, WORKER, BASTION = "controlplane", "worker", "bastion"
 NODES = (CONTROL_PLANE, WORKER)
@@ -33,7 +33,7 @@ _FIELDS = {
 
 @dataclass(frozen=True)
 class Rule:
-    """Of a group, by name.  remote  another one of the cluster's groups, by name, or empty"""
+    """A rule of a group (by name).  remote  name of another group of the cluster, or empty"""
 
     group: str
     body: Mapping[str, Any]
@@ -54,7 +54,9 @@ class Rule:
 
 
 def parts(managed: Mapping[str, Any], api_port: int, bastion: bool) -> Iterator[Part]:
-    """`managed` is spec.managedSecurityGroups. Of rules that say the same the first is one, so the usual ones stay."""
+    """`managed` is spec.managedSecurityGroups. Of rules with the same meaning the first is kept, so the default ones
+    stay.
+    """
     groups = (*NODES, BASTION) if bastion else NODES
     every = (*_usual(bool(managed.get("allowAllInClusterTraffic")), api_port, groups), *_asked(managed, groups))
     first: dict[tuple[Any, ...], Rule] = {}
@@ -64,7 +66,7 @@ def parts(managed: Mapping[str, Any], api_port: int, bastion: bool) -> Iterator[
 
 
 def _let(text: str, to: str, ports: tuple[int, int] | None, *remotes: str, protocol: str = "tcp") -> Iterator[Rule]:
-    """In from these groups, or from anywhere."""
+    """Ingress from these groups, or from anywhere."""
     body: dict[str, Any] = {"direction": "ingress", "ethertype": "IPv4"}
     if ports:
         body |= {"protocol": protocol, "port_range_min": ports[0], "port_range_max": ports[1]}
@@ -91,7 +93,7 @@ def _usual(everything: bool, api_port: int, groups: tuple[str, ...]) -> Iterator
 
 
 def _inside() -> Iterator[Rule]:
-    """All between the nodes."""
+    """All traffic between the nodes."""
     for to in NODES:
         for remote in NODES:
             for version in ("IPv4", "IPv6"):
@@ -110,7 +112,7 @@ def _asked(managed: Mapping[str, Any], groups: tuple[str, ...]) -> Iterator[Rule
 
 
 def _of(rule: Mapping[str, Any], to: str, groups: Iterable[str]) -> Iterator[Rule]:
-    """A rule for several of our groups is several; a group that is not there lets nothing in."""
+    """One rule for each of our groups that it names; groups that do not exist are skipped."""
     body = {
         "ethertype": "IPv4",
         **{name: rule[field] for field, name in _FIELDS.items() if rule.get(field) is not None},

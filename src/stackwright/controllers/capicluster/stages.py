@@ -1,4 +1,4 @@
-"""How far a cluster is, stage by stage, as conditions; and the fields of its status. Pure."""
+"""The stages of a cluster as conditions, and the fields of its status. Pure."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, NETWORK, ROUTER, SUBNET, group, record_of
 from stackwright.controllers.capicluster.resolve import router, subnet
-from stackwright.core.belongings import Step
-from stackwright.core.clouds import Slot
+from stackwright.controllers.infra.references import named
 from stackwright.core.conditions import Condition, copied, done, find, summary, waiting
-from stackwright.core.names import named
+from stackwright.core.openstack.cloud_observation import AUTHENTICATION, project
+from stackwright.core.openstack.clouds import Slot
+from stackwright.core.openstack.managed_resources import Step
 from stackwright.core.plan import Action, Plan
-from stackwright.core.seen import AUTHENTICATION, project
 
 NETWORK_READY, ROUTER_READY, GROUPS_READY = "NetworkReady", "RouterReady", "SecurityGroupsReady"
 ENDPOINT_READY, BASTION_READY = "APIEndpointReady", "BastionReady"
@@ -51,7 +51,7 @@ def stage_of(slot: Slot) -> str:
 
 
 def stopped(stage: Condition) -> tuple[Condition, ...]:
-    """It got as far as this stage: what comes before is done."""
+    """The stages before this one as done, and this one."""
     return (*(done(type_) for type_ in STAGES[: STAGES.index(stage.type)]), stage)
 
 
@@ -62,7 +62,7 @@ def report(
     requeue: float | None = None,
     **status: Any,
 ) -> Plan:
-    """Stages that are not told stay as they were, and so do fields of the status."""
+    """Stages and status fields that are not passed keep their values."""
     ahead = [stage for stage in told if stage.type not in STAGES]
     if not ahead and seen.look:
         ahead = [done(AUTHENTICATION)]
@@ -79,11 +79,11 @@ def _before(seen: Observed, type_: str) -> Condition:
 
 
 def facts(seen: Observed, found: Step) -> dict[str, Any]:
-    """Fields of the status that tell what there is. What was not looked at stays as it was told before."""
+    """Status fields with facts about resources. Resources that were not listed keep their previous values."""
     things, told = found.things, dict(seen.found.names or {}) if seen.found else {}
     if NETWORK in things and SUBNET in things:
         told["network"] = named(things[NETWORK], subnets=[subnet(things[SUBNET])])
-    if ROUTER in things:  # with the addresses that it had, if somebody took its way out
+    if ROUTER in things:  # keep its addresses if someone removed its gateway
         before = seen.status.get("router") or {}
         told["router"] = {**(before if before.get("id") == things[ROUTER].id else {}), **router(things[ROUTER])}
     for name, field in GROUP_FIELDS.items():
@@ -98,7 +98,7 @@ def facts(seen: Observed, found: Step) -> dict[str, Any]:
 
 
 def domains(seen: Observed) -> list[dict[str, Any]]:
-    """Availability zones, and which of them are for the control plane: all, unless some are named, or Nova chooses."""
+    """Availability zones, and whether the control plane uses them: all, unless some are named or Nova chooses."""
     chosen = seen.spec.get("controlPlaneAvailabilityZones") or ()
     omitted = bool(seen.spec.get("controlPlaneOmitAvailabilityZone"))
     zones = seen.found.zones if seen.found else ()

@@ -1,10 +1,12 @@
-"""The exchange with whoever runs the Ceph: what we ask for, what we give back, and what its watch saw."""
+"""The exchange with the provider of Ceph: our requests, the credentials we give, and the health that `ceph-watch`
+writes.
+"""
 
 from __future__ import annotations
 
-from stackwright.api.contracts import CephClient
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services import Ceph, CephRGW
+from stackwright.api.services.contracts import CephClient
+from stackwright.api.services.kinds import Ceph, CephRGW
 from stackwright.controllers.ceph.decide import decide
 from stackwright.controllers.ceph.observe import observe
 from stackwright.core.controller import Controller, Watch, all_in_namespace

@@ -1,7 +1,7 @@
-"""(clients, what is handed over, what the watch saw) → requests, credentials, conditions. Pure.
+"""(clients, handed-over objects, health) → requests, credentials, conditions. Pure.
 
-The other side may be anybody: our own small Ceph, Rook, an administrator with a shell. It gets a ConfigMap that says
-which clients and pools are wanted, and for its gateway a Secret with the user by which that asks Keystone.
+The provider may be our own small Ceph, Rook or an administrator with a shell. It gets a ConfigMap with the requested
+clients and pools and, for its gateway, a Secret with the user that authenticates at Keystone.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import json
 from typing import Any
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services import Ceph
+from stackwright.api.services.kinds import Ceph
 from stackwright.controllers.ceph.observe import SOURCES, Observed
 from stackwright.core.conditions import Condition, blocked, done
 from stackwright.core.digest import digest
@@ -25,7 +25,7 @@ from stackwright.core.objects import (
     owner_reference,
 )
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Key, Object, Plan, Publish
-from stackwright.core.secretwrites import GatherSecret
+from stackwright.core.secrets.writes import GatherSecret
 from stackwright.services.ceph import (
     CONDITIONS,
     EXCHANGE,
@@ -38,7 +38,7 @@ from stackwright.services.ceph import (
     CephSettings,
 )
 
-REFRESH = 15.0  # seconds until a change of an external Ceph's Secret is seen
+REFRESH = 15.0  # seconds until a change in an external Ceph's Secret is noticed
 
 
 def decide(seen: Observed) -> Plan:
@@ -46,13 +46,13 @@ def decide(seen: Observed) -> Plan:
         return Plan()
     if is_deleting(seen.obj):
         return _withdraw(seen, seen.settings)
-    # Nobody tells when somebody else's objects change.
+    # Objects of an external Ceph are not watched.
     again = None if seen.settings.trial else REFRESH
     if other := _owner(seen):
         return Plan((), (blocked(EXCHANGE, "Taken", _taken(seen.settings, other)),), requeue=again)
     actions: list[Action] = []
     if not seen.settings.trial and not has_finalizer(seen.obj):
-        actions.append(Finalizer(Ceph.KIND, seen.obj, True))  # what is in another namespace does not go by itself
+        actions.append(Finalizer(Ceph.KIND, seen.obj, True))  # objects in another namespace are not garbage-collected
     wanted = _requests(seen, seen.settings)
     if (
         any(annotation(seen.requests, name) != annotation(wanted, name) for name in (DIGEST, OWNER))
@@ -66,10 +66,11 @@ def decide(seen: Observed) -> Plan:
 
 
 def _owner(seen: Observed) -> str:
-    """The Ceph of another cloud that the requests are of; empty if there is none, or they are in our own namespace.
+    """The Ceph object of another cloud that owns the requests; empty if there is none, or they are in our own
+    namespace.
 
-    A Ceph elsewhere may serve several clouds, each by a namespace of its own: the names of pools, users and Secrets are
-    the same for all.
+    An external Ceph may serve several clouds, each through its own namespace, because all use the same names of pools,
+    users and Secrets.
     """
     other = annotation(seen.requests, OWNER)
     ours = seen.settings is None or seen.settings.trial or other == "/".join(key_of(seen.obj))
@@ -84,7 +85,9 @@ def _taken(settings: CephSettings, other: str) -> str:
 
 
 def request(spec: dict[str, Any]) -> dict[str, Any]:
-    """Of one client: its pools and what it may do. A pool that it only reads is made by whoever writes there."""
+    """The request of one client: its pools and capabilities. A pool that it only reads is created for the writing
+    client.
+    """
     pools = spec["pools"]
     rights = [f"profile rbd{'-read-only' if pool.get('readOnly') else ''} pool={pool['name']}" for pool in pools]
     return {
@@ -116,7 +119,7 @@ def _requests(seen: Observed, settings: CephSettings) -> Object:
 
 
 def _health(seen: Observed) -> Object:
-    """Where the watch writes what it sees. Made here, so that it goes with the Ceph and its changes are seen."""
+    """The ConfigMap for the results of `ceph-watch`. Created here, so that it is watched, and deleted with the Ceph."""
     namespace, _ = key_of(seen.obj)
     owners = [owner_reference(seen.obj)]
     meta = {"namespace": namespace, "name": HEALTH, "labels": dict(MANAGED), "ownerReferences": owners}
@@ -124,7 +127,7 @@ def _health(seen: Observed) -> Object:
 
 
 def _credentials(seen: Observed, settings: CephSettings) -> list[Action]:
-    """For the gateway of an external Ceph; our own one has them without this."""
+    """Credentials for the gateway of an external Ceph; our own Ceph does not need them."""
     if settings.trial or seen.gateway is None or any(found is None for found in seen.sources.values()):
         return []
     user, tls = SOURCES
@@ -148,7 +151,7 @@ def _credentials(seen: Observed, settings: CephSettings) -> list[Action]:
 
 
 def _urls(seen: Observed, settings: CephSettings) -> list[Action]:
-    """Where an external gateway is: no secret, though it is told in one."""
+    """Publishes the URLs of an external gateway; they are not secret, although a Secret holds them."""
     if settings.trial or seen.gateway is None or seen.keys is None:
         return []
     meta = seen.keys["metadata"]
@@ -161,7 +164,7 @@ def _urls(seen: Observed, settings: CephSettings) -> list[Action]:
 
 
 def _withdraw(seen: Observed, settings: CephSettings) -> Plan:
-    """Pools and what is in them stay: whoever runs the Ceph decides about data."""
+    """Withdraws the requests. Pools and their content stay: the provider of Ceph decides about data."""
     if not has_finalizer(seen.obj):
         return Plan()
     gone = Finalizer(Ceph.KIND, seen.obj, False)
@@ -171,7 +174,7 @@ def _withdraw(seen: Observed, settings: CephSettings) -> Plan:
 
 
 def _conditions(health: Object | None) -> tuple[Condition, ...]:
-    """What the watch wrote; a text that is none of its own is as good as none."""
+    """Conditions that `ceph-watch` wrote; invalid content counts as none."""
     try:
         told = json.loads(((health or {}).get("data") or {}).get("health.json") or "{}")
         entries = {entry["type"]: entry for entry in told.get("conditions") or ()}

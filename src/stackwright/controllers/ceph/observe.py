@@ -1,4 +1,4 @@
-"""What is seen of the exchange: who asks for what, what was handed over, and what the watch has to say."""
+"""Reads the exchange with Ceph: the clients, the handed-over objects and the health that `ceph-watch` wrote."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from stackwright.api.contracts import CephClient
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services import Ceph, CephRGW
+from stackwright.api.services.contracts import CephClient
+from stackwright.api.services.kinds import Ceph, CephRGW
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.services.ceph import GATEWAY as URLS
@@ -23,8 +23,8 @@ SOURCES = (f"{GATEWAY.name}-keystone", PUBLIC_TLS)
 
 @dataclass(frozen=True)
 class Observed:
-    """sources  name → Secret or None, of those from which the gateway's credentials are made
-    keys     what the Ceph handed over;  urls  what is known of where its gateway is
+    """sources  name → Secret or None, the sources of the gateway's credentials
+    keys     the Secret from the provider of Ceph;  urls  the published URLs of its gateway
     """
 
     obj: Object
@@ -46,7 +46,7 @@ async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
     try:
         settings = CephSettings.model_validate((obj.get("spec") or {}).get("settings") or {})
     except ValidationError:
-        return Observed(obj)  # the service controller tells
+        return Observed(obj)  # the service controller reports the error
     place = settings.exchange(key[0])
     clients = [each for each in await reader.list(CephClient.KIND, key[0]) if each["spec"].get("instance") == key[1]]
     return Observed(

@@ -1,12 +1,12 @@
-"""CephClient: a contract that no server fulfils for the operator, but whoever runs the Ceph."""
+"""CephClient: a contract that the provider of Ceph fulfils, not a server that the operator calls."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stackwright.api.contracts import CephClient
 from stackwright.api.kinds import SECRET
-from stackwright.api.services import Ceph
+from stackwright.api.services.contracts import CephClient
+from stackwright.api.services.kinds import Ceph
 from stackwright.controllers.cephclient.decide import decide
 from stackwright.controllers.cephclient.observe import observe
 from stackwright.core.controller import ByOwner, Controller, Lookup, Watch, all_in_namespace
@@ -15,7 +15,7 @@ from stackwright.services.ceph import KEYS
 
 
 def _by_keys(obj: Object, lookup: Lookup) -> Iterable[Key]:
-    """Its own Secret's owner, or all clients beside the Secret of a Ceph of the cloud's own."""
+    """The owner of a client's own Secret, or all clients for the Secret of the cloud's own Ceph."""
     if obj["metadata"]["name"] == KEYS:
         return _every(obj, lookup)
     return _owner(obj, lookup)

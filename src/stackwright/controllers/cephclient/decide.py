@@ -1,8 +1,7 @@
-"""(client, what the Ceph side handed over) → the Secret of the client. Pure.
+"""(client, what the Ceph provider handed over) → the Secret of the client. Pure.
 
-New keys and monitors reach the Secret, and with it the files in the pods, which the clients read when they connect:
-nothing is restarted for them. The keys of an external Ceph are in a Secret of somebody else's, which is not watched
-but looked at.
+New keys and monitors reach the Secret and, through it, the files in the pods. Clients read these when they connect, so
+nothing is restarted. The keys of an external Ceph are in a foreign Secret, which is polled, not watched.
 """
 
 from __future__ import annotations
@@ -11,26 +10,26 @@ import uuid
 
 from pydantic import ValidationError
 
-from stackwright.api.contracts import CephClientSpec
 from stackwright.api.errors import messages
+from stackwright.api.services.contracts import CephClientSpec
 from stackwright.controllers.cephclient.observe import Observed
-from stackwright.core.cephkeys import MONITORS
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, is_deleting
 from stackwright.core.plan import Plan
-from stackwright.core.secretwrites import CephAccess
+from stackwright.core.secrets.cephkeys import MONITORS
+from stackwright.core.secrets.writes import CephAccess
 from stackwright.services.ceph import REQUESTS
 
 STAGE = "Account"
 POLL = 3.0
-REFRESH = 15.0  # seconds until a change of an external Ceph's keys is seen
+REFRESH = 15.0  # seconds until a change of an external Ceph's keys is noticed
 _UUIDS = uuid.UUID("7d1b5a3e-3c0f-5c64-9f0e-6f0c7a1d2b43")
 
 
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
-        return Plan()  # its Secret goes with it, and its request with the next look of the Ceph's controller
+        return Plan()  # its Secret is garbage-collected; the Ceph controller's next reconcile withdraws its request
     try:
         spec = CephClientSpec.model_validate(seen.obj["spec"])
     except ValidationError as error:
@@ -59,7 +58,7 @@ def decide(seen: Observed) -> Plan:
 
 
 def secret_uuid(namespace: str, client: str) -> str:
-    """Of libvirt's secret: the same on all nodes, and after everything was made anew."""
+    """UUID of libvirt's secret: the same on all nodes, and after a new deployment."""
     return str(uuid.uuid5(_UUIDS, f"{namespace}/{client}"))
 
 

@@ -1,4 +1,4 @@
-"""What is seen of a client: its Ceph, what that handed over (names of fields only), and the Secret made of it."""
+"""Reads a client, its Ceph, the field names of the handed-over Secret, and the client's own Secret."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from pydantic import ValidationError
 
-from stackwright.api.contracts import CephClient, CephClientSpec
 from stackwright.api.kinds import SECRET
-from stackwright.api.services import Ceph
+from stackwright.api.services.contracts import CephClient, CephClientSpec
+from stackwright.api.services.kinds import Ceph
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.services.ceph import KEYS, CephSettings
@@ -16,7 +16,7 @@ from stackwright.services.ceph import KEYS, CephSettings
 
 @dataclass(frozen=True)
 class Observed:
-    """source  where the Ceph side hands over its keys; None while there is no Ceph object to say it"""
+    """source  the Secret with the keys of the Ceph provider; None without a Ceph object"""
 
     obj: Object
     source: Key | None = None
@@ -32,14 +32,14 @@ async def observe(reader: Reader, key: Key, now: float) -> Observed | None:
     try:
         spec = CephClientSpec.model_validate(obj["spec"])
     except ValidationError:
-        return Observed(obj)  # decide reports the errors; such names must not be looked up
+        return Observed(obj)  # decide reports the errors; invalid names must not be looked up
     ceph = await reader.get(Ceph.KIND, (key[0], spec.instance))
     if ceph is None:
         return Observed(obj)
     try:
         settings = CephSettings.model_validate((ceph.get("spec") or {}).get("settings") or {})
     except ValidationError:
-        return Observed(obj)  # the Ceph says what is wrong with them
+        return Observed(obj)  # the Ceph object reports these errors
     source = (settings.exchange(key[0]), KEYS)
     secret = await reader.get(SECRET, (key[0], spec.secret_name))
     return Observed(obj, source, settings.trial, await reader.get(SECRET, source), secret)

@@ -1,11 +1,11 @@
-"""OpenStackDeployment → one service object per service; their state → its conditions."""
+"""Turns an OpenStackDeployment into service objects, one per service, and reports their states in its conditions."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from stackwright.api.certificates import GIVEN
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.certificates import GIVEN
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import DAEMONSET, NODE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.api.registry import SERVICE_KINDS
@@ -18,20 +18,20 @@ from stackwright.core.settings import Settings
 
 
 def _by_holder(kind: Kind) -> Keys:
-    """The clouds of the namespace whose images a DaemonSet holds."""
+    """The clouds of the namespace of the DaemonSet that holds their images."""
     every = all_in_namespace(kind)
     return lambda obj, lookup: every(obj, lookup) if label(obj, "application") == precache.NAME else ()
 
 
 def _by_certificate(kind: Kind) -> Keys:
-    """The cloud whose certificates a Secret has."""
+    """The cloud that owns a Secret of certificates."""
     owner = ByOwner(kind.kind)
     return lambda obj, lookup: owner(obj, lookup) if key_of(obj)[1] == GIVEN else ()
 
 
 def watches(kind: Kind) -> tuple[Watch, ...]:
-    """What concerns the clouds of a kind."""
-    # Clouds too: one that had to stand back goes on when the one before it is gone.
+    """The watches for the clouds of a kind."""
+    # Watch other clouds as well: a blocked cloud continues when the older one is deleted.
     watched = (*CLOUDS, *(resource.KIND for resource in SERVICE_KINDS), NODE)
     return (
         *(Watch(each, all_in_namespace(kind)) for each in watched),

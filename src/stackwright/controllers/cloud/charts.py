@@ -1,7 +1,7 @@
-"""Overrides of a cloud that the charts would refuse, each by its path in the user's manifest. Pure.
+"""Checks a cloud's overrides against the charts' schemas; errors name the path in the user's manifest. Pure.
 
-Whoever admits a cloud asks; the controllers do not, for an override that was admitted once must not stop a whole cloud
-when a newer chart refuses it. Helm then says so of the one release.
+Admission calls this; the controllers do not, because an override that was admitted once must not stop a whole cloud
+when a newer chart rejects it. Helm then reports the error for the single release.
 """
 
 from __future__ import annotations
@@ -9,17 +9,18 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from stackwright.api.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+from stackwright.api.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+from stackwright.api.errors import bounded
 from stackwright.controllers.cloud.objects import Wanted, overrides, service_object, wanted_services
-from stackwright.core.chartvalues import Schema, value_errors
+from stackwright.core.helm.chart_schema import Schema, value_errors
+from stackwright.core.helm.sensitive import cut
 from stackwright.core.plan import Object
-from stackwright.core.sensitive import cut
 from stackwright.services.declaration import Chart, Context, Service
 from stackwright.services.registry import BY_SERVICE
 from stackwright.services.values import Misfit, context_of, merged_values
 
 Schemas = Mapping[str, Schema]
-# Whichever it is: values do not depend on it.
+# Any cloud will do: the values do not depend on it.
 _CLOUD: Object = {
     "apiVersion": OpenStackDeployment.KIND.api_version,
     "kind": OpenStackDeployment.KIND.kind,
@@ -28,10 +29,10 @@ _CLOUD: Object = {
 
 
 def chart_errors(spec: OpenStackDeploymentSpec, schemas: Schemas) -> list[str]:
-    """All errors of a spec that is valid otherwise; `schemas` are those of the charts' values, by chart."""
+    """All errors of a spec that is valid otherwise; `schemas` maps a chart to the schema of its values."""
     contexts = _contexts(spec)
     deployed = {chart.name for declared, context in contexts for chart in _charts(declared, context)}
-    found: dict[str, list[str]] = {}  # error → charts, for an override of many may be wrong for some of them
+    found: dict[str, list[str]] = {}  # error → charts; an override of many charts may be invalid for only some
     for declared in BY_SERVICE.values():
         for source, levels in overrides(spec, declared):
             for chart, values in levels.items():
@@ -44,19 +45,19 @@ def chart_errors(spec: OpenStackDeploymentSpec, schemas: Schemas) -> list[str]:
 
 
 def _for_many(source: str) -> bool:
-    """Whether a level is for every chart of a group that the cloud has."""
+    """Whether a level applies to every chart of a group."""
     return source.startswith("spec.common.") and source.endswith(".values")
 
 
 def values_errors(schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:
     """What a chart would refuse of values; `where` is their path. Nothing is known of a chart that is not ours."""
-    return list(value_errors(schemas.get(chart, {}), values, where))
+    return bounded(value_errors(schemas.get(chart, {}), values, where))
 
 
 def _level(declared: Service, schemas: Schemas, chart: str, values: Mapping[str, Any], where: str) -> list[str]:
     try:
         cut(values, declared.conf_files.get(chart))
-    except ValueError as error:  # it begins with the path of the value
+    except ValueError as error:  # the message begins with the path of the value
         return [f"{where}.{error}"]
     return values_errors(schemas, chart, values, where)
 
@@ -72,20 +73,20 @@ def _bodies(source: str, declared: Service, chart: str, values: Any) -> Iterator
 
 
 def place(source: str, declared: Service, chart: str) -> str:
-    """Where a level of a chart stands in the manifest."""
+    """The path of a chart's level in the manifest."""
     if source == "spec.services":
         return f"{source}.{declared.service}.{chart}.values"
     return f"{source}.{chart}.values" if source.endswith(".releases") else source
 
 
 def _contexts(spec: OpenStackDeploymentSpec) -> list[tuple[Service, Context]]:
-    """Each service of the cloud, with what can be known of it before it is there."""
+    """Each service of the cloud, with the context known before the cloud exists."""
     found = [(w.declared, context_of(w.declared, thing["spec"], w.name)) for w, thing in service_objects(spec)]
     return [(declared, context) for declared, context in found if context]
 
 
 def service_objects(spec: OpenStackDeploymentSpec) -> list[tuple[Wanted, Object]]:
-    """As of a cloud that is not there yet."""
+    """The service objects of a cloud that does not exist yet."""
     return [(wanted, service_object(_CLOUD, spec, wanted)) for wanted in wanted_services(spec)]
 
 
@@ -101,4 +102,4 @@ def _misfits(declared: Service, context: Context) -> Iterator[str]:
             if misfit.source.startswith("spec.") and not misfit.source.startswith("spec.nodes."):
                 yield f"{place(misfit.source, declared, chart.name)}.{misfit.path}: {misfit.problem}"
         except ValueError:
-            continue  # of something else than overrides: the service says it
+            continue  # not caused by overrides; the service reports it

@@ -1,8 +1,8 @@
-"""(spec of a cloud, its service objects) → Plan; for both kinds of objects that stand for a cloud. Pure.
+"""(spec of a cloud, its service objects) → Plan, for both kinds of clouds. Pure.
 
-All service objects are written at once; each then waits for what it needs by itself and says so. The cloud is Ready
-when all of them are, and mirrors the worst of them until then. An update that would leave fewer servers that vote of
-one of them is not applied to any: all stay as they are.
+All service objects are written at once; each one waits for its own dependencies and reports them. The cloud is Ready
+when all services are, and until then reports the worst of them. If an update would reduce the number of voting servers
+of one service, no part of it is applied.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.api.deployment import OpenStackDeploymentSpec
+from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.api.kinds import DAEMONSET
-from stackwright.controllers.cloud.objects import Refinement, Wanted, service_images, service_object, wanted_services
+from stackwright.controllers.cloud.objects import Refinement, Wanted, service_object, service_pods, wanted_services
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.cloud.voters import Path, option, update_voter_errors
 from stackwright.core import precache
@@ -31,6 +31,7 @@ from stackwright.core.conditions import (
 )
 from stackwright.core.objects import CLOUD, ensure, is_deleting, key_of, label
 from stackwright.core.plan import Action, Delete, Object, Plan
+from stackwright.core.tolerations import Toleration
 from stackwright.services.registry import BY_KIND
 
 INFRASTRUCTURE = "infra"
@@ -38,13 +39,13 @@ INFRASTRUCTURE = "infra"
 
 @dataclass(frozen=True)
 class Entry:
-    """What another kind than OpenStackDeployment asks for beyond an OpenStackDeploymentSpec.
+    """Additions of a kind other than OpenStackDeployment to its OpenStackDeploymentSpec.
 
-    refine  what it adds to one service
-    paused  why only the infrastructure is made for now, None for all; services that are there already stay
-    gone    why a service object is deleted
-    path    where its manifest says how many servers vote
-    first   actions before those of the services;  last  after them
+    refine  additions to one service
+    paused  why only the infrastructure is written for now, None for all services; existing services stay
+    gone    reason for the deletion of a service object
+    path    path in the manifest of the number of voting servers
+    first   actions before those of the services;  last  actions after them
     """
 
     refine: Callable[[Wanted], Refinement | None] = lambda wanted: None
@@ -98,7 +99,7 @@ def converge(seen: Observed, spec: OpenStackDeploymentSpec, entry: Entry = Entry
 
 
 def _unused(spec: OpenStackDeploymentSpec) -> list[Condition]:
-    """What is taken although nothing reads it; whoever wrote it should know."""
+    """Reports fields that are accepted but have no effect."""
     if not (fields := [f"spec.artifacts.{name}" for name in spec.artifacts.given]):
         return []
     what = "is not used: its value has" if len(fields) == 1 else "are not used: their values have"
@@ -107,7 +108,7 @@ def _unused(spec: OpenStackDeploymentSpec) -> list[Condition]:
 
 
 def _summary(stages: list[Condition], paused: Condition | None) -> tuple[Condition, Condition]:
-    """Nothing goes on while nothing but the pause is left."""
+    """Progressing is false if the pause is the only remaining reason."""
     ready, progressing = summary(stages)
     if paused and ready.reason == paused.reason:
         progressing = Condition(PROGRESSING, False, paused.reason, paused.message)
@@ -115,14 +116,17 @@ def _summary(stages: list[Condition], paused: Condition | None) -> tuple[Conditi
 
 
 def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tuple[list[Action], Condition]:
-    """The DaemonSet that brings the images of all services to the nodes before any release is touched."""
+    """The DaemonSet that pulls the images of all services to the nodes before any release is changed."""
     images: set[str] = set()
+    tolerations: list[Toleration] = []
     for each, thing in zip(wanted, desired, strict=True):
-        images |= service_images(each, thing, seen.settings.images)
-    holder = precache.daemonset(seen.obj, images, seen.settings.images.get("pause", "stackwright.local/pause:missing"))
-    needed = ensure(DAEMONSET, holder, seen.holder)
-    if needed:
-        return list(needed), waiting("Images", "The images that the nodes shall hold are being written", "Applying")
+        needed, tolerated = service_pods(each, thing, seen.settings.images)
+        images |= needed
+        tolerations += tolerated
+    pause = seen.settings.images.get("pause", "stackwright.local/pause:missing")
+    holder = precache.daemonset(seen.obj, images, pause, tolerations)
+    if changes := ensure(DAEMONSET, holder, seen.holder):
+        return list(changes), waiting("Images", "The images that the nodes shall hold are being written", "Applying")
     if lacking := precache.lacking(seen.holder, seen.nodes, images):
         return [], waiting("Images", f"Waiting for {lacking}")
     return [], done("Images")
@@ -152,7 +156,7 @@ def _state(current: Object | None) -> dict[str, str]:
 
 
 def _surplus(seen: Observed, wanted: set[tuple[str, str]], why: str) -> list[Action]:
-    """Service objects of this cloud that it no longer wants."""
+    """Service objects of this cloud that its spec no longer requests."""
     mine = seen.obj["metadata"]["name"]
     return [
         Delete(BY_KIND[kind].kind, key_of(found), why)
@@ -162,7 +166,7 @@ def _surplus(seen: Observed, wanted: set[tuple[str, str]], why: str) -> list[Act
 
 
 def _nodes(obj: Object) -> list[Condition]:
-    """The node controller's condition, when it is bad: a lost node explains what else is wrong."""
+    """The node controller's condition if it is false: a lost node explains other failures."""
     entry = find(obj, "Nodes")
     if entry and entry["status"] == "False":
         return [Condition("Nodes", False, str(entry["reason"]), str(entry["message"]))]

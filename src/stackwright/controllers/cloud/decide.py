@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from stackwright.api import certificates
-from stackwright.api.certificates import GIVEN, WHERE, texts
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud import certificates
+from stackwright.api.cloud.certificates import GIVEN, WHERE, texts
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.cloud.converge import Entry, another, converge, stopped
 from stackwright.controllers.cloud.observe import Observed
@@ -12,12 +12,12 @@ from stackwright.controllers.cloud.validate import parse
 from stackwright.core.conditions import Condition, blocked
 from stackwright.core.objects import DIGEST, annotation, is_deleting, key_of
 from stackwright.core.plan import Action, Delete, Plan
-from stackwright.core.secretwrites import ExtractSecret
+from stackwright.core.secrets.writes import ExtractSecret
 
 
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
-        return Plan()  # what it owns goes with it
+        return Plan()  # owned objects are deleted by Kubernetes
     if (seen.obj.get("spec") or {}).get("draft") is True:
         return stopped(Condition("Ready", False, "Draft", "spec.draft is true: the operator leaves this object alone"))
     if seen.others:
@@ -30,7 +30,7 @@ def decide(seen: Observed) -> Plan:
 
 
 def _given(seen: Observed) -> tuple[list[Action], list[Action]]:
-    """The Secret of the certificates that stand in the spec, before anything names it; without any it goes."""
+    """Actions for the Secret of the spec's certificates: create it before a service names it, delete it without any."""
     found = texts(seen.obj["spec"])
     secret = next((each for each in seen.secrets if each["metadata"]["name"] == GIVEN), None)
     if not found:

@@ -1,7 +1,7 @@
-"""Service objects of a cloud, built from its spec. Pure.
+"""Builds the service objects of a cloud from its spec. Pure.
 
-The levels of values are kept apart, in rising priority, so that a plan can say which of them a change came from, and
-so that `~item` in one level removes from the level below and not from the one above.
+The levels of values are kept separate, in rising priority. A plan can thus name the level of each change, and `~item`
+in one level removes an item of the levels below it but not of those above it.
 """
 
 from __future__ import annotations
@@ -15,25 +15,31 @@ from typing import Any
 from pydantic import ValidationError
 
 from stackwright.api import reference
-from stackwright.api.deployment import Charts, OpenStackDeploymentSpec
+from stackwright.api.cloud.deployment import Charts, OpenStackDeploymentSpec
 from stackwright.api.errors import NOT_SUPPORTED
-from stackwright.api.services import ServiceSpec
+from stackwright.api.services.kinds import ServiceSpec
+from stackwright.core import tolerations
 from stackwright.core.objects import CLOUD, ORPHAN, annotation, owned
 from stackwright.core.plan import Object
 from stackwright.core.precache import images_of
+from stackwright.core.tolerations import Toleration
 from stackwright.services.declaration import Context, Service
 from stackwright.services.registry import BY_SERVICE
 from stackwright.services.sizes import PRESETS
 from stackwright.services.values import merged_values
 
+Pods = tuple[frozenset[str], tuple[Toleration, ...]]  # images and tolerations of pods
+
 
 class InvalidOverride(ValueError):
-    """An override addresses a service, chart or DaemonSet that does not exist; the text names all of them."""
+    """An override addresses a service, chart or DaemonSet that does not exist; the message names all of them."""
 
 
 @dataclass(frozen=True)
 class Wanted:
-    """One service object of a cloud: which service, under which name; `among` are the words of all its services."""
+    """One service object of a cloud: its service and its name. `among` has the short names of all services of the
+    cloud.
+    """
 
     declared: Service
     name: str
@@ -46,10 +52,10 @@ class Wanted:
 
 @dataclass(frozen=True)
 class Refinement:
-    """What one service gets beyond what the spec of the cloud says.
+    """Additions to one service beyond the spec of the cloud.
 
     overrides  (level, chart → values), above all others
-    settings   over those of the spec;  fields  further fields of the ServiceSpec
+    settings   settings that replace those of the spec;  fields  further fields of the ServiceSpec
     """
 
     overrides: Sequence[tuple[str, Mapping[str, Any]]] = ()
@@ -58,7 +64,7 @@ class Refinement:
 
 
 def wanted_services(spec: OpenStackDeploymentSpec) -> list[Wanted]:
-    """Services of the preset, with those of features.services added or (~name) taken away."""
+    """Services of the preset, plus those added in features.services, minus those removed there (~name)."""
     names = wanted_names(spec)
     among = tuple(names)
     found = [Wanted(BY_SERVICE[name], BY_SERVICE[name].name, among) for name in names]
@@ -70,7 +76,7 @@ def wanted_services(spec: OpenStackDeploymentSpec) -> list[Wanted]:
 
 
 def wanted_names(spec: OpenStackDeploymentSpec) -> list[str]:
-    """Asked for, and what those cannot be without; who takes one of these away (~name) keeps it away."""
+    """Requested services and their requirements; a service removed by ~name is not added again."""
     names = _asked(spec)
     refused = _refused(spec)
     while added := [need for need in _required(spec, names) if need not in names and need not in refused]:
@@ -79,7 +85,7 @@ def wanted_names(spec: OpenStackDeploymentSpec) -> list[str]:
 
 
 def lost_needs(spec: OpenStackDeploymentSpec) -> dict[str, list[str]]:
-    """Service that is kept away → those that cannot be without it."""
+    """Service removed by ~name → services that require it."""
     names = wanted_names(spec)
     found = {lost: [name for name in names if lost in _required(spec, [name], names)] for lost in _refused(spec)}
     return {lost: users for lost, users in sorted(found.items()) if users}
@@ -100,7 +106,7 @@ def _asked(spec: OpenStackDeploymentSpec) -> list[str]:
 
 
 def _required(spec: OpenStackDeploymentSpec, names: Collection[str], among: Collection[str] = ()) -> list[str]:
-    """What services cannot be without; `among`: all of the cloud, if these are some of them."""
+    """The services that `names` require; `among` lists all services of the cloud if `names` is a part of them."""
     found: list[str] = []
     for name in names:
         declared = BY_SERVICE[name]
@@ -109,13 +115,13 @@ def _required(spec: OpenStackDeploymentSpec, names: Collection[str], among: Coll
         try:
             parsed = declared.settings.model_validate(settings(spec, declared, among or names))
         except ValidationError:
-            continue  # told in full where the spec is checked
+            continue  # reported when the spec is validated
         found += declared.requires(parsed)
     return found
 
 
 def dedicated(spec: OpenStackDeploymentSpec, names: Collection[str]) -> list[str]:
-    """Services that have a RabbitMQ of their own."""
+    """Services with their own RabbitMQ."""
     return [name for name in spec.features.messaging.components_with_dedicated_messaging if name in names]
 
 
@@ -146,16 +152,16 @@ def service_object(
 
 
 def _orphans(cloud: Object) -> list[tuple[str, str]]:
-    """(service, back end) of those that may be given up with what is in them."""
+    """(service, back end) pairs that may be removed together with their content."""
     parts = [part.strip().partition("/") for part in annotation(cloud, ORPHAN).split(",")]
     return [(owner, name) for owner, _, name in parts if name]
 
 
 def settings(spec: OpenStackDeploymentSpec, declared: Service, names: Collection[str] = ()) -> dict[str, Any]:
-    """What features ask of one service: those of its own name, and what the cloud around it is like.
+    """The settings of one service: the features of its own name, and facts about the rest of the cloud.
 
-    names  of all services of the cloud, for who has them already: they cost more than all the rest.
-    Only what was asked is passed on: a default that changes with Stackwright must not change every object.
+    `names` are all services of the cloud, for callers that already have them; computing them dominates the cost. Only
+    values that the user set are passed on: a default that changes with Stackwright must not change every object.
     """
     names = names or wanted_names(spec)
     features = getattr(spec.features, declared.name, None)
@@ -178,27 +184,30 @@ def settings(spec: OpenStackDeploymentSpec, declared: Service, names: Collection
 
 
 def _persistent(spec: OpenStackDeploymentSpec, volume: dict[str, Any]) -> None:
-    """The storage class of a volume that is not local, where it names none."""
+    """Sets the storage class of a non-local volume that names none."""
     if spec.persistent_volume_storage_class and not volume.get("storage_class_name"):
         volume["storage_class_name"] = spec.persistent_volume_storage_class
 
 
-def service_images(wanted: Wanted, thing: Object, images: Mapping[str, str]) -> set[str]:
-    """All images that the pods of a service object will need; none when its values cannot be built, which it says."""
+def service_pods(wanted: Wanted, thing: Object, images: Mapping[str, str]) -> Pods:
+    """All images that the pods of a service object will need, and what they will tolerate; none when its values cannot
+    be built, which it says.
+    """
     text = json.dumps(thing["spec"], sort_keys=True)
-    return set(_images(wanted.declared.service, wanted.name, thing["metadata"]["namespace"], text, (*images.items(),)))
+    return _pods_of(wanted.declared.service, wanted.name, thing["metadata"]["namespace"], text, (*images.items(),))
 
 
 @functools.lru_cache(maxsize=256)
-def _images(service: str, name: str, namespace: str, text: str, images: tuple[tuple[str, str], ...]) -> frozenset[str]:
+def _pods_of(service: str, name: str, namespace: str, text: str, images: tuple[tuple[str, str], ...]) -> Pods:
     """Remembered by the text of the spec: a cloud is looked at far more often than it changes."""
     declared, spec = BY_SERVICE[service], ServiceSpec.model_validate(json.loads(text))
     try:
         context = Context(name, namespace, spec, dict(images), declared.settings.model_validate(spec.settings))
         charts = [merged_values(declared, context, chart) for chart in declared.charts if chart.wanted(context)]
     except ValueError:
-        return frozenset()
-    return frozenset().union(*(images_of(values) for values in charts))
+        return frozenset(), ()
+    tolerated = [each for values in charts for each in tolerations.of_values(values)]
+    return frozenset().union(*(images_of(values) for values in charts)), tuple(tolerated)
 
 
 def _cadf(spec: OpenStackDeploymentSpec) -> str:
@@ -247,7 +256,7 @@ def _common(source: str, group: Charts, charts: list[str]) -> list[tuple[str, di
 
 
 def override_errors(spec: OpenStackDeploymentSpec, declared: Service) -> list[str]:
-    """Every override of this service that addresses nothing, or is none."""
+    """Errors of this service's overrides: an unknown target or an invalid shape."""
     charts = {chart.name: chart for chart in declared.charts}
     errors: list[str] = []
     where = f"spec.services.{declared.service}"
@@ -265,7 +274,7 @@ def override_errors(spec: OpenStackDeploymentSpec, declared: Service) -> list[st
 def _entries(
     value: Any, where: str, what: str, allowed: Collection[str], errors: list[str]
 ) -> Iterable[tuple[str, Any]]:
-    """Entries with an allowed name; all others become errors."""
+    """Entries with an allowed name; the others are added to `errors`."""
     if not isinstance(value, dict):
         errors.append(f"{where}: takes a mapping of {what}s")
         return []
@@ -285,7 +294,7 @@ def _values_errors(body: Any, where: str) -> list[str]:
 
 
 def spec_errors(spec: OpenStackDeploymentSpec) -> list[str]:
-    """Errors that no schema can tell, of the whole spec."""
+    """Errors of the whole spec that no schema can detect."""
     errors = [f"spec.nodes.{label}: write <label>::<value>" for label in spec.nodes if not all(label.partition("::"))]
     for part in ("charts", "infra", "openstack"):
         members = [declared for declared in BY_SERVICE.values() if part in ("charts", declared.group)]

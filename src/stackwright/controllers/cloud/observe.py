@@ -1,12 +1,12 @@
-"""What is seen of a cloud: the object that stands for it, others beside it, and the service objects it owns."""
+"""Reads a cloud: its object, other clouds in the namespace, and the service objects that it owns."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from stackwright.api.controlplane import OpenStackControlPlane
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.controlplane import OpenStackControlPlane
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import DAEMONSET, NODE, SECRET
 from stackwright.api.meta import Kind
 from stackwright.api.registry import SERVICE_KINDS
@@ -22,10 +22,10 @@ CLOUDS = (OpenStackDeployment.KIND, OpenStackControlPlane.KIND)
 @dataclass(frozen=True)
 class Observed:
     """settings  images of this version of Stackwright
-    others    kinds and names of the clouds in the namespace that were there first
+    others    kinds and names of older clouds in the namespace
     services  (kind, name) → object, of all service kinds in the namespace
-    holder    the DaemonSet that holds the images;  nodes  all of the cluster
-    secrets   Secrets that belong to the cloud itself
+    holder    the DaemonSet that holds the images;  nodes  all nodes of the cluster
+    secrets   Secrets that the cloud itself owns
     """
 
     settings: Settings
@@ -57,6 +57,6 @@ async def look(kind: Kind, settings: Settings, reader: Reader, key: Key) -> Obse
 
 
 def _identity(kind: Kind, cloud: Object) -> tuple[str, str, str]:
-    """Age first, so that it orders clouds."""
+    """Sort key of clouds: the creation time is the first part."""
     meta = cloud["metadata"]
     return str(meta.get("creationTimestamp", "")), meta["name"], kind.kind

@@ -1,10 +1,10 @@
-"""A user's OpenStackDeployment, checked in full: at admission, by the CLI and again before each decision. Pure."""
+"""Complete validation of an OpenStackDeployment, for admission, the CLI and each decision. Pure."""
 
 from __future__ import annotations
 
 from pydantic import ValidationError
 
-from stackwright.api.deployment import OpenStackDeploymentSpec
+from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.api.errors import messages
 from stackwright.controllers.cloud.objects import lost_needs, settings, spec_errors, wanted_names
 from stackwright.core.plan import Object
@@ -12,7 +12,7 @@ from stackwright.services.registry import SERVICES
 
 
 def parse(obj: Object) -> tuple[OpenStackDeploymentSpec | None, list[str]]:
-    """The spec, or all that is wrong with it."""
+    """The spec, or all its errors."""
     try:
         spec = OpenStackDeploymentSpec.model_validate(obj.get("spec") or {})
     except ValidationError as error:
@@ -23,7 +23,7 @@ def parse(obj: Object) -> tuple[OpenStackDeploymentSpec | None, list[str]]:
 
 
 def _lost_needs(spec: OpenStackDeploymentSpec) -> list[str]:
-    """Services that are taken away although others, which stay, cannot be without them."""
+    """Errors for removed services that other services of the cloud require."""
     return [
         f"spec.features.services: ~{name} takes away what {', '.join(users)} cannot be without; "
         f"remove ~{name}, or take these away too"
@@ -32,7 +32,7 @@ def _lost_needs(spec: OpenStackDeploymentSpec) -> list[str]:
 
 
 def _settings_errors(spec: OpenStackDeploymentSpec) -> list[str]:
-    """What a service has against its settings, beyond what the model of the features can tell."""
+    """Errors of a service's settings that the model of the features cannot detect."""
     errors: list[str] = []
     names = wanted_names(spec)
     for declared in SERVICES:

@@ -1,7 +1,7 @@
-"""Updates of a cloud after which fewer servers of a service vote, told of its service objects before and after. Pure.
+"""Errors of a cloud update that reduces the number of voting servers, from its service objects before and after. Pure.
 
-Admission refuses them. Where it is off or away, the cloud applies nothing of such an update: were only the one service
-held back, the others would take the rest of it.
+Admission rejects such an update. Without admission the cloud applies no part of it: if only the one service were held
+back, the other services would still apply the rest.
 """
 
 from __future__ import annotations
@@ -17,24 +17,24 @@ from stackwright.core.plan import Object
 from stackwright.services.declaration import Chart, Service
 from stackwright.services.voters import field_of, override_errors
 
-# (level, service, chart) → where the manifest says how many servers vote
+# (level, service, chart) → path in the manifest of the number of voting servers
 Path = Callable[[str, Service, Chart], str]
 
 
 def option(source: str, declared: Service, chart: Chart) -> str:
-    """Where values of an OpenStackDeployment say it."""
+    """The path of the number of voting servers in an OpenStackDeployment."""
     return f"{place(source, declared, chart.name)}.{field_of(chart)}"
 
 
 def level_errors(declared: Service, old: Object, new: Object, path: Path = option) -> Iterator[str]:
-    """Of levels of overrides; none for objects that are not valid otherwise."""
+    """Errors of the override levels; empty for objects that are invalid for other reasons."""
     for spec, index, chart, problem in override_errors(declared, old, new):
         yield f"{path(spec.overrides[index].source, declared, chart)}: {problem}"
 
 
 def update_voter_errors(seen: Observed, wanted: Iterable[tuple[Wanted, Object]], path: Path) -> list[str]:
-    """All errors of service objects as they are to be, of levels and of sizes; none of those that do not change."""
-    errors: dict[str, None] = {}  # one size is of many services
+    """All errors of the changed service objects, in override levels and in sizes."""
+    errors: dict[str, None] = {}  # several services share one size
     for each, thing in wanted:
         current = seen.services.get(each.key)
         if current and not is_deleting(current) and annotation(current, DIGEST) != annotation(thing, DIGEST):

@@ -1,4 +1,4 @@
-"""Three of the contracts: database, messaging, identity. They share one course; each says what is its own."""
+"""The database, messaging and identity contracts: one shared controller, and a declaration for each kind."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Which other objects name the same account: an index, as looking at all objects for each one would be quadratic.
+"""An index of objects that name the same account; comparing each object with all others would be quadratic.
 
-Watches and looks fill it. What it says is compared with the objects themselves, so an old entry does no harm: one of an
-object that is gone, or that names another account by now, is found out and dropped.
+Watches and `others` fill the index. Each entry is checked against the current object, so an outdated entry does no
+harm: if the object is gone or names another account, the entry is dropped.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from stackwright.core.ports import Reader
 
 
 class Index:
-    """Keys of objects by what they name; names of two namespaces are different ones."""
+    """Keys of objects by the names they contain; names are scoped to a namespace."""
 
     def __init__(self, names: Callable[[Object], set[str]]) -> None:
         self._names = names
@@ -42,7 +42,7 @@ class Index:
         return self._of.get(key, frozenset())
 
     def sharing(self, key: Key, names: Iterable[str]) -> set[Key]:
-        """The other objects that have any of these names."""
+        """Other objects that have any of these names."""
         return {each for name in names for each in self._holders.get((key[0], name), ())} - {key}
 
 
@@ -53,11 +53,11 @@ class Claimants:
         self._kind = contract.kind
         self._claims = Index(lambda obj: claims(contract, obj))
         self._uses = Index(lambda obj: uses(contract, obj))
-        self._specs: dict[Key, object] = {}  # of which the indexes know
+        self._specs: dict[Key, object] = {}  # as last indexed
         self._listed: set[str] = set()
 
     async def others(self, reader: Reader, obj: Object) -> tuple[Object, ...]:
-        """Those that claim what an object claims; of one that is deleted, also those that use what it uses."""
+        """Objects that claim the same account; for an object in deletion, also those that share its resources."""
         key = key_of(obj)
         if key[0] not in self._listed:
             self._listed.add(key[0])
@@ -79,7 +79,9 @@ class Claimants:
         return tuple(found.values())
 
     def waiting(self, obj: Object, lookup: Lookup) -> Iterable[Key]:
-        """Younger objects that claim what the changed one claims or claimed: when it is deleted, the next has it."""
+        """Younger objects that claim what the changed object claims or claimed: if it is deleted, the next one takes
+        over.
+        """
         key = key_of(obj)
         before = self._claims.names(key)
         self._put(obj)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from stackwright.api.contracts import DatabaseAccount, DatabaseAccountSpec
-from stackwright.api.services import MariaDB
+from stackwright.api.services.contracts import DatabaseAccount, DatabaseAccountSpec
+from stackwright.api.services.kinds import MariaDB
 from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.plan import SqlAccount
 from stackwright.services.mariadb import PORT, ROOT_SECRET
@@ -15,7 +15,7 @@ CONNECTION = "mysql+pymysql://{username}:{password}@{host}:{port}/{database}?cha
 
 
 def host(instance: str, namespace: str) -> str:
-    # Relative to the cluster's search domains: the cluster's own domain may be any.
+    # Relative to the cluster's search domains, because the cluster domain is configurable.
     return f"{instance}.{namespace}.svc"
 
 
@@ -59,7 +59,7 @@ def _uses(spec: Raw) -> tuple[str, ...]:
 
 
 def _kept(action: SqlAccount, others: Iterable[Raw]) -> SqlAccount:
-    """Databases that other accounts use too are not dropped."""
+    """Databases that other accounts share are not dropped."""
     used = {name for spec in others for name in _databases(spec)}
     return replace(action, dropped=tuple(name for name in action.dropped if name not in used))
 
@@ -75,7 +75,7 @@ DATABASE = Contract(
     _claims,
     _uses,
     _kept,
-    # exact: rights on patterns are revoked; narrowed: those that the spec does not grant any more, and GRANT OPTION;
-    # named: those on databases that the spec does not name any more; global: those on all databases, and roles.
+    # exact: grants on patterns are revoked; narrowed: grants that the spec no longer lists, and GRANT OPTION; named:
+    # grants on databases that the spec no longer names; global: grants on all databases, and roles.
     revision=("exact", "narrowed", "named", "global"),
 )

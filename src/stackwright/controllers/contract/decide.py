@@ -1,6 +1,6 @@
 """(contract, provider, Secret) → Plan. Pure.
 
-The Secret comes first, so that a user of the contract can already mount it; then, when the provider is ready, the
+The Secret comes first, so that a user of the contract can already mount it; then, when the provider serves, the
 account is made with the password in that Secret. What was made is known by a digest of the spec and of the Secret's
 identity: a Secret that was deleted and made anew has another password, which must be set.
 
@@ -18,11 +18,11 @@ from pydantic import ValidationError
 from stackwright.api.errors import messages
 from stackwright.controllers.contract.objects import claims, fulfilled, order, secret_of, serving_since, uid
 from stackwright.controllers.contract.observe import Observed
-from stackwright.core.conditions import Condition, blocked, done, is_ready, summary, waiting, why_not_ready
+from stackwright.core.conditions import Condition, blocked, done, is_serving, summary, waiting, why_not_serving
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, has_finalizer, is_deleting
 from stackwright.core.plan import Action, Finalizer, Object, Plan
-from stackwright.core.secretwrites import EnsureSecret
+from stackwright.core.secrets.writes import EnsureSecret
 
 RECHECK, SPREAD = 300, 120  # seconds
 AGAIN, LOOK = 0.5, 15.0
@@ -30,8 +30,12 @@ AGAIN, LOOK = 0.5, 15.0
 
 @dataclass(frozen=True)
 class Record:
-    """What the status remembers: digest of what was made, uid of the provider that has it, number of losses, and since
-    when that provider had served when the account was last known to be there.
+    """The recorded state in the status.
+
+    digest    digest of the account as created
+    provider  uid of the provider that has the account
+    losses    number of losses
+    since     start of the provider's ready period in which the account was last confirmed
     """
 
     digest: str
@@ -52,7 +56,7 @@ def decide(seen: Observed) -> Plan:
         )
     if taken := _taken(seen):
         return _report(seen, (), blocked("Account", "Taken", taken), record)
-    if seen.missing and record.digest:  # what was never made cannot be lost
+    if seen.missing and record.digest:  # an account that was never created cannot be lost
         return _lost(seen, record)
     namespace = seen.obj["metadata"]["namespace"]
     actions: list[Action] = []
@@ -77,7 +81,7 @@ def _record(obj: Object) -> Record:
 
 
 def _taken(seen: Observed) -> str:
-    """What of this account belongs to an older object, and to which; empty if nothing."""
+    """Which parts of this account belong to an older object, and to which; empty if none."""
     mine = claims(seen.contract, seen.obj) if seen.others else set()
     for other in sorted(seen.others, key=order):
         if order(other) < order(seen.obj) and (same := mine & claims(seen.contract, other)):
@@ -94,13 +98,14 @@ def _account(seen: Observed, spec: object, actions: list[Action], record: Record
         known = replace(made, since=seen.since or record.since)
         return _report(seen, (), done("Account"), known, LOOK if seen.silent else _recheck(seen.obj))
     cause = f"Waiting for {seen.contract.instance_kind.kind} {namespace}/{seen.obj['spec']['instance']}"
-    if not is_ready(seen.instance):
-        return _report(seen, tuple(actions), waiting("Account", f"{cause}: {why_not_ready(seen.instance)}"), record)
+    if not is_serving(seen.instance):
+        return _report(seen, tuple(actions), waiting("Account", f"{cause}: {why_not_serving(seen.instance)}"), record)
     if record.digest and seen.silent:  # an account that is made anew before its loss is known hides it
         return _report(seen, tuple(actions), waiting("Account", f"{cause}: {seen.silent}"), record, LOOK)
-    if record.digest and record.provider not in ("", made.provider):  # one that never had the account
+    if record.digest and record.provider not in ("", made.provider):  # a new provider, which never had the account
         made = replace(made, losses=made.losses + 1)
-    # The action runs before the report: if it fails, this status is not written. The finalizer is there before it.
+    # The action runs before the report: if it fails, this status is not written. The finalizer is set before the
+    # action.
     if not has_finalizer(seen.obj):
         actions.append(Finalizer(seen.contract.kind, seen.obj, True))
     account = seen.contract.action(spec, namespace, False)
@@ -108,14 +113,16 @@ def _account(seen: Observed, spec: object, actions: list[Action], record: Record
 
 
 def _lost(seen: Observed, record: Record) -> Plan:
-    """First the condition and the count, so that no crash hides the loss; the account is made at the next look."""
+    """Write the condition and the count first, so that no crash hides the loss; the next reconcile recreates the
+    account.
+    """
     name = f"{seen.contract.instance_kind.kind} {seen.obj['spec']['instance']}"
     stage = waiting("Account", f"{name} has lost {seen.missing}; it is made again", "AccountMissing")
     return _report(seen, (), stage, replace(record, digest="", losses=record.losses + 1), AGAIN)
 
 
 def _recheck(obj: Object) -> float:
-    """Accounts are checked once in a while, not all at the same time."""
+    """Seconds until the next check of the account, spread so that not all accounts are checked at the same time."""
     return RECHECK + int(digest(obj["metadata"].get("uid")), 16) % SPREAD
 
 
@@ -133,28 +140,29 @@ def _report(
 
 
 def _remove(seen: Observed) -> Plan:
-    """Take the account away, unless its provider goes away too: then there is nothing left to take it from.
+    """Delete the account, unless its provider is deleted too.
 
-    Whatever the status says, an account may be there if the finalizer is: that is set just before one is made.
+    The finalizer is set just before an account is created, so it shows that an account may exist, whatever the status
+    says.
     """
     if not has_finalizer(seen.obj):
         return Plan()
     gone = Finalizer(seen.contract.kind, seen.obj, False)
     if seen.instance is None or is_deleting(seen.instance) or _taken(seen):
         return Plan((gone,))
-    if not is_ready(seen.instance):
+    if not is_serving(seen.instance):
         name = f"{seen.contract.instance_kind.kind} {seen.instance['metadata']['name']}"
         stage = waiting(
-            "Account", f"Waiting for {name} to take the account away: {why_not_ready(seen.instance)}", "Deleting"
+            "Account", f"Waiting for {name} to take the account away: {why_not_serving(seen.instance)}", "Deleting"
         )
         return _report(seen, (), stage, _record(seen.obj))
     try:
         spec = seen.valid_spec()
     except ValidationError:
-        return Plan((gone,))  # nothing was ever made of such a spec
+        return Plan((gone,))  # an account is never created from an invalid spec
     action = seen.contract.action(spec, seen.obj["metadata"]["namespace"], True)
     instance = seen.obj["spec"].get("instance")
-    # Of several that go at once the oldest takes along what they share.
+    # If several objects are deleted at once, the oldest one removes the shared resources.
     stays = [each for each in seen.others if not is_deleting(each) or order(each) < order(seen.obj)]
     others = [each["spec"] for each in stays if each["spec"].get("instance") == instance]
     return Plan((seen.contract.kept(action, others), gone))

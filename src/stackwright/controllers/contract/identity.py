@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from stackwright.api.contracts import KeystoneService, KeystoneServiceSpec
-from stackwright.api.services import Keystone
+from stackwright.api.services.contracts import KeystoneService, KeystoneServiceSpec
+from stackwright.api.services.kinds import Keystone
 from stackwright.controllers.contract.database import host
 from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.plan import CatalogEntry
+from stackwright.core.secrets.filling import literal
 from stackwright.services.keystone import ADMIN_SECRET, PORT
 
 LOGIN = """\
@@ -19,13 +20,13 @@ user_domain_name = Default
 project_domain_name = Default
 region_name = {region_name}
 """
-# Each service has a key of its own for the tokens it remembers in memcached, so none of them can forge one for another.
+# Each service encrypts its cached tokens in memcached with its own key, so no service can forge tokens for another.
 CACHE = "memcache_security_strategy = ENCRYPT\nmemcache_secret_key = {cache_key}\n"
 AUTHTOKEN = f"[keystone_authtoken]\nwww_authenticate_uri = {{auth_url}}\n{CACHE}{LOGIN}"
 
 
 def _templates(spec: KeystoneServiceSpec) -> dict[str, str]:
-    logins = "\n".join(f"[{section}]\n{LOGIN}" for section in spec.sections)
+    logins = "\n".join(f"[{literal(section)}]\n{LOGIN}" for section in spec.sections)
     return {"keystone_authtoken.conf": AUTHTOKEN, "auth.conf": logins}
 
 
@@ -47,7 +48,7 @@ def _action(spec: KeystoneServiceSpec, namespace: str, absent: bool) -> CatalogE
 
 
 def _claims(spec: Raw) -> tuple[str, ...]:
-    """Keystone compares names in MariaDB, where case does not count."""
+    """Keystone stores names in MariaDB, which compares them without case."""
     where = f"of Keystone {spec.get('instance')}"
     return (
         f"user {str(spec.get('username')).casefold()} {where}",
@@ -65,5 +66,5 @@ IDENTITY = Contract(
     _action,
     _claims,
     generated=("password", "cache_key"),
-    revision=("roles",),  # those that the spec does not name any more are taken back
+    revision=("roles",),  # roles that the spec no longer names are revoked
 )

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 
-from stackwright.api.contracts import MessagingAccount, MessagingAccountSpec
-from stackwright.api.services import RabbitMQ
+from stackwright.api.services.contracts import MessagingAccount, MessagingAccountSpec
+from stackwright.api.services.kinds import RabbitMQ
 from stackwright.controllers.contract.database import host
 from stackwright.controllers.contract.objects import Contract, Raw
 from stackwright.core.plan import BrokerAccount
@@ -53,7 +53,7 @@ def _uses(spec: Raw) -> tuple[str, ...]:
 
 
 def _kept(action: BrokerAccount, others: Iterable[Raw]) -> BrokerAccount:
-    """A virtual host that another account uses too stays."""
+    """A virtual host that another account shares is not deleted."""
     return replace(action, keep_vhost=action.keep_vhost or any(spec.get("vhost") == action.vhost for spec in others))
 
 

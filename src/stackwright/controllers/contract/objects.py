@@ -1,4 +1,4 @@
-"""What is particular to a contract kind: its Secret and the action that fulfils it. Pure."""
+"""The declaration of a contract kind: its Secret and the action that fulfils it. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from stackwright.api.meta import CamelModel, Kind
-from stackwright.core.conditions import find
+from stackwright.core.conditions import READY, SERVING, find
 from stackwright.core.digest import digest
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Account, Object
@@ -17,13 +17,13 @@ Raw = Mapping[str, Any]
 
 @dataclass(frozen=True)
 class Contract:
-    """fixed, templates  fields of the Secret (see EnsureSecret), from the spec, and for fixed ones the namespace
-    action           what makes it true, or with absent=True what takes it away
-    claims           spec as the API has it → what only one object may have, in words
-    uses             spec as the API has it → what several objects may have, in words
-    kept             the action without what the specs of other objects need as well
-    generated        fields of the Secret that are random
-    revision         another one when the action does more than before: what is there is made once more
+    """fixed, templates  fields of the Secret (see EnsureSecret), from the spec; fixed fields also use the namespace
+    action           the action that creates the account, or with absent=True the one that deletes it
+    claims           raw spec → names of resources that only one object may have, as texts
+    uses             raw spec → names of resources that several objects may share, as texts
+    kept             the action without resources that the specs of other objects need
+    generated        fields of the Secret with random values
+    revision         changes when the action does more than before, so that existing accounts are applied again
     """
 
     name: str
@@ -45,9 +45,9 @@ def secret_of(obj: Object) -> str:
 
 
 def valid_spec(contract: Contract, obj: Object) -> Any:
-    """What its model reads. Raises ValidationError.
+    """The parsed spec. Raises ValidationError.
 
-    Of an object that goes, grants are left out: those that an earlier version accepted must not keep its account.
+    Grants are ignored for an object in deletion: grants that an earlier version accepted must not block the deletion.
     """
     spec = obj["spec"]
     if is_deleting(obj) and isinstance(spec, Mapping):
@@ -60,26 +60,29 @@ def uid(obj: Object | None) -> str:
 
 
 def serving_since(provider: Object | None) -> str:
-    """Since when it has been ready. One that lost its data was away meanwhile."""
-    return str((find(provider) or {}).get("lastTransitionTime") or "")
+    """Since when it has served as it does. One that lost its data was away meanwhile, or at least not whole: a Keystone
+    whose database was lost answers all the time.
+    """
+    entries = [find(provider, type_) or {} for type_ in (SERVING, READY)]
+    return max(str(entry.get("lastTransitionTime") or "") for entry in entries)
 
 
 def fulfilled(contract: Contract, obj: Object, secret: Object | None, instance: Object | None) -> str:
-    """Digest of the account as it should be; of what was made, the status has it."""
+    """Digest of the desired account; the status holds the digest of the created one."""
     return digest(obj["spec"], uid(secret) or None, uid(instance) or None, *contract.revision)
 
 
 def order(obj: Object) -> tuple[str, str]:
-    """Of objects that claim the same account: the oldest has it."""
+    """Sort key of objects that claim the same account: the oldest owns it."""
     return str(obj["metadata"].get("creationTimestamp") or ""), str(obj["metadata"]["name"])
 
 
 def claims(contract: Contract, obj: Object) -> set[str]:
-    """Which account an object is for, and the Secret that it writes: each belongs to one object only."""
+    """The account of an object and the Secret that it writes; each belongs to one object only."""
     spec = obj.get("spec") or {}
     return {*contract.claims(spec), f"Secret {spec.get('secretName')}"}
 
 
 def uses(contract: Contract, obj: Object) -> set[str]:
-    """What an object shares with others: whoever leaves does not take it away from them."""
+    """Resources that an object shares with others; the deletion of one object keeps them for the others."""
     return set(contract.uses(obj.get("spec") or {}))

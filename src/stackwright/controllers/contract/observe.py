@@ -1,4 +1,4 @@
-"""What a contract controller sees: the contract, who shall fulfil it, and the Secret that was made."""
+"""Reads a contract, its provider and the Secret that was created for it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.api.meta import CamelModel
 from stackwright.controllers.contract.claimants import Claimants
 from stackwright.controllers.contract.objects import Contract, fulfilled, secret_of, serving_since, uid, valid_spec
-from stackwright.core.conditions import is_ready
+from stackwright.core.conditions import is_serving
 from stackwright.core.objects import is_deleting
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Accounts, NotYet, Reader
@@ -20,9 +20,9 @@ from stackwright.core.ports import Accounts, NotYet, Reader
 class Observed:
     """others   contracts of this kind in the namespace that name the same account; see Claimants.others
     spec     the spec, once it was found valid
-    missing  what was made before, and is not at the provider any more
-    silent   why nobody can tell what is missing
-    since    since when the provider has served that told what is missing; empty if none was to tell
+    missing  what was created before and no longer exists at the provider
+    silent   why the provider cannot be checked
+    since    start of the provider's ready period in which it was checked; empty if it was not
     """
 
     contract: Contract
@@ -50,13 +50,13 @@ async def observe(
     try:
         spec = valid_spec(contract, obj)
     except ValidationError:
-        return Observed(contract, obj, None, None)  # decide reports the errors; such names must not be looked up
+        return Observed(contract, obj, None, None)  # decide reports the errors; invalid names must not be looked up
     instance = await reader.get(contract.instance_kind, (key[0], str(obj["spec"]["instance"])))
     secret = await reader.get(SECRET, (key[0], secret_of(obj)))
     seen = Observed(contract, obj, instance, secret, await claimants.others(reader, obj), spec)
     status = obj.get("status") or {}
     made = status.get("digest")
-    if is_deleting(obj) or not is_ready(instance) or not made:
+    if is_deleting(obj) or not is_serving(instance) or not made:
         return seen
     action, changed = contract.action(spec, key[0], False), made != fulfilled(contract, obj, secret, instance)
     serves = serving_since(instance)

@@ -1,14 +1,14 @@
-"""OpenStackControlPlane → the service objects that an OpenStackDeployment stands for; their state → its conditions.
+"""Turns an OpenStackControlPlane into the service objects of a cloud, and reports their states in its conditions.
 
-This is the second entry: it is read as the OpenStackDeployment that says the same (`objects.py`), and the rest is the
-cloud controller's own code. One namespace takes one entry of either kind; the later one stands back.
+The object is converted to the equivalent OpenStackDeploymentSpec (`objects.py`); the rest is the cloud controller's
+code. A namespace accepts one cloud of either kind; a later one is blocked.
 """
 
 from __future__ import annotations
 
 from functools import partial
 
-from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.api.cloud.controlplane import OpenStackControlPlane
 from stackwright.controllers import cloud
 from stackwright.controllers.controlplane.decide import decide
 from stackwright.controllers.controlplane.observe import observe

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from stackwright.api.controlplane import INFRASTRUCTURE_ONLY, NEEDS, STAGE, OpenStackControlPlaneSpec
+from stackwright.api.cloud.controlplane import INFRASTRUCTURE_ONLY, NEEDS, STAGE, OpenStackControlPlaneSpec
 from stackwright.controllers.cloud.converge import Entry, another, converge, stopped
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.controlplane.objects import deployment, refinement
@@ -16,7 +16,7 @@ from stackwright.core.plan import Plan
 
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
-        return Plan()  # what it owns goes with it
+        return Plan()  # owned objects are deleted by Kubernetes
     if seen.others:
         return stopped(another(seen))
     spec, errors = parse(seen.obj)

@@ -1,7 +1,6 @@
-"""Values of charts that the templates of an OpenStackControlPlane ask for, each with the field it comes from. Pure.
+"""Chart values from the templates of an OpenStackControlPlane, each with its source field. Pure.
 
-Replicas are told only where they are not one: that is what size `single` has everywhere, and what the API server
-writes for whoever says nothing.
+Replicas are set only if they are not one: one is the value of size `single`, and the API server's default.
 """
 
 from __future__ import annotations
@@ -9,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from stackwright.api import ini
-from stackwright.api.controlplane import OpenStackControlPlaneSpec
-from stackwright.api.controlplane_templates import RabbitTemplate
+from stackwright.api.cloud.controlplane import OpenStackControlPlaneSpec
+from stackwright.api.cloud.controlplane_templates import RabbitTemplate
+from stackwright.api.fields import ini
 from stackwright.controllers.cloud.objects import Wanted
 
 Level = tuple[str, dict[str, Any]]
@@ -45,7 +44,7 @@ def _messaging(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[Leve
 
 
 def _bus(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Iterable[tuple[RabbitTemplate, str]]:
-    """The template of one bus, and where it stands."""
+    """The template of one bus, and its path."""
     if spec.rabbitmq is None:
         return
     name = "rabbitmq" if wanted.name == wanted.declared.name else "rabbitmq-cell1"
@@ -121,7 +120,7 @@ def _volume(where: str, chart: str, **wanted: str | None) -> Level:
 
 
 def _options(where: str, chart: str, text: str) -> Iterable[Level]:
-    """Of one file whose name is the chart's. The first level takes away what is below, of whatever shape it is."""
+    """Options of the file that has the chart's name. The first level removes the values below, whatever their shape."""
     if found := ini.sections(text):
         source = f"{where}.customServiceConfig"
         none = {section: dict.fromkeys(options) for section, options in found.items()}
@@ -133,5 +132,5 @@ def _options(where: str, chart: str, text: str) -> Iterable[Level]:
 
 
 def _value(value: str | list[str]) -> Any:
-    """An option as charts take it: one that is repeated is one line a value."""
+    """An option in the charts' format: a repeated option has one line per value."""
     return {"type": "multistring", "values": value} if isinstance(value, list) else value

@@ -1,19 +1,19 @@
-"""An OpenStackControlPlane in the words of the rest: an OpenStackDeploymentSpec, and what that cannot say. Pure.
+"""Converts an OpenStackControlPlane to an OpenStackDeploymentSpec, and to refinements for the rest. Pure.
 
-Everything here has been checked by the models.
+The models have already validated everything here.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from stackwright.api.controlplane import OpenStackControlPlaneSpec
-from stackwright.api.deployment import OpenStackDeploymentSpec
+from stackwright.api.cloud.controlplane import OpenStackControlPlaneSpec
+from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.controllers.cloud.objects import Refinement, Wanted
 from stackwright.controllers.controlplane.levels import levels
 from stackwright.services.sizes import PRESETS
 
-# Section → the word for its service.
+# Section → short name of its service.
 SERVICES = {
     "galera": "database",
     "rabbitmq": "messaging",
@@ -28,7 +28,7 @@ SERVICES = {
 
 
 def deployment(spec: OpenStackControlPlaneSpec) -> OpenStackDeploymentSpec:
-    """The OpenStackDeployment that says the same."""
+    """The equivalent OpenStackDeploymentSpec."""
     wanted = {word for section, word in SERVICES.items() if spec.on(section)}
     features: dict[str, Any] = {
         "services": [f"~{word}" for word in PRESETS["core"] if word not in wanted],
@@ -77,7 +77,7 @@ def _nova(spec: OpenStackControlPlaneSpec) -> dict[str, Any]:
 
 
 def refinement(spec: OpenStackControlPlaneSpec, wanted: Wanted) -> Refinement:
-    """What one service object gets beyond what `deployment` says."""
+    """Additions to one service object beyond what `deployment` expresses."""
     word = wanted.declared.service
     settings: dict[str, Any] = {}
     if word == "identity" and spec.keystone:

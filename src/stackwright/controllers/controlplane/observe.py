@@ -1,8 +1,8 @@
-"""What the control plane controller sees: what the cloud controller sees, of the other kind."""
+"""Reads a control plane in the same way as the cloud controller reads its kind."""
 
 from __future__ import annotations
 
-from stackwright.api.controlplane import OpenStackControlPlane
+from stackwright.api.cloud.controlplane import OpenStackControlPlane
 from stackwright.controllers.cloud.observe import Observed, look
 from stackwright.core.plan import Key
 from stackwright.core.ports import Reader

@@ -1,16 +1,16 @@
-"""A user's OpenStackControlPlane, checked in full: at admission and again before each decision. Pure."""
+"""Complete validation of an OpenStackControlPlane, for admission and each decision. Pure."""
 
 from __future__ import annotations
 
 from pydantic import ValidationError
 
-from stackwright.api.controlplane import INFRASTRUCTURE_ONLY, STAGE, OpenStackControlPlaneSpec
+from stackwright.api.cloud.controlplane import INFRASTRUCTURE_ONLY, STAGE, OpenStackControlPlaneSpec
 from stackwright.api.errors import messages, repeatable
 from stackwright.core.plan import Object
 
 
 def parse(obj: Object) -> tuple[OpenStackControlPlaneSpec | None, list[str]]:
-    """The spec, or all that is wrong with it."""
+    """The spec, or all its errors."""
     notes = (obj.get("metadata") or {}).get("annotations")
     stage = notes.get(STAGE, "") if isinstance(notes, dict) else ""
     errors = []

@@ -1,4 +1,4 @@
-"""OpenStackFloatingIPPool: floating IPs for Cluster API's IPAddressClaims, of which each gets an IPAddress."""
+"""OpenStackFloatingIPPool: provides floating IPs to Cluster API's IPAddressClaims, one IPAddress for each."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ from functools import partial
 
 from stackwright.controllers.floatingippool.decide import decide
 from stackwright.controllers.floatingippool.observe import KIND, NAME, observe
-from stackwright.core.clouds import Clouds
 from stackwright.core.controller import Controller
+from stackwright.core.openstack.clouds import Clouds
 
 
 def controller(clouds: Clouds) -> Controller:
-    """Claims may not be installed, so they are read and not watched."""
+    """The controller has no watch on claims: their kind may not be installed, so they are read."""
     return Controller(NAME, "servers", KIND, (), partial(observe, clouds), decide, remote=True)

@@ -1,8 +1,8 @@
 """(pool, its claims, its floating IPs) → Plan. Pure.
 
-A floating IP is taken as long as an IPAddress says so, whosever it is; so no two claims ever get the same. One that a
-port has goes only to the claim of the server with that port. What is free goes to the oldest claim: first those that
-the user gave us, then ours, and then new ones are made, one at a time.
+A floating IP is in use while any IPAddress of the namespace names it, so two claims never get the same one. A floating
+IP attached to a port is assigned only to the claim of the server with that port. Free floating IPs are assigned to the
+oldest claims: first those given by the user, then the pool's own, then new ones, which are created one at a time.
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from stackwright.controllers.floatingippool.objects import (
     unused,
 )
 from stackwright.controllers.floatingippool.observe import KIND, Observed
-from stackwright.core.addresses import MARKED, is_of
-from stackwright.core.belongings import Owner, Step, listed, step, unlisted
-from stackwright.core.clouds import CloudCall, Slot, Thing
+from stackwright.controllers.infra.addresses import MARKED, is_of
+from stackwright.controllers.infra.server_template import SERVER
 from stackwright.core.clusterapi import ADDRESS, CLAIM
 from stackwright.core.conditions import READY, Condition, blocked, done, summary, waiting
-from stackwright.core.machines import SERVER
 from stackwright.core.objects import OWNER, is_deleting, key_of, label
+from stackwright.core.openstack.cloud_observation import AUTHENTICATION, project
+from stackwright.core.openstack.clouds import CloudCall, Slot, Thing
+from stackwright.core.openstack.managed_resources import Owner, Step, listed, step, unlisted
 from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Apply, Delete, Key, Object, Plan
-from stackwright.core.seen import AUTHENTICATION, project
 
 ADDRESSES, MAX_REACHED = "AddressesReady", "MaxIPsReached"
 GIVEN: Slot = ("floating-ip", "")
-POLL = 10.0  # seconds; nobody tells us of claims
-SPARE = 50  # floating IPs that it may have beyond one for each claim; which are of use is for an OpenStack to say
+POLL = 10.0  # seconds; claims are polled, not watched
+SPARE = 50  # most floating IPs beyond one per claim; OpenStack decides which of them are usable
 
 
 @pausable
@@ -63,7 +63,7 @@ def decide(seen: Observed) -> Plan:
 def _report(
     seen: Observed, stage: Condition, actions: tuple[Action, ...] = (), requeue: float = POLL, **status: Any
 ) -> Plan:
-    """Fields of the status that are not given stay as they were."""
+    """Status fields that are not passed keep their values."""
     kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
     ahead = (done(AUTHENTICATION),) if seen.look and stage.type != AUTHENTICATION else ()
     kept["project"] = project(seen, unlisted(seen.status.get("resources")))
@@ -74,7 +74,7 @@ def _serve(seen: Observed) -> Plan:
     assert seen.cloud is not None
     assert seen.look is not None
     if "floating-ip" in seen.look.unseen:
-        return Plan(_told(seen, {}), requeue=POLL)  # nobody waits, so it is looked at now and then
+        return Plan(_told(seen, {}), requeue=POLL)  # no claim waits, so a poll is enough
     owner = Owner(seen.cloud, seen.identity)
     recorded = unlisted(seen.status.get("resources"))
     new = adoptable(seen, recorded, seen.look)
@@ -110,12 +110,12 @@ def _serve(seen: Observed) -> Plan:
 
 
 def _space(seen: Observed, record: Mapping[Slot, str]) -> int:
-    """How many more floating IPs it may have."""
+    """How many more floating IPs the pool may have."""
     return max(0, len(seen.addresses) + len(seen.waiting[: _room(seen)]) + SPARE - len(record))
 
 
 def _futile(seen: Observed, record: Mapping[Slot, str]) -> str:
-    """Why no further floating IP is made although somebody is short of one: it would be of as little use."""
+    """Why no further floating IP is created although a claim lacks one: a new one would be unusable as well."""
     for address, ids in _there(seen, record).items():
         if len(ids) > 1:
             return f"Floating IPs {' and '.join(ids)} have one address, {address}; delete one of them in the cloud"
@@ -125,7 +125,7 @@ def _futile(seen: Observed, record: Mapping[Slot, str]) -> str:
 
 
 def _there(seen: Observed, record: Mapping[Slot, str]) -> dict[str, list[str]]:
-    """Address → ids of what has it."""
+    """Address → ids of the floating IPs that have it."""
     assert seen.look is not None
     given = [(GIVEN, thing.id) for thing in seen.found.given.values() if thing.id not in record.values()]
     found: dict[str, list[str]] = {}
@@ -136,23 +136,23 @@ def _there(seen: Observed, record: Mapping[Slot, str]) -> dict[str, list[str]]:
 
 
 def _room(seen: Observed) -> int:
-    """How many more claims may be served."""
+    """How many more claims spec.maxIPs allows."""
     most = seen.spec.get("maxIPs")
     return len(seen.waiting) if most is None else max(0, most - len(seen.addresses))
 
 
 def _beyond(seen: Observed) -> list[Object]:
-    """Claims that spec.maxIPs does not allow to serve."""
+    """Claims beyond spec.maxIPs."""
     return seen.waiting[_room(seen) :]
 
 
 def _next(seen: Observed) -> list[Object]:
-    """Claims that may be served now. After a restore, a server may have an address before it has recorded its ports."""
+    """Claims that can be served now. After a restore, a server may have an address before it has recorded its ports."""
     return [claim for claim in seen.waiting[: _room(seen)] if _is_known(seen, claim)]
 
 
 def _is_known(seen: Observed, claim: Object) -> bool:
-    """Whether it can be told which address its server has. A claim of nobody's server has none."""
+    """Whether it is known which address the server of a claim has. A claim without a server of ours has none."""
     assert seen.look is not None
     ports = seen.ports.get(claim["metadata"]["name"])
     if ports is None:
@@ -161,14 +161,14 @@ def _is_known(seen: Observed, claim: Object) -> bool:
 
 
 def _ours(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Slot]:
-    """Address → slot."""
+    """Address → slot, of the floating IPs in the record."""
     assert seen.look is not None
     things = ((slot, seen.look.get(slot, id_)) for slot, id_ in record.items())
     return {str(thing.facts.get("floating_ip_address", thing.id)): slot for slot, thing in things if thing}
 
 
 def _ips(seen: Observed, record: Mapping[Slot, str]) -> dict[str, Thing]:
-    """Address → what is there, those of the user first. Where they are attached is told by the look alone."""
+    """Address → floating IP, the user's first. Only the project view shows where they are attached."""
     assert seen.look is not None
     given = (thing for thing in _given(seen) if not _of_another(seen, record, thing))
     ours = (seen.look.get(slot, id_) for slot, id_ in record.items())
@@ -185,13 +185,13 @@ def _of_another(seen: Observed, record: Mapping[Slot, str], thing: Thing) -> boo
 
 
 def _free(seen: Observed, record: Mapping[Slot, str]) -> list[str]:
-    """Those of the user first; none that a port has."""
+    """Addresses attached to no port and named by no IPAddress, the user's first."""
     used = {*seen.taken, *_attached(seen, record)}
     return [address for address in _ips(seen, record) if address not in used]
 
 
 def _due(seen: Observed, record: Mapping[Slot, str], free: list[str]) -> dict[Key, str]:
-    """Claims that are served now. Who has an address already, as after a restore of a backup, keeps it."""
+    """Claim → address, for claims that are served now. A server that has an address, as after a restore, keeps it."""
     left, attached, due = list(free), _attached(seen, record), dict[Key, str]()
     for claim in _next(seen):
         ports = seen.ports.get(claim["metadata"]["name"], frozenset())
@@ -203,7 +203,7 @@ def _due(seen: Observed, record: Mapping[Slot, str], free: list[str]) -> dict[Ke
 
 
 def _kept(seen: Observed, record: Mapping[Slot, str], used: set[str], short: bool) -> list[Slot]:
-    """Those that stay, and one more if somebody is short of one."""
+    """Slots to keep, and a new one if a claim lacks a floating IP."""
     assert seen.look is not None
     slots = list(record)
     if seen.spec.get("reclaimPolicy") == "Delete":
@@ -215,13 +215,13 @@ def _kept(seen: Observed, record: Mapping[Slot, str], used: set[str], short: boo
 
 
 def _attached(seen: Observed, record: Mapping[Slot, str]) -> dict[str, str]:
-    """Addresses → the ports that have them."""
+    """Address → the port it is attached to."""
     ports = ((address, thing.facts.get("port_id")) for address, thing in _ips(seen, record).items())
     return {address: str(port) for address, port in ports if port}
 
 
 def _elsewhere(seen: Observed, record: Mapping[Slot, str], unusable: set[str]) -> list[str]:
-    """Of addresses of the user, why they are given to nobody."""
+    """Why addresses given by the user are not used."""
     others = [thing for thing in _given(seen) if _of_another(seen, record, thing)]
     attached = {ip: f"port {port} has it" for ip, port in _attached(seen, record).items()}
     why = {**attached, **{str(thing.facts.get("floating_ip_address")): f"it {MARKED}" for thing in others}}
@@ -230,7 +230,7 @@ def _elsewhere(seen: Observed, record: Mapping[Slot, str], unusable: set[str]) -
 
 
 def _withdrawn(seen: Observed, record: Mapping[Slot, str]) -> tuple[Action, ...]:
-    """Of two claims with one address, the younger gets another one, unless its server has that already."""
+    """Deletes the younger of two IPAddresses with the same address, unless its server uses that address."""
     there, attached = _ips(seen, record), _attached(seen, record)
     doubled = {each["metadata"]["name"]: each for each in seen.addresses if not is_deleting(each)}
     return tuple(
@@ -243,7 +243,7 @@ def _withdrawn(seen: Observed, record: Mapping[Slot, str]) -> tuple[Action, ...]
 
 
 def _told(seen: Observed, due: Mapping[Any, str]) -> tuple[Action, ...]:
-    """Addresses whose claims are gone go, new ones are made, and claims are told of theirs."""
+    """Deletes IPAddresses without a claim, creates new ones, and updates the status of the claims."""
     actions: list[Action] = [
         Delete(ADDRESS, key_of(each), "its claim is gone")
         for each in seen.addresses
@@ -274,12 +274,12 @@ def _exhausted(seen: Observed) -> str:
 
 
 def _lost(seen: Observed, record: Mapping[Slot, str], taken: Mapping[str, Any]) -> list[str]:
-    """Claimed, and not in the cloud any more."""
+    """Claimed addresses that no longer exist in the cloud."""
     return sorted(set(taken) - set(seen.found.given) - set(_ours(seen, record)))
 
 
 def _stage(seen: Observed, found: Step, lost: list[str], futile: str, unused: str) -> Condition:
-    """`futile` is why no further floating IP is made, `unused` what of the pool's is not used, and why."""
+    """The condition. `futile` says why no further floating IP is created, `unused` which ones are not used and why."""
     names = ", ".join(each["metadata"]["name"] for each in _beyond(seen))
     if lost:
         text = f"Somebody else deleted floating IP {', '.join(lost)}; delete the claims that have them"

@@ -1,4 +1,4 @@
-"""The end of a pool: not while a claim or a port has an address of it. What is to be retained stays. Pure."""
+"""Deletion of a pool: blocked while a claim or a port uses one of its addresses; retained floating IPs stay. Pure."""
 
 from __future__ import annotations
 
@@ -6,19 +6,19 @@ from collections.abc import Collection
 
 from stackwright.controllers.floatingippool.objects import FIELDS, is_stale
 from stackwright.controllers.floatingippool.observe import KIND, Observed
-from stackwright.core import leaving
-from stackwright.core.belongings import listed, unlisted
-from stackwright.core.clouds import PREFIX, marked_by
 from stackwright.core.clusterapi import ADDRESS, CLAIM
 from stackwright.core.conditions import waiting
 from stackwright.core.objects import has_finalizer, key_of
+from stackwright.core.openstack import teardown
+from stackwright.core.openstack.clouds import PREFIX, marked_by
+from stackwright.core.openstack.managed_resources import listed, unlisted
 from stackwright.core.plan import Delete, Finalizer, Plan, Warn
 
-SHOWN = 20  # ids in an Event, which has 1024 characters
+SHOWN = 20  # ids in an Event, whose message is limited to 1024 characters
 
 
 def _used(seen: Observed, given: Collection[str]) -> dict[str, str]:
-    """Addresses that the pool made → the ports that have them."""
+    """Address created by the pool → the port it is attached to."""
     facts = [thing.facts for thing in seen.look.things] if seen.look else []
     found = {str(each.get("floating_ip_address")): str(each["port_id"]) for each in facts if each.get("port_id")}
     return {ip: port for ip, port in found.items() if ip not in given}
@@ -29,25 +29,25 @@ def leave(seen: Observed) -> Plan:
     if seen.addresses:
         stale = tuple(Delete(ADDRESS, key_of(each)) for each in seen.addresses if is_stale(seen, each))
         names = ", ".join(each["metadata"]["name"] for each in seen.addresses)
-        stage = waiting(leaving.DELETED, f"Waiting for {CLAIM.kind} {names} to go", "InUse")
-        return leaving.going(stage, {name: seen.status[name] for name in FIELDS if name in seen.status}, stale)
+        stage = waiting(teardown.DELETED, f"Waiting for {CLAIM.kind} {names} to go", "InUse")
+        return teardown.going(stage, {name: seen.status[name] for name in FIELDS if name in seen.status}, stale)
     if seen.spec.get("reclaimPolicy") == "Delete" or not has_finalizer(seen.obj):
         given = seen.spec.get("preAllocatedFloatingIPs") or ()
         out = "spec.reclaimPolicy to Retain"
         if used := _used(seen, given):
             text = "; ".join(f"floating IP {ip} is attached to port {port}" for ip, port in used.items())
-            stage = waiting(leaving.DELETED, f"Not deleted: {text}; detach it, or set {out}", "InUse")
-            return leaving.going(stage, {name: seen.status[name] for name in FIELDS if name in seen.status})
-        return leaving.leave(KIND, seen, record, lambda left: {"resources": listed(left)}, keeps=given, out=out)
+            stage = waiting(teardown.DELETED, f"Not deleted: {text}; detach it, or set {out}", "InUse")
+            return teardown.going(stage, {name: seen.status[name] for name in FIELDS if name in seen.status})
+        return teardown.leave(KIND, seen, record, lambda left: {"resources": listed(left)}, keeps=given, out=out)
     left = _left(seen, tuple(record.values()))
     told = (Warn(seen.obj, "LeftBehind", f"Left in the cloud: floating IPs {left}"),) if left else ()
     return Plan((*told, Finalizer(KIND, seen.obj, False)))
 
 
 def _left(seen: Observed, recorded: Collection[str]) -> str:
-    """Ids of what is retained: of more than an Event has room for, how many there are, and how to find them.
+    """Ids of the retained floating IPs; if they are too many for an Event, their number and how to find them.
 
-    A pool that was restored has recorded only as many as it had use for, and all have its mark.
+    A restored pool has recorded only the floating IPs that it needs, but all of them carry its mark.
     """
     things = seen.look.things if seen.look else ()
     marked = (each.id for each in things if each.what == "floating-ip" and marked_by(each, seen.identity))

@@ -1,4 +1,4 @@
-"""A pool's floating IPs, and the IPAddress by which a claim is told of one. Pure."""
+"""Builds a pool's floating IPs, and the IPAddress that assigns one to a claim. Pure."""
 
 from __future__ import annotations
 
@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
-from stackwright.api.openstack_ports import TEXT
+from stackwright.api.infra.ports import TEXT
 from stackwright.controllers.floatingippool.observe import KIND, Observed
-from stackwright.core.belongings import Part
-from stackwright.core.clouds import Look, Slot, Thing, mark, marked_by
 from stackwright.core.clusterapi import ADDRESS, CLAIM, of_cluster
 from stackwright.core.conditions import Condition, copied, find, merged, stamp
 from stackwright.core.objects import (
@@ -23,6 +21,8 @@ from stackwright.core.objects import (
     owner_reference,
     shortened,
 )
+from stackwright.core.openstack.clouds import Look, Slot, Thing, mark, marked_by
+from stackwright.core.openstack.managed_resources import Part
 from stackwright.core.plan import Object, SetStatus
 
 GROUP = KIND.group
@@ -39,10 +39,10 @@ def part(slot: Slot, seen: Observed) -> Part:
 
 
 def adoptable(seen: Observed, record: Mapping[Slot, str], look: Look) -> dict[Slot, str]:
-    """What has its mark and is not recorded: made by a process that died, or before the pool was restored.
+    """Marked floating IPs that are not recorded: created by a process that crashed, or before the pool was restored.
 
-    Which number a mark is of cannot be told, so a slot like that has the id of the floating IP as its name. What
-    somebody has comes first, then what is free.
+    The number in a mark cannot be read back, so the slot is named by the id of the floating IP. Floating IPs in use
+    come first, then free ones.
     """
     marks, ids = {mark(seen.identity, slot) for slot in record}, {*record.values()}
     used = {str(each["spec"]["address"]) for each in seen.addresses}.union(*seen.ports.values())
@@ -57,14 +57,14 @@ def adoptable(seen: Observed, record: Mapping[Slot, str], look: Look) -> dict[Sl
 
 
 def unused(uid: str, record: Mapping[Slot, Any], look: Look) -> Slot:
-    """The first number that is not in the record, and of which nothing has the mark."""
+    """The slot with the first number that is neither recorded nor used in a mark."""
     marks = {thing.mark for thing in look.things}
     slots: Iterator[Slot] = (("floating-ip", str(n)) for n in count())
     return next(slot for slot in slots if slot not in record and mark(uid, slot) not in marks)
 
 
 def ip_address(seen: Observed, claim: Object, address: str) -> Object:
-    """It is taken away with its claim, and belongs to its pool too, as Cluster API's contract has it."""
+    """The IPAddress, owned by its claim and, as Cluster API's contract requires, by its pool."""
     pool = {"apiGroup": GROUP, "kind": KIND.kind, "name": seen.obj["metadata"]["name"]}
     spec = {"address": address, "prefix": 32, "claimRef": {"name": claim["metadata"]["name"]}, "poolRef": pool}
     obj = owned(ADDRESS, key_of(claim), seen.obj, spec, of_cluster(claim))
@@ -73,28 +73,30 @@ def ip_address(seen: Observed, claim: Object, address: str) -> Object:
 
 
 def told_of(claim: Object, ready: Condition, now: float, address: str = "") -> tuple[SetStatus, ...]:
-    """The claim's status, unless it says so: the IPAddress, and the condition in the words of Cluster API's v1beta1."""
+    """The update of the claim's status with IPAddress and condition (v1beta1 of Cluster API); empty if it is up to
+    date.
+    """
     status = claim.get("status") or {}
     named, before = (status.get("addressRef") or {}).get("name", ""), find(claim)
     if named == address and (copied(before) == ready if before else ready.status):
         return ()
     (entry,) = merged([ready], status.get("conditions") or (), 0, stamp(now))
     del entry["observedGeneration"]
-    told = {name: value for name, value in entry.items() if value}  # a message that is there must not be empty
+    told = {name: value for name, value in entry.items() if value}  # a message must be absent or not empty
     return (SetStatus(CLAIM, claim, {**({"addressRef": {"name": address}} if address else {}), "conditions": [told]}),)
 
 
 def is_restored(seen: Observed, address: Object) -> bool:
-    """Whether it was made for this pool before the pool had the UID that it has now.
+    """Whether the IPAddress was created for this pool before the pool got its present UID.
 
-    The reference to the claim tells nothing: Kubernetes removes it when the claim goes and the pool stays.
+    The reference to the claim is no evidence: Kubernetes removes it when the claim is deleted and the pool stays.
     """
     return label(address, OWNER) == owner_label(seen.obj) and not belongs(address, seen.obj["metadata"]["uid"])
 
 
 def is_stale(seen: Observed, address: Object) -> bool:
-    """Whether its claim is gone, or another one by now. One that was restored from a backup waits for its claim, and
-    `clusterctl move` deletes the claims of a paused cluster when it has copied them.
+    """Whether the claim of an IPAddress was deleted or replaced. A restored IPAddress waits for its claim, and
+    `clusterctl move` deletes the claims of a paused cluster after it has copied them.
     """
     if is_restored(seen, address) or address["metadata"]["name"] in seen.held:
         return False

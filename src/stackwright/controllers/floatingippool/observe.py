@@ -1,4 +1,4 @@
-"""What the pool's controller sees: its claims, the addresses that they got, and the floating IPs of the pool."""
+"""Reads a pool, its claims, their IPAddresses, and the pool's floating IPs."""
 
 from __future__ import annotations
 
@@ -7,22 +7,22 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
-from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
-from stackwright.controllers.asking import answered
-from stackwright.controllers.clusterapi import cluster_of, list_if_served
-from stackwright.controllers.identity import cloud_of
-from stackwright.controllers.origin import origin_of
-from stackwright.core.belongings import unlisted
-from stackwright.core.clouds import Asker, Clouds, Denied, Question, Thing, Trouble, What, ids, question
+from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
+from stackwright.controllers.infra.clusterapi import cluster_of, list_if_served
+from stackwright.controllers.infra.credentials import cloud_of
+from stackwright.controllers.infra.origin import origin_of
+from stackwright.controllers.infra.references import Answers, Resolver, named
+from stackwright.controllers.infra.resolve_references import answered
+from stackwright.controllers.infra.server_template import SERVER
 from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, is_capi_paused
 from stackwright.core.clusterapi import NAME as NAME_LABEL
-from stackwright.core.machines import SERVER
-from stackwright.core.names import Answers, Resolver, named
 from stackwright.core.objects import has_finalizer, is_deleting, label
+from stackwright.core.openstack.cloud_observation import Seen, looked, troubled
+from stackwright.core.openstack.clouds import Asker, Clouds, Denied, Question, Thing, Trouble, What, ids, question
+from stackwright.core.openstack.managed_resources import unlisted
 from stackwright.core.pausing import capi_pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.core.seen import Seen, looked, troubled
 
 NAME = "floatingippool"
 KIND = OpenStackFloatingIPPool.KIND
@@ -31,7 +31,7 @@ KINDS: tuple[What, ...] = ("floating-ip",)
 
 @dataclass(frozen=True)
 class Found:
-    """network  the external one, as in the status;  given  floating IPs of the spec that are there, by address"""
+    """network  the external network, as in the status;  given  existing floating IPs of the spec, by address"""
 
     network: Mapping[str, Any]
     given: Mapping[str, Thing]
@@ -41,12 +41,12 @@ class Found:
 
 @dataclass(frozen=True)
 class Observed(Seen):
-    """claims  None where Cluster API's kinds are not installed;  addresses  IPAddresses of this pool
-    taken   what all IPAddresses of the namespace say, also those of other pools
-    doubled names of addresses of this pool that say what an older IPAddress of the namespace says, as where two pools
-            that share one of the user's gave it away at the same moment
-    held    names of claims and addresses of clusters that are paused
-    ports   name of a claim → ids of the ports of its server, as far as that has recorded them; none if nobody asks
+    """claims  None if Cluster API's kinds are not installed;  addresses  IPAddresses of this pool
+    taken   addresses of all IPAddresses of the namespace, including those of other pools
+    doubled names of this pool's IPAddresses whose address an older IPAddress of the namespace has too, for example
+            because two pools that share a floating IP of the user assigned it at the same moment
+    held    names of claims and IPAddresses of paused clusters
+    ports   name of a claim → recorded port ids of its server; empty if no claim needs them
     """
 
     claims: tuple[Object, ...] | None = None
@@ -59,7 +59,7 @@ class Observed(Seen):
 
     @property
     def waiting(self) -> list[Object]:
-        """Claims that have no address yet, the oldest first."""
+        """Claims without an address, the oldest first."""
         served = {each["metadata"]["name"] for each in self.addresses}
         others = served | self.held
         new = [c for c in self.claims or () if c["metadata"]["name"] not in others and not is_deleting(c)]
@@ -102,7 +102,7 @@ def _doubled(addresses: Iterable[Object]) -> frozenset[str]:
 
 
 def _age(obj: Object) -> tuple[str, str]:
-    """Sorts the oldest first."""
+    """Sort key: the oldest first."""
     return str(obj["metadata"].get("creationTimestamp")), str(obj["metadata"]["name"])
 
 

@@ -1,11 +1,11 @@
-"""status.health of an OpenStackDeployment: application → component → Ready or Unhealthy and why.
+"""status.health of an OpenStackDeployment: application → component → Ready or Unhealthy, with the cause.
 
-Driven by events: a Pod's change changes its workload's status, and that changes the health.
+Events drive it: a change of a Pod changes the status of its workload and thereby the health.
 """
 
 from __future__ import annotations
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import POD, WORKLOADS
 from stackwright.controllers.health.decide import decide
 from stackwright.controllers.health.observe import observe

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from stackwright.controllers.health.observe import Observed
-from stackwright.core.causes import pods_of, why, workload_ready
 from stackwright.core.objects import generation, is_deleting, label
 from stackwright.core.plan import Object, Plan
+from stackwright.core.workload_health import pods_of, why, workload_ready
 
 
 def decide(seen: Observed) -> Plan:
@@ -18,7 +18,7 @@ def decide(seen: Observed) -> Plan:
         application = label(workload, "application")
         component = label(workload, "component") or workload["metadata"]["name"]
         found, known = _component(seen, workload), health.setdefault(application, {})
-        # A component may have several workloads, e.g. DaemonSets for single nodes: the one that is not well is told.
+        # A component may have several workloads, for example DaemonSets for single nodes: report the unhealthy one.
         if known.get(component, {}).get("status") != "Unhealthy":
             known[component] = found
     components = [entry for application in health.values() for entry in application.values()]

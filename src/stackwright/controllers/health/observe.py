@@ -1,10 +1,10 @@
-"""What the health controller sees: Deployments, StatefulSets, DaemonSets and Pods of the cloud's namespace."""
+"""Reads the Deployments, StatefulSets, DaemonSets and Pods of the cloud's namespace."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import POD, WORKLOADS
 from stackwright.core.objects import label
 from stackwright.core.plan import Key, Object

@@ -1,29 +1,30 @@
-"""HelmBundle → Helm releases; their workloads → its conditions. And its state → status.children of the cloud."""
+"""Installs the Helm releases of a HelmBundle, and writes status.children of the OpenStackDeployment."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import partial
 
-from stackwright.api.deployment import OpenStackDeployment
-from stackwright.api.helmbundle import HelmBundle
-from stackwright.api.kinds import JOB, POD, SECRET, WORKLOADS
+from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.api.kinds import JOB, NODE, POD, SECRET, WORKLOADS
+from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.helmbundle import children
-from stackwright.controllers.helmbundle.claims import claims, release_key
+from stackwright.controllers.helmbundle.claims import claims, release_key, statuses_of
 from stackwright.controllers.helmbundle.decide import decide
 from stackwright.controllers.helmbundle.observe import INSTANCE, observe
 from stackwright.core import precache
 from stackwright.core.ages import Ages
 from stackwright.core.controller import Controller, Lookup, Watch, all_in_namespace
+from stackwright.core.nodes import is_up
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
 from stackwright.core.settings import Settings
 
 
 def _by_release(obj: Object, lookup: Lookup) -> Iterable[Key]:
-    """Bundles that hold the release an object belongs to: by the instance label, or the name on Helm's record.
+    """HelmBundles that contain the release of an object, by the instance label or the name in Helm's record.
 
-    The DaemonSet that holds the images concerns all bundles of its namespace.
+    The image DaemonSet concerns all HelmBundles of its namespace.
     """
     if label(obj, "application") == precache.NAME:
         return [key_of(bundle) for bundle in lookup(HelmBundle.KIND, obj["metadata"].get("namespace", ""))]
@@ -38,8 +39,21 @@ def _by_release(obj: Object, lookup: Lookup) -> Iterable[Key]:
     ]
 
 
+def _by_node(obj: Object, lookup: Lookup) -> Iterable[Key]:
+    """Bundles that a node concerns: those that wait for it, or do without it. Nodes tell of themselves often."""
+    bundles = lookup(HelmBundle.KIND, "")
+    if not is_up(obj):
+        return [key_of(bundle) for bundle in bundles]
+    name = obj["metadata"]["name"]
+    return [
+        key_of(bundle)
+        for bundle in bundles
+        if any(name in (status.get("away") or ()) for status in statuses_of(bundle).values())
+    ]
+
+
 def _rivals(settings: Settings, obj: Object, lookup: Lookup) -> Iterable[Key]:
-    """Bundles that claim a release of the changed one: when that is gone, the next has it."""
+    """Other HelmBundles that claim a release of the changed one: if it is deleted, the next one takes over."""
     mine, me = claims(settings, obj), key_of(obj)
     others = [other for other in lookup(HelmBundle.KIND, "") if key_of(other) != me]
     return [key_of(other) for other in others if mine & claims(settings, other)]
@@ -51,10 +65,15 @@ def controllers(settings: Settings, ages: Ages) -> tuple[Controller, ...]:
         "helmbundle",
         "helmbundle",
         HelmBundle.KIND,
-        (*(Watch(kind, _by_release) for kind in kinds), Watch(HelmBundle.KIND, partial(_rivals, settings))),
+        (
+            *(Watch(kind, _by_release) for kind in kinds),
+            Watch(HelmBundle.KIND, partial(_rivals, settings)),
+            Watch(NODE, _by_node),
+        ),
         partial(observe, settings, ages),
         decide,
         pausable=True,
+        helm=True,
     )
     upward = Controller(
         "children",

@@ -1,7 +1,7 @@
-"""To which HelmBundle a release belongs, and whether a service object makes a HelmBundle. Pure.
+"""Decides which HelmBundle owns a release, and whether a service object created a HelmBundle. Pure.
 
-Several HelmBundles may name one release. It belongs to the one that Helm's record of it names; before there is such a
-record, to one that has had the release, and among equals to the oldest.
+Several HelmBundles may name the same release. Its owner is the HelmBundle named in Helm's record. Without a record, it
+is one whose status already lists a revision of the release, and among several the oldest.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from stackwright.controllers.helmbundle.validate import permitted
-from stackwright.core.helmrecords import bundle_label
+from stackwright.core.helm.records import bundle_label
 from stackwright.core.objects import controller_of, key_of
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Release
@@ -23,14 +23,14 @@ def release_key(obj: Object, release: Object) -> Key:
 
 
 def claims(settings: Settings, obj: Object) -> frozenset[Key]:
-    """Releases that a HelmBundle names, or once named, in namespaces that are permitted to it."""
+    """Releases that a HelmBundle names or named earlier, in namespaces that it may use."""
     own = obj["metadata"]["namespace"]
     named = frozenset(release_key(obj, each) for each in obj["spec"]["releases"]) | past(obj)
     return frozenset(key for key in named if permitted(settings, own, key[0]))
 
 
 def past(obj: Object) -> frozenset[Key]:
-    """Releases that a HelmBundle named when its status was written."""
+    """Releases that the status of a HelmBundle lists."""
     return frozenset(
         (str(status.get("namespace") or obj["metadata"]["namespace"]), name)
         for name, status in statuses_of(obj).items()
@@ -38,14 +38,14 @@ def past(obj: Object) -> frozenset[Key]:
 
 
 def holder(key: Key, record: Release | None, claimants: Iterable[Object]) -> Key:
-    """The HelmBundle that a release belongs to, of those that claim it; there must be one."""
+    """The HelmBundle that owns a release; `claimants` must not be empty."""
     found = sorted(claimants, key=lambda obj: _order(obj, key))
     named = [obj for obj in found if record and record.bundle == bundle_label(key_of(obj))]
     return key_of((named or found)[0])
 
 
 def makes(declared: Service, owner: Object | None, obj: Object) -> bool:
-    """Whether this service object really makes this HelmBundle, whatever its owner references say."""
+    """Whether this service object created this HelmBundle; owner references alone are not trusted."""
     if owner is None or owner["metadata"].get("uid") != controller_of(obj).get("uid"):
         return False
     name = owner["metadata"]["name"]
@@ -63,5 +63,5 @@ def _order(obj: Object, key: Key) -> tuple[bool, str, str]:
 
 
 def statuses_of(obj: Object) -> Object:
-    """Name of a release → its status as it was written last, wherever the release was then."""
+    """Name of a release → its last written status, whichever namespace the release was in."""
     return (obj.get("status") or {}).get("releaseStatuses") or {}

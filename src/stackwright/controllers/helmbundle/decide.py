@@ -1,59 +1,68 @@
 """(HelmBundle, Helm's records, workloads) → Plan. Pure.
 
 A release is installed when the digest of its chart and values is not the deployed one; nothing else ever starts
-helm. It is then watched until its workloads are ready. One that does not get ready in its time is rolled back to the
-last revision that was, and its digest is not tried again until the HelmBundle changes. That digest is in the status
-before Helm starts, so a rollback that fails is not followed by another upgrade to what was not ready.
+helm. It is then watched until its workloads are ready. One that makes no progress for its time, though it is not
+ready, is rolled back to the last revision that was, and its digest is not tried again until the HelmBundle changes. It
+is progress when more pods of a workload are new, or ready, than ever since: a rollout may take as long as it has nodes
+to go to, and pods that come and go do not keep a bad one. The digest that failed is in the status before Helm starts,
+so a rollback that fails is not followed by another upgrade to what was not ready.
+
+Pods of nodes that are away do not count (core/helm/rollouts.py), and what waits for nothing but such a node is not
+rolled back, however long it waits. What was rolled back while nodes were away is tried again when one of them is back.
 
 An upgrade to more servers that vote is not rolled back: those that were added may be members by now, and without them
 the others have no majority. It stays, is told as NotReady, and goes on by itself once its pods get ready. One to fewer
 is refused at admission; where that was off or away, nothing of the update of the HelmBundle is applied.
 
 An age counts from when this process first saw the record as it is, and not by the time of day (core/ages.py). What was
-waited for a release is written into its status once a minute, so an operator that is started again goes on from there.
-One that dies within a minute each time never ends the wait: nothing is rolled back then, what is deployed stays and is
-told as NotReady. A release that failed is tried again a minute after the start at the earliest: such an operator does
-not start Helm each time.
+waited for a release without progress, and what it had reached, is written into its status once a minute, so an operator
+that is started again goes on from there. One that dies within a minute each time never ends the wait: nothing is rolled
+back then, what is deployed stays and is told as NotReady. A release that failed is tried again a minute after the start
+at the earliest: such an operator does not start Helm each time.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import SECRET
+from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.helmbundle.claims import past, release_key, statuses_of
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.validate import permitted, problems
-from stackwright.core import precache
-from stackwright.core.causes import pods_of, why, workload_ready
+from stackwright.core import precache, tolerations
+from stackwright.core.ages import Progress
 from stackwright.core.conditions import Condition, blocked, condition_type, done, steady, summary, waiting
 from stackwright.core.digest import digest
-from stackwright.core.helmrecords import FAILED, is_transient
+from stackwright.core.helm.records import FAILED, is_transient
+from stackwright.core.helm.rollouts import is_ready, is_starting, is_unschedulable, lost, node_of, own
+from stackwright.core.nodes import are, named
 from stackwright.core.objects import CLOUD, controller_of, has_finalizer, is_deleting, label
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
+from stackwright.core.workload_health import why, workload_ready
 from stackwright.services.registry import VOTING
 from stackwright.services.voters import DEFAULT, field_of, voter_error, voters_by
 
-# After helm ended, the watches may still show the workloads as they were before it.
+# After Helm ends, the watches may still return the previous state of the workloads for this long (seconds).
 SETTLE = 1.0
-# The API refused an object of the release; that may be mended from outside, so it is tried again, but slowly.
+# The API server refused an object of the release. The cause may be fixed outside, so retry, but slowly (seconds).
 RETRY_FAILED = 60.0
 OWNER_UNSEEN = 5.0
-# What was waited is written down in such steps.
+# Step in which the waited time is written to the status (seconds).
 STEP = 60.0
 ROLLING, ROLLED = "; rolling back to revision ", "; rolled back to revision "
 
 
 @dataclass(frozen=True)
 class Step:
-    """What to do with one release, what to say of it, and when to look again.
+    """The actions, condition, status and requeue delay of one release.
 
-    first  its status is written before Helm starts for any release: an action that fails would keep it unwritten
-    holds  no release of the HelmBundle is touched, so that an update that is wrong is not applied by half
+    first  write its status before Helm runs for any release: a failing action would prevent the write
+    holds  block all releases of the HelmBundle, so that an invalid update is not applied in part
     """
 
     actions: tuple[Action, ...]
@@ -78,7 +87,8 @@ def decide(seen: Observed) -> Plan:
     actions += [] if any(step.first for step in steps.values()) else helm
     stages = [step.condition for step in steps.values()]
     statuses = {name: step.status for name, step in steps.items()}
-    # What is not uninstalled yet stays known by its status, also one of the name of a release elsewhere.
+    # Keep the status of releases that are not uninstalled yet, even if a release of another namespace has the same
+    # name.
     statuses |= {name: statuses_of(seen.obj)[name] for _, name in dropped} if held else {}
     requeues = [step.requeue for step in steps.values() if step.requeue is not None]
     return Plan(tuple(actions), (*summary(stages), *stages), {"releaseStatuses": statuses}, min(requeues, default=None))
@@ -87,7 +97,7 @@ def decide(seen: Observed) -> Plan:
 def _remove(seen: Observed) -> Plan:
     if not has_finalizer(seen.obj):
         return Plan()
-    # All that there may be, not only those of which a record was seen: the watch may be behind helm.
+    # Uninstall all releases of the spec, not only those with a known record: the watch may lag behind Helm.
     keys = [release_key(seen.obj, wanted) for wanted in seen.obj["spec"]["releases"]]
     own = seen.obj["metadata"]["namespace"]
     mine = [key for key in keys if permitted(seen.settings, own, key[0]) and key not in seen.taken]
@@ -96,7 +106,7 @@ def _remove(seen: Observed) -> Plan:
 
 
 def _dropped(seen: Observed) -> list[Key]:
-    """Releases that this bundle once had and its spec no longer names."""
+    """Releases in the status of this HelmBundle that its spec no longer names."""
     own = seen.obj["metadata"]["namespace"]
     wanted = {release_key(seen.obj, each) for each in seen.obj["spec"]["releases"]}
     dropped = past(seen.obj) - wanted - seen.taken.keys()
@@ -104,19 +114,19 @@ def _dropped(seen: Observed) -> list[Key]:
 
 
 def release_digest(settings: Settings, wanted: Object) -> str:
-    """Of the chart's files and of the values: what must be equal for a release to be as wanted."""
+    """Digest of the chart's files and the values; a deployed release with the same digest is up to date."""
     chart = settings.charts.get(wanted["chart"], wanted["chart"])
     return digest(chart, wanted.get("version", ""), wanted.get("values") or {})
 
 
 def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
-    """With its namespace, and the newest revision that got ready, which others are rolled back to."""
+    """Adds the namespace and the newest ready revision, which is the target of a rollback, to the status."""
     before, record = seen.before(wanted["name"]), seen.records.get(wanted["name"])
     ready, votes = int(before.get("readyRevision") or 0), int(before.get("readyVoters") or 0)
     if step.status["success"]:
         ready, votes = step.status["revision"], _voters_wanted(wanted)
     elif not votes and record and record.revision == ready:
-        # An earlier version did not count them. A rollback removes those that somebody added by hand.
+        # Earlier versions did not record voters. A rollback removes servers that a user added by hand.
         votes = min(_voters_now(seen, wanted), _voters_wanted(wanted))
     more = {"readyRevision": ready, "readyVoters": votes, "namespace": str(wanted.get("namespace") or "")}
     return replace(step, status={**more, **step.status})
@@ -130,7 +140,7 @@ def _held(name: str, step: Step, by: list[str]) -> Step:
 
 
 def _release_voter_error(seen: Observed, wanted: Object) -> str:
-    """What is wrong with values after which fewer servers vote than do now, ready or not; empty for nothing."""
+    """The error if the new values have fewer voting servers than exist now (ready or not); empty otherwise."""
     if (chart := VOTING.get(wanted["chart"])) is None:
         return ""
     if not (problem := voter_error(_voters_now(seen, wanted), _voters_wanted(wanted))):
@@ -140,14 +150,14 @@ def _release_voter_error(seen: Observed, wanted: Object) -> str:
 
 
 def _voters_now(seen: Observed, wanted: Object) -> int:
-    """How many servers of a release vote now, ready or not; 0 of a chart where none do."""
+    """Number of existing voting servers of a release, ready or not; 0 for a chart without voting servers."""
     chart = VOTING.get(wanted["chart"])
     servers = [each for each in seen.workloads[wanted["name"]] if chart and label(each, "component") == chart.voters]
     return max([int(each["spec"].get("replicas") or 0) for each in servers], default=0)
 
 
 def _voters_wanted(wanted: Object) -> int:
-    """How many servers of a release vote by its values; 0 of a chart where none do."""
+    """Number of voting servers in the values of a release; 0 for a chart without voting servers."""
     chart = VOTING.get(wanted["chart"])
     return voters_by(chart, wanted.get("values") or {}) if chart else 0
 
@@ -156,7 +166,7 @@ def _release(seen: Observed, wanted: Object) -> Step:
     name = wanted["name"]
     if wrong := problems(seen.settings, seen.obj["metadata"]["namespace"], wanted, seen.made):
         message = f"Release {name}: {'; '.join(wrong)}"
-        # The store may not have the service object yet.
+        # The service object may not be in the store yet.
         again = OWNER_UNSEEN if controller_of(seen.obj) else None
         return Step((), blocked(condition_type(name), "NotPermitted", message), _status(None, success=False), again)
     if other := seen.taken.get(release_key(seen.obj, wanted)):
@@ -165,7 +175,8 @@ def _release(seen: Observed, wanted: Object) -> Step:
     target = release_digest(seen.settings, wanted)
     record = seen.records.get(name)
     before = seen.before(name)
-    if before.get("failedDigest") == target and (record is None or record.digest != target):
+    is_deployed = record is not None and record.digest == target
+    if before.get("failedDigest") == target and not is_deployed and not _is_back(seen, before):
         return _given_up(seen, wanted, record)
     if record and record.digest == target and record.state == FAILED and seen.ages[name] < RETRY_FAILED:
         return _failed(name, record, before, RETRY_FAILED - seen.ages[name])
@@ -180,37 +191,56 @@ def _release(seen: Observed, wanted: Object) -> Step:
     return _watch(seen, wanted, record, target)
 
 
+def _is_back(seen: Observed, before: Object) -> bool:
+    """Whether one of the nodes is back that were away when the release was rolled back: it may have been for them."""
+    return any(node not in seen.away for node in before.get("away") or ())
+
+
 def _lacking(seen: Observed, wanted: Object) -> str:
-    """What must be there before a release is touched: values made for this chart and, in a cloud, its images on the
-    nodes.
-    """
+    """What a release still waits for: values for this chart version and, in a cloud, its images on the nodes."""
     made_for = wanted.get("chartDigest")
     if made_for and made_for != seen.settings.charts.get(wanted["chart"]):
         return f"values for this version of the chart {wanted['chart']}, which its service makes"
     if not label(seen.obj, CLOUD):
         return ""
-    return precache.lacking(seen.holder, seen.nodes, precache.images_of(wanted.get("values") or {}))
+    values = wanted.get("values") or {}
+    return precache.lacking(seen.holder, seen.nodes, precache.images_of(values), tolerations.of_values(values))
 
 
 def _status(
-    record: Release | None, *, success: bool, message: str = "", failed: str = "", waited: float = 0.0
+    record: Release | None,
+    *,
+    success: bool,
+    message: str = "",
+    failed: str = "",
+    stood: Progress | None = None,
+    away: Iterable[str] = (),
 ) -> dict[str, Any]:
+    """What is told of a release.
+
+    stood  how far it was for how long, if that is to be known after a restart
+    away   nodes whose return concerns it
+    """
+    stood = stood or Progress()
     return {
         "digest": record.digest if record else "",
         "revision": record.revision if record else 0,
         "success": success,
         "failedDigest": failed,
-        "waited": int(waited),
+        "waited": int(stood.still),
         "message": message,
+        **({"reached": dict(stood.reached)} if stood.reached else {}),
+        **({"away": sorted(away)} if away else {}),
     }
 
 
 def _given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
-    """After the rollback, or in the midst of it if Helm was interrupted."""
+    """The step for a digest that failed: the rollback is done, in progress or interrupted."""
     name = wanted["name"]
     before = seen.before(name)
     ready, message = int(before.get("readyRevision") or 0), str(before.get("message", ""))
-    status = _status(record, success=False, message=message, failed=str(before["failedDigest"]))
+    away = before.get("away") or ()
+    status = _status(record, success=False, message=message, failed=str(before["failedDigest"]), away=away)
     key = release_key(seen.obj, wanted)
     if record and record.state == FAILED:
         cause = steady(record.cause)
@@ -227,7 +257,7 @@ def _given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
         return Step(actions, waiting(condition_type(name), message, "RollingBack"), status, max(left, SETTLE))
     status["message"] = message.replace(ROLLING, ROLLED)
     condition = blocked(condition_type(name), "RolledBack", status["message"])
-    if record is None or record.state != "deployed" or _unready(seen, name):
+    if record is None or record.state != "deployed" or seen.unready(name):
         return Step((), condition, status)
     if seen.ages[name] < SETTLE:
         return Step((), condition, status, SETTLE - seen.ages[name])
@@ -235,8 +265,8 @@ def _given_up(seen: Observed, wanted: Object, record: Release | None) -> Step:
 
 
 def _interrupted(record: Release, key: Key) -> tuple[Action, ...]:
-    """What makes way after Helm was killed half-way, where it would refuse to go on. Objects of the release stay, and
-    are adopted.
+    """Deletes the record of an interrupted Helm run, with which Helm would refuse to continue. The objects of the
+    release stay and are adopted.
     """
     if not record.state.startswith("pending") and record.state != "uninstalling":
         return ()
@@ -261,12 +291,15 @@ def _upgrade(seen: Observed, wanted: Object, record: Release | None, target: str
     return Step((*actions, upgrade), condition, _status(record, success=False, message=message), SETTLE)
 
 
-def _unready(seen: Observed, name: str) -> list[Object]:
-    """Workloads of a release that are not ready."""
-    return [w for w in seen.workloads[name] if not workload_ready(w)]
-
-
 def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step:
+    """Wait until the workloads are ready, at most for the timeout of the release.
+
+    The age of a release counts from when this process first saw its record unchanged, not by wall clock
+    (core/ages.py). The waited time is written to the status once a minute, and a restarted operator continues from it.
+    An operator that restarts more often than once a minute therefore never reaches the timeout: it rolls nothing back
+    and reports NotReady. It does not run Helm each time either, because a failed release is retried at the earliest
+    one minute after the start.
+    """
     name = wanted["name"]
     age = seen.ages[name]
     ready = int(seen.before(name).get("readyRevision") or 0)
@@ -279,35 +312,67 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
             _status(record, success=False, message=message),
             SETTLE - age,
         )
-    unready = _unready(seen, name)
+    unready, away = seen.unready(name), _away(seen, name)
     if not unready:
-        return Step((), done(condition_type(name), reason="Deployed"), _status(record, success=True))
+        message = f"without {named(away)}, which {are(away)} not ready" if away else ""
+        return Step((), done(condition_type(name), message, "Deployed"), _status(record, success=True, away=away))
     # StatefulSets and Deployments before Jobs: who waits for whom, as a rule.
-    message = "; ".join(why(w, pods_of(w, seen.pods)) for w in unready)
+    message = "; ".join(_why(seen, each) for each in unready)
     condition = waiting(condition_type(name), message, "NotReady")
     if was_ready:
-        return Step((), condition, _status(record, success=False, message=message))
-    timeout = float(wanted.get("timeout") or 600)
-    if age < timeout:
-        status = _status(record, success=False, message=message, waited=age - age % STEP)
-        return Step((), condition, status, min(timeout - age, STEP - age % STEP))
-    message = f"Release {name} did not become ready in {timeout:.0f} s: {message}"
-    return _too_late(seen, wanted, record, message, timeout)
+        return Step((), condition, _status(record, success=False, message=message, away=away))
+    limit, progress, held = _limit(seen, wanted, unready), seen.progress[name], seen.held(name)
+    if held or progress.still < limit:
+        waited = progress.still - progress.still % STEP
+        stood = replace(progress, still=waited) if waited else None
+        status = _status(record, success=False, message=message, stood=stood, away=away)
+        again = None if held else min(limit - progress.still, waited + STEP - progress.still)
+        return Step((), condition, status, again)
+    message = f"Release {name} is not ready and made no progress for {limit:.0f} s: {message}"
+    return _too_late(seen, wanted, record, message, replace(progress, still=limit))
 
 
-def _too_late(seen: Observed, wanted: Object, record: Release, message: str, waited: float) -> Step:
+def _away(seen: Observed, name: str) -> set[str]:
+    """Nodes that are away and concern a release: they have pods of it, or might if some cannot be scheduled."""
+    lacking = [each for each in seen.workloads[name] if not workload_ready(each)]
+    pods = [pod for each in lacking for pod in own(each, seen.pods)]
+    if any(map(is_unschedulable, pods)):
+        return set(seen.away)
+    return {node for pod in pods if (node := node_of(pod)) in seen.away}
+
+
+def _why(seen: Observed, workload: Object) -> str:
+    """Of a workload that is not ready; pods on nodes that are away are not to blame."""
+    pods = own(workload, seen.pods)
+    cause = why(workload, [pod for pod in pods if node_of(pod) not in seen.away])
+    gone = {node_of(pod) for pod in lost(workload, pods, seen.away)}
+    return f"{cause}; waits for {named(gone)}, which {are(gone)} not ready" if gone else cause
+
+
+def _limit(seen: Observed, wanted: Object, unready: list[Object]) -> float:
+    """Seconds without progress after which it is too late."""
+    timeout, start = float(wanted.get("timeout") or 600), float(wanted.get("startTimeout") or 0)
+    if start <= timeout:
+        return timeout
+    awaited = [pod for workload in unready for pod in own(workload, seen.pods) if not is_ready(pod)]
+    return start if awaited and all(map(is_starting, awaited)) else timeout
+
+
+def _too_late(seen: Observed, wanted: Object, record: Release, message: str, stood: Progress) -> Step:
     name, target = record.name, record.digest
     before = seen.before(name)
     ready = int(before.get("readyRevision") or 0)
-    # Where nothing says how many voted, it may have been one.
+    # Without a recorded number of voters, assume the default.
     error = voter_error(_voters_wanted(wanted), int(before.get("readyVoters") or DEFAULT)) if ready else ""
     if error:
         message = f"{message}; not rolled back to revision {ready}: {field_of(VOTING[wanted['chart']])}: {error}"
     if error or not ready:
-        status = _status(record, success=False, message=message, waited=waited)
+        status = _status(record, success=False, message=message, stood=stood)
         return Step((), blocked(condition_type(name), "NotReady", message), status)
-    message = f"{message}{ROLLING}{ready}"
-    status = _status(record, success=False, message=message, failed=target, waited=waited)
+    away = _away(seen, name)
+    again = f"; tried again when {named(away)} {are(away)} ready" if away else ""
+    message = f"{message}{ROLLING}{ready}{again}"
+    status = _status(record, success=False, message=message, failed=target, stood=stood, away=away)
     condition = waiting(condition_type(name), message, "RollingBack")
     if before.get("failedDigest") != target:
         return Step((), condition, status, SETTLE, first=True)

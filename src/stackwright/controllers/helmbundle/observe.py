@@ -1,20 +1,23 @@
-"""What the helmbundle controller sees: Helm's own records of the releases, and their workloads and pods."""
+"""Reads Helm's records of the releases of a HelmBundle, and their workloads and pods."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import DAEMONSET, JOB, NODE, POD, SECRET, WORKLOADS
+from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.helmbundle.claims import claims, holder, makes, past, release_key, statuses_of
-from stackwright.core import precache
-from stackwright.core.ages import Ages
-from stackwright.core.helmrecords import SELECTOR, releases
+from stackwright.core import nodes, precache
+from stackwright.core.ages import Ages, Progress
+from stackwright.core.helm.records import SELECTOR, releases
+from stackwright.core.helm.rollouts import counts, is_as_wanted, is_held
 from stackwright.core.objects import CLOUD, controller_of, key_of, label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader, Release
 from stackwright.core.settings import Settings
+from stackwright.core.workload_health import workload_ready
 from stackwright.services.registry import BY_KIND
 
 INSTANCE = "app.kubernetes.io/instance"
@@ -24,10 +27,11 @@ INSTANCE = "app.kubernetes.io/instance"
 class Observed:
     """records    release → what Helm knows of it; the truth about what is deployed
     ages       release → seconds that its newest record has been as it is; no time of day is in it
+    progress   release → how far its pods got since then
     workloads  release → its Deployments, StatefulSets, DaemonSets and Jobs
-    taken      releases of others → the HelmBundle that has each
-    made       whether a service object makes this HelmBundle
-    holder     the DaemonSet that holds the images of the cloud;  nodes  all of the cluster
+    taken      release that another HelmBundle owns → that HelmBundle
+    made       whether a service object created this HelmBundle
+    holder     the DaemonSet that holds the images of the cloud;  nodes  all nodes of the cluster
     """
 
     settings: Settings
@@ -38,38 +42,68 @@ class Observed:
     pods: tuple[Object, ...] = ()
     taken: Mapping[Key, Key] = field(default_factory=dict)
     made: bool = False
+    progress: Mapping[str, Progress] = field(default_factory=dict)
     holder: Object | None = None
     nodes: tuple[Object, ...] = ()
 
     def before(self, name: str) -> Object:
         """The status of a release as it was written last; empty if the release was in another namespace then."""
-        named = {release_key(self.obj, each) for each in self.obj["spec"]["releases"] if each["name"] == name}
-        return dict(statuses_of(self.obj)[name]) if named & past(self.obj) else {}
+        return self._told.get(name, {})
+
+    @cached_property
+    def _told(self) -> dict[str, Object]:
+        told, had = statuses_of(self.obj), past(self.obj)
+        named = [release_key(self.obj, each) for each in self.obj["spec"]["releases"]]
+        return {name: dict(told[name]) for namespace, name in named if (namespace, name) in had}
+
+    @cached_property
+    def away(self) -> frozenset[str]:
+        """Names of nodes that are away."""
+        return nodes.away(self.nodes)
+
+    def unready(self, name: str) -> list[Object]:
+        """Workloads of a release that are not as wanted."""
+        found = [each for each in self.workloads[name] if not workload_ready(each)]
+        return [each for each in found if not is_as_wanted(each, self.pods, self.away)]
+
+    def held(self, name: str) -> bool:
+        """Whether a release waits for nothing but nodes that are away."""
+        unready = self.unready(name)
+        return bool(unready) and all(is_held(each, self.pods, self.away) for each in unready)
 
 
 async def observe(settings: Settings, ages: Ages, reader: Reader, key: Key, now: float) -> Observed | None:
     obj = await reader.get(HelmBundle.KIND, key)
     if obj is None:
         return None
-    seen = Observed(settings, obj, taken=await _taken(settings, reader, obj), made=await _made(reader, obj))
+    taken, made = await _taken(settings, reader, obj), await _made(reader, obj)
+    seen = Observed(settings, obj, taken=taken, made=made, nodes=tuple(await reader.list(NODE)))
     if label(obj, CLOUD):
-        images = await reader.get(DAEMONSET, (key[0], precache.NAME))
-        seen = replace(seen, holder=images, nodes=tuple(await reader.list(NODE)))
-    wanted = [release_key(obj, release) for release in obj["spec"]["releases"]]
-    for namespace in sorted({each for each, _ in wanted}):
-        here = [name for each, name in wanted if each == namespace]
-        seen = await _look(reader, namespace, here, seen)
-    return replace(seen, ages={name: _age(ages, seen.before(name), record) for name, record in seen.records.items()})
+        seen = replace(seen, holder=await reader.get(DAEMONSET, (key[0], precache.NAME)))
+    wanted: dict[str, list[str]] = {}
+    for namespace, name in (release_key(obj, release) for release in obj["spec"]["releases"]):
+        wanted.setdefault(namespace, []).append(name)
+    for namespace in sorted(wanted):
+        seen = await _look(reader, namespace, wanted[namespace], seen)
+    return _timed(ages, seen)
 
 
-def _age(ages: Ages, before: Object, record: Release) -> float:
-    state = (record.revision, record.state, record.digest, record.updated)
-    is_told = (before.get("revision"), before.get("digest")) == (record.revision, record.digest)
-    return ages.of((record.namespace, record.name), state, float(before.get("waited") or 0) if is_told else 0.0)
+def _timed(ages: Ages, seen: Observed) -> Observed:
+    """With how long each record has been as it is, and how far the pods got meanwhile."""
+    found, progress = {}, {}
+    for name, record in seen.records.items():
+        key, before = (record.namespace, record.name), seen.before(name)
+        state = (record.revision, record.state, record.digest, record.updated)
+        if (before.get("revision"), before.get("digest")) != (record.revision, record.digest):
+            before = {}
+        told = Progress(before.get("reached") or {}, float(before.get("waited") or 0))
+        found[name] = ages.of(key, state, told.still)
+        progress[name] = ages.progress(key, state, counts(seen.workloads[name]), told, seen.held(name))
+    return replace(seen, ages=found, progress=progress)
 
 
 async def _taken(settings: Settings, reader: Reader, obj: Object) -> dict[Key, Key]:
-    """Releases that another HelmBundle has, with that."""
+    """Releases that another HelmBundle owns → that HelmBundle."""
     mine, me = claims(settings, obj), key_of(obj)
     everybody = await reader.list(HelmBundle.KIND)
     others = [(other, claims(settings, other)) for other in everybody if key_of(other) != me]
@@ -83,7 +117,7 @@ async def _taken(settings: Settings, reader: Reader, obj: Object) -> dict[Key, K
 
 
 async def _made(reader: Reader, obj: Object) -> bool:
-    """Whether a service object makes this HelmBundle."""
+    """Whether a service object created this HelmBundle."""
     ref = controller_of(obj)
     declared = BY_KIND.get(str(ref.get("kind")))
     if declared is None or ref.get("apiVersion") != declared.kind.api_version:
@@ -92,7 +126,7 @@ async def _made(reader: Reader, obj: Object) -> bool:
 
 
 async def _look(reader: Reader, namespace: str, names: list[str], seen: Observed) -> Observed:
-    """What was seen, and the releases of one more namespace."""
+    """`seen` with the releases of one more namespace."""
     records = releases(await reader.list(SECRET, namespace, SELECTOR))
     workloads: dict[str, tuple[Object, ...]] = dict.fromkeys(names, ())
     for kind in (*WORKLOADS, JOB):
@@ -102,7 +136,7 @@ async def _look(reader: Reader, namespace: str, names: list[str], seen: Observed
     pods = [pod for pod in await reader.list(POD, namespace) if label(pod, INSTANCE) in workloads]
     return replace(
         seen,
-        records={**seen.records, **{name: record for name, record in records.items() if name in names}},
+        records={**seen.records, **{name: record for name, record in records.items() if name in workloads}},
         workloads={**seen.workloads, **workloads},
         pods=(*seen.pods, *pods),
     )

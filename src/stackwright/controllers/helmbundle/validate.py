@@ -1,8 +1,8 @@
-"""What a HelmBundle may ask for. Pure.
+"""Validation of what a HelmBundle may request. Pure.
 
-Helm runs with the operator's rights, so a free choice of chart or namespace would give these rights to everyone that
-may create HelmBundles. Only shipped charts are allowed, in the namespace of the object; those with rights only
-in HelmBundles that a service object makes. The operator's chart may set `helmbundles.unrestricted`.
+Helm runs with the operator's permissions, so a free choice of chart or namespace would give these permissions to every
+user who may create HelmBundles. Only shipped charts are allowed, in the namespace of the object; privileged charts only
+in HelmBundles that a service object created. The operator's chart may set `helmbundles.unrestricted`.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from stackwright.api.errors import messages
-from stackwright.api.helmbundle import HelmBundleSpec
+from stackwright.api.services.helmbundle import HelmBundleSpec
 from stackwright.core.plan import Object
 from stackwright.core.settings import Settings
 
@@ -21,10 +21,10 @@ PERMIT = "the operator permits others only with helmbundles.unrestricted"
 
 
 def errors_of(obj: Object, settings: Settings | None, old: Object | None = None) -> list[str]:
-    """All errors. Without `settings` nobody knows which charts are shipped, so only the fields are checked.
+    """All errors. Without `settings` the shipped charts are unknown, so only the fields are checked.
 
-    Admission does not ask for what the operator writes. Nobody else may ask for rights on nodes, not even in the
-    HelmBundle of a service object; a spec that stays as it is asks for nothing.
+    Admission does not check the operator's own requests. No other client may set privileged values, not even in the
+    HelmBundle of a service object; an update that leaves the spec unchanged is always allowed.
     """
     spec = obj.get("spec")
     try:
@@ -42,9 +42,9 @@ def errors_of(obj: Object, settings: Settings | None, old: Object | None = None)
 
 
 def problems(settings: Settings, own: str, release: Mapping[str, Any], made: bool) -> list[str]:
-    """Why this release is not permitted to a HelmBundle of the namespace `own`; empty if it is.
+    """Why a HelmBundle in the namespace `own` may not have this release; empty if it may.
 
-    made  whether a service object makes the HelmBundle
+    made  whether a service object created the HelmBundle
     """
     found = []
     if not settings.unrestricted and release["chart"] not in settings.charts:

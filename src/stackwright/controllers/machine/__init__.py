@@ -1,16 +1,16 @@
-"""OpenStackMachine: an OpenStackServer that Cluster API, or somebody alone, knows as a machine of a cluster."""
+"""OpenStackMachine: an OpenStackServer as a machine of a cluster, with or without Cluster API."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 
-from stackwright.api.openstackcluster import OpenStackCluster
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
+from stackwright.controllers.infra.server_template import SERVER
 from stackwright.controllers.machine.decide import decide
 from stackwright.controllers.machine.observe import KIND, NAME, observe
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.clusterapi import cluster_name
 from stackwright.core.controller import ByOwner, Controller, Lookup, Watch
-from stackwright.core.machines import SERVER
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
 
@@ -21,6 +21,6 @@ def controller() -> Controller:
 
 
 def _machines(cluster: Object, lookup: Lookup) -> Iterable[Key]:
-    """All that name the cluster."""
+    """All machines that name the cluster."""
     found = lookup(KIND, cluster["metadata"].get("namespace", ""))
     return [key_of(each) for each in found if label(each, CLUSTER_NAME) == cluster_name(cluster)]

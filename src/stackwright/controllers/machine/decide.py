@@ -1,8 +1,8 @@
 """(machine, its cluster, its server) → Plan. Pure.
 
-The course: wait for the cluster and for the data that the machine starts with; make one OpenStackServer; then tell
-whatever the server tells, so that the cause of a wait is seen where users look. A providerID is never overwritten, and
-its server is never made anew: Cluster API replaces the machine.
+The machine waits for its cluster and its bootstrap data, creates one OpenStackServer, and copies the server's
+conditions, so that users see the cause of a wait on the machine. A providerID is never overwritten, and its server is
+never recreated: Cluster API replaces the machine.
 """
 
 from __future__ import annotations
@@ -10,14 +10,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stackwright.controllers.infra.server_template import INSTANCE, SERVER, passed_on, taken_over
 from stackwright.controllers.machine.objects import provider_id, server_of
 from stackwright.controllers.machine.observe import KIND, Observed
 from stackwright.controllers.machine.wait import BOOTSTRAP, reason_to_wait
 from stackwright.core.conditions import PROGRESSING, READY, Condition, blocked, copied, find, summary, waiting
-from stackwright.core.leaving import DELETED, POLL
-from stackwright.core.machines import INSTANCE, SERVER, passed_on, taken_over
 from stackwright.core.objects import belongs, completed, has_finalizer, is_deleting, key_of
-from stackwright.core.origin import guard, is_guarded, is_restored
+from stackwright.core.openstack.origin import guard, is_guarded, is_restored
+from stackwright.core.openstack.teardown import DELETED, POLL
 from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Object, Plan, Warn
 
@@ -29,7 +29,7 @@ FIELDS = {
     "addresses": [],
     "failureDomain": "",
 }
-SOON = 5.0  # seconds; nobody tells us of Machines, and all that comes before is waited for longer
+SOON = 5.0  # seconds; Machines are polled, and all earlier waits take longer
 
 
 @pausable
@@ -50,7 +50,7 @@ def decide(seen: Observed) -> Plan:
 
 
 def _own(seen: Observed) -> Object | None:
-    """Also one that was restored from a backup, and is about to be taken over."""
+    """The server of this machine, or one restored from a backup that is about to be adopted."""
     ours = belongs(seen.server, seen.obj["metadata"]["uid"]) or is_restored(seen.server, seen.obj)
     return seen.server if ours else None
 
@@ -58,7 +58,7 @@ def _own(seen: Observed) -> Object | None:
 def _report(
     seen: Observed, stage: Condition, actions: tuple[Action, ...] = (), requeue: float | None = None, **status: Any
 ) -> Plan:
-    """Fields of the status that are not given stay as they were."""
+    """Status fields that are not passed keep their values."""
     return Plan(actions, (*summary([stage]), stage), {**_kept(seen), **status}, requeue)
 
 
@@ -92,12 +92,12 @@ def _mirror(seen: Observed, server: Object) -> Plan:
 
 
 def _names(known: Any, server_id: Any) -> bool:
-    """Whether a providerID names this server; its region is of no account."""
+    """Whether a providerID names this server; the region is ignored."""
     return bool(str(known).rsplit("/", 1)[-1] == server_id)
 
 
 def _conditions(server: Mapping[str, Any]) -> tuple[Condition, ...]:
-    """Those of the server; what holds it up before there is an instance stands for that of the instance too."""
+    """The server's conditions; the cause of a wait before an instance exists is also used for InstanceReady."""
     ready, instance, progressing = (find(server, type_) for type_ in (READY, INSTANCE, PROGRESSING))
     if ready is None:
         stage = waiting(INSTANCE, f"Waiting for OpenStackServer {server['metadata']['name']} to be looked at")
@@ -108,9 +108,9 @@ def _conditions(server: Mapping[str, Any]) -> tuple[Condition, ...]:
 
 
 def _left(seen: Observed) -> tuple[Warn, ...]:
-    """The server of one that was restored from a backup, where no OpenStackServer adopted that.
+    """A warning about the server of a restored machine that no OpenStackServer adopted.
 
-    What an OpenStackServer had is in the status, also if it never got ready; that took it along.
+    The status names the server of an OpenStackServer even if it never became ready; the OpenStackServer has deleted it.
     """
     known, was = seen.spec.get("providerID"), seen.status.get("initialization") or {}
     if not known or was.get("provisioned") or _names(known, seen.status.get("instanceID")):

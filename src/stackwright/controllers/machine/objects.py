@@ -1,19 +1,19 @@
-"""The server of a machine, and by which name Kubernetes knows it. Pure."""
+"""Builds the server of a machine and its providerID. Pure."""
 
 from __future__ import annotations
 
+from stackwright.controllers.infra.server_template import Place, place_of, server_object, server_spec
 from stackwright.controllers.machine.observe import Observed
 from stackwright.core.clusterapi import CONTROL_PLANE
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
-from stackwright.core.machines import Place, place_of, server_object, server_spec
 from stackwright.core.objects import annotation, key_of, label
 from stackwright.core.plan import Object
 
-BOOTSTRAP = "stackwright.dev/bootstrap-secret"  # annotation of a machine that no Machine owns
+BOOTSTRAP = "stackwright.dev/bootstrap-secret"  # annotation of a machine without a Machine of Cluster API
 
 
 def provider_id(seen: Observed, server_id: str) -> str:
-    """As Cluster API Provider OpenStack forms it: the region is that of the machine's own identityRef, or empty."""
+    """The format of Cluster API Provider OpenStack: the region is that of the machine's own identityRef, or empty."""
     region = (seen.spec.get("identityRef") or {}).get("region") or ""
     return f"openstack://{region}/{server_id}"
 
@@ -26,7 +26,7 @@ def place(seen: Observed) -> Place:
 
 
 def bootstrap_secret(seen: Observed) -> str:
-    """The Secret with the data that the machine starts with; empty while, or where, there is none."""
+    """The Secret with the bootstrap data; empty if there is none (yet)."""
     if seen.machine is not None:
         return str(((seen.machine.get("spec") or {}).get("bootstrap") or {}).get("dataSecretName") or "")
     return annotation(seen.obj, BOOTSTRAP)

@@ -1,8 +1,8 @@
-"""What the machine controller sees: the machine, what it is of, and its server. It asks no cloud.
+"""Reads a machine, its owners and its server. Sends no request to a cloud.
 
-A machine names its cluster by a label. With Cluster API there is a Cluster of that name, which names the
-OpenStackCluster, and a Machine that owns this one; without it the label is the name of the OpenStackCluster itself.
-Cluster API's kinds may be missing, so they are read and not watched.
+A label names the machine's cluster. With Cluster API, it names a Cluster, which refers to the OpenStackCluster, and a
+Machine owns this machine; without it, the label names the OpenStackCluster itself. Cluster API's kinds may be missing,
+so they are read and not watched.
 """
 
 from __future__ import annotations
@@ -11,13 +11,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from stackwright.api.openstackcluster import OpenStackCluster
-from stackwright.api.openstackmachine import OpenStackMachine
-from stackwright.controllers.clusterapi import get_if_served
-from stackwright.controllers.origin import origin_of
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
+from stackwright.api.infra.machine import OpenStackMachine
+from stackwright.controllers.infra.clusterapi import get_if_served
+from stackwright.controllers.infra.origin import origin_of
+from stackwright.controllers.infra.server_template import SERVER
 from stackwright.core.clusterapi import CLUSTER, MACHINE, owner_named
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
-from stackwright.core.machines import SERVER
 from stackwright.core.objects import label
 from stackwright.core.pausing import capi_pause_cause
 from stackwright.core.plan import Key, Object
@@ -29,9 +29,9 @@ KIND = OpenStackMachine.KIND
 
 @dataclass(frozen=True)
 class Observed:
-    """origin   where it was first seen; see `core.origin`
-    top      Cluster API's Cluster;  machine  its Machine; None where Cluster API does not know this machine
-    cluster  the OpenStackCluster, whose spec is in the later spelling;  named  its name, empty while nobody names one
+    """origin   where the object was first created; see `core.openstack.origin`
+    top      Cluster API's Cluster;  machine  its Machine; None if Cluster API does not manage this machine
+    cluster  the OpenStackCluster, with its spec in the newer spelling;  named  its name, empty while unknown
     """
 
     obj: Object

@@ -1,13 +1,13 @@
-"""Why a machine's server cannot be made yet. Pure."""
+"""Reasons why a machine's server cannot be created yet. Pure."""
 
 from __future__ import annotations
 
+from stackwright.controllers.infra.server_template import INSTANCE, homeless
 from stackwright.controllers.machine.objects import bootstrap_secret, place
 from stackwright.controllers.machine.observe import Observed
 from stackwright.core.clusterapi import MACHINE, owner_named
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.conditions import Condition, blocked, waiting, why_not_ready
-from stackwright.core.machines import INSTANCE, homeless
 from stackwright.core.objects import is_deleting, label
 
 BOOTSTRAP = "WaitingForBootstrapData"
@@ -18,7 +18,7 @@ def reason_to_wait(seen: Observed) -> Condition | None:
 
 
 def _name(seen: Observed) -> Condition | None:
-    """A server of that name which is not of this machine: an earlier one's is about to go, others stay."""
+    """A server of this name that is not this machine's: an earlier one is about to be deleted, others stay."""
     if seen.server is None:
         return None
     meta = seen.server["metadata"]
@@ -48,7 +48,7 @@ def _cluster(seen: Observed) -> Condition | None:
 
 
 def _bootstrap(seen: Observed) -> Condition | None:
-    """Where there is a Cluster of Cluster API, a Machine owns this one and says what it starts with."""
+    """With a Cluster of Cluster API, a Machine owns this machine and names its bootstrap data."""
     owner = owner_named(seen.obj, MACHINE)
     if seen.top is None and not owner:
         return None

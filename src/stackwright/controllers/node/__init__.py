@@ -1,8 +1,8 @@
-"""Node events: an OpenStackDeployment says in its condition Nodes which node is lost, and since when it is back."""
+"""Node events: the condition Nodes of an OpenStackDeployment names lost nodes."""
 
 from __future__ import annotations
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NODE
 from stackwright.controllers.node.decide import decide
 from stackwright.controllers.node.observe import observe

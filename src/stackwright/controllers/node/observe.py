@@ -1,10 +1,10 @@
-"""What the node controller sees: all nodes of the cluster."""
+"""Reads all nodes of the cluster."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackwright.api.deployment import OpenStackDeployment
+from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NODE
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader

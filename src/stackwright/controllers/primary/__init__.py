@@ -1,9 +1,9 @@
-"""The mariadb-controller: labels the pods of a MariaDB primary or backup; its Service reaches only the primary."""
+"""The mariadb-controller: labels the pods of a MariaDB as primary or backup; its Service selects only the primary."""
 
 from __future__ import annotations
 
 from stackwright.api.kinds import POD
-from stackwright.api.services import MariaDB
+from stackwright.api.services.kinds import MariaDB
 from stackwright.controllers.primary.decide import decide
 from stackwright.controllers.primary.observe import observe
 from stackwright.core.controller import Controller, Watch, all_in_namespace

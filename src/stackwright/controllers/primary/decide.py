@@ -1,12 +1,14 @@
-"""The four rules. A pod becomes primary when
+"""Chooses the primary of a MariaDB by four rules. Pure.
 
-1. no pod is primary yet (one that is not ready any more, or terminating, has ceased to be),
+A pod becomes primary when
+
+1. no pod is primary yet (an unready or terminating pod has lost this role),
 2. it is ready,
 3. it is not terminating,
-4. it has the lowest ordinal among the ready ones;
+4. it has the lowest ordinal among the ready pods;
 
-all others are backup. A primary that still serves keeps the label even when a lower ordinal comes back, because
-moving it would cut every connection. Pure.
+all other pods are backups. A primary that still serves keeps the label even when a lower ordinal returns, because
+moving the label would cut every connection.
 """
 
 from __future__ import annotations
@@ -15,30 +17,25 @@ from stackwright.api.kinds import POD
 from stackwright.controllers.primary.observe import Observed
 from stackwright.core.objects import is_deleting, key_of, label
 from stackwright.core.plan import Object, Plan, SetLabel
-
-ROLE = "mariadb-role"
+from stackwright.core.workload_health import pod_ready
+from stackwright.services.mariadb import PRIMARY, ROLE
 
 
 def decide(seen: Observed) -> Plan:
     servers = [pod for pod in seen.pods if _ordinal(pod) >= 0]
-    able = sorted((pod for pod in servers if _ready(pod) and not is_deleting(pod)), key=_ordinal)
-    primary = next((pod for pod in able if label(pod, ROLE) == "primary"), able[0] if able else None)
+    able = sorted((pod for pod in servers if pod_ready(pod)), key=_ordinal)
+    primary = next((pod for pod in able if label(pod, ROLE) == PRIMARY), able[0] if able else None)
     labels = []
     for pod in sorted(servers, key=_ordinal):
-        role = "primary" if pod is primary else "backup"
+        role = PRIMARY if pod is primary else "backup"
         if label(pod, ROLE) != role and not is_deleting(pod):
             labels.append(SetLabel(POD, key_of(pod), ROLE, role))
-    # First the old primary loses the label: at no time do two pods take writes.
+    # The old primary loses the label first, so that never two pods accept writes.
     labels.sort(key=lambda action: action.value)
     return Plan(tuple(labels))
 
 
-def _ready(pod: Object) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
-
-
 def _ordinal(pod: Object) -> int:
-    """The number of a pod in its StatefulSet; -1 for a pod that somebody else made."""
+    """The number of a pod in its StatefulSet; -1 for any other pod."""
     last = str(pod["metadata"]["name"]).rsplit("-", 1)[-1]
     return int(last) if last.isdecimal() else -1

@@ -1,11 +1,11 @@
-"""What the primary controller sees: the server pods of a MariaDB."""
+"""Reads the server pods of a MariaDB."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from stackwright.api.kinds import POD
-from stackwright.api.services import MariaDB
+from stackwright.api.services.kinds import MariaDB
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 

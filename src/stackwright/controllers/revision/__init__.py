@@ -1,4 +1,4 @@
-"""Each spec that a cloud gets is kept, so that `stackwright rollback` can go back to it."""
+"""Keeps each spec of a cloud, so that `stackwright rollback` can restore it."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stackwright.core.controller import Controller
 
 
 def controllers() -> tuple[Controller, ...]:
-    """One for each kind of clouds. Plans leave them out, for `simulate.ROLES` has no role "health"."""
+    """One controller for each kind of cloud. Plans leave them out, because `simulate.ROLES` lacks the role "health"."""
     return tuple(
         Controller(
             f"revision-{resource.KIND.kind.lower()}",

@@ -1,14 +1,14 @@
-"""(cloud, revisions that are kept) → Plan: keep its spec if it is new, and drop the oldest. Pure."""
+"""(cloud, kept revisions) → Plan: keep a new spec and delete the oldest revisions. Pure."""
 
 from __future__ import annotations
 
 from stackwright.api.kinds import SECRET
 from stackwright.controllers.revision.observe import Observed
-from stackwright.core import revisions
 from stackwright.core.digest import digest
 from stackwright.core.objects import is_deleting, key_of
 from stackwright.core.plan import Action, Delete, Plan
-from stackwright.core.secretwrites import KeepRevision
+from stackwright.core.secrets import revisions
+from stackwright.core.secrets.writes import KeepRevision
 
 
 def decide(seen: Observed) -> Plan:

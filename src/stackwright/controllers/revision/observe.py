@@ -1,4 +1,4 @@
-"""What is seen: a cloud, and the revisions of it that are kept."""
+"""Reads a cloud and its kept revisions."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind
-from stackwright.core import revisions
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
+from stackwright.core.secrets import revisions
 
 
 @dataclass(frozen=True)

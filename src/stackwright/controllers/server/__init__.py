@@ -1,4 +1,4 @@
-"""OpenStackServer: all that a cluster's bastion and a machine have in common in an OpenStack, and nothing of theirs."""
+"""OpenStackServer: the OpenStack resources that bastions and machines have in common, without their own logic."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from functools import partial
 
 from stackwright.controllers.server.decide import decide
 from stackwright.controllers.server.observe import KIND, NAME, observe
-from stackwright.core.clouds import Clouds
 from stackwright.core.controller import Controller
+from stackwright.core.openstack.clouds import Clouds
 
 
 def controller(clouds: Clouds) -> Controller:

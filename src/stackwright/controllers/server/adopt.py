@@ -1,8 +1,8 @@
-"""The server of a machine that has a providerID, for an object that knows nothing of it any more. Pure.
+"""Adopts the server of a machine with a providerID if the object has no record of it. Pure.
 
-Marks come first. A server without any mark, as another provider made it, is adopted if it looks like the one that is
-wanted: same name, same flavor, and all ports, trunks and volumes under the names that the spec gives them. Not where an
-OpenStackClusterIdentity lends the credentials: in such a project it may be another namespace's.
+A marked resource takes precedence. An unmarked server, as another provider created it, is adopted if it matches the
+wanted one: same name, same flavor, and all ports, trunks and volumes with the names from the spec. With credentials
+from an OpenStackClusterIdentity it is not: another namespace that shares the project may own it.
 """
 
 from __future__ import annotations
@@ -11,17 +11,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.core.belongings import Part
-from stackwright.core.clouds import SERVER, Question, Slot, Thing, question
-from stackwright.core.names import Answers
+from stackwright.controllers.infra.references import Answers
+from stackwright.core.openstack.clouds import SERVER, Question, Slot, Thing, question
+from stackwright.core.openstack.managed_resources import Part
 
 SHARED = "it has no mark of this object, and its project is shared with other namespaces"
 
 
 @dataclass(frozen=True)
 class Adoption:
-    """record   of the server and all that belongs to it; empty if it is not adopted
-    problem  why it is not
+    """record   the server and all its resources; empty if it is not adopted
+    problem  why it is not adopted
     """
 
     record: Mapping[Slot, str] = field(default_factory=dict)

@@ -1,9 +1,9 @@
-"""(server, what it has in its cloud) → Plan. Pure.
+"""(server, its resources in the cloud) → Plan. Pure.
 
-The course: names become ids and are written down; then ports, trunks and volumes are made, one at a time, each written
-down before the next; then the server; then it is told whatever Nova makes of it. What somebody else takes away is told,
-and made again where the spec says so, but for the server of a machine that is known by its id; what somebody else
-changes is set back.
+Names are resolved to ids, which are recorded. Then ports, trunks and volumes are created one at a time, each recorded
+before the next, then the server; after that its state in Nova is reported. A resource that others delete is reported,
+and recreated if the spec says so, except for a machine's server that is known by its id. Changes by others are
+reverted.
 """
 
 from __future__ import annotations
@@ -11,21 +11,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stackwright.controllers.infra.drift import corrections, told
+from stackwright.controllers.infra.server_template import INSTANCE
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.observe import KIND, Observed
 from stackwright.controllers.server.pool import pooled
 from stackwright.controllers.server.record import record_of, written
 from stackwright.controllers.server.state import addresses, detached, state_of
-from stackwright.core.belongings import Owner, Part, Record, Step, remove, step
-from stackwright.core.clouds import SERVER, Slot, Thing
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
-from stackwright.core.corrections import corrections, told
-from stackwright.core.leaving import POLL, leave
-from stackwright.core.machines import INSTANCE
 from stackwright.core.objects import is_deleting, key_of
+from stackwright.core.openstack.cloud_observation import AUTHENTICATION, project
+from stackwright.core.openstack.clouds import SERVER, Slot, Thing
+from stackwright.core.openstack.managed_resources import Owner, Part, Record, Step, remove, step
+from stackwright.core.openstack.teardown import POLL, leave
 from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Plan
-from stackwright.core.seen import AUTHENTICATION, project
 
 RESOLVED, RESOURCES = "Resolved", "ResourcesReady"
 FIELDS = {"ready": False, "instanceID": "", "instanceState": "", "addresses": [], "resolved": {}, "resources": {}}
@@ -34,7 +34,7 @@ RECREATE = (
     "set spec.recreatePolicy to Always to have it made anew, which deletes its server and disks with all that is on "
     "them, or delete this object"
 )
-DRIFT = 60.0  # seconds; what the cloud itself tells of comes sooner
+DRIFT = 60.0  # seconds; changes in the project view trigger an earlier reconcile
 
 
 @pausable
@@ -55,7 +55,7 @@ def decide(seen: Observed) -> Plan:
 def _report(
     seen: Observed, *stages: Condition, actions: tuple[Action, ...] = (), requeue: float | None = None, **status: Any
 ) -> Plan:
-    """Fields of the status that are not given stay as they were."""
+    """Status fields that are not passed keep their values."""
     kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
     login = () if any(stage.type == AUTHENTICATION for stage in stages) or not seen.look else (done(AUTHENTICATION),)
     told = (*login, *stages)
@@ -64,7 +64,7 @@ def _report(
 
 
 def _resolve(seen: Observed) -> Plan:
-    """Nothing is made before it is written down of what."""
+    """Records the resolved ids before any resource is created."""
     found = seen.resolved
     if found is None or found.value is None:
         problems = "; ".join(found.problems) if found else ""
@@ -78,7 +78,7 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
     assert seen.cloud is not None
     assert seen.look is not None
     if SERVER[0] in seen.look.unseen:
-        return Plan(requeue=POLL)  # it waits for nothing, and the list is still on its way
+        return Plan(requeue=POLL)  # nothing to wait for; the first list is still loading
     owner, before = Owner(seen.cloud, seen.identity), record_of(seen.status)
     wanted = list(parts(key_of(seen.obj), seen.spec, resolved))
     found = step(owner, wanted, before, seen.look)
@@ -101,7 +101,7 @@ def _make(seen: Observed, resolved: Mapping[str, Any]) -> Plan:
 
 
 def _progress(seen: Observed, stage: Condition, record: Mapping[Slot, Any], **more: Any) -> Plan:
-    # Without a server, what is told was of another one.
+    # Without a server, the present values describe an earlier one.
     none: dict[str, Any] = {} if record.get(SERVER) else {"instanceState": "", "addresses": []}
     return _report(seen, done(RESOLVED), stage, **more, ready=False, **written(record), **none)
 
@@ -128,14 +128,14 @@ def _running(seen: Observed, owner: Owner, wanted: Sequence[Part], found: Step) 
 
 
 def _marked(owner: Owner, server: Thing) -> tuple[Action, ...]:
-    """One that was adopted gets our mark, which an update of its tags brings along."""
+    """Adds our mark to an adopted server; an update of its tags writes the mark too."""
     if server.mark or "tags" not in server.facts:
         return ()
     return (owner.call("update", SERVER, id=server.id, body={"tags": list(server.facts["tags"])}, why="has no mark"),)
 
 
 def _attached(seen: Observed, owner: Owner, found: Step, gone: Mapping[Slot, Mapping[str, str]]) -> Plan:
-    """Again, one at a time."""
+    """Attaches detached resources again, one at a time."""
     names = ", ".join(f"{what} {name}" for what, name in gone)
     stage = waiting(RESOURCES, f"Somebody else detached {names}; it is attached again", "Detached")
     body = next(iter(gone.values()))
@@ -144,14 +144,14 @@ def _attached(seen: Observed, owner: Owner, found: Step, gone: Mapping[Slot, Map
 
 
 def _lost(seen: Observed, owner: Owner, found: Step) -> Plan:
-    """Without a server nobody used what is lost; with one, the spec says whether it is made anew."""
+    """Without a server, lost resources were unused and are recreated; otherwise spec.recreatePolicy decides."""
     left = {slot: id_ for slot, id_ in found.record.items() if slot not in found.lost}
     making = waiting(RESOURCES, "What was deleted by somebody else is made again", "Applying")
     if SERVER not in found.record:
         return _progress(seen, making, left, requeue=0.0)
     if seen.known or seen.spec.get("recreatePolicy") != "Always":
         return _told(seen, found)
-    # The server first: it holds the others. Disks are of one server, ports keep their addresses for the next.
+    # Delete the server first, because it uses the others. Volumes belong to one server; ports keep their addresses.
     due = [slot for slot in found.things if slot == SERVER] or [slot for slot in found.things if slot[0] == "volume"]
     if due:
         calls = (remove(owner, slot, found.things[slot], "made anew") for slot in due)
@@ -161,7 +161,7 @@ def _lost(seen: Observed, owner: Owner, found: Step) -> Plan:
 
 
 def _unknown(seen: Observed, before: Record) -> Plan:
-    """Its machine has a server, so another one is not made."""
+    """The machine already has a server, so no other one is created: adopt it or report why not."""
     adoption = seen.adoption
     if adoption and adoption.record:
         stage = waiting(RESOURCES, f"Adopting server {seen.known}", "Applying")

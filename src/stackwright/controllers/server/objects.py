@@ -1,7 +1,7 @@
-"""The things of a server, each as the request that makes it. Pure.
+"""The OpenStack resources of a server, each with the request that creates it. Pure.
 
-What the spec names is resolved before; the bodies are those of Neutron, Cinder and Nova. A volume is made before the
-server, not by Nova, for what Nova makes nobody can know before it is there.
+References are already resolved; the bodies are those of Neutron, Cinder and Nova. Volumes are created before the server
+and not by Nova, because the id of a volume that Nova creates is unknown until it exists.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from stackwright.core.belongings import Part
-from stackwright.core.clouds import SERVER, Slot, Thing
+from stackwright.core.openstack.clouds import SERVER, Slot, Thing
+from stackwright.core.openstack.managed_resources import Part
 from stackwright.core.plan import Key
 
 ROOT = "root"
-USER_DATA = "value"  # the key in the Secret, as the reference has it
+USER_DATA = "value"  # the Secret's key, as in the reference
 _PORT_FIELDS = {
     "adminStateUp": "admin_state_up",
     "macAddress": "mac_address",
@@ -27,7 +27,7 @@ _PROFILE = {"ovsHWOffload": ("capabilities", ["switchdev"]), "trustedVF": ("trus
 
 
 def port_slots(resolved: Mapping[str, Any]) -> list[Slot]:
-    """In the order of the spec."""
+    """Slots of the ports, in the order of the spec."""
     return [("port", str(port["name"])) for port in resolved["ports"]]
 
 
@@ -42,7 +42,7 @@ def parts(key: Key, spec: Mapping[str, Any], resolved: Mapping[str, Any]) -> Ite
     zone = spec.get("availabilityZone")
     for device in volumes(spec):
         body = volume_body(f"{key[1]}-{device['name']}", device, zone)
-        if device["name"] == ROOT and spec.get("rootVolume"):  # without one, a device may have its name
+        if device["name"] == ROOT and spec.get("rootVolume"):  # without a root volume, a device may have this name
             body["imageRef"] = resolved["imageID"]
         yield Part(("volume", device["name"]), lambda _, body=body: body)  # type: ignore[misc]
     user_data = spec.get("userDataRef")
@@ -51,7 +51,7 @@ def parts(key: Key, spec: Mapping[str, Any], resolved: Mapping[str, Any]) -> Ite
 
 
 def volumes_ready(things: Mapping[Slot, Thing]) -> str:
-    """Why no server can be made of the volumes yet."""
+    """Why the volumes are not ready for the server; empty if they are."""
     for (what, name), thing in sorted(things.items()):
         if what == "volume" and thing.state not in ("available", "in-use", "reserved"):
             return f"Volume {thing.name or name} is {thing.state or 'being made'}"
@@ -59,7 +59,7 @@ def volumes_ready(things: Mapping[Slot, Thing]) -> str:
 
 
 def volumes(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Name, size and volume of all that is in Cinder, the root disk first."""
+    """Name, size and volume of every Cinder volume, the root disk first."""
     found = []
     if root := spec.get("rootVolume"):
         found.append({"name": ROOT, "sizeGiB": root["sizeGiB"], "volume": root})
@@ -128,7 +128,7 @@ def _hint(value: Mapping[str, Any]) -> Any:
 
 
 def devices(spec: Mapping[str, Any], resolved: Mapping[str, Any], ids: Mapping[Slot, Any]) -> list[dict[str, Any]]:
-    """Nova's block device mapping; none at all where the server has just the disk of its image."""
+    """Nova's block device mapping; empty if the server only has the disk of its image."""
     found: list[dict[str, Any]] = []
     made = {device["name"] for device in volumes(spec)}
     if spec.get("rootVolume"):

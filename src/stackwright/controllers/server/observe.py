@@ -1,6 +1,6 @@
-"""What the server controller sees: the object, its cloud, what it has there, and what its names mean there.
+"""Reads a server object, its cloud, its resources there, and the resolved names of its spec.
 
-Whatever a cloud may answer becomes a value: `trouble`. Lists of a project are shared by all servers in it.
+Errors of a cloud become a value, `trouble`. All servers of a project share its lists.
 """
 
 from __future__ import annotations
@@ -10,28 +10,39 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
+from stackwright.api.infra.cluster.cluster import OpenStackCluster
+from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
+from stackwright.api.infra.machine import OpenStackMachine
+from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
-from stackwright.api.openstackcluster import OpenStackCluster
-from stackwright.api.openstackfloatingippool import OpenStackFloatingIPPool
-from stackwright.api.openstackmachine import OpenStackMachine
-from stackwright.api.openstackserver import OpenStackServer
-from stackwright.controllers.asking import answered
-from stackwright.controllers.clusterapi import cluster_of, cluster_referring, get_if_served
-from stackwright.controllers.identity import cloud_of
-from stackwright.controllers.origin import origin_of
+from stackwright.controllers.infra.clusterapi import cluster_of, cluster_referring, get_if_served
+from stackwright.controllers.infra.credentials import cloud_of
+from stackwright.controllers.infra.origin import origin_of
+from stackwright.controllers.infra.resolve_references import answered
 from stackwright.controllers.server.adopt import SHARED, Adoption, adopt
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.belongings import Record, is_gone, unlisted
-from stackwright.core.clouds import SERVER, Asker, CloudRef, Clouds, Denied, Trouble, What, ids, marked_by, question
 from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
 from stackwright.core.objects import OWNER, has_finalizer, is_deleting, key_of, label, owner_label
-from stackwright.core.origin import identity
+from stackwright.core.openstack.cloud_observation import Seen, looked, troubled
+from stackwright.core.openstack.clouds import (
+    SERVER,
+    Asker,
+    CloudRef,
+    Clouds,
+    Denied,
+    Trouble,
+    What,
+    ids,
+    marked_by,
+    question,
+)
+from stackwright.core.openstack.managed_resources import Record, is_gone, unlisted
+from stackwright.core.openstack.origin import identity
 from stackwright.core.pausing import capi_pause_cause
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.core.seen import Seen, looked, troubled
 
 NAME = "server"
 KINDS: tuple[What, ...] = ("server", "port", "trunk", "volume")
@@ -41,9 +52,9 @@ IMAGE = Kind("openstack.k-orc.cloud", "v1alpha1", "Image", "images")
 
 @dataclass(frozen=True)
 class Pool:
-    """claim    of a floating IP, as it is
-    address  that it got, and its id in this cloud; empty while that is not known
-    identity of the pool, by which what it made is marked, and its record; empty while there is none
+    """claim    the claim of a floating IP, if it exists
+    address  the assigned address, and its id in this cloud; empty while unknown
+    identity mark of the pool's own floating IPs, and its record; empty without a pool
     """
 
     claim: Object | None = None
@@ -55,10 +66,10 @@ class Pool:
 
 @dataclass(frozen=True)
 class Observed(Seen):
-    """resolved  what the names of the spec mean; None where that is in the status
-    pool      what was got from a pool of floating IPs
-    known     id of the server by which Kubernetes knows its machine; empty while there is none
-    adoption  of that server, where nothing else leads to it
+    """resolved  resolved names of the spec; None if they are in the status already
+    pool      the floating IP from a pool
+    known     id of the server in the machine's providerID; empty if there is none
+    adoption  result for that server, if neither record nor mark leads to it
     """
 
     resolved: Resolved | None = None
@@ -97,7 +108,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
 
 
 async def _paused(reader: Reader, obj: Object) -> str:
-    """By itself, the machine or the cluster that it is of, or Cluster API's Cluster."""
+    """Paused by its own annotation, by its machine or cluster, or by Cluster API's Cluster."""
     namespace, _ = key_of(obj)
     named = ((kind, owner_named(obj, kind)) for kind in (OpenStackMachine.KIND, OpenStackCluster.KIND))
     owners = [await reader.get(kind, (namespace, name)) for kind, name in named if name]
@@ -107,7 +118,7 @@ async def _paused(reader: Reader, obj: Object) -> str:
 
 
 async def _known(reader: Reader, obj: Object) -> str:
-    """A machine has the name of its server, and may have been there before this object."""
+    """The server id of the machine of the same name, which may be older than this object."""
     machine = await reader.get(OpenStackMachine.KIND, key_of(obj))
     if machine is None or label(obj, OWNER) != owner_label(machine):
         return ""
@@ -139,7 +150,7 @@ def _asker(seen: Observed) -> Asker:
 
 
 async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object, name: str) -> Pool:
-    """It is the pool's controller that answers a claim."""
+    """The result of the claim; the controller of the pool answers claims."""
     key = (obj["metadata"]["namespace"], claim_name(obj))
     claim = await get_if_served(reader, CLAIM, key)
     told = await get_if_served(reader, ADDRESS, key) if claim else None
@@ -154,7 +165,7 @@ async def _pool(clouds: Clouds, cloud: CloudRef, reader: Reader, obj: Object, na
 
 
 async def _images(spec: Mapping[str, Any], namespace: str, reader: Reader) -> dict[str, str]:
-    """The id of an Image object of the openstack-resource-controller, once it has one."""
+    """Name → id of an Image object of the openstack-resource-controller; empty while it has no id."""
     reference = (spec.get("image") or {}).get("imageRef")
     if not reference:
         return {}

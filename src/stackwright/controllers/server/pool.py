@@ -1,21 +1,21 @@
-"""A floating IP from a pool: the server claims one, and attaches what it gets to its first port. Pure.
+"""Claims a floating IP from a pool and attaches it to the first port of the server. Pure.
 
-The floating IP is the pool's. With the server its port goes, which sets the address free, and then the claim, which
-gives it back. One that the pool made is set back if somebody attaches it elsewhere; the user's own is left there, and
-so is what another object made.
+The pool owns the floating IP. Deletion of the server deletes the port, which frees the address, and then the claim,
+which returns it. If someone attaches the floating IP elsewhere, one created by the pool is attached again; one of the
+user or of another object is left there.
 """
 
 from __future__ import annotations
 
+from stackwright.controllers.infra.addresses import is_of, kept_away
 from stackwright.controllers.server.objects import port_slots
 from stackwright.controllers.server.observe import KIND, Observed
-from stackwright.core.addresses import is_of, kept_away
-from stackwright.core.belongings import Owner, Step
-from stackwright.core.clouds import Slot
 from stackwright.core.clusterapi import CLAIM, claim_name, of_cluster
 from stackwright.core.conditions import Condition, done, find, waiting
 from stackwright.core.objects import belongs, key_of, owned
-from stackwright.core.origin import is_restored
+from stackwright.core.openstack.clouds import Slot
+from stackwright.core.openstack.managed_resources import Owner, Step
+from stackwright.core.openstack.origin import is_restored
 from stackwright.core.plan import Action, Apply, Object
 
 POOLED = "FloatingAddressFromPoolReady"
@@ -23,7 +23,7 @@ SLOT: Slot = ("floating-ip", "pool")
 
 
 def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[Action, ...]] | None:
-    """How far it is; None where no address of a pool is asked for."""
+    """The condition and the actions; None if the spec names no pool."""
     reference = seen.spec.get("floatingIPPoolRef")
     if not reference:
         return None
@@ -57,7 +57,7 @@ def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[
 
 
 def _unserved(claim: Object, text: str) -> Condition:
-    """With the cause that the pool tells."""
+    """The condition, with the cause from the claim's status."""
     ready = find(claim)
     if ready is None or ready["status"] == "True":
         return waiting(POOLED, text)

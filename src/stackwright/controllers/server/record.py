@@ -1,4 +1,4 @@
-"""The record of a server in its status, in the shape of the reference, and back. Pure.
+"""Converts the record of a server to its status, in the shape of the reference, and back. Pure.
 
 `resources` has ports, trunks, volumes and floating IPs as lists of {name, id}; the server itself is `instanceID`.
 """
@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from stackwright.core.belongings import Record
-from stackwright.core.clouds import SERVER, Slot, What
+from stackwright.core.openstack.clouds import SERVER, Slot, What
+from stackwright.core.openstack.managed_resources import Record
 
 FIELDS: tuple[tuple[What, str], ...] = (("port", "ports"), ("trunk", "trunks"), ("volume", "volumes"))
 
@@ -26,7 +26,7 @@ def record_of(status: Mapping[str, Any]) -> Record:
 
 
 def written(record: Mapping[Slot, Any]) -> dict[str, Any]:
-    """The fields of the status that hold a record; a value may still be Made."""
+    """The status fields that hold a record; a value may still be Made."""
     resources = {
         field: [{"name": name, "id": id_} for (kind, name), id_ in record.items() if kind == what]
         for what, field in FIELDS

@@ -1,4 +1,4 @@
-"""Names in a server's spec → ids, once. Pure."""
+"""Resolves the names in a server's spec to ids, once. Pure."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.core.clouds import Question, Thing, question
-from stackwright.core.names import Answers, Resolver
+from stackwright.controllers.infra.references import Answers, Resolver
+from stackwright.core.openstack.clouds import Question, Thing, question
 
 
 @dataclass(frozen=True)
 class Resolved:
-    """value  the field status.resolved, None while it is not known"""
+    """value  content of status.resolved, None while unknown"""
 
     value: Mapping[str, Any] | None
     missing: tuple[Question, ...] = ()
@@ -20,7 +20,7 @@ class Resolved:
 
 
 def resolve(name: str, spec: Mapping[str, Any], images: Mapping[str, str], answers: Answers) -> Resolved:
-    """Images  name of an Image object → its id, of those that are ready"""
+    """Resolve all names. `images` maps the name of an Image object to its id, for Image objects that are ready."""
     asks = Resolver(answers)
     image = _image(asks, spec["image"], images)
     flavor = _flavor(asks, spec)
@@ -50,7 +50,7 @@ def _flavor(asks: Resolver, spec: Mapping[str, Any]) -> str | None:
 
 
 def _names(name: str, ports: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Each port has one of its own, by which it is known, also where two have one suffix."""
+    """A unique name for each port, even if two ports have the same suffix."""
     found: list[str] = []
     for index, port in enumerate(ports):
         wanted = f"{name}-{port.get('nameSuffix') or index}"
@@ -68,7 +68,7 @@ def _port(asks: Resolver, name: str, spec: Mapping[str, Any], index: int, shared
     for number, fixed in enumerate(port.get("fixedIPs") or ()):
         within = {"network_id": network_id} if network_id else {}
         if port.get("network") and not network_id:
-            continue  # its network is not known yet
+            continue  # its network is not resolved yet
         subnet = asks.one("subnet", fixed.get("subnet"), f"{where}.fixedIPs[{number}].subnet", **within)
         if subnet and network_id is None:
             network_id = subnet.facts.get("network_id") or _network_of(asks, subnet, where)
@@ -101,14 +101,14 @@ _FALSE_COUNTS = ("adminStateUp", "enablePortSecurity", "propagateUplinkStatus")
 
 
 def _network_of(asks: Resolver, subnet: Thing, where: str) -> str | None:
-    """Of a subnet that was named by its id alone."""
+    """The network of a subnet that the spec names by its id alone."""
     found = asks.ask(question("subnet", id=subnet.id), f"{where}.fixedIPs[0].subnet")
     network = found.facts.get("network_id") if found else None
     return str(network) if network else None
 
 
 def _shared(asks: Resolver, spec: Mapping[str, Any]) -> list[str]:
-    """Groups of all ports that name none: they are found, and told to be wrong, once."""
+    """Groups of all ports that name none; resolved, and reported if invalid, only once."""
     return _groups(asks, spec, "spec") if any(map(_shares, spec["ports"])) else []
 
 

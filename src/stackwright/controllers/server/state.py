@@ -1,20 +1,20 @@
-"""Nova's word for a server → what it means for whoever asked for one. Pure."""
+"""Maps Nova's server state to a condition, addresses and lost attachments. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
 
-from stackwright.core.clouds import ADD_PORT, ADD_VOLUME, SERVER, Look, Slot, Thing
+from stackwright.controllers.infra.server_template import INSTANCE
 from stackwright.core.conditions import Condition, done, waiting
-from stackwright.core.machines import INSTANCE
+from stackwright.core.openstack.clouds import ADD_PORT, ADD_VOLUME, SERVER, Look, Slot, Thing
 
 STOPPED = ("SHUTOFF", "STOPPED", "PAUSED", "SUSPENDED", "SHELVED", "SHELVED_OFFLOADED")
 KINDS = {"fixed": "InternalIP", "floating": "ExternalIP"}
 
 
 def state_of(server: Thing) -> Condition:
-    """No state is the last word: each may change, and is looked at again."""
+    """No state is final: each may change and is checked again."""
     task = str(server.facts.get("task_state") or "")
     doing = f" ({task})" if task else ""
     match server.state:
@@ -31,10 +31,10 @@ def state_of(server: Thing) -> Condition:
 
 
 def detached(things: Mapping[Slot, Thing]) -> dict[Slot, dict[str, str]]:
-    """What a running server lost → the body of the request that gives it back.
+    """Resource that a running server lost → body of the request that attaches it again.
 
-    What Nova says of the server is as new as its state, or is not known yet; ports are looked at now and then, and are
-    asked too, for Nova may forget the addresses of a server for a while.
+    Nova's addresses and volumes are as recent as its state, or unknown. Ports are listed less often and checked as
+    well, because Nova may omit a server's addresses for a while.
     """
     server = things[SERVER]
     if server.state != "ACTIVE" or server.facts.get("task_state") or "addresses" not in server.facts:
@@ -51,16 +51,16 @@ def detached(things: Mapping[Slot, Thing]) -> dict[Slot, dict[str, str]]:
 
 
 def _has_address(port: Thing, others: set[str]) -> bool:
-    """One that Nova would list, by its MAC address, and does not."""
+    """Whether Nova would list the port by its MAC address, and does not."""
     mac = port.facts.get("mac_address")
     return bool(port.facts.get("fixed_ips") and mac and mac not in others)
 
 
 def addresses(things: Mapping[Slot, Thing], look: Look) -> list[dict[str, str]]:
-    """As a Node has them: by network, IPv4 first, floating ones, and the name.
+    """The addresses as in a Node: by network, IPv4 first, then floating ones, then the name.
 
-    Where Nova tells of none, for it is not asked of each server as soon as that is built, they are those of the ports.
-    Of floating IPs that were just attached, Neutron knows before Nova does.
+    If Nova reports no addresses, because it is not polled as soon as each server is built, those of the ports are used.
+    Neutron reports newly attached floating IPs before Nova does.
     """
     server = things[SERVER]
     told: Mapping[str, Any] = server.facts.get("addresses") or _of_ports(things)
@@ -73,14 +73,14 @@ def addresses(things: Mapping[Slot, Thing], look: Look) -> list[dict[str, str]]:
 
 
 def _floating(things: Mapping[Slot, Thing], look: Look) -> list[str]:
-    """At its ports."""
+    """Floating IPs attached to the server's ports."""
     ports = {thing.id for thing in things.values() if thing.what == "port"}
     every = (t.facts for t in look.things if t.what == "floating-ip" and t.facts.get("port_id") in ports)
     return sorted(str(facts["floating_ip_address"]) for facts in every if facts.get("floating_ip_address"))
 
 
 def _of_ports(things: Mapping[Slot, Thing]) -> dict[str, list[dict[str, Any]]]:
-    """In Nova's words, but by the id of each network."""
+    """Port addresses in Nova's format, but by network id."""
     found: dict[str, list[dict[str, Any]]] = {}
     for thing in things.values():
         fixed = (thing.facts.get("fixed_ips") or ()) if thing.what == "port" else ()

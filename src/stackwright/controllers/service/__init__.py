@@ -1,16 +1,18 @@
-"""One controller for all service kinds; what is particular to a service is in its declaration."""
+"""One controller for all service kinds; everything specific to a service is in its declaration."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
-from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLASS
 from stackwright.api.registry import CONTRACT_KINDS
+from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.service.decide import decide
 from stackwright.controllers.service.observe import has_claims, observe
-from stackwright.core.controller import ByOwner, Controller, Keys, Watch, all_in_namespace
-from stackwright.core.objects import label
+from stackwright.core.controller import ByOwner, Controller, Keys, Lookup, Watch, all_in_namespace
+from stackwright.core.objects import key_of, label
+from stackwright.core.plan import Key, Object
 from stackwright.core.settings import Settings
 from stackwright.services.declaration import Service
 from stackwright.services.registry import SERVICES
@@ -23,6 +25,18 @@ def _by_chart(declared: Service) -> Keys:
     return lambda obj, lookup: every(obj, lookup) if label(obj, "application") in charts else ()
 
 
+def _by_application(declared: Service) -> Keys:
+    """The object at which others have accounts, of one of the pods that answer them."""
+
+    def keys(obj: Object, lookup: Lookup) -> Iterable[Key]:
+        if label(obj, "component") != declared.serves["component"]:
+            return ()
+        every = [key_of(each) for each in lookup(declared.kind, obj["metadata"].get("namespace", ""))]
+        return [key for key in every if declared.application(key[1]) == label(obj, "application")]
+
+    return keys
+
+
 def controller(declared: Service, settings: Settings) -> Controller:
     owner = ByOwner(declared.kind.kind)
     providers = {other.resource.KIND for other in SERVICES if other is not declared}
@@ -33,6 +47,7 @@ def controller(declared: Service, settings: Settings) -> Controller:
         *((Watch(CONFIGMAP, all_in_namespace(declared.kind)),) if declared.facts or declared.backends else ()),
         *(Watch(kind, all_in_namespace(declared.kind)) for kind in (PVC, STORAGE_CLASS) if has_claims(declared)),
         *((Watch(POD, _by_chart(declared)),) if declared.told else ()),
+        *((Watch(POD, _by_application(declared)),) if declared.serves else ()),
         *(Watch(resource.KIND, owner) for resource in CONTRACT_KINDS),
         *(
             Watch(kind, all_in_namespace(declared.kind))

@@ -1,7 +1,7 @@
-"""A back end that is to be given up: what users have in it, and whether they said that it may be lost. Pure.
+"""Protects a back end that an update would remove: checks its content and the user's consent to lose it. Pure.
 
-Without its back end an image cannot be read and a volume cannot be opened, though the service still lists them. So
-nothing is changed before it is known that there are none, or that somebody wants it so.
+Without its back end an image cannot be read and a volume cannot be opened, although the service still lists them.
+Nothing is changed until the back end is known to be empty or the user has consented.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from stackwright.services.declaration import Context
 from stackwright.services.keystone import ADMIN_SECRET
 
 STAGE = "Backends"
-LOOK = 30.0  # seconds until it is looked again
+LOOK = 30.0  # seconds until the next inventory
 SHOWN = 5
 
 
 def given_up(seen: Observed, context: Context) -> tuple[list[Action], Condition | None]:
-    """The look into back ends that would go, and the stage; None when none goes."""
+    """The inventory action for back ends that an update removes, and the stage; None if it removes none."""
     if seen.declared.backends is None:
         return [], None
     used = (seen.obj.get("status") or {}).get("backends") or []
@@ -41,7 +41,7 @@ def given_up(seen: Observed, context: Context) -> tuple[list[Action], Condition 
         what = f"{seen.declared.kind.kind} {', '.join(gone)}"
         return look, waiting(STAGE, f"Looking for what is in {what}", "Applying")
     if not any(held.values()):
-        # What was found a while ago may not be so any more: nothing is given up before the look is of now.
+        # An earlier result may be outdated: no back end is removed before a current inventory.
         return look, waiting(STAGE, "Looking once more", "Applying") if look else done(STAGE)
     full = {name: things for name, things in held.items() if things}
     return look, blocked(STAGE, "WouldOrphan", _text(seen, context, full))

@@ -1,16 +1,16 @@
-"""(service object, what it asked for, what it got) → Plan. Pure.
+"""(service object, what it requested, what exists) → Plan. Pure.
 
-The stages, in order: Placement (nodes with the labels it needs), Settings (overrides and the Secrets they name),
-Certificates, those of the contracts (Database, Messaging …; several may share one), and Release. Secrets and contracts
-are asked for at once; the release waits for them, and each wait names its cause.
+The stages, in order: Placement (nodes with the required labels), Settings (overrides and the Secrets they name),
+Certificates, the stages of the contracts (Database, Messaging …; several may share one), and Release. Secrets and
+contracts are requested at once; the release waits for them, and each wait names its cause.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.registry import kind_of
+from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.service.backends import LOOK, given_up
 from stackwright.controllers.service.objects import (
     bundle,
@@ -21,25 +21,26 @@ from stackwright.controllers.service.objects import (
     sources_of,
 )
 from stackwright.controllers.service.observe import Observed, secret_name
+from stackwright.controllers.service.serving import serving
 from stackwright.controllers.service.volumes import grown
-from stackwright.core import renewal
 from stackwright.core.conditions import Condition, blocked, done, find, is_ready, summary, waiting, why_not_ready
-from stackwright.core.fernet import ROTATED
 from stackwright.core.objects import DIGEST, EXPIRES, annotation, belongs, ensure, is_deleting, key_of
 from stackwright.core.plan import Action, Delete, Object, Plan
-from stackwright.core.secretwrites import RotateKeys
+from stackwright.core.secrets import renewal
+from stackwright.core.secrets.fernet import ROTATED
+from stackwright.core.secrets.writes import RotateKeys
 from stackwright.services.declaration import Context
 from stackwright.services.voters import field_of, level, values_error
 
 RELEASE = "Release"
-POLL = 5.0  # for a Secret that is missing
-REFRESH = 60.0  # for a change of one that is there
-CLOCK = 3600.0  # the longest pause where times of day count: somebody may set the clock, and no event tells of that
+POLL = 5.0  # seconds, while a Secret is missing
+REFRESH = 60.0  # seconds, to detect a change of an existing Secret
+CLOCK = 3600.0  # seconds; longest requeue where the wall clock matters, because no event reports a change of it
 
 
 def decide(seen: Observed) -> Plan:
     if is_deleting(seen.obj):
-        return Plan()  # what it owns goes with it
+        return Plan()  # owned objects are deleted by Kubernetes
     if seen.errors or seen.context is None:
         return _report(seen, (), [blocked("Settings", "InvalidSpec", "; ".join(seen.errors))], None)
     if lack := seen.declared.lacks(seen.context):
@@ -57,11 +58,11 @@ def decide(seen: Observed) -> Plan:
     if desired and all(stage.status for stage in (*before, *gates)):
         release, condition = _release(seen, desired)
         actions += release
-        if condition.status:  # until then pods may still run with what they were given before
+        if condition.status:  # until then pods may still use the previous contracts
             actions += _surplus(seen, seen.context)
     else:
         condition = waiting(RELEASE, "Waiting for the stages before it")
-    if seen.sensitive:  # Secrets of users are not watched
+    if seen.sensitive:  # users' Secrets are not watched
         turn = min(turn or REFRESH, POLL if settings.reason == "BlockedMissingSecret" else REFRESH)
     if kept:
         turn = min(turn or LOOK, LOOK)
@@ -69,7 +70,7 @@ def decide(seen: Observed) -> Plan:
 
 
 def _placement(seen: Observed) -> Condition:
-    """Whether there are nodes for the service; a pod that no node fits would only wait without a word."""
+    """Whether the required labels exist on nodes; an unschedulable pod would wait without an explanation."""
     for label, value in seen.declared.labels:
         if not any((node["metadata"].get("labels") or {}).get(label) == value for node in seen.nodes):
             command = f"kubectl label node NODE {label}={value}"
@@ -94,18 +95,18 @@ def _report(
         used = (seen.obj.get("status") or {}).get("backends") or []
         status["backends"] = list(seen.declared.backends(seen.context.settings)) if ready.status else used
     told = seen.declared.told(seen.context.pods) if seen.declared.told and seen.context else ()
-    return Plan(actions, (ready, progressing, *stages, *told, *volumes), status, turn)
+    return Plan(actions, (ready, progressing, *stages, *serving(seen, ready), *told, *volumes), status, turn)
 
 
 def _watched(seen: Observed) -> list[Condition]:
-    """What others say of this object, where it is bad."""
+    """Conditions that other controllers set on this object, if they are false."""
     entries = [find(seen.obj, type_) for type_ in seen.declared.watched]
     bad = [entry for entry in entries if entry and entry["status"] == "False"]
     return [Condition(str(e["type"]), False, str(e["reason"]), str(e["message"])) for e in bad]
 
 
 def _secrets(seen: Observed, context: Context) -> tuple[list[Action], float | None]:
-    """Generated Secrets and key repositories, and in how many seconds the next turn of keys is due."""
+    """Actions for generated Secrets and key repositories, and the seconds until the next key rotation."""
     actions: list[Action] = []
     for secret in seen.declared.secrets(context):
         action = generated_secret(seen, context, secret)
@@ -114,17 +115,18 @@ def _secrets(seen: Observed, context: Context) -> tuple[list[Action], float | No
     due = []
     for keys in seen.declared.keys(context):
         repository = seen.secrets.get(keys.name)
-        rotated = annotation(repository, ROTATED) if belongs(repository, seen.obj["metadata"]["uid"]) else ""
+        turned = annotation(repository, ROTATED)
+        rotated = turned if belongs(repository, seen.obj["metadata"]["uid"]) else ""
         left = float(rotated) + keys.every - seen.now if rotated.isdecimal() else 0.0
         if not 0 < left <= 2 * keys.every:  # later than that is by a clock that was ahead
-            actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active))
+            actions.append(RotateKeys((context.namespace, keys.name), seen.obj, keys.max_active, turned))
             left = keys.every
         due.append(left)
     return actions, min(due, default=None)
 
 
 def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[Condition], float | None]:
-    """What issues or copies certificates, what is missing for that, and in how many seconds one must be renewed."""
+    """Actions that issue or copy certificates, the stage, and the seconds until the next renewal."""
     actions: list[Action] = []
     missing, left = set(), []
     for wanted in seen.declared.certificates(context):
@@ -138,7 +140,7 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
         expires = annotation(current, EXPIRES)
         remaining = renewal.left(float(expires), seen.now) if expires.isdecimal() else REFRESH
         if not wanted.source and not (wanted.names or wanted.addresses):
-            continue  # nobody to issue it for yet
+            continue  # no name or address to issue it for yet
         if annotation(current, DIGEST) != action.digest or remaining <= 0:
             actions.append(action)
         left.append(max(remaining, POLL))
@@ -153,7 +155,7 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
 
 
 def _settings(seen: Observed, context: Context) -> tuple[list[Action], Condition, Object | None]:
-    """The Secrets that overrides name, whether the values can be built, and the HelmBundle of them if all is there."""
+    """Actions for the Secrets of sensitive options, the stage, and the HelmBundle if its values can be built."""
     actions: list[Action] = []
     missing = []
     for chart in seen.sensitive:
@@ -181,7 +183,7 @@ def _settings(seen: Observed, context: Context) -> tuple[list[Action], Condition
 
 
 def _bundle_voter_error(seen: Observed, context: Context, desired: Object) -> str:
-    """What is wrong with values after which fewer servers vote than now; empty for nothing."""
+    """The error if the new values have fewer voting servers than the current ones; empty otherwise."""
     current = {
         each["name"]: each.get("values") or {} for each in ((seen.bundle or {}).get("spec") or {}).get("releases") or ()
     }
@@ -202,7 +204,9 @@ def _sources(seen: Observed) -> str:
 
 
 def _contracts(seen: Observed, context: Context) -> tuple[list[Action], list[Condition], list[Condition]]:
-    """Actions, a condition for each stage (several contracts may share one), and those that the release waits for."""
+    """Actions, one condition per stage (several contracts may share one), and the conditions that the release waits
+    for.
+    """
     actions: list[Action] = []
     stages: dict[str, Condition] = {}
     gates: list[Condition] = []
@@ -224,7 +228,7 @@ def _contracts(seen: Observed, context: Context) -> tuple[list[Action], list[Con
 
 
 def _surplus(seen: Observed, context: Context) -> list[Action]:
-    """Contracts that nothing needs any more."""
+    """Contracts that are no longer needed."""
     wanted = {(each.kind.kind, each.name or context.name) for each in seen.declared.contracts(context)}
     return [
         Delete(kind_of(kind), key_of(found), "no longer needed")
@@ -234,7 +238,7 @@ def _surplus(seen: Observed, context: Context) -> list[Action]:
 
 
 def _release(seen: Observed, desired: Object) -> tuple[list[Action], Condition]:
-    if not desired["spec"]["releases"]:  # somebody else runs it
+    if not desired["spec"]["releases"]:  # run by another system
         gone = [Delete(HelmBundle.KIND, key_of(desired), "nothing of it runs here any more")] if seen.bundle else []
         return [*gone], done(RELEASE, "Nothing of it runs here")
     needed = ensure(HelmBundle.KIND, desired, seen.bundle)

@@ -1,20 +1,24 @@
-"""The objects of a service: its contracts and its HelmBundle with the final values. Pure."""
+"""Builds the objects of a service: its contracts, Secrets, and the HelmBundle with the final values. Pure."""
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from stackwright.api.helmbundle import HelmBundle
+from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.core.digest import digest
-from stackwright.core.merge import merge
+from stackwright.core.helm.merge import merge
 from stackwright.core.objects import CLOUD, DIGEST, annotation, label, owned
 from stackwright.core.plan import Object
-from stackwright.core.secretwrites import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret
+from stackwright.core.quantity import amount
+from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret
 from stackwright.services.declaration import Certificate, Chart, Context, Contract, Secret, bundle_name
 from stackwright.services.values import merged_values
 
 AUTHORITY = "openstack-ca"
+START_TIMEOUT, LONGEST = 600, 7 * 24 * 3600
+SLOWEST = 10_000_000  # bytes a second of a state transfer
 
 
 def contract_object(seen: Observed, context: Context, contract: Contract) -> Object:
@@ -35,7 +39,7 @@ def generated_secret(seen: Observed, context: Context, secret: Secret) -> Ensure
 
 
 def certificate_secret(seen: Observed, context: Context, wanted: Certificate) -> EnsureCertificate | GatherSecret:
-    """What makes the certificate true: a copy of the user's own one, or one that our authority issues."""
+    """The action for a certificate: copy the user's own one, or issue one with our authority."""
     key, owner = (context.namespace, wanted.name), seen.obj["metadata"]["uid"]
     if wanted.source:
         versions = {name: _version(seen.secrets.get(name)) for name, _ in wanted.source.values()}
@@ -46,7 +50,9 @@ def certificate_secret(seen: Observed, context: Context, wanted: Certificate) ->
 
 
 def sensitive_secret(seen: Observed, context: Context, chart: str) -> CopySecret:
-    """Its digest changes with what is asked for and with each change of a Secret that it is taken from."""
+    """The copy of a chart's sensitive options. Its digest changes with the options and with each change of their
+    Secrets.
+    """
     versions = {name: _version(seen.secrets.get(name)) for name in sources_of(seen, chart)}
     key = (context.namespace, secret_name(chart))
     return CopySecret(
@@ -59,9 +65,9 @@ def sensitive_secret(seen: Observed, context: Context, chart: str) -> CopySecret
 
 
 def bundle(seen: Observed, context: Context) -> Object:
-    """The HelmBundle of the service. Raises MergeConflict with the level that is to blame."""
+    """The HelmBundle of the service. Raises MergeConflict, which names the conflicting level."""
     releases = [_release(seen, context, chart) for chart in seen.declared.charts if chart.wanted(context)]
-    cloud = label(seen.obj, CLOUD)  # who belongs to a cloud waits for its image pre-caching
+    cloud = label(seen.obj, CLOUD)  # services of a cloud wait for its image pre-caching
     labels = {CLOUD: cloud} if cloud else {}
     return owned(
         HelmBundle.KIND, (context.namespace, bundle_name(context.name)), seen.obj, {"releases": releases}, labels
@@ -69,15 +75,27 @@ def bundle(seen: Observed, context: Context) -> Object:
 
 
 def _release(seen: Observed, context: Context, chart: Chart) -> Object:
-    """With the digest of its chart: a new operator's chart must not get the values of the one before."""
+    """The release, with the digest of its chart: the chart of a new operator must not get values made for the previous
+    one.
+    """
     digests = seen.settings.charts
     made_for = {"chartDigest": digests[chart.name]} if chart.name in digests else {}
     values = chart_values(seen, context, chart)
-    return {"name": chart.release(context.name), "chart": chart.name, **made_for, "values": values}
+    start = {"startTimeout": _start_timeout(values)} if chart.receives else {}
+    return {"name": chart.release(context.name), "chart": chart.name, **made_for, "values": values, **start}
+
+
+def _start_timeout(values: Mapping[str, Any]) -> int:
+    """Seconds that a server may take which receives all that fits into its volume."""
+    try:
+        size = amount(str(values["volume"]["size"]))
+    except (KeyError, TypeError, ValueError):  # an override may be anything; the chart refuses it
+        return 0
+    return min(START_TIMEOUT + int(size / SLOWEST), LONGEST)
 
 
 def chart_values(seen: Observed, context: Context, chart: Chart) -> dict[str, Any]:
-    """Base values, then each level of overrides; sensitive options are cut out and named by their Secret."""
+    """Base values merged with each override level; sensitive options are replaced by a reference to their Secret."""
     values = merged_values(seen.declared, context, chart)
     if chart.name in seen.sensitive:
         secret = seen.secrets.get(secret_name(chart.name))

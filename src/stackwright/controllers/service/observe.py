@@ -1,6 +1,6 @@
-"""What the service controller sees: the service object, its Secrets, contracts and HelmBundle.
+"""Reads a service object, its Secrets, contracts and HelmBundle.
 
-Of a Secret only its metadata and the names of its keys are looked at; no value enters a decision.
+Only the metadata and key names of a Secret are read; no secret value enters a decision.
 """
 
 from __future__ import annotations
@@ -11,23 +11,23 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from stackwright.api.contracts import CephClient, DatabaseAccount
 from stackwright.api.errors import messages
-from stackwright.api.helmbundle import HelmBundle
 from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLASS
 from stackwright.api.registry import CONTRACT_KINDS
-from stackwright.api.services import ServiceSpec
+from stackwright.api.services.contracts import CephClient, DatabaseAccount
+from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.api.services.kinds import ServiceSpec
+from stackwright.core.helm.sensitive import Sections, cut
 from stackwright.core.objects import OPTIONS, OWNER, annotation, owner_label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.core.sensitive import Sections, cut
 from stackwright.core.settings import Settings
 from stackwright.services.declaration import PLACES, Context, NodeRef, Service, bundle_name
 
 
 @dataclass(frozen=True)
 class Observed:
-    """errors      what is wrong with the spec; nothing else is looked at then
+    """errors      errors of the spec; if any, nothing else is read
     secrets     name → Secret or None, of all Secrets that the declaration or an override names
     nodes       all nodes of the cluster
     contracts   (kind, name) → object, of all contracts that this service owns
@@ -47,13 +47,14 @@ class Observed:
     claims: tuple[Object, ...] = ()  # of volumes, in the namespace; of services that have some
     classes: tuple[Object, ...] = ()  # of storage
     inventory: Object | None = None  # what was found in back ends that are to be given up
+    servers: tuple[Object, ...] = ()  # pods of the application that others have accounts at
 
 
 async def observe(declared: Service, settings: Settings, reader: Reader, key: Key, now: float) -> Observed | None:
     obj = await reader.get(declared.kind, key)
     if obj is None:
         return None
-    seen = Observed(declared, settings, obj, now)
+    seen = Observed(declared, settings, obj, now, servers=await _servers(declared, reader, key))
     try:
         spec = ServiceSpec.model_validate(obj.get("spec") or {})
         if errors := _spec_errors(declared, spec):
@@ -76,9 +77,9 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         context = replace(context, ceph_options=await _ceph_options(declared, context, reader))
         sensitive = _sensitive(declared, spec)
     except ValidationError as error:
-        return Observed(declared, settings, obj, now, errors=tuple(messages(error, ServiceSpec)))
+        return replace(seen, errors=tuple(messages(error, ServiceSpec)))
     except ValueError as error:
-        return Observed(declared, settings, obj, now, errors=(str(error),))
+        return replace(seen, errors=(str(error),))
     names = {s.name for s in declared.secrets(context)} | {k.name for k in declared.keys(context)}
     for certificate in declared.certificates(context):
         names |= {certificate.name} | {name for name, _ in certificate.source.values()}
@@ -89,12 +90,9 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         for found in await reader.list(resource.KIND, key[0], {OWNER: owner_label(obj)}):
             contracts[resource.KIND.kind, found["metadata"]["name"]] = found
     context = replace(context, losses=_losses(contracts))
-    return Observed(
-        declared,
-        settings,
-        obj,
-        seen.now,
-        context,
+    return replace(
+        seen,
+        context=context,
         sensitive=sensitive,
         secrets={name: await reader.get(SECRET, (key[0], name)) for name in sorted(names)},
         contracts=contracts,
@@ -122,6 +120,12 @@ async def _pods(declared: Service, reader: Reader, namespace: str) -> tuple[Obje
     return tuple(pod for pods in found for pod in pods)
 
 
+async def _servers(declared: Service, reader: Reader, key: Key) -> tuple[Object, ...]:
+    if not declared.serves:
+        return ()
+    return tuple(await reader.list(POD, key[0], {"application": declared.application(key[1])}))
+
+
 async def _facts(declared: Service, reader: Reader, namespace: str) -> Mapping[str, str]:
     found = await reader.get(CONFIGMAP, (namespace, declared.facts)) if declared.facts else None
     return (found or {}).get("data") or {}
@@ -140,12 +144,12 @@ def inventory_name(name: str) -> str:
 
 
 def secret_name(chart: str) -> str:
-    """The Secret with the snippet of sensitive options of a chart."""
+    """The Secret with the sensitive options of a chart, as a configuration snippet."""
     return f"{chart}-overrides"
 
 
 def _sensitive(declared: Service, spec: ServiceSpec) -> dict[str, Sections]:
-    """Chart → sensitive options of all levels; a later level wins, also with a plain value over a Secret's."""
+    """Chart → sensitive options of all levels; a later level wins, and its plain value replaces a Secret's value."""
     found: dict[str, Sections] = {}
     for override in spec.overrides:
         for chart, values in override.values.items():
@@ -165,7 +169,7 @@ def _mapping(value: Any) -> Mapping[Any, Any]:
 
 
 def _settings(declared: Service, spec: ServiceSpec) -> tuple[Any, tuple[str, ...]]:
-    """The service's own model of spec.settings, or what is wrong with them."""
+    """The parsed spec.settings in the service's own model, or their errors."""
     try:
         return declared.settings.model_validate(spec.settings), ()
     except ValidationError as error:
@@ -173,7 +177,7 @@ def _settings(declared: Service, spec: ServiceSpec) -> tuple[Any, tuple[str, ...
 
 
 def _labelled(nodes: tuple[Object, ...]) -> dict[str, tuple[NodeRef, ...]]:
-    """The nodes of each label that places pods, by name."""
+    """Placement label → nodes that have it, sorted by name."""
     found = {}
     for label, value in PLACES:
         members = [node for node in nodes if (node["metadata"].get("labels") or {}).get(label) == value]
@@ -187,7 +191,7 @@ def _reference(node: Object) -> NodeRef:
 
 
 def _spec_errors(declared: Service, spec: ServiceSpec) -> list[str]:
-    """What the schema, which all services share, cannot tell."""
+    """Errors that the shared schema of all services cannot detect."""
     charts = {chart.name for chart in declared.charts}
     errors = []
     for index, override in enumerate(spec.overrides):

@@ -1,7 +1,7 @@
-"""Volumes that are smaller than the values say: what makes them grow, or why they cannot. Pure.
+"""Grows volumes that are smaller than the values request, or reports why they cannot grow. Pure.
 
-Kubernetes lets nobody change what a StatefulSet claims, so its chart keeps that as it is, and each claim is made larger
-by itself. A volume never shrinks. None of this counts for Ready: the service runs on the volume it has.
+Kubernetes rejects changes to the claim templates of a StatefulSet, so its chart keeps them, and each claim is enlarged
+separately. A volume never shrinks. None of this affects Ready: the service runs on its present volume.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ TYPE = "Volumes"
 
 
 def grown(seen: Observed, bundle: Object | None) -> tuple[list[GrowClaim], tuple[Condition, ...]]:
-    """Claims to make larger, and the condition; none for a service without claims."""
+    """Actions that enlarge claims, and the condition; no condition for a service without claims."""
     actions: list[GrowClaim] = []
     fixed: list[str] = []
     growing: list[str] = []
@@ -48,7 +48,7 @@ def grown(seen: Observed, bundle: Object | None) -> tuple[list[GrowClaim], tuple
 
 
 def _wanted(seen: Observed, bundle: Object | None) -> dict[tuple[str, str], str]:
-    """Application and component of a claim → the size that values say."""
+    """(application, component) of a claim → the size in the values."""
     components = {chart.name: chart.claims for chart in seen.declared.charts}
     found: dict[tuple[str, str], str] = {}
     for release in (bundle or {"spec": {"releases": ()}})["spec"]["releases"]:
@@ -64,7 +64,7 @@ def _is_quantity(text: str) -> bool:
     try:
         return amount(text) > 0
     except ValueError:
-        return False  # the chart's schema tells
+        return False  # the chart's schema reports it
 
 
 def _place(claim: Object) -> tuple[str, str]:

@@ -1,8 +1,8 @@
-"""Local volumes: directories of this node as PersistentVolumes, made when a claim asks and removed when it is gone.
+"""Local volumes: directories of this node as PersistentVolumes, created for a claim and removed after its deletion.
 
-It runs once a node, as a program of its own (`stackwright provisioner`), and touches only what is of its node, of its
-provisioner and below its path. The order of steps is what survives a crash: the directory comes before its
-PersistentVolume and goes before it, so whatever is left half-done is found again from the API.
+The controllers run once per node in their own program (`stackwright provisioner`) and touch only volumes of their node
+and provisioner, below their path. The order of steps survives a crash: a directory is created before its
+PersistentVolume and removed before it, so every unfinished step can be found again from the API.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def _volume_of_claim(obj: Object, lookup: Lookup) -> Iterable[Key]:
 
 
 def controllers(place: Place, directories: Directories) -> tuple[Controller, ...]:
-    """One makes volumes for claims, one removes volumes whose claim is gone."""
+    """One controller creates volumes for claims, the other removes volumes of deleted claims."""
     watches = (Watch(STORAGE_CLASS, _claims_of_class), Watch(PV, _claim_of_volume))
     look = partial(observe_claim, place)
     makes = Controller("volume", ROLE, PVC, watches, look, decide_claim, reports=False)

@@ -1,7 +1,7 @@
-"""(claim, class, volume) → a new volume; (volume, claim, directory) → its end. Pure.
+"""(claim, class, volume) → a new volume; (volume, claim, directory) → its removal. Pure.
 
-Nothing is removed unless all of this holds: the volume is of this provisioner and node, its claim is gone, it is
-Released, its policy is Delete, and its directory is exactly the one that this provisioner would have made for it.
+A volume is removed only if all of these hold: it belongs to this provisioner and node, its claim is deleted, it is
+Released, its policy is Delete, and its directory is exactly the one that this provisioner creates for it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def decide_claim(seen: Claim) -> Plan:
 
 
 def _asked_here(seen: Claim) -> bool:
-    """Whether the scheduler has chosen this node for the claim, and nobody serves it yet."""
+    """Whether the scheduler has chosen this node for the claim, and no volume is bound to it yet."""
     return bool(
         (seen.storage_class or {}).get("provisioner") == PROVISIONER
         and annotation(seen.obj, SELECTED_NODE) == seen.place.node
@@ -39,7 +39,7 @@ def _asked_here(seen: Claim) -> bool:
 
 
 def _unfit(spec: Object) -> str:
-    """What the claim asks for and no directory can give."""
+    """Fields of the claim that a directory cannot satisfy."""
     if refused := [mode for mode in spec["accessModes"] if mode not in MODES]:
         return f"spec.accessModes: {', '.join(refused)} is not possible, only {' and '.join(MODES)}"
     if spec.get("volumeMode", "Filesystem") != "Filesystem":
@@ -63,7 +63,7 @@ def decide_volume(seen: Volume) -> Plan:
     if seen.directory or is_deleting(seen.obj):
         return Plan()
     if phase == "Bound":
-        # It may have held data, or its disk is not mounted: an empty one in its place would hide that.
+        # It may have held data, or its disk is not mounted: a new empty directory would hide that.
         text = f"Directory {path} is missing on node {seen.place.node}; mount or restore it, or delete the claim"
         return Plan((Warn(seen.obj, "DirectoryMissing", text),))
     return (

@@ -1,4 +1,4 @@
-"""The PersistentVolume of a claim, and what makes one ours. Pure."""
+"""Builds the PersistentVolume of a claim, and recognises our own ones. Pure."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ HOSTNAME = "kubernetes.io/hostname"
 @dataclass(frozen=True)
 class Place:
     """node      name of this node, as the scheduler writes it on a claim
-    hostname  value of its label kubernetes.io/hostname, by which a volume is bound to it
-    path      directory that holds the volumes
+    hostname  value of its label kubernetes.io/hostname, which binds a volume to the node
+    path      directory of the volumes
     """
 
     node: str
@@ -39,7 +39,7 @@ def volume_name(uid: str) -> str:
 
 
 def volume(place: Place, claim: Object, storage_class: Object) -> Object:
-    """The volume that serves a claim. Without `provisioned-by`, Kubernetes would try to reclaim it by itself."""
+    """The volume of a claim. Without `provisioned-by`, Kubernetes would try to reclaim it itself."""
     meta, spec = claim["metadata"], claim["spec"]
     reference = {"apiVersion": "v1", "kind": "PersistentVolumeClaim"}
     reference |= {name: meta[name] for name in ("namespace", "name", "uid")}
@@ -60,5 +60,5 @@ def volume(place: Place, claim: Object, storage_class: Object) -> Object:
 
 
 def ours(place: Place, obj: Object) -> bool:
-    """Whether a PersistentVolume was made by this provisioner on this node."""
+    """Whether this provisioner created the PersistentVolume on this node."""
     return annotation(obj, PROVISIONED_BY) == PROVISIONER and obj["spec"].get("nodeAffinity") == place.affinity

@@ -1,4 +1,4 @@
-"""What the provisioner sees: a claim with its class and volume, or a volume with its claim and directory."""
+"""Reads a claim with its class and volume, or a volume with its claim and directory."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ class Claim:
 
 @dataclass(frozen=True)
 class Volume:
-    """path       where its directory must be; that of another place is not ours to touch
-    directory  whether it is there
+    """path       expected path of its directory; a directory elsewhere must not be touched
+    directory  whether the directory exists
     """
 
     place: Place
@@ -47,6 +47,6 @@ async def observe_volume(place: Place, directories: Directories, reader: Reader,
     reference = obj["spec"]["claimRef"]
     claim = await reader.get(PVC, (reference["namespace"], reference["name"]))
     if claim and claim["metadata"]["uid"] != reference["uid"]:
-        claim = None  # another one, made later under the same name
+        claim = None  # another claim, created later with the same name
     path = place.directory(reference["uid"])
     return Volume(place, obj, path, claim, await directories.holds(path))

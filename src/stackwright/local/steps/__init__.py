@@ -1,1 +1,1 @@
-"""One file a step of the bring-up; `local/bringup.py` lists them in order."""
+"""The steps of the bring-up, one file per step; `local/bringup.py` lists them in order."""

@@ -1,56 +1,65 @@
-"""What the steps of a bring-up share: the cluster, what was asked for, and what earlier steps found out."""
+"""State that the steps of a bring-up share: the cluster, the options of `up`, and results of earlier steps."""
 
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol
 
-from stackwright.local import api, store
-from stackwright.local.commands import Report
-from stackwright.local.config import LocalCluster, Node
+from stackwright.local.commands import LocalError, Report
+from stackwright.local.config import MAX_NODES, LocalCluster, Node
+from stackwright.local.host.files import write_whole
+from stackwright.local.image import store
+from stackwright.local.kubernetes import api
 
 
 @dataclass
 class Context:
-    """Handed from step to step."""
+    """The argument of every step."""
 
     cluster: LocalCluster
     node_count: int = 1
     bare: bool = False
-    """Only Kubernetes: no volumes, operator, nor cloud, and only the images these need."""
+    """Only Kubernetes: no volumes, operator or cloud, and only the images that Kubernetes needs."""
     cloud: bool = True
-    """False: the operator, but no example cloud."""
+    """False: no example cloud, only the operator."""
     vm: bool = True
     """False: no virtual machine at the end."""
     image_prefix: str = ""
-    """Registry and prefix of published images, when the cluster is not ours."""
+    """Registry and prefix of published images, for an existing cluster."""
     kubeconfig: Path | None = None
-    """Somebody else's cluster."""
+    """Kubeconfig of an existing cluster."""
     manifest: Path | None = None
     """The cloud to make or change, in place of the example."""
-    before_apply: Callable[[Path], None] = lambda manifest: None
-    """Called before the manifest is applied; raises LocalError when somebody does not want what it would delete."""
+    applicable: Callable[[Path], str] = Path.read_text
+    """What is applied of a manifest, and nothing else. Raises LocalError when somebody does not want what it would
+    delete."""
     applied: bool = False
     """Whether this call applied the manifest."""
     images: list[store.Image] = field(default_factory=list)
     token: str = ""
-    """What `openstack token issue` printed."""
+    """Output of `openstack token issue`."""
 
     @property
     def nodes(self) -> list[Node]:
         return self.cluster.nodes(self.node_count)
 
     @property
+    def surplus(self) -> list[Node]:
+        """Nodes of a former `up --nodes` with a larger number."""
+        return [node for node in homes(self.cluster) if node.index > self.node_count]
+
+    @property
     def api(self) -> api.Api:
         return api.of(self.cluster)
 
     def references(self) -> dict[str, str]:
-        """Image references by short name: built here, or published under the given prefix."""
+        """Short name → image reference, of images built here or published under the given prefix."""
         if self.image_prefix:
-            from stackwright.local import images
+            from stackwright.local.image import images
 
             return images.references(self.image_prefix)
         return {ref.rpartition("/")[2].partition(":")[0]: ref for ref in (i.reference for i in self.images)}
@@ -71,19 +80,53 @@ class Step(Protocol):
     # Optional: skipped(ctx) -> str | None, the reason why the step does not apply.
 
     def done(self, ctx: Context) -> bool:
-        """Cheap, and without side effects: is there nothing to do?"""
+        """Whether there is nothing to do; cheap and without side effects."""
 
     def run(self, ctx: Context, report: Report) -> None:
-        """Do it, from whatever half-done state a killed predecessor left."""
+        """Do the step, from any incomplete state that a killed process left."""
+
+
+def homes(cluster: LocalCluster) -> list[Node]:
+    """Nodes that have data."""
+    return [node for node in cluster.nodes(MAX_NODES) if os.path.lexists(node.home)]
 
 
 def remembered_nodes(cluster: LocalCluster) -> int:
-    try:
-        return int(json.loads(cluster.settings.read_text())["nodes"])
-    except (OSError, ValueError, KeyError):
+    """How many were asked for last. Raises LocalError when nobody knows, and there are some that could be lost."""
+    count = _remembered(cluster)
+    if isinstance(count, int):
+        return count
+    if not (there := homes(cluster)):
         return 1
+    raise LocalError(
+        f"{cluster.settings} does not say how many nodes the local cluster has ({count}), and there are "
+        f"{', '.join(node.name for node in there)}. Nothing was changed.\n"
+        f"`stackwright up --nodes {there[-1].index}` keeps them and writes the file anew; "
+        "`stackwright down --purge` deletes all data."
+    )
+
+
+def nodes_of(cluster: LocalCluster) -> list[Node]:
+    """For who only looks: those that were asked for, or all that are there when nobody knows how many these were."""
+    count = _remembered(cluster)
+    return cluster.nodes(count) if isinstance(count, int) else homes(cluster) or cluster.nodes(1)
+
+
+def _remembered(cluster: LocalCluster) -> int | str:
+    """The number, or why it is not known."""
+    try:
+        count = json.loads(cluster.settings.read_bytes())["nodes"]
+    except OSError as error:
+        return error.strerror or str(error)
+    except (ValueError, TypeError, LookupError):
+        return "it is damaged" if cluster.settings.stat().st_size else "it is empty"
+    return count if type(count) is int and 1 <= count <= MAX_NODES else f"it has no number from 1 to {MAX_NODES}"
+
+
+def is_remembered(ctx: Context) -> bool:
+    return _remembered(ctx.cluster) == ctx.node_count
 
 
 def remember(ctx: Context) -> None:
     ctx.cluster.state.mkdir(parents=True, exist_ok=True)
-    ctx.cluster.settings.write_text(json.dumps({"nodes": ctx.node_count}) + "\n")
+    write_whole(ctx.cluster.settings, json.dumps({"nodes": ctx.node_count}) + "\n")

@@ -1,4 +1,4 @@
-"""Container images, built from Debian packages; each only when its recipe changed. `local/images.py` does it."""
+"""Build container images from Debian packages if their recipes changed, by `local/image/images.py`."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ NEEDED = ("pause", "coredns")
 
 
 def done(ctx: Context) -> bool:
-    """Always asked: later steps need the list, and asking is cheap when nothing changed."""
+    """Never: later steps need the list of images, which is cheap to get if nothing changed."""
     return False
 
 
 def run(ctx: Context, report: Report) -> None:
-    from stackwright.local import images
+    from stackwright.local.image import images
 
     ctx.images = list(images.for_nodes(images.ensure_all(report, NEEDED if ctx.bare else None)))
     for name in NEEDED:

@@ -1,4 +1,4 @@
-"""Programs of the distribution that the cluster needs beside its own. Only missing ones are installed."""
+"""Install the distribution's programs that the cluster needs, if they are missing."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ from pathlib import Path
 
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.commands import run as execute
-from stackwright.local.node_config import CNI_PLUGINS
+from stackwright.local.node.config import CNI_PLUGINS
 from stackwright.local.steps.context import Context
 
 TITLE = "System packages"
 PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# Package: a file or program by which it is recognised, however it was installed.
+# Package → a file or program that shows that it is installed, by whatever means.
 PACKAGES = {
     "s6": "s6-svscan",
     "runc": "runc",
     "containernetworking-plugins": str(CNI_PLUGINS / "ptp"),
     "iproute2": "ip",
-    "iptables": "iptables",  # the CNI plug-in for host ports
+    "iptables": "iptables",  # for the CNI plug-in for host ports
     "nftables": "nft",
     "conntrack": "conntrack",
     "slirp4netns": "slirp4netns",
@@ -54,7 +54,7 @@ def run(ctx: Context, report: Report) -> None:
     install = ["apt-get", "install", "--yes", "-o", "DPkg::Lock::Timeout=300", "--no-install-recommends", *wanted]
     try:
         execute(install, limit=600, env=env)
-    except LocalError:  # lists may be missing or old
+    except LocalError:  # package lists may be missing or old
         report("apt-get update")
         execute(["apt-get", "update"], limit=300, env=env)
         execute(install, limit=900, env=env)

@@ -1,9 +1,9 @@
-"""Is this machine able to run the cluster? All problems at once, each with its remedy, before anything is changed."""
+"""Check that this machine can run the cluster: all problems at once, with remedies, before anything is changed."""
 
 from __future__ import annotations
 
-from stackwright.local import machine
 from stackwright.local.commands import LocalError, Report
+from stackwright.local.host import machine
 from stackwright.local.steps.context import Context
 
 TITLE = "Check this machine"

@@ -1,4 +1,4 @@
-"""The cluster's own programs, from pinned Go modules: minutes once, then from the cache."""
+"""Build the cluster's programs from pinned Go modules: minutes the first time, then from the cache."""
 
 from __future__ import annotations
 

@@ -1,9 +1,9 @@
-"""A whole outside world in memory: for scenario tests in simulated time, and for `stackwright plan`.
+"""All external systems in memory: for scenario tests in simulated time, and for `stackwright plan`.
 
-`cluster` behaves as the Kubernetes API does where controllers can tell: server-side apply with real managedFields
-(`shape`, `ownership`, `apply`), defaults and refusals of our CRDs, generations, finalizers and garbage collection.
+`cluster` behaves like the Kubernetes API as far as controllers can observe: server-side apply with real managedFields
+(`shape`, `ownership`, `apply`), defaults and validation of our CRDs, generations, finalizers and garbage collection.
 Functional tests run the same operations against a real API server and compare. `foreign` has Helm, SQL, RabbitMQ,
-Keystone, clock and entropy, `openstack` what users have in an OpenStack; `faults` kills the operator at any write.
+Keystone, clock and entropy, `openstack` an OpenStack of a user; `faults` kills the operator at any write.
 """
 
 from stackwright.runtime.memory import ceph

@@ -1,7 +1,7 @@
-"""Server-side apply as a pure function: live object and applied one in, merged object and new owners out.
+"""Server-side apply as a pure function of the live and the applied object: merged object and new field owners.
 
-The rules are those of the API server's structured merge: the applied fields win; a field that this manager applied
-last time and does not apply now goes, unless somebody else owns it; whoever owned a field with another value loses it.
+The rules are those of the API server's structured merge: applied fields win; a field that this manager applied last
+time but not now is removed unless another manager owns it; managers lose ownership of fields whose values changed.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ _NEVER_OWNED = frozenset(
 
 @dataclass(frozen=True)
 class Owner:
-    """Key of one entry of managedFields."""
+    """The identity of an entry of managedFields."""
 
     manager: str
     operation: str  # Apply or Update
@@ -57,7 +57,7 @@ def owners_of(obj: Object) -> Owners:
 
 
 def apply(shape: Shape, live: Object, wanted: Object, owner: Owner) -> tuple[Object, Owners]:
-    """One server-side apply with force; `wanted` holds only what this endpoint may write."""
+    """One server-side apply with force; `wanted` contains only fields that this endpoint may write."""
     owners = owners_of(live)
     mine = paths_of(shape, wanted) - _NEVER_OWNED
     dropped = owners.get(owner, frozenset()) - mine
@@ -70,7 +70,7 @@ def apply(shape: Shape, live: Object, wanted: Object, owner: Owner) -> tuple[Obj
 
 
 def update(shape: Shape, live: Object, new: Object, owner: Owner) -> Owners:
-    """Owners after a plain write: the writer owns what it changed, the others lose it."""
+    """Owners after an update or patch: the writer owns the changed fields, all others lose them."""
     owners = owners_of(live)
     before, after = paths_of(shape, live), paths_of(shape, new)
     now = lost(after, set(changed(shape, live, new)))
@@ -79,7 +79,7 @@ def update(shape: Shape, live: Object, new: Object, owner: Owner) -> Owners:
 
 
 def _after(shape: Shape, live: Object, new: Object, owners: Owners, owner: Owner) -> Owners:
-    """The other owners lose what was changed or removed; owners of nothing are dropped."""
+    """Remove changed and removed fields from the other owners, and owners without fields."""
     changes = set(changed(shape, live, new))
     kept = {other: paths if other == owner else paths - lost(paths, changes) for other, paths in owners.items()}
     return {other: paths for other, paths in kept.items() if paths}
@@ -94,7 +94,7 @@ def _merge(shape: Shape, live: Any, wanted: Any) -> Any:
 
 
 def _merge_items(shape: Shape, live: list[Any], wanted: list[Any]) -> list[Any]:
-    """Items by identity, in the order that the API server gives them: the applier's for what it names."""
+    """Merge items by identity, in the order of the API server: that of the applier for the items it applies."""
     below = {element(shape, item): item for item in live}
     above = {element(shape, item): item for item in wanted}
     left, right = list(below), list(above)

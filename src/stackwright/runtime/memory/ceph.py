@@ -1,4 +1,4 @@
-"""The other side of the exchange with Ceph, in memory: what it hands over for what it is asked."""
+"""The Ceph side of the exchange with Ceph, in memory: the keys it provides for requests."""
 
 from __future__ import annotations
 
@@ -6,20 +6,20 @@ import base64
 import json
 from collections.abc import Iterable, Mapping
 
-from stackwright.core.cephkeys import MONITORS
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Object
+from stackwright.core.secrets.cephkeys import MONITORS
 from stackwright.services.ceph import KEYS
 from stackwright.services.needs import POOLS
 
 
 def handed(requests: Object) -> Object:
-    """The Secret of keys for a ConfigMap of requests."""
+    """The Secret with keys for a ConfigMap with requests."""
     clients = json.loads(requests["data"]["requests.json"])["clients"]
     namespace, _ = key_of(requests)
     data = {MONITORS: "192.0.2.1:6789"}
     owners = requests["metadata"].get("ownerReferences") or []
-    if not owners:  # one elsewhere, with a gateway of its own
+    if not owners:  # an external Ceph with its own object gateway
         data |= {"rgw_internal": "http://192.0.2.1:8080/", "rgw_external": "https://rgw.example.org"}
     for name, asked in clients.items():
         data[name] = _client(name, [(pool["name"], pool["role"]) for pool in asked["pools"]])
@@ -32,7 +32,7 @@ def handed(requests: Object) -> Object:
 
 
 def blank(fields: Iterable[str]) -> dict[str, str]:
-    """In place of the real content of such a Secret, where nobody may see it: every client, with pools of each role."""
+    """Substitute data for such a Secret when its content is not readable: every client, with pools of each role."""
     pools = [(name, role) for role, name in POOLS.items()]
     known = {MONITORS: "192.0.2.1:6789", "rgw_internal": "http://192.0.2.1", "rgw_external": "https://192.0.2.1"}
     return encoded({name: known.get(name) or _client(name, pools) for name in fields})

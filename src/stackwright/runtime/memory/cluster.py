@@ -1,8 +1,8 @@
 """The Kubernetes API in memory: reads, server-side apply, merge patches, deletion and garbage collection.
 
-Every write is logged, so a test can say "an idle cloud makes no API write"; every change is told to subscribers, so
-the runtime's source can be fed. With a `base`, reads fall through to it until an object is written here: that is how
-`stackwright plan` works on a real cluster without touching it.
+It records every write, so that a test can assert that an idle cloud causes no writes, and reports every change to
+subscribers, as watches do. With a `base`, objects not written here are read from it: `stackwright plan` uses this to
+simulate changes of a real cluster without writing to it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ from pydantic import ValidationError
 from stackwright.api.kinds import EVENT, JOB, NAMESPACE, POD, WORKLOADS
 from stackwright.api.meta import Kind
 from stackwright.api.registry import BY_KIND
-from stackwright.core.empties import without_empties
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Clock, Conflict, NotServed, Reader, Refused
+from stackwright.core.prune import without_empties
 from stackwright.runtime.memory import apply as ssa
 from stackwright.runtime.memory.shape import gaps, schema_of, shape_of, unknown_fields, with_defaults, without_nulls
 
 Ref = tuple[Kind, Key]
-Objects = list[Object]  # inside the class, `list` is the port's method
+Objects = list[Object]  # in the class, `list` is a method of the port
 Listener = Callable[[str, Kind, Object], None]
 PATCHER = "stackwright"
 SYSTEM = "kube-system"
@@ -39,11 +39,11 @@ class Write(NamedTuple):
 
 
 class MemoryCluster:
-    """core.ports.Cluster without a server. `put`, `peek` and `all` are for tests that play the other actors, `unserved`
-    for those that were not told what defines a kind.
+    """core.ports.Cluster without a server.
 
-    An object that is kept is replaced and never changed, so listeners and copies of a cluster may share it. What comes
-    in is copied, and so is what goes out.
+    `put`, `peek` and `all` are for tests that act as other clients, `unserved` holds kinds whose CRD is not installed.
+    Stored objects are replaced and never modified, so listeners and copies of a cluster may share them. Inputs and
+    results are copied.
     """
 
     def __init__(self, base: Reader | None = None, clock: Clock | None = None) -> None:
@@ -58,7 +58,7 @@ class MemoryCluster:
         self._listeners: list[Listener] = []
         self._version = 0
         self._uids = 0
-        if base is None:  # as every cluster has it
+        if base is None:  # every cluster has this namespace
             meta = {"name": SYSTEM, "uid": SYSTEM, "resourceVersion": "0"}
             body = {"apiVersion": NAMESPACE.api_version, "kind": NAMESPACE.kind, "metadata": meta}
             self._objects[NAMESPACE, ("", SYSTEM)] = body
@@ -84,12 +84,12 @@ class MemoryCluster:
         return [*(obj for obj in below if (kind, key_of(kind, obj)) not in ours), *found]
 
     def peek(self, kind: Kind, key: Key) -> Object | None:
-        """As get, at once, uncounted, and only of what is here."""
+        """Like get, but synchronous, not counted, and without the base."""
         found = self._objects.get((kind, _key(kind, key)))
         return None if found is None else _given(found)
 
     def all(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> Objects:
-        """As list, at once, uncounted, and only of what is here."""
+        """Like list, but synchronous, not counted, and without the base."""
         wanted = (labels or {}).items()
         found = [
             (key, obj)
@@ -101,7 +101,7 @@ class MemoryCluster:
         return [_given(obj) for _, obj in sorted(found, key=lambda entry: entry[0])]
 
     def subscribe(self, listener: Listener) -> None:
-        """Call back for each change, as a watch does: ADDED, MODIFIED or DELETED, the kind and the object."""
+        """Call a listener for each change, as a watch does: ADDED, MODIFIED or DELETED, the kind and the object."""
         self._listeners.append(listener)
 
     # Writes.
@@ -119,8 +119,21 @@ class MemoryCluster:
         merged, owners = ssa.apply(shape_of(kind), start, {**envelope, **wanted}, ssa.Owner(manager, "Apply"))
         return self._store(kind, live, _completed(kind, merged), owners)
 
+    async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
+        key = key_of(kind, obj)
+        self.writes.append(Write("create", kind, key))
+        self._serves(kind)
+        if await self._live(kind, key) is not None:
+            raise Conflict(f"create {kind.kind} {'/'.join(key)}: there is one", kind, key)
+        wanted = {k: v for k, v in copy(obj).items() if k != "status" or not _has_status(kind)}
+        _refuse_unknown(kind, wanted)
+        new = _completed(kind, {"apiVersion": kind.api_version, "kind": kind.kind, **wanted})
+        return self._store(
+            kind, None, new, ssa.update(shape_of(kind), {"metadata": {}}, new, ssa.Owner(manager, "Update"))
+        )
+
     async def dry_run(self, kind: Kind, obj: Object, manager: str) -> None:
-        """Raise what `apply` would raise, and change nothing."""
+        """Raise the error that `apply` would raise, without a change."""
         await MemoryCluster(self, self._clock).apply(kind, obj, manager)
 
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
@@ -139,7 +152,7 @@ class MemoryCluster:
         live = await self._existing("patch", kind, key)
         _expect(kind, key, patch.get("metadata") or {}, live)
         new = merge_patch(live, copy(patch))
-        owned = {"managedFields": new["metadata"].get("managedFields")}  # a writer may say who owns what
+        owned = {"managedFields": new["metadata"].get("managedFields")}  # a patch may set managedFields
         before = {**live, "metadata": live["metadata"] | owned}
         if _has_status(kind):
             new = {
@@ -150,11 +163,12 @@ class MemoryCluster:
         new = _completed(kind, new, live)
         return self._store(kind, live, new, ssa.update(shape_of(kind), before, new, ssa.Owner(PATCHER, "Update")))
 
-    async def delete(self, kind: Kind, key: Key) -> None:
+    async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
         key = _key(kind, key)
         self.writes.append(Write("delete", kind, key))
         live = await self._live(kind, key)
         if live is not None:
+            _expect(kind, key, {"uid": uid}, live)
             self._delete(kind, key, live)
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
@@ -163,7 +177,7 @@ class MemoryCluster:
         self.events.append(((meta.get("namespace", ""), meta["name"]), reason, message, warning))
 
     def put(self, kind: Kind, obj: Object) -> Object:
-        """Write a whole object with its status, as users, kubelets and other controllers do; not logged."""
+        """Write a whole object with its status, as users, kubelets and other controllers do; not recorded."""
         key = key_of(kind, obj)
         live = self._objects.get((kind, key))
         new = {"apiVersion": kind.api_version, "kind": kind.kind, **copy(obj)}
@@ -173,12 +187,12 @@ class MemoryCluster:
         return self._store(kind, live, new, owners)
 
     def remove(self, kind: Kind, key: Key) -> None:
-        """Delete as somebody else does; not logged."""
+        """Delete an object as another client does; not recorded."""
         live = self._objects.get((kind, _key(kind, key)))
         if live is not None:
             self._delete(kind, _key(kind, key), live)
 
-    # How objects are kept.
+    # Storage.
 
     def _serves(self, kind: Kind) -> None:
         if kind in self.unserved:
@@ -198,7 +212,7 @@ class MemoryCluster:
         return live
 
     def _store(self, kind: Kind, live: Object | None, new: Object, owners: ssa.Owners) -> Object:
-        """Keep the new object; equal ones change nothing, not even the resourceVersion."""
+        """Store the new object; an equal one changes nothing, not even the resourceVersion."""
         key = key_of(kind, new)
         before = live or {}
         new["metadata"] = {**new["metadata"], **_server_fields(live)}
@@ -236,7 +250,7 @@ class MemoryCluster:
             self._put(kind, key, new, "MODIFIED")
 
     def _gone(self, kind: Kind, key: Key) -> None:
-        """Take the object out, and then what nobody owns any more."""
+        """Remove the object, and then dependents without other owners."""
         last = self._objects.pop((kind, key))
         self._hidden.add((kind, key))
         self._version += 1
@@ -272,7 +286,7 @@ _SERVER = (
 
 
 def _server_fields(live: Object | None) -> Object:
-    """What only the server writes."""
+    """Metadata that only the server sets."""
     meta = (live or {}).get("metadata") or {}
     return {name: meta[name] for name in _SERVER if name in meta}
 
@@ -287,7 +301,7 @@ def key_of(kind: Kind, obj: Object) -> Key:
 
 
 def _has_status(kind: Kind) -> bool:
-    """Whether the status is a subresource, which other writes leave alone."""
+    """Whether the status is a subresource, which other writes do not change."""
     return "." in kind.group or kind in (*WORKLOADS, JOB, POD)
 
 
@@ -305,9 +319,7 @@ def _spec(obj: Object) -> Object:
 
 
 def _expect(kind: Kind, key: Key, wanted: Object, live: Object | None) -> None:
-    """A uid in what is written is a precondition: it means this object and not a later one of its name. So is a
-    resourceVersion.
-    """
+    """Raises Conflict if the written uid or resourceVersion, which are preconditions, differ from the live object."""
     there = (live or {}).get("metadata") or {}
     for name, what in (("uid", "another object has this name now"), ("resourceVersion", "it has been modified")):
         if wanted.get(name) and wanted[name] != there.get(name):
@@ -330,7 +342,7 @@ def _refuse_unknown(kind: Kind, obj: Object) -> None:
 
 
 def _completed(kind: Kind, obj: Object, live: Object | None = None) -> Object:
-    """Defaults filled in, and refused when it is not valid, with all errors; what was wrong before may stay so."""
+    """The object with defaults. Raises Refused with all errors of an invalid one, unless its spec is unchanged."""
     schema = schema_of(kind)
     if schema is None:
         plain: Object = _folded(without_nulls(obj))
@@ -351,13 +363,13 @@ def _completed(kind: Kind, obj: Object, live: Object | None = None) -> Object:
 
 
 def _typed_metadata(obj: Object) -> Object:
-    """Metadata is read into a typed struct, which leaves out what is empty; `_store` adds who owns what."""
+    """Metadata without empty fields, as the server's typed struct drops them; `_store` adds managedFields."""
     written = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
     return {name: value for name, value in without_nulls(written).items() if value not in ({}, [])}
 
 
 def merge_patch(target: Any, patch: Any) -> Any:
-    """RFC 7386."""
+    """Apply a JSON merge patch (RFC 7386)."""
     if not isinstance(patch, dict):
         return patch
     out = dict(target) if isinstance(target, dict) else {}
@@ -375,7 +387,7 @@ def copy(value: T) -> T:
 
 
 def _given(obj: Object) -> Object:
-    """A copy for a reader. Who owns which field is half of an object and not for him to write: it is not copied."""
+    """A copy for a reader. It shares managedFields, about half of an object, which readers must not modify."""
     kept = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
     given = copy({**obj, "metadata": kept})
     if owners := obj["metadata"].get("managedFields"):
@@ -384,14 +396,14 @@ def _given(obj: Object) -> Object:
 
 
 def _copy(value: Any) -> Any:
-    # Most of an object is texts: to ask for them first, and here, halves the time.
+    # Most values are strings: checking for them first, inline, halves the time.
     if isinstance(value, dict):
         return {k: v if v.__class__ is str else _copy(v) for k, v in value.items()}
     return [_copy(v) for v in value] if isinstance(value, list) else value
 
 
 def _folded(obj: Object) -> Object:
-    """A Secret's stringData is written only; the API server keeps it encoded, in data."""
+    """A Secret with stringData encoded into data, as the API server stores it."""
     if obj.get("kind") != "Secret" or "stringData" not in obj:
         return obj
     plain = obj["stringData"] or {}

@@ -1,6 +1,6 @@
-"""Kills the operator at any write: a Crash before or after the n-th one, over all ports together.
+"""Fault injection: a Crash before or after the n-th write, counted over all ports.
 
-A scenario runs with every n in turn, starts again with what is in the cluster, and must end in the same state.
+A scenario runs with each n, restarts with the state of the cluster, and must converge to the same state.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from contextlib import AbstractAsyncContextManager
 from typing import Any, TypeVar
 
 from stackwright.api.meta import Kind
-from stackwright.core.clouds import Asker, CloudCall, CloudRef, Clouds, Look, Question, Thing
+from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Clouds, Look, Question, Thing
 from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Key, Object, SqlAccount
 from stackwright.core.ports import Broker, Cluster, Helm, Identity, Ports, Sql
 
@@ -19,11 +19,11 @@ T = TypeVar("T")
 
 
 class Crash(BaseException):
-    """The process is gone: nothing that catches Exception may go on."""
+    """Simulates the death of the process; a BaseException, so that handlers of Exception do not catch it."""
 
 
 class Fuse:
-    """Counts writes from 1 and crashes at the n-th, before it is done or after; 0 never. `count` is how many were."""
+    """Counts writes from 1 and crashes before or after the n-th; 0 means never. `count` is the number of writes."""
 
     def __init__(self, crash_at: int = 0, after: bool = False) -> None:
         self.crash_at = crash_at
@@ -57,14 +57,17 @@ class FaultyCluster:
     async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
         return await self.fuse.write(self._inner.apply(kind, obj, manager))
 
+    async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return await self.fuse.write(self._inner.create(kind, obj, manager))
+
     async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
         return await self.fuse.write(self._inner.apply_status(kind, obj, manager))
 
     async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
         return await self.fuse.write(self._inner.patch(kind, key, patch))
 
-    async def delete(self, kind: Kind, key: Key) -> None:
-        await self.fuse.write(self._inner.delete(kind, key))
+    async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
+        await self.fuse.write(self._inner.delete(kind, key, uid))
 
     async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
         await self.fuse.write(self._inner.event(obj, reason, message, warning))
@@ -138,7 +141,7 @@ class FaultyClouds:
 
 
 def faulty(ports: Ports, fuse: Fuse) -> Ports:
-    """All ports on one fuse."""
+    """Ports whose writes all count on one fuse."""
     wrapped: dict[str, Any] = {
         "cluster": FaultyCluster(ports.cluster, fuse=fuse),
         "helm": FaultyHelm(ports.helm, fuse),

@@ -1,7 +1,7 @@
-"""An OpenStack as it would be: the real one is looked at, and every change of it is made here only.
+"""An OpenStack for `stackwright plan`: reads use the real cloud, changes are simulated in memory.
 
-Where the real one cannot be asked from this machine, what is recorded is taken to be there, and a name to mean
-something: the forecast then tells what would be made, and not whether the cloud would let it.
+If the real cloud cannot be reached from this machine, recorded resources are assumed to exist and names to resolve: the
+forecast then shows what would be created, not whether the cloud would accept it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import Any
 
-from stackwright.core.clouds import (
+from stackwright.core.digest import digest
+from stackwright.core.openstack.clouds import (
     ADD_INTERFACE,
     ADD_PORT,
     ADD_VOLUME,
@@ -27,22 +28,21 @@ from stackwright.core.clouds import (
     Trouble,
     mark,
 )
-from stackwright.core.digest import digest
 from stackwright.core.plan import Key
 
 WELL: Mapping[str, str] = {"server": "ACTIVE", "volume": "available"}
-# What other objects name by its id, which must be one: the rest tells what it is.
+# Types whose ids other objects reference, so they must be UUIDs; ids of other types are descriptive texts.
 NAMED = ("network", "subnet", "security-group")
 
 
 class ForecastClouds:
-    """asked  None: no cloud is asked at all"""
+    """`asked` is the port to the real clouds; None means that no cloud is asked."""
 
     def __init__(self, asked: Clouds | None = None) -> None:
         self._asked = asked
-        self._things: dict[tuple[str, str], Thing | None] = {}  # as changed here; None is gone
-        self._seen: dict[tuple[str, str], Thing] = {}  # as it was looked at
-        self.unheard: dict[CloudRef, str] = {}  # clouds that could not be asked, and why
+        self._things: dict[tuple[str, str], Thing | None] = {}  # changed here; None means deleted
+        self._seen: dict[tuple[str, str], Thing] = {}  # as last read
+        self.unheard: dict[CloudRef, str] = {}  # clouds that could not be asked → cause
 
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return nullcontext()
@@ -103,7 +103,7 @@ class ForecastClouds:
         return call.id
 
     def _new(self, what: str, text: str, uid: str) -> str:
-        """Objects have things of one name: the second has a number."""
+        """A new id; a number distinguishes resources with the same name."""
         names = chain([f"({text})"], (f"({text} {number})" for number in count(2)))
         return next(id_ for id_ in (_id(what, each, uid) for each in names) if (what, id_) not in self._things)
 
@@ -111,7 +111,7 @@ class ForecastClouds:
         return self._things[key] if key in self._things else self._seen.get(key)
 
     def _attach(self, server: tuple[str, str], body: Mapping[str, Any]) -> None:
-        """As Nova would tell it then."""
+        """Attach a port or volume, and update the server as Nova would report it."""
         thing = self._now(server)
         if thing is None:
             return

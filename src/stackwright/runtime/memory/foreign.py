@@ -1,8 +1,8 @@
-"""Helm, SQL, RabbitMQ, Keystone, clock and entropy in memory: they note what they were asked, and can be made to fail.
+"""Helm, SQL, RabbitMQ, Keystone, clock and entropy in memory: they record calls and can be configured to fail.
 
-`fail` maps what is addressed (a chart, a host, a service) to the exception that is raised; take the entry out and the
-system works again. `refuse` of MemoryHelm is the same for what Kubernetes refuses, of which Helm keeps a record.
-MemoryHelm leaves in the cluster what Helm leaves there: the record Secret and the workloads.
+`fail` maps a target (a chart, a host, a service) to the exception to raise, until the entry is removed. `refuse` of
+MemoryHelm maps a chart to an error of Kubernetes, for which Helm writes a failed record. MemoryHelm writes to the
+cluster what Helm writes: the record Secret and the workloads.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, JOB, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
-from stackwright.core.helmrecords import BUNDLE_LABEL, DIGEST_LABEL, bundle_label
+from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import BrokerAccount, CatalogEntry, HelmUpgrade, Inventory, Key, Object, SqlAccount
 from stackwright.core.ports import Clock, Refused
@@ -25,12 +25,12 @@ from stackwright.runtime.memory.cluster import MemoryCluster
 
 Workloads = Callable[[str, Mapping[str, Any]], list[Object]]
 RELEASE_LABEL = "app.kubernetes.io/instance"
-HISTORY = 10  # records of a release that are kept
+HISTORY = 10  # maximum number of records per release
 _KINDS: Mapping[str, Kind] = {kind.kind: kind for kind in (DEPLOYMENT, STATEFULSET, DAEMONSET, JOB)}
 
 
 class FrozenClock:
-    """Stands still until it is set."""
+    """A clock that changes only when a test sets it."""
 
     def __init__(self, start: float = 1_750_000_000.0) -> None:
         self.time = start
@@ -43,7 +43,7 @@ class FrozenClock:
 
 
 class SeededEntropy:
-    """The same passwords in each run; never for a real cloud."""
+    """Generates the same passwords in each run; never for a real cloud."""
 
     def __init__(self, seed: int = 0) -> None:
         self._random = random.Random(seed)  # noqa: S311 - predictable is the point
@@ -130,7 +130,7 @@ class MemoryIdentity:
 
 
 class MemoryContents:
-    """`things` is back end → names."""
+    """`things` maps a back end to the names in it."""
 
     def __init__(self) -> None:
         self.things: dict[str, list[str]] = {}
@@ -140,12 +140,12 @@ class MemoryContents:
 
 
 class MemoryHelm:
-    """Releases as Helm keeps them, and the workloads that `workloads(chart, values)` says a chart makes."""
+    """Releases as Helm stores them, with the workloads that `workloads(chart, values)` returns."""
 
     def __init__(self, cluster: MemoryCluster, clock: Clock, workloads: Workloads | None = None) -> None:
         self.calls: list[tuple[str, Key]] = []
         self.fail: dict[str, Exception] = {}
-        self.refuse: dict[str, str] = {}  # chart → what Kubernetes says of its objects
+        self.refuse: dict[str, str] = {}  # chart → error of Kubernetes for its objects
         self._cluster = cluster
         self._clock = clock
         self._workloads = workloads or (lambda chart, values: [])
@@ -215,12 +215,12 @@ class MemoryHelm:
             kind = _KINDS[obj["kind"]]
             made.add((kind, meta["name"]))
             live = self._cluster.peek(kind, (release[0], meta["name"])) or {}
-            status = {"status": live["status"]} if "status" in live else {}  # helm leaves it alone
+            status = {"status": live["status"]} if "status" in live else {}  # Helm does not change it
             self._cluster.put(kind, {**obj, "metadata": meta, **status})
         self._prune(release, keep=made)
 
     async def _supersede(self, release: Key) -> int:
-        """The newest revision; the deployed one is no longer it, and the oldest are forgotten."""
+        """Mark the deployed record as superseded and drop the oldest records; returns the newest revision."""
         known = sorted(await self._known(release), key=lambda secret: int(secret["metadata"]["labels"]["version"]))
         for secret in known[: max(0, len(known) + 1 - HISTORY)]:
             if secret["metadata"]["labels"]["status"] != "deployed":
@@ -240,11 +240,11 @@ class MemoryHelm:
                     self._cluster.remove(kind, (release[0], obj["metadata"]["name"]))
 
     async def _known(self, release: Key) -> list[Object]:
-        """Records, those of the cluster below too: a plan begins where real releases are."""
+        """Records, including those of the base cluster, because a plan starts from real releases."""
         return await self._cluster.list(SECRET, release[0], _selector(release))
 
     def records(self, release: Key) -> list[Object]:
-        """Records, at once, and only of what is here; for tests."""
+        """Records, synchronously and without the base cluster; for tests."""
         return self._cluster.all(SECRET, release[0], _selector(release))
 
 

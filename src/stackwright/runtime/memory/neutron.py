@@ -1,4 +1,4 @@
-"""What Neutron refuses, and what it does by itself, of things in memory: so that a wrong order fails."""
+"""Constraints and side effects of Neutron for resources in memory, so that a wrong order of requests fails."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from collections.abc import Iterator, Mapping
 from itertools import count
 from typing import Any
 
-from stackwright.core.clouds import Thing
-from stackwright.core.grouprules import meaning
+from stackwright.core.openstack.clouds import Thing
+from stackwright.core.openstack.group_rules import meaning
 
 Things = Mapping[tuple[str, str], Thing]
 INTERFACE = "network:router_interface"
-# What it says of something that is used by nobody.
+# Facts of an unused resource.
 FREE: Mapping[str, Mapping[str, Any]] = {"port": {"device_id": ""}, "floating-ip": {"port_id": None}}
-# What a thing is made of: the field of the request, and what it is the id of.
+# Type → required references: field of the request, and type of the referenced resource.
 NEEDS: Mapping[str, tuple[tuple[str, str], ...]] = {
     "port": (("network_id", "network"),),
     "subnet": (("network_id", "network"),),
@@ -27,7 +27,7 @@ def _of(things: Things, what: str) -> Iterator[Thing]:
 
 
 def lacking(things: Things, what: str, body: Mapping[str, Any]) -> str:
-    """Why it cannot be made."""
+    """Missing references of a create request, as text; empty if none."""
     wanted = [(kind, body[field]) for field, kind in NEEDS.get(what, ()) if body.get(field)]
     wanted += [("subnet", each["subnet_id"]) for each in body.get("fixed_ips") or () if each.get("subnet_id")]
     wanted += [("security-group", each) for each in body.get("security_groups") or ()]
@@ -36,7 +36,7 @@ def lacking(things: Things, what: str, body: Mapping[str, Any]) -> str:
 
 
 def held(things: Things, thing: Thing) -> str:
-    """What holds a thing that is to go."""
+    """Resources that prevent the deletion of a resource, as text; empty if none."""
     return ", ".join(sorted(_HOLDERS[thing.what](things, thing))) if thing.what in _HOLDERS else ""
 
 
@@ -52,7 +52,7 @@ def _of_port(things: Things, port: Thing) -> Iterator[str]:
 
 
 def _network(things: Things, address: Thing) -> Any:
-    """The network whose port a floating IP is at."""
+    """The network of the port to which a floating IP is assigned."""
     port = things.get(("port", address.facts.get("port_id") or ""))
     return port.facts.get("network_id") if port else None
 
@@ -86,13 +86,13 @@ _HOLDERS = {
 
 
 def same_rule(things: Things, body: Mapping[str, Any]) -> str:
-    """The id of a rule that says the same; two of them cannot be."""
+    """The id of an equivalent rule, or empty; a group cannot hold two equivalent rules."""
     wanted = meaning(body)
     return next((t.id for t in _of(things, "security-group-rule") if meaning(t.facts) == wanted), "")
 
 
 def facts(things: Things, what: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    """What Neutron adds to a new thing."""
+    """Facts that Neutron adds to a new resource."""
     match what:
         case "port":
             subnets = [t.id for t in _of(things, "subnet") if t.facts.get("network_id") == body.get("network_id")]
@@ -109,7 +109,7 @@ def facts(things: Things, what: str, body: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def unroutable(things: Things, port_id: str) -> str:
-    """Why a floating IP cannot be at a port."""
+    """Why a floating IP cannot be assigned to a port; empty if it can."""
     port = things.get(("port", port_id))
     if port is None:
         return f"there is no port {port_id}"

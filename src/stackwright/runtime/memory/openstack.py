@@ -1,8 +1,8 @@
-"""An OpenStack in memory: it holds things as Nova, Neutron and Cinder do, refuses what they refuse, and takes its time.
+"""An OpenStack in memory: it models resources, constraints and delays of Nova, Neutron and Cinder.
 
-A server is ACTIVE some seconds after it was made, a volume available; what is deleted is gone some seconds later. What
-holds what, `neutron` knows. `fail` maps "<verb> <what>" or "find" or "look" to an
-exception; `lose` makes a request succeed although it seems to fail, as a time-out does.
+A server becomes ACTIVE and a volume available BUILD seconds after creation; a deleted server is gone after GO seconds.
+`neutron` defines which resources block deletions. `fail` maps "<verb> <type>", "find" or "look" to an exception to
+raise; for names in `lose` the request succeeds but raises an error, like a timeout.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from contextlib import AbstractAsyncContextManager, nullcontext
 from dataclasses import replace
 from typing import Any
 
-from stackwright.core.clouds import (
+from stackwright.core.openstack.clouds import (
     ADD_INTERFACE,
     ADD_PORT,
     ADD_VOLUME,
@@ -37,7 +37,7 @@ BUILD, GO = 8.0, 3.0
 
 
 class MemoryClouds:
-    """things  (what, id) → Thing, of one project; foreign ones may be put in and taken out by hand"""
+    """`things` maps (type, id) to the resources of one project; tests may add and remove foreign ones."""
 
     def __init__(self, clock: Clock) -> None:
         self.things: dict[tuple[str, str], Thing] = {}
@@ -49,10 +49,10 @@ class MemoryClouds:
         self.place = "project"
         self._clock = clock
         self._ids = (f"00000000-0000-4000-9000-{number:012d}" for number in itertools.count(1))
-        self._due: dict[tuple[str, str], tuple[float, str]] = {}  # when it is in which state; "" is gone
+        self._due: dict[tuple[str, str], tuple[float, str]] = {}  # next transition: time, state; "" is gone
 
     def put(self, what: str, name: str, **facts: Any) -> Thing:
-        """Something that is there and not ours."""
+        """Add a foreign resource."""
         thing = Thing(what, next(self._ids), name, facts={**neutron.FREE.get(what, {}), **facts})
         self.things[what, thing.id] = thing
         return thing
@@ -62,13 +62,13 @@ class MemoryClouds:
         return [thing for thing in self.things.values() if not what or thing.what == what]
 
     def remove(self, what: str, id_: str) -> None:
-        """By somebody else, whatever holds it."""
+        """Remove a resource as another client does, without checking constraints."""
         self._due.pop((what, id_), None)
         if (what, id_) in self.things:
             self._gone((what, id_))
 
     def become(self, thing: Thing, state: str, **facts: Any) -> None:
-        """Somebody else, or the cloud, changes it."""
+        """Change state and facts of a resource, as the cloud or another client does."""
         self._due.pop((thing.what, thing.id), None)
         now = self.things[thing.what, thing.id]
         self.things[thing.what, thing.id] = replace(now, state=state, facts={**now.facts, **facts})
@@ -131,7 +131,7 @@ class MemoryClouds:
         if wrong := neutron.lacking(self.things, what, body):
             raise Trouble("NotFound", wrong)
         if what == "security-group-rule" and (same := neutron.same_rule(self.things, body)):
-            return same  # as the real way in does
+            return same  # as the real adapter does
         for port in body.get("networks") or ():
             if self.things["port", port["port"]].facts.get("device_id"):
                 raise Denied("Rejected", f"port {port['port']} is in use")
@@ -171,7 +171,7 @@ class MemoryClouds:
         if (port := body.get("port_id")) and (wrong := neutron.unroutable(self.things, port)):
             raise Trouble("NotFound", wrong)
         self.things[thing.what, thing.id] = _with(thing, body)
-        if thing.what == "server" and "tags" in body:  # which the way in sends with the mark
+        if thing.what == "server" and "tags" in body:  # the adapter sends them with the mark
             self.things[thing.what, thing.id] = replace(self.things[thing.what, thing.id], mark=made)
 
     def _delete(self, key: tuple[str, str]) -> None:
@@ -185,7 +185,7 @@ class MemoryClouds:
             self.remove(*key)
 
     def _pass(self) -> None:
-        """What time has done since."""
+        """Execute the state transitions that are due."""
         for key, (when, state) in list(self._due.items()):
             if when > self._clock.now():
                 continue
@@ -197,7 +197,7 @@ class MemoryClouds:
                 self._gone(key)
 
     def _gone(self, key: tuple[str, str]) -> None:
-        """With the volumes that go with a server, and the rules of a group; ports and addresses stay, and are free."""
+        """Remove a resource with dependent volumes and security group rules; ports and floating IPs become free."""
         thing = self.things.pop(key)
         for device in thing.facts.get("block_device_mapping_v2") or ():
             if device.get("source_type") == "volume" and device.get("delete_on_termination"):
@@ -211,7 +211,7 @@ class MemoryClouds:
                 self.become(other, "", port_id=None)
 
     def detach(self, server: Thing, other: Thing) -> None:
-        """A port or a volume, by somebody else."""
+        """Detach a port or a volume from a server, as another client does."""
         if other.what == "port":
             self.become(other, "DOWN", device_id="")
             self.become(server, server.state, addresses=self._addresses(server.id))
@@ -220,7 +220,7 @@ class MemoryClouds:
             self.become(server, server.state, volumes=left)
 
     def _addresses(self, server: str) -> dict[str, Any]:
-        """One a port, of whatever network."""
+        """Addresses of a server: one per port, regardless of its network."""
         ports = (thing for thing in self.things.values() if thing.facts.get("device_id") == server)
         fixed = {"version": 4, "OS-EXT-IPS:type": "fixed"}
         found = [
@@ -245,6 +245,6 @@ def _has(thing: Thing, name: str, value: Any) -> bool:
 
 
 def _with(thing: Thing, body: Mapping[str, Any]) -> Thing:
-    """A new description takes the mark along."""
+    """The changed resource; a new description removes the mark."""
     mark = "" if "description" in body else thing.mark
     return replace(thing, name=str(body.get("name", thing.name)), mark=mark, facts={**thing.facts, **body})

@@ -1,7 +1,7 @@
-"""Who owns which field: sets of paths, in and out of the API's managedFields.
+"""Field ownership as sets of paths, with conversion from and to managedFields.
 
-A path is a tuple of elements as FieldsV1 writes them: `f:name` a field, `k:{"type":"Ready"}` an item by its keys,
-`v:"x"` an item of a set. Sets of paths make the algebra of server-side apply plain set operations.
+A path is a tuple of elements in FieldsV1 notation: `f:name` is a field, `k:{"type":"Ready"}` an item by its keys,
+`v:"x"` an item of a set. With sets of paths, server-side apply consists of plain set operations.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _IDENTITY = json.JSONEncoder(sort_keys=True, separators=(",", ":")).encode
 
 
 def element(shape: Shape, item: Any) -> str:
-    """The identity of an item in a list of this shape; ports of containers and of Services differ in one key."""
+    """The identity of an item in a list of this shape; ports of containers have the key containerPort, not port."""
     if not shape.keys:
         return "v:" + json.dumps(item)
     keys = ("containerPort" if key == "port" and key not in item else key for key in shape.keys)
@@ -29,7 +29,7 @@ def element(shape: Shape, item: Any) -> str:
 
 
 def paths_of(shape: Shape, value: Any) -> Paths:
-    """What an applier of this value owns: leaves, empty maps, items, and keys that no schema declares."""
+    """Paths that an applier of this value owns: leaves, empty maps, items, and keys that no schema declares."""
     found: set[Path] = set()
     _collect(shape, value, (), found)
     return frozenset(found)
@@ -52,7 +52,7 @@ def _collect(shape: Shape, value: Any, at: Path, found: set[Path]) -> None:
 
 
 def with_parents(shape: Shape, paths: Iterable[Path]) -> Paths:
-    """Also the declared fields on the way: owning spec.a owns spec, so that an emptied spec goes too."""
+    """The paths and the declared fields above them: an owner of spec.a owns spec, so an emptied spec is removed too."""
     found = set(paths)
     for path in list(found):
         node = shape
@@ -64,9 +64,9 @@ def with_parents(shape: Shape, paths: Iterable[Path]) -> Paths:
 
 
 def changed(shape: Shape, before: Any, after: Any, at: Path = ()) -> Iterator[Path]:
-    """Where two values differ: leaves and atomic maps, and the top of what is in one of them only.
+    """Paths at which two values differ: leaves, atomic maps, and the topmost path of parts that only one value has.
 
-    A container is none of these while it exists, and a map that becomes null does exist.
+    A container that exists in both values is not such a path, and a map that becomes null counts as existing.
     """
     if before == after:
         return
@@ -84,7 +84,7 @@ def changed(shape: Shape, before: Any, after: Any, at: Path = ()) -> Iterator[Pa
 
 
 def lost(paths: Paths, changes: Collection[Path]) -> Paths:
-    """Those of the paths at which, or above which, something changed."""
+    """The paths at which, or above which, a change occurred."""
     tops = {path[0] for path in changes}
     return frozenset(
         path for path in paths if path[0] in tops and any(path[:end] in changes for end in range(1, len(path) + 1))
@@ -92,9 +92,9 @@ def lost(paths: Paths, changes: Collection[Path]) -> Paths:
 
 
 def without(shape: Shape, value: Any, paths: Paths) -> Any:
-    """The value less the fields at these paths, with all that is below them.
+    """The value without the fields at these paths and everything below them.
 
-    A map or list that is emptied becomes None: so does the API server, which then refuses it or drops it.
+    An emptied map or list becomes None, as in the API server, which then rejects or drops it.
     """
     return _without(shape, value, _tree(paths))
 
@@ -122,7 +122,7 @@ def _without(shape: Shape, value: Any, tree: Mapping[str, Any]) -> Any:
 
 
 def _tree(paths: Iterable[Path]) -> dict[str, Any]:
-    """Paths as nested dicts; "." marks a member."""
+    """Paths as nested dicts; "." marks the end of a path."""
     root: dict[str, Any] = {}
     for path in paths:
         node = root
@@ -134,7 +134,7 @@ def _tree(paths: Iterable[Path]) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=1024)
 def fields_v1(paths: Paths) -> Mapping[str, Any]:
-    """As managedFields shows it: a leaf is {}, a member with something below it has a "."."""
+    """Paths as FieldsV1: a leaf is {}, an owned path with owned children has a member "."."""
 
     def shown(node: dict[str, Any]) -> dict[str, Any]:
         return {} if set(node) == {"."} else {step: shown(node[step]) for step in sorted(node)}

@@ -1,7 +1,7 @@
 """How the fields of an object merge under server-side apply: which lists are maps or sets, which fields are declared.
 
-For our kinds it is read from the CRDs' schemas, so it is what the API server knows. For built-in kinds it is a short
-table by field name that covers what the operator writes; a field it does not know is a struct with atomic lists.
+For our kinds the rules come from the schemas of the CRDs, as in the API server. For built-in kinds a short table by
+field name covers the fields that the operator writes; other fields are structs with atomic lists.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from stackwright.api.crd import KEEP, crd
 from stackwright.api.meta import Kind
 from stackwright.api.registry import RESOURCES
 
-# Maps whose keys are the user's, not the schema's.
+# Maps with arbitrary keys.
 _MAPS = {"labels", "annotations", "data", "stringData", "binaryData", "limits", "requests"}
-# Maps that are one value to their owner.
+# Maps that are owned and replaced as one value.
 _ATOMIC = {"selector", "labelSelector", "nodeSelector", "secretKeyRef", "configMapKeyRef", "fieldRef"}
-# List → keys of its items; () is a set of scalars. All other lists are replaced as a whole.
+# List → keys of its items; () for a set of scalars. All other lists are replaced as a whole.
 _LISTS: Mapping[str, tuple[str, ...]] = {
     "ownerReferences": ("uid",),
     "finalizers": (),
@@ -36,11 +36,12 @@ _LISTS: Mapping[str, tuple[str, ...]] = {
 
 @dataclass(frozen=True, eq=False)
 class Shape:
-    """One node, and the only Shape of it. `keys` is None unless the node is a list whose items have an identity.
+    """The merge rules of one node; a node has only one Shape.
 
-    children   declared fields, or None when any name may be used
+    children   declared fields, or None if any name is allowed
+    free       undeclared fields are kept
     atomic     a map that is owned and replaced as a whole
-    free       fields that are not declared are kept
+    keys       keys that identify the items of a list; None for any other node
     """
 
     children: Mapping[str, Any] | None = None
@@ -50,7 +51,7 @@ class Shape:
     keys: tuple[str, ...] | None = None
     schema: Mapping[str, Any] | None = None
 
-    @functools.cache  # noqa: B019 - shapes live as long as the schemas, which is for ever
+    @functools.cache  # noqa: B019 - shapes live as long as the schemas, which is the whole process
     def field(self, name: str) -> Shape:
         if self.builtin:
             return _builtin(name)
@@ -60,7 +61,7 @@ class Shape:
         return _of_schema(extra) if isinstance(extra, dict) else FREE
 
     def declares(self, name: str) -> bool:
-        """Declared by the schema, as against a key of a map."""
+        """Whether the schema declares the name as a field; keys of maps are not declared."""
         return self.builtin or (self.children is not None and name in self.children)
 
     def item(self) -> Shape:
@@ -68,7 +69,7 @@ class Shape:
         return BUILTIN if self.builtin else _of_schema((self.schema or {}).get("items") or {})
 
     def step(self, element: str) -> Shape:
-        """Below one path element: `f:name` is a field, all others are items."""
+        """Shape below one path element: `f:name` is a field, all others are items."""
         return self.field(element[2:]) if element.startswith("f:") else self.item()
 
 
@@ -85,11 +86,11 @@ _SHAPES: dict[int, Shape] = {}
 
 
 def _of_schema(schema: Mapping[str, Any]) -> Shape:
-    """The shape of one node of a schema; made once a node, since a shape holds its node and so the node's id."""
+    """The shape of a schema node, cached by id of the node; the shape references the node, so the id stays valid."""
     found = _SHAPES.get(id(schema))
     if found is None:
         found = _shape(schema)
-        if schema:  # an empty one is nobody's node
+        if schema:  # an empty schema is a literal, not a node
             _SHAPES[id(schema)] = found
     return found
 
@@ -127,7 +128,7 @@ def shape_of(kind: Kind) -> Shape:
 
 
 def with_defaults(schema: Mapping[str, Any], value: Any) -> Any:
-    """The value with the schema's defaults where its parents are there, as the API server stores it."""
+    """The value with the schema's defaults in existing parents, as the API server stores it."""
     if isinstance(value, list):
         return [with_defaults(schema.get("items") or {}, item) for item in value]
     if not isinstance(value, dict):
@@ -145,7 +146,7 @@ def with_defaults(schema: Mapping[str, Any], value: Any) -> Any:
 
 
 def gaps(shape: Shape, value: Any) -> list[str]:
-    """What is null or absent where the schema wants a value; in free-form fields a null is a value."""
+    """Errors for fields that are null or absent although the schema requires a value; free-form fields may be null."""
     schema = shape.schema
     if not schema:
         return []
@@ -160,14 +161,14 @@ def gaps(shape: Shape, value: Any) -> list[str]:
 
 
 def without_nulls(value: Any) -> Any:
-    """As typed built-in kinds read an object."""
+    """The value without nulls, as the API server decodes typed built-in kinds."""
     if isinstance(value, dict):
         return {k: without_nulls(v) for k, v in value.items() if v is not None}
     return [without_nulls(v) for v in value] if isinstance(value, list) else value
 
 
 def without_declared_nulls(shape: Shape, value: Any) -> Any:
-    """Without the fields of the schema that are null; what lies in free-form fields stays as it is."""
+    """The value without declared fields that are null; free-form fields are unchanged."""
     if isinstance(value, list):
         return [without_declared_nulls(shape.item(), item) for item in value] if shape.schema else value
     if not isinstance(value, dict) or not shape.schema:
@@ -180,7 +181,7 @@ def without_declared_nulls(shape: Shape, value: Any) -> Any:
 
 
 def unknown_fields(shape: Shape, value: Any) -> list[str]:
-    """Paths of fields that the schema does not have; the API refuses them under strict validation."""
+    """Paths of fields that the schema does not declare; the API rejects them under strict validation."""
     if shape.builtin or shape.schema is None:
         return []
     if isinstance(value, list):

@@ -1,11 +1,9 @@
-"""Our values of Keystone and Glance, as the published OpenStack-Helm charts of these services take them. Pure.
+"""Translates our values of Keystone and Glance for the charts that OpenStack-Helm publishes. Pure.
 
-`table` says of each value where it goes, or why it stays behind: a value that no rule knows is refused by its name, so
-none is lost without a word. What several values make together is built in `made`; `fixed` is what is the same for every
-cloud, and what the published charts do on their own.
-
-Passwords stay in the Secrets that the contracts made. `pod.etcSources` projects these into the configuration directory
-/etc/<service>/<service>.conf.d, where our own charts put them too.
+`table` maps each value to its target, or gives the reason why it is left out; a value without a rule is rejected by
+name, so none is lost silently. `made` builds targets from several values; `fixed` has the values that are the same for
+every cloud, and the additions of the published charts. Passwords stay in the Secrets of the contracts; `pod.etcSources`
+projects these into /etc/<service>/<service>.conf.d, as our own charts do.
 """
 
 from __future__ import annotations
@@ -21,15 +19,15 @@ from stackwright.services.openstack_helm.made import MADE
 from stackwright.services.openstack_helm.table import Rule, rules
 
 CHARTS = tuple(FIXED)
-ONLY = {"secrets.fernet": FERNET_KEYS, "secrets.credential": CREDENTIAL_KEYS}  # names that no value of theirs changes
-EXACT = 1_000_000  # from here on their charts would write a number as 1e+06
+ONLY = {"secrets.fernet": FERNET_KEYS, "secrets.credential": CREDENTIAL_KEYS}  # names that are fixed in their charts
+EXACT = 1_000_000  # larger integers are rendered as 1e+06 by their charts
 
 Path = tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class Translated:
-    """Values for the published chart, and (our path, reason) of each value that it cannot take."""
+    """Values for the published chart, and (our path, reason) of each value left out."""
 
     values: Values
     left_out: tuple[tuple[str, str], ...]
@@ -38,7 +36,7 @@ class Translated:
 def translate(chart: str, values: Values, defaults: Values) -> Translated:
     """Values and defaults of our chart → values for the published one.
 
-    Raises ValueError with the path of a value that has no rule, or that the published chart cannot be told.
+    Raises ValueError with the path of a value that has no rule or cannot be expressed in the published chart.
     """
     if chart not in CHARTS:
         raise ValueError(f"{chart}: there is no mapping to OpenStack-Helm, only for {', '.join(CHARTS)}")
@@ -65,7 +63,7 @@ def translate(chart: str, values: Values, defaults: Values) -> Translated:
 
 
 def leaves(values: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, Any]]:
-    """All values that are no mapping; an empty mapping says nothing."""
+    """All values that are not mappings; empty mappings have none."""
     for key, value in values.items():
         if isinstance(value, Mapping):
             yield from leaves(value, (*path, str(key)))
@@ -74,7 +72,7 @@ def leaves(values: Mapping[str, Any], path: Path = ()) -> Iterator[tuple[Path, A
 
 
 def laid(*layers: Mapping[str, Any]) -> Values:
-    """As Helm lays values over those of a chart: mappings merge, all else replaces. A null stays, for the chart."""
+    """Layers merged as Helm merges values: mappings are merged, all else is replaced. Nulls are kept for the chart."""
     result: Values = {}
     for layer in layers:
         for key, value in layer.items():
@@ -84,7 +82,7 @@ def laid(*layers: Mapping[str, Any]) -> Values:
 
 
 def _said(values: Values) -> Values:
-    """Without nulls: they have done their work, or say nothing."""
+    """The values without nulls, which have no effect any more."""
     return {k: _said(v) if isinstance(v, dict) else v for k, v in values.items() if v is not None}
 
 

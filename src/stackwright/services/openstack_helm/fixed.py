@@ -1,9 +1,9 @@
-"""What the published charts are told for every cloud, and what they do on their own. Pure.
+"""Values that the published charts get for every cloud, and options that they add themselves. Pure.
 
-Checked against the charts of 2026.1. Jobs and Secrets whose work the operator does are off: databases, users of the
-bus, catalog and service users come from contracts, Fernet keys from the operator's rotation. On are the Deployment and
-its Service, the migration of the database and, for Glance, metadata definitions. A null takes a default of the
-published chart away.
+Checked against the charts of 2026.1. Jobs and Secrets that the operator replaces are disabled: contracts provide
+databases, bus users, catalog and service users, and the operator rotates Fernet keys. Enabled are the Deployment and
+its Service, the database migration and, for Glance, metadata definitions. A null removes a default of the published
+chart.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ IMAGES_DIR = "/var/lib/glance/images"
 _CONF_DIR = "/etc/apache2/conf-enabled"
 
 _ON = ("configmap_bin", "configmap_etc", "deployment_api", "job_db_sync", "pdb_api", "service_api")
-# ingress_api and service_ingress_api went from the charts with 2026.1; older ones have them.
+# The charts of 2026.1 removed ingress_api and service_ingress_api; older ones have them.
 _OFF = (
     "ingress_api", "job_bootstrap", "job_db_drop", "job_db_init", "job_image_repo_sync", "job_rabbit_init",
     "mariadb_db", "network_policy", "pod_rally_test", "secret_db", "secret_keystone", "secret_rabbitmq",
@@ -48,7 +48,7 @@ def _endpoints(chart: str) -> Values:
 
 
 def _pod(*jobs: str) -> Values:
-    """As our charts: no limit of CPU, and a new pod is ready before an old one goes."""
+    """As in our charts: no CPU limit, and a new pod is ready before an old one is removed."""
     unlimited = {"limits": {"cpu": None}}
     rolling = {"max_surge": 1, "max_unavailable": 0}
     upgrades = {"deployments": {"pod_replacement_strategy": "RollingUpdate", "rolling_update": rolling}}
@@ -57,8 +57,8 @@ def _pod(*jobs: str) -> Values:
 
 
 _LOGGING: Values = {"formatter_context": {"datefmt": None}}
-# The file of a Secret is the only word on the database. The URL of the bus is oslo.messaging's default, for an empty
-# one would be filled with a made-up password; where there is a bus, the file of its Secret goes over it.
+# Only the file of a Secret configures the database. The URL of the bus is oslo.messaging's default, because their chart
+# would fill an empty one with an invented password; if there is a bus, the file of its Secret overrides it.
 _CONF: Values = {
     "DEFAULT": {"transport_url": "rabbit://"},
     "database": {"connection": None},
@@ -72,7 +72,7 @@ FIXED: dict[str, Values] = {
         "bootstrap": {"enabled": False},
         "pod": _pod("db_sync"),
         "endpoints": _endpoints("keystone"),
-        # Older charts wait for Jobs whose manifests are off.
+        # Older charts wait for Jobs whose manifests are disabled.
         "dependencies": {
             "static": {
                 "api": {"jobs": ["keystone-db-sync"], "services": _internal("oslo_cache", "oslo_db")},
@@ -84,7 +84,7 @@ FIXED: dict[str, Values] = {
                 **_CONF,
                 "identity": {"domain_specific_drivers_enabled": None, "domain_config_dir": None},
             },
-            # Through env, for the script's stop passes options of Apache: env refuses them at once, uWSGI might run.
+            # Run through env, because the script's stop passes options of Apache: env rejects them, uWSGI might run.
             "software": {
                 "apache2": {
                     "binary": "env",
@@ -120,7 +120,8 @@ FIXED: dict[str, Values] = {
             "glance": {
                 **_CONF,
                 "DEFAULT": {**_CONF["DEFAULT"], "workers": None, "enable_v1_api": None},
-                # An empty key would be a random one, another at each upgrade; the one that counts is in the Secret.
+                # An empty key would become a random one that changes at each upgrade; the effective key is in the
+                # Secret.
                 "keystone_authtoken": {
                     "memcache_secret_key": "unused",
                     "memcache_security_strategy": None,
@@ -128,7 +129,7 @@ FIXED: dict[str, Values] = {
                     "auth_version": None,
                     "service_type": None,
                 },
-                # Their chart mounts the volume of images where this says.
+                # Their chart mounts the image volume at this path.
                 "file": {"filesystem_store_datadir": IMAGES_DIR},
                 "rbd": None,
                 "glance_store": {
@@ -157,8 +158,7 @@ FIXED: dict[str, Values] = {
     },
 }
 
-# Options that the published charts add to the files, whatever values say: section and option, `*` for any → why it
-# does no harm.
+# Options that the published charts always add to the files: section and option (`*` for any) → why they do no harm.
 ADDED: dict[str, dict[tuple[str, str], str]] = {
     "keystone": {
         ("DEFAULT", "transport_url"): "the default of oslo.messaging; the file of the Secret goes over it",

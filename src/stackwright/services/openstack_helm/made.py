@@ -1,15 +1,15 @@
-"""Values of the published charts that several of ours make together. Pure."""
+"""Values of the published charts that are built from several of ours. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from stackwright.core.merge import merge
+from stackwright.core.helm.merge import merge
 from stackwright.services.declaration import Values
 from stackwright.services.openstack_helm.fixed import IMAGES_DIR
 
-# Which Secret holds which file of the configuration directory: path of its name below `secrets`, key, file.
+# Files of the configuration directory: path of the Secret's name below `secrets`, key, file.
 _FILES: dict[str, tuple[tuple[tuple[str, str], str, str], ...]] = {
     "keystone": (
         (("oslo_db", "keystone"), "database.conf", "database.conf"),
@@ -25,9 +25,9 @@ _FILES: dict[str, tuple[tuple[tuple[str, str], str, str], ...]] = {
 
 def _keystone(ours: Values) -> Values:
     made = _common(ours, "keystone", ("db_sync",))
-    # Their start script runs what `software.apache2` names, and `wsgi_keystone` is a file of any content: so uWSGI runs
-    # out of our image, with our ini, save for its script, which is in our chart. Without a line feed at its end, their
-    # chart would write the text wrongly.
+    # Their start script runs `software.apache2`, and `wsgi_keystone` is a file of any content. So uWSGI runs from our
+    # image with our ini, except for our chart's own script. Without a final line feed, their chart would corrupt the
+    # text.
     own_script = {"uwsgi": {"wsgi-file": "/usr/bin/keystone-wsgi-public"}}
     made["conf"] = {"wsgi_keystone": _ini(merge(ours["conf"]["keystone_api_uwsgi"], own_script))}
     return made
@@ -48,7 +48,7 @@ def _glance(ours: Values) -> Values:
                 f"secrets.ceph.{client}: the published chart cannot be told keys of Ceph; use a file store"
             )
     volume = ours["volume"]
-    # No class is a null here: their own default would be a class that the cluster may not have.
+    # Without a class, pass null: their default is a class that the cluster may not have.
     made |= {kind: {"class_name": volume.get("class_name")} for kind in ("volume", "volume_staging")}
     made["storage"] = "pvc" if volume.get("store") else "ephemeral"
     if store := volume.get("store"):
@@ -57,7 +57,7 @@ def _glance(ours: Values) -> Values:
             ("glance_store", "default_backend", store),
             (store, "filesystem_store_datadir", IMAGES_DIR),
         )
-        said = ours["conf"]["glance"]  # which has the last word
+        said = ours["conf"]["glance"]  # explicit options take precedence
         made["conf"] = {"glance": {s: {o: value} for s, o, value in options if o not in said.get(s, {})}}
     return made
 
@@ -79,13 +79,13 @@ def _common(ours: Values, chart: str, jobs: tuple[str, ...]) -> Values:
         made["manifests"] = {"network_policy": True}
     if ours["network"]["ingress"]["enabled"]:
         made["extraObjects"] = [_ingress(ours, chart)]
-    if digest := ours["secrets"].get("conf", {}).get(chart, {}).get("digest"):  # another one restarts the pods
+    if digest := ours["secrets"].get("conf", {}).get(chart, {}).get("digest"):  # a changed digest restarts the pods
         made["annotations"] = {"pod": {f"{chart}_api": {"stackwright.dev/overrides": digest}}}
     return made
 
 
 def _sources(ours: Values, chart: str) -> list[Values]:
-    """Sources of the projected volume; the snippet of sensitive options is read last."""
+    """Sources of the projected volume; the file of sensitive options is read last."""
     secrets = ours["secrets"]
     named = [(secrets.get(kind, {}).get(who), key, file) for (kind, who), key, file in _FILES[chart]]
     named.append((secrets.get("conf", {}).get(chart, {}).get("name"), "overrides.conf", "zz-overrides.conf"))
@@ -105,7 +105,7 @@ def _min_available(pod: Values) -> int:
 
 
 def _ingress(ours: Values, chart: str) -> Values:
-    """The one of our chart; theirs have none. Their `extraObjects` are objects as they are."""
+    """The Ingress of our chart, since theirs have none. Their `extraObjects` are complete objects."""
     asked = ours["network"]["ingress"]
     host = f"{chart}.{asked['domain']}"
     endpoint = ours["endpoints"]["identity" if chart == "keystone" else "image"]
@@ -125,7 +125,7 @@ def _ingress(ours: Values, chart: str) -> Values:
 
 
 def _ini(sections: Mapping[str, Mapping[str, Any]]) -> str:
-    """As our charts write it: sorted, a list joined by commas, a multistring one line a value."""
+    """The format of our charts: sorted, lists joined by commas, one line per value of a multistring."""
     lines = []
     for section, options in sorted(sections.items()):
         lines.append(f"[{section}]")

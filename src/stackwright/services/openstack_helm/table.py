@@ -1,4 +1,4 @@
-"""Where each value of our charts goes in those of OpenStack-Helm, or why it stays behind. Pure.
+"""The target of each value of our charts in those of OpenStack-Helm, or why it is left out. Pure.
 
 docs/howto/use-openstack-helm-charts.md shows this table; a test compares the two.
 """
@@ -14,10 +14,10 @@ REST = "**"
 class Rule:
     """One line of the table.
 
-    ours    path of a value of our chart; `**` at its end stands for all that is below
-    theirs  paths of the published chart that it goes to, with `**` where ours has it; none: it stays behind
-    why     the reason, if it stays behind
-    made    not copied, but made into `theirs` together with others
+    ours    path of a value of our chart; `**` at its end matches everything below
+    theirs  target paths in the published chart, with `**` where ours has it; empty: left out
+    why     the reason, if it is left out
+    made    not copied, but built into `theirs` together with others
     """
 
     ours: str
@@ -32,7 +32,7 @@ class Rule:
         return path[: len(head)] == head and len(path) > len(head)
 
     def target(self, theirs: str, path: tuple[str, ...]) -> tuple[str, ...]:
-        """Where a path that fits goes to."""
+        """The target of a path that fits."""
         parts = tuple(theirs.split("."))
         return (*parts[:-1], *path[len(self._head()) :]) if parts[-1] == REST else parts
 
@@ -41,7 +41,7 @@ class Rule:
 
 
 def rules(chart: str) -> tuple[Rule, ...]:
-    """The table of one chart. The first rule that fits a path counts."""
+    """The table of one chart. The first matching rule applies."""
     return _KEYSTONE if chart == "keystone" else _GLANCE
 
 

@@ -1,4 +1,4 @@
-"""The table of checks, in the order in which they run. A check needs others to have passed, else it is skipped."""
+"""The checks in the order in which they run. A check is skipped unless the checks that it needs have passed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from stackwright.smoke.stage import Stage
 
 @dataclass(frozen=True)
 class Check:
-    """`run` returns a few words on what it saw; it raises Failed or CloudError."""
+    """A check; `run` returns a short note on the result. It raises Failed or CloudError."""
 
     name: str
     title: str
@@ -41,7 +41,7 @@ def names() -> list[str]:
 
 
 def chosen(wanted: Iterable[str]) -> list[Check]:
-    """The named checks, all if none is named, with what they need. Raises ValueError that lists what there is."""
+    """The named checks (all if none is named) and those that they need. Raises ValueError that lists all names."""
     asked = list(wanted) or names()
     if unknown := sorted(set(asked) - set(names())):
         raise ValueError(f"there is no check {', '.join(unknown)}; there are {', '.join(names())}")

@@ -1,8 +1,8 @@
-"""What a virtual machine stands on: a project, an image, flavors, a network with a way out."""
+"""Prerequisites of a virtual machine: a project, an image, flavors, a network with a router to the outside."""
 
 from __future__ import annotations
 
-from stackwright.core.tenant import Flavor, Rule
+from stackwright.core.openstack.tenant import Flavor, Rule
 from stackwright.runtime.x509 import ssh_keypair
 from stackwright.smoke import leftovers
 from stackwright.smoke.ports import Failed
@@ -20,12 +20,13 @@ def login(stage: Stage) -> str:
     private, public = ssh_keypair()
     stage.key.touch(mode=0o600)
     stage.key.write_text(private)
-    stage.user.computing.keypair(stage.name, public)
+    if not stage.user.computing.keypair(stage.name, public):
+        raise Failed(f"A new user has a key pair {stage.name} of another key already")
     return f"swept away what {', '.join(swept)} left" if swept else ""
 
 
 def image(stage: Stage) -> str:
-    """One that everybody may use, else a private one."""
+    """Use the public guest image, or upload a private one."""
     found = stage.user.computing.image(GUEST_IMAGE)
     if found is None:
         file = stage.guest()

@@ -1,4 +1,4 @@
-"""Changes of a running machine: a reboot and a resize, seen from inside."""
+"""Changes to a running machine: a reboot and a resize, verified from inside."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ DISK = "cat /sys/block/vda/size"
 
 
 def reboot(stage: Stage) -> str:
-    """The kernel gives each start an id of its own."""
+    """Reboot the machine and wait for a new boot id, which the kernel creates at each start."""
     before = stage.host.ssh(stage.login, BOOT_ID)
     stage.user.computing.reboot(stage.made.server)
 
@@ -31,7 +31,7 @@ def reboot(stage: Stage) -> str:
 
 
 def resize(stage: Stage) -> str:
-    """More memory and a larger disk; the machine is moved, or stays where it is, as the cloud has nodes."""
+    """Resize to more memory and a larger disk; whether the machine changes its node depends on the cloud."""
     memory, disk = int(stage.host.ssh(stage.login, MEMORY)), int(stage.host.ssh(stage.login, DISK))
     stage.user.computing.resize(stage.made.server, stage.made.larger)
     _settled(stage, "VERIFY_RESIZE", "Resize")
@@ -52,7 +52,7 @@ def _settled(stage: Stage, status: str, what: str) -> None:
 
 
 def _unless_back(stage: Stage, status: str) -> str | None:
-    """A machine for whose new size there is no room is put back, without an error."""
+    """What is missing until the status. Raises Failed if Nova reverted the resize, which it does without an error."""
     server = stage.server()
     if status == "VERIFY_RESIZE" and server.status == "ACTIVE" and not server.task:
         raise Failed(

@@ -1,10 +1,10 @@
-"""The virtual machine itself: it boots, and its console tells how it got its address and its key."""
+"""The virtual machine itself: it boots, and its console log shows how it got its address and its key."""
 
 from __future__ import annotations
 
 import re
 
-from stackwright.core.tenant import Boot
+from stackwright.core.openstack.tenant import Boot
 from stackwright.smoke.ports import Failed
 from stackwright.smoke.stage import Stage, is_busy
 
@@ -56,7 +56,7 @@ def console(stage: Stage) -> str:
 
 
 def socket_url(url: str) -> str:
-    """Where noVNC's page connects to: the address in its parameter `path`, on the page's own host."""
+    """The URL that noVNC's page connects to: the path in its parameter `path`, on the page's own host."""
     from urllib.parse import parse_qs, urlsplit
 
     parts = urlsplit(url)

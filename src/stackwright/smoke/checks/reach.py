@@ -1,10 +1,10 @@
-"""From this machine to the virtual one: ping, ssh, and what a security group keeps out."""
+"""Access from this machine to the virtual one: ping, ssh, and the traffic that security groups drop."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from stackwright.core.tenant import Rule
+from stackwright.core.openstack.tenant import Rule
 from stackwright.smoke.checks.basis import ICMP, SSH
 from stackwright.smoke.ports import Failed
 from stackwright.smoke.stage import Stage, metadata_of, silent
@@ -48,7 +48,7 @@ def ssh(stage: Stage) -> str:
 
 
 def security_groups(stage: Stage) -> str:
-    """Each rule is taken away while the other one shows that the machine is there, and is put back."""
+    """Remove each rule and put it back, while the other rule proves that the machine still answers."""
     address = stage.made.floating
 
     def pinged() -> bool:

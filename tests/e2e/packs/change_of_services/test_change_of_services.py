@@ -11,7 +11,7 @@ from harness import eventually
 from pinger import CHANCE, Pinger
 from vms import Vms
 
-from stackwright.local import store
+from stackwright.local.image import store
 
 
 @contextmanager

@@ -18,7 +18,7 @@ from polling import until
 from storage import Storage
 
 from core_manager import CONTROL, DATA, INFRA, ClusterApi, core_manager, definitions
-from stackwright.adapters.kubernetes import KubernetesCluster
+from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.core.clusterapi import CLUSTER, MACHINE
 
 LIMIT = 600  # seconds for some servers to come or go, on a busy machine

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 
 import pytest
 
-from stackwright.local import flags, network
 from stackwright.local.config import MACHINE_ADDRESS, LocalCluster
+from stackwright.local.host import network
+from stackwright.local.kubernetes import flags
 
 MACHINE, LAN, OTHER = "", "lan", "other"
 ROUTER, BEYOND = "stackwright-router", "198.19.0.2"
@@ -26,8 +27,10 @@ ONE, TWO = (node.netns for node in NODES)
 LINKS = {LAN: ("lan0", "198.18.0"), OTHER: ("other0", "198.19.0")}
 POD, VM, SERVICE = "10.244.2.7", "172.24.4.200", "10.96.0.1"
 USE = """
-from stackwright.local import network, node_network, power
 from stackwright.local.config import LocalCluster
+from stackwright.local.host import network
+from stackwright.local.node import network as node_network
+from stackwright.local.node import power
 nodes = LocalCluster.discover().nodes(2)
 """
 CONNECT = """

@@ -59,7 +59,7 @@ def test_a_second_node_joins_and_leaves(cloud: Cloud) -> None:
         assert [n["metadata"]["name"] for n in cloud.get("nodes")["items"]] == ["node1", "node2"]
         cloud.kubectl("wait", "--for=condition=Ready", "node", "--all", "--timeout=60s")
     finally:
-        cloud.stackwright("up", "--nodes", "1", limit=600)
+        cloud.stackwright("up", "--nodes", "1", "--yes", limit=600)
     assert len(cloud.get("nodes")["items"]) == 1
     cloud.wait_ready()
 

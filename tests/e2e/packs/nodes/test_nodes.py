@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 from harness import CLI, Cloud, eventually
 
-from stackwright.local import cgroups, namespaces, power
 from stackwright.local.config import EXTERNAL_ADDRESS, Node
+from stackwright.local.host import cgroups
+from stackwright.local.node import namespaces, power
 
 SHARED = ("/run/netns", "/run/openvswitch", "/var/lib/nova")
 VM = "for group in /sys/fs/cgroup/*/openstack-vms/{0}; do echo $$ > $group/cgroup.procs; done; exec sleep 1000"
@@ -30,7 +31,7 @@ def nodes(cloud: Cloud) -> Iterator[list[Node]]:
         cloud.kubectl("rollout", "status", f"daemonset/{name}", "-n", "default", "--timeout=90s")
     yield cloud.cluster.nodes(2)
     cloud.kubectl("delete", "daemonset", "agent", "viewer", "-n", "default", "--wait=true")
-    cloud.stackwright("up", "--nodes", "1", limit=600)
+    cloud.stackwright("up", "--nodes", "1", "--yes", limit=600)
 
 
 def daemon_set(cloud: Cloud, name: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from storage import Ceph, Storage
 from vms import Vm
 from writer import Writer
 
-from stackwright.local import power
+from stackwright.local.node import power
 
 pytestmark = pytest.mark.usefixtures("undisturbed")
 

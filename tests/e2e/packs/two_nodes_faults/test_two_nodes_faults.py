@@ -10,7 +10,7 @@ from pinger import CHANCE, Pinger
 from two_nodes import BOOT_ID, MOVE_LIMIT, host
 from vms import Vm, Vms
 
-from stackwright.local import power
+from stackwright.local.node import power
 from stackwright.smoke.icmp import ping
 
 RETURN_LIMIT = 600

@@ -1,0 +1,1 @@
+"""Helm and its release records."""

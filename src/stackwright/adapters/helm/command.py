@@ -1,0 +1,280 @@
+"""The `helm` program: one process per release, several in parallel, none of them waits for pods.
+
+Each process gets its values in a file that only its owner can read, and the cache, config and data folders of this
+object, so the user's Helm settings have no effect. Helm's error output is reduced to the lines that name the cause.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import re
+import tempfile
+from collections import Counter, deque
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from stackwright.adapters.helm.records import check_records
+from stackwright.core.digest import LENGTH
+from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_label, is_transient, told
+from stackwright.core.objects import MANAGED, key_of
+from stackwright.core.plan import HelmUpgrade, Key
+from stackwright.core.ports import NotYet, Reader, Refused
+
+HISTORY = "10"
+_NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:)")
+_KLOG = re.compile(r"^[IWEF]\d{4} [\d:.]+ +\d+ [\w.-]+:\d+\] ")  # level and date, time, process, line of code
+Check = Callable[[], Awaitable[None]]
+
+PRIVILEGED = "stackwright.dev/privileged"  # annotation in Chart.yaml
+# The watch of Secrets sees only those with our label.
+WATCHED = ",".join(f"{name}={value}" for name, value in MANAGED.items())
+
+
+class Turns:
+    """At most `parallel` at once, and `share` of one namespace. Namespaces have their turns one after the other, and
+    one of which many wait comes no sooner.
+    """
+
+    def __init__(self, parallel: int, share: int) -> None:
+        self._parallel, self._share = parallel, share
+        self._held: Counter[str] = Counter()
+        # None is empty; the namespace whose turn it is comes first.
+        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+
+    @contextlib.asynccontextmanager
+    async def of(self, namespace: str, longest: float) -> AsyncIterator[None]:
+        """A turn of a namespace. Raises NotYet if there is none for so many seconds."""
+        turn = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(namespace, deque()).append(turn)
+        self._next()
+        try:
+            try:
+                async with asyncio.timeout(longest):
+                    await turn
+            except TimeoutError:
+                raise NotYet(f"Waiting for other releases of namespace {namespace}, which come before") from None
+            yield
+        finally:
+            if turn.done() and not turn.cancelled():  # it may have come together with the end of waiting for it
+                self._held[namespace] -= 1
+                self._held += Counter()  # drops what is 0
+                self._next()
+
+    def _next(self) -> None:
+        while self._held.total() < self._parallel:
+            namespace = next((each for each in self._waiting if self._held[each] < self._share), None)
+            if namespace is None:
+                return
+            line = self._waiting.pop(namespace)
+            turn = line.popleft()
+            if line:
+                self._waiting[namespace] = line
+            if not turn.done():  # nobody waits for one that was cancelled
+                turn.set_result(None)
+                self._held[namespace] += 1
+
+
+class HelmCli:
+    """core.ports.Helm by the `helm` program."""
+
+    def __init__(
+        self,
+        charts: Path | None = None,
+        *,
+        kubeconfig: str | None = None,
+        binary: str = "helm",
+        parallel: int = 4,
+        share: int | None = None,
+        timeout: float = 300,
+        records: Reader | None = None,
+    ) -> None:
+        """share: how many of the `parallel` processes may be for one namespace; None for all
+        records: reads, without a cache, the records of releases to check them; None where they are trusted
+        """
+        self._charts = charts
+        self._kubeconfig = kubeconfig
+        self._binary = binary
+        self._turns = Turns(parallel, share or parallel)
+        self._timeout = timeout
+        self._records = records
+        self._home = tempfile.TemporaryDirectory(prefix="stackwright-helm-")
+
+    def close(self) -> None:
+        self._home.cleanup()
+
+    async def upgrade(self, action: HelmUpgrade) -> None:
+        namespace, name = action.release
+        labels = f"{DIGEST_LABEL}={action.digest},{BUNDLE_LABEL}={bundle_label(key_of(action.owner))},{WATCHED}"
+        async with _values_file(action.values) as values:
+            await self._run(
+                namespace, "upgrade", "--install", name, self.chart(action.chart), *_version(action.version),
+                "--namespace", namespace, "--values", values, "--reset-values", "--history-max", HISTORY,
+                "--labels", labels, check=self._check(action.release),
+            )  # fmt: skip
+
+    async def rollback(self, release: Key, revision: int) -> None:
+        namespace, name = release
+        words = ("rollback", name, str(revision), "--namespace", namespace, "--history-max", HISTORY)
+        await self._run(namespace, *words, check=self._check(release, revision))
+
+    async def uninstall(self, release: Key) -> None:
+        namespace, name = release
+        words = ("uninstall", name, "--namespace", namespace, "--ignore-not-found")
+        await self._run(namespace, *words, check=self._check(release))
+
+    async def render(self, chart: str, values: Mapping[str, Any], release: Key, version: str = "") -> str:
+        """The manifests as YAML, without a cluster; for plans and tests."""
+        namespace, name = release
+        async with _values_file(values) as path:
+            return await self._run(
+                namespace, "template", name, self.chart(chart), *_version(version),
+                "--namespace", namespace, "--values", path,
+            )  # fmt: skip
+
+    def chart(self, name: str) -> str:
+        """Path of a chart; a name without a slash is a shipped chart."""
+        if name.startswith("-"):
+            raise Refused("the name of a chart must not begin with -")
+        if "/" in name:
+            return name
+        folder = self._charts or _shipped()
+        if not (folder / name / "Chart.yaml").is_file():
+            raise Refused(f"there is no chart {name} in {folder}")
+        return str(folder / name)
+
+    def _check(self, release: Key, revision: int = 0) -> Check:
+        async def check() -> None:
+            if self._records is not None:
+                await check_records(self._records, release, revision)
+
+        return check
+
+    async def _run(self, namespace: str, *arguments: str, check: Check | None = None) -> str:
+        """check: what must hold when Helm starts, so it is asked after the wait for a turn."""
+        async with self._turns.of(namespace, self._timeout):
+            if check is not None:
+                await check()
+            process = await asyncio.create_subprocess_exec(
+                self._binary,
+                *arguments,
+                env=self._environment(),
+                stdin=asyncio.subprocess.DEVNULL,
+                stdout=asyncio.subprocess.PIPE,
+                stderr=asyncio.subprocess.PIPE,
+            )
+            try:
+                out, err = await asyncio.wait_for(process.communicate(), self._timeout)
+            except TimeoutError:
+                raise NotYet(f"helm {arguments[0]} took longer than {self._timeout:.0f} s and was ended") from None
+            finally:  # also if this task is cancelled: an orphaned process would continue to write
+                if process.returncode is None:
+                    process.kill()
+                    await process.wait()
+        if process.returncode != 0:
+            raise failure(arguments[0], err.decode(errors="replace"))
+        return out.decode()
+
+    def _environment(self) -> dict[str, str]:
+        home = self._home.name
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("HELM_", "XDG_"))}
+        ours = {name: f"{home}/{name.lower()}" for name in ("HELM_CACHE_HOME", "HELM_CONFIG_HOME", "HELM_DATA_HOME")}
+        return {**kept, **ours, **({"KUBECONFIG": self._kubeconfig} if self._kubeconfig else {})}
+
+
+def failure(command: str, text: str) -> Exception:
+    """Helm's error: NotYet if a retry may help, otherwise Refused, with each line that names a cause once."""
+    lines = dict.fromkeys(_KLOG.sub("", line.strip()) for line in text.splitlines() if line.strip())
+    useful = [
+        line for line in lines if not line.startswith(("walk.go", "coalesce.go", "WARNING:", "warning:", "Use --debug"))
+    ]
+    reason = told(" ".join(useful))
+    while (shorter := _NOISE.sub("", reason)) != reason:
+        reason = shorter
+    message = f"helm {command}: {reason[:2000] or 'failed without a word'}"
+    return NotYet(message) if is_transient(text) else Refused(message)
+
+
+def _version(version: str) -> tuple[str, ...]:
+    return ("--version", version) if version else ()
+
+
+@contextlib.asynccontextmanager
+async def _values_file(values: Mapping[str, Any]) -> AsyncIterator[str]:
+    """A file with the values, as JSON, which is YAML. mkstemp makes it readable by its owner only."""
+    handle, path = tempfile.mkstemp(prefix="stackwright-values-", suffix=".json")
+    try:
+        with os.fdopen(handle, "w") as file:
+            json.dump(values, file)
+        yield path
+    finally:
+        Path(path).unlink(missing_ok=True)
+
+
+_digests: dict[Path, tuple[object, str]] = {}
+
+
+def chart_digest(chart: Path) -> str:
+    """Digest of all files of a chart, including those behind symbolic links (the library chart).
+
+    Names, sizes and times are read at each call, contents only if one of these changed.
+    """
+    files = sorted(_files(chart))
+    stamp = tuple((name, path.stat().st_mtime_ns, path.stat().st_size) for name, path in files)
+    known = _digests.get(chart)
+    if known is not None and known[0] == stamp:
+        return known[1]
+    total = hashlib.sha256()
+    for name, path in files:
+        content = path.read_bytes()
+        total.update(f"{name}\0{len(content)}\0".encode() + content)
+    found = total.hexdigest()[:LENGTH]
+    _digests[chart] = (stamp, found)
+    return found
+
+
+def privileged_charts(charts: Path | None = None) -> frozenset[str]:
+    """Shipped charts whose pods are privileged on their nodes, or whose objects grant rights in Kubernetes."""
+    folder = charts or _shipped()
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    found = {path.parent.name: yaml.load(path.read_text(), loader) for path in folder.glob("*/Chart.yaml")}  # noqa: S506
+    return frozenset(
+        name for name, chart in found.items() if (chart.get("annotations") or {}).get(PRIVILEGED) == "true"
+    )
+
+
+def chart_digests(charts: Path | None = None) -> dict[str, str]:
+    """Digest of each shipped chart by its name."""
+    folder = charts or _shipped()
+    return {path.parent.name: chart_digest(path.parent) for path in sorted(folder.glob("*/Chart.yaml"))}
+
+
+def chart_schemas(charts: Path | None = None) -> dict[str, Any]:
+    """Schema of the values of each shipped chart by its name."""
+    folder = charts or _shipped()
+    return {path.parent.name: json.loads(path.read_text()) for path in sorted(folder.glob("*/values.schema.json"))}
+
+
+def _shipped() -> Path:
+    from stackwright.assets import require
+
+    return require("charts")
+
+
+def _files(folder: Path, under: str = "") -> list[tuple[str, Path]]:
+    """All files by relative name; pathlib's walk does not follow links to folders. Compiled Python is left out: it is
+    not part of the chart and depends on which scripts were imported.
+    """
+    found = []
+    for entry in folder.iterdir():
+        if entry.name == "__pycache__":
+            continue
+        name = f"{under}{entry.name}"
+        found += _files(entry, f"{name}/") if entry.is_dir() else [(name, entry)]
+    return found

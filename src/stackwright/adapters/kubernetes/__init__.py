@@ -1,0 +1,1 @@
+"""The Kubernetes API, for the operator and for the commands."""

@@ -1,0 +1,230 @@
+"""The Kubernetes API by lightkube: plain dicts in and out, server-side apply, errors of the operator's own classes.
+
+lightkube provides the connection (kubeconfig, TLS, rotated tokens) and the fast JSON codec. Its typed models are not
+used: the operator compares and builds dicts, and decoding into dicts is the cheapest way to read. Requests are built
+here because apply needs `fieldValidation`, which lightkube's own methods do not pass.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import httpx2
+import structlog
+from lightkube.config.client_adapter import ConnectionParams
+from lightkube.config.kubeconfig import KubeConfig
+from lightkube.core import decoders
+from lightkube.core.generic_client import BasicRequest, GenericAsyncClient
+from lightkube.types import PatchType
+
+from stackwright.adapters.kubernetes.command import Tell
+from stackwright.adapters.kubernetes.errors import Call, error_of
+from stackwright.adapters.kubernetes.login import explained, kubeconfig, logged_in, of_context
+from stackwright.api.fields.naming import NAMESPACE, OBJECT
+from stackwright.api.kinds import EVENT
+from stackwright.api.meta import Kind
+from stackwright.core.digest import digest
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import Conflict, Labels, NotYet, Refused
+from stackwright.core.prune import without_empties
+
+log = structlog.get_logger(__name__)
+
+PAGE = 500
+MANAGER = "stackwright"
+SHOWN = 63  # characters of an invalid name in an error
+OnCall = Callable[[str, Kind], None]
+
+
+class _Plain:
+    """Model class for lightkube that returns the decoded dict unchanged."""
+
+    def __new__(cls, decoded: Any) -> Any:
+        return decoded
+
+
+class KubernetesCluster:
+    """core.ports.Cluster over one API server.
+
+    on_call  called for each request, for metrics
+    tell     called with the standard error output of a log-in command, as the command writes it
+    """
+
+    def __init__(
+        self,
+        config: KubeConfig,
+        context: str | None = None,
+        on_call: OnCall | None = None,
+        tell: Tell | None = None,
+    ) -> None:
+        single = of_context(config, context)
+        params = ConnectionParams(timeout=httpx2.Timeout(10, read=60), trust_env=False)
+        self._client = logged_in(GenericAsyncClient(params, single), tell)
+        self._on_call = on_call or (lambda verb, kind: None)
+
+    @classmethod
+    def from_file(
+        cls, path: str | None, context: str | None = None, on_call: OnCall | None = None, tell: Tell | None = None
+    ) -> KubernetesCluster:
+        """By the kubeconfig at a path; None: the pod's service account, or the kubeconfig of the environment."""
+        return cls(kubeconfig(path), context, on_call, tell)
+
+    async def close(self) -> None:
+        await self._client._client.aclose()
+
+    async def get(self, kind: Kind, key: Key) -> Object | None:
+        call = Call("get", kind, "/".join(key))
+        request = BasicRequest("GET", _object_url(call, *key))
+        try:
+            return _object(await self._send(call, request))
+        except Conflict:  # 404 of the object itself
+            return None
+
+    async def list(self, kind: Kind, namespace: str = "", labels: Mapping[str, str] | None = None) -> list[Object]:
+        call = Call("list", kind, namespace)
+        url = _collection_url(call, namespace)
+        params = {"limit": str(PAGE)}
+        if labels:
+            params["labelSelector"] = str(Labels(labels))
+        found: list[Object] = []
+        while True:
+            content = await self._send(call, BasicRequest("GET", url, params=params))
+            token, _, items = decoders.decode_list(content, _Plain)
+            for item in items:  # items of built-in kinds lack these two
+                item.setdefault("apiVersion", kind.api_version)
+                item.setdefault("kind", kind.kind)
+            found += items
+            if not token:
+                return found
+            params["continue"] = token
+
+    async def apply(self, kind: Kind, obj: Object, manager: str) -> Object:
+        return await self._apply(Call("apply", kind, _name(obj)), obj, manager, "")
+
+    async def create(self, kind: Kind, obj: Object, manager: str) -> Object:
+        call = Call("create", kind, _name(obj))
+        meta = obj["metadata"]
+        url, _, _ = _object_url(call, meta.get("namespace", ""), meta["name"]).rpartition("/")
+        body = {"apiVersion": kind.api_version, "kind": kind.kind, **obj}
+        params = {"fieldManager": manager, "fieldValidation": "Strict"}
+        return _object(await self._send(call, BasicRequest("POST", url, params=params, data=body)))
+
+    async def dry_run(self, kind: Kind, obj: Object, manager: str) -> None:
+        """Raise what `apply` would raise, without a change."""
+        await self._apply(Call("apply", kind, _name(obj)), obj, manager, "", dryRun="All")
+
+    async def apply_status(self, kind: Kind, obj: Object, manager: str) -> Object:
+        body = {**obj, "status": without_empties(obj.get("status") or {})}
+        if not body["status"]:
+            del body["status"]
+        return await self._apply(Call("apply status of", kind, _name(obj)), body, manager, "/status")
+
+    async def patch(self, kind: Kind, key: Key, patch: Object) -> Object:
+        call = Call("patch", kind, "/".join(key))
+        params = {"fieldManager": MANAGER, "fieldValidation": "Strict"}
+        headers = {"Content-Type": PatchType.MERGE.value}
+        request = BasicRequest("PATCH", _object_url(call, *key), params=params, data=patch, headers=headers)
+        return _object(await self._send(call, request))
+
+    async def delete(self, kind: Kind, key: Key, uid: str = "") -> None:
+        call = Call("delete", kind, "/".join(key))
+        how = {"propagationPolicy": "Background"}
+        options = {"apiVersion": "v1", "kind": "DeleteOptions", **how, "preconditions": {"uid": uid}} if uid else None
+        try:
+            await self._send(call, BasicRequest("DELETE", _object_url(call, *key), params=how, data=options))
+        except Conflict:  # it is gone already, or another one is there
+            if uid and await self.get(kind, key) is not None:
+                raise
+
+    async def event(self, obj: Object, reason: str, message: str, warning: bool) -> None:
+        """Equal events of an object are counted in one Event. A failure to write it is only logged."""
+        event = _event(obj, reason, message, warning)
+        meta = event["metadata"]
+        try:
+            await self._record(event, (meta["namespace"], meta["name"]))
+        except (Refused, NotYet, Conflict) as error:
+            log.warning("event not recorded", reason=reason, error=str(error))
+
+    async def _record(self, event: Object, key: Key) -> None:
+        call = Call("create", EVENT, "/".join(key))
+        request = BasicRequest("POST", _collection_url(call, key[0]), params={"fieldManager": MANAGER}, data=event)
+        try:
+            await self._send(call, request)
+        except Conflict:
+            before = await self.get(EVENT, key) or {}
+            count = int(before.get("count") or 1) + 1
+            await self.patch(EVENT, key, {"count": count, "lastTimestamp": event["lastTimestamp"]})
+
+    async def _apply(self, call: Call, obj: Object, manager: str, subresource: str, **more: str) -> Object:
+        meta = obj["metadata"]
+        body = {"apiVersion": call.kind.api_version, "kind": call.kind.kind, **obj}
+        params = {"fieldManager": manager, "force": "true", "fieldValidation": "Strict", **more}
+        url = _object_url(call, meta.get("namespace", ""), meta["name"]) + subresource
+        headers = {"Content-Type": PatchType.APPLY.value}
+        return _object(await self._send(call, BasicRequest("PATCH", url, params=params, data=body, headers=headers)))
+
+    async def _send(self, call: Call, request: BasicRequest) -> bytes:
+        self._on_call(call.verb, call.kind)
+        try:
+            built = self._client.build_adapter_request(request)
+        except UnicodeEncodeError:
+            raise Refused(f"{call}: a text in it is not Unicode") from None
+        with explained(call):
+            response = await self._client._client.send(built)
+        if response.status_code >= 400:
+            raise error_of(call, response.status_code, response.content)
+        return bytes(response.content)
+
+
+def _object(content: bytes) -> Object:
+    decoded: Object = decoders.decode_object(content, _Plain)
+    return decoded
+
+
+def _collection_url(call: Call, namespace: str) -> str:
+    """The path of the objects of a kind, in one namespace or in all."""
+    kind = call.kind
+    parts = ["apis", kind.group, kind.version] if kind.group else ["api", kind.version]
+    if kind.namespaced and namespace:
+        if not NAMESPACE.matches(namespace):
+            raise Refused(f"{call.verb} {kind.kind}: {namespace[:SHOWN]!r} is not the name of a namespace")
+        parts += ["namespaces", namespace]
+    return "/".join([*parts, kind.plural])
+
+
+def _object_url(call: Call, namespace: str, name: str) -> str:
+    """The path of one object. An invalid name is refused, as it could make this the path of something else."""
+    if not OBJECT.matches(name) or (call.kind.namespaced and not namespace):
+        raise Refused(f"{call.verb} {call.kind.kind}: {name[:SHOWN]!r} is not the name of an object")
+    return f"{_collection_url(call, namespace)}/{name}"
+
+
+def _name(obj: Object) -> str:
+    meta = obj["metadata"]
+    return f"{meta.get('namespace', '')}/{meta['name']}".lstrip("/")
+
+
+def _event(obj: Object, reason: str, message: str, warning: bool) -> Object:
+    meta = obj["metadata"]
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    about = {"apiVersion": obj["apiVersion"], "kind": obj["kind"], "name": meta["name"]}
+    about |= {key: meta[key] for key in ("namespace", "uid", "resourceVersion") if meta.get(key)}
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {
+            "namespace": meta.get("namespace") or "default",
+            "name": f"{meta['name'][:200].rstrip('-.')}.{digest(meta.get('uid'), reason, message, warning)}",
+        },
+        "involvedObject": about,
+        "reason": reason,
+        "message": message[:1024],
+        "type": "Warning" if warning else "Normal",
+        "count": 1,
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "source": {"component": MANAGER},
+        "reportingComponent": MANAGER,
+    }

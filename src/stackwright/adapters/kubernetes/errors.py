@@ -1,0 +1,100 @@
+"""Errors of the Kubernetes API as the operator's three classes: NotYet, Refused, Conflict.
+
+The Status object of the API has all causes of a refusal; authors of manifests need all of them at once, so none is
+dropped. An error that passes by itself (a namespace that is being created, an API server that starts) is NotYet.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from stackwright.api.meta import Kind
+from stackwright.core.plan import Key
+from stackwright.core.ports import Conflict, NotServed, NotYet, Refused
+
+_RBAC = re.compile(r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"(?P<where>.*)')
+# Server-side apply reports a field that the schema does not have as an internal error of the server.
+_OUR_FAULT = ("field not declared in schema", "failed to create typed patch object", "duplicate entries for key")
+# Some refusals quote the whole object, which may hold a Secret's data.
+_QUOTED = ('Invalid value: "{', '}": ')
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request, for messages."""
+
+    verb: str
+    kind: Kind
+    target: str
+
+    @property
+    def key(self) -> Key:
+        namespace, _, name = self.target.rpartition("/")
+        return namespace, name
+
+    def __str__(self) -> str:
+        return f"{self.verb} {self.kind.kind} {self.target}".rstrip()
+
+
+def error_of(call: Call, code: int, body: bytes) -> Exception:
+    """The exception for a response that is no success."""
+    status = _status(body)
+    message = str(status.get("message") or f"HTTP {code}")
+    if code == 409 or (code == 422 and "metadata.uid: Invalid value" in message):  # another object has its name
+        return Conflict(f"{call}: {message}", call.kind, call.key)
+    if code == 404:
+        return _absent(call, status, message)
+    if code == 403:
+        return _forbidden(call, status, message)
+    if code in (401, 408, 410, 429) or (code >= 500 and not any(text in message for text in _OUR_FAULT)):
+        return NotYet(f"{call}: the Kubernetes API says {code}: {message}")
+    return Refused(f"{call}: {_causes(status, message)}")
+
+
+def _status(body: bytes) -> Mapping[str, Any]:
+    """The Status of a response; a proxy may have sent any other text."""
+    try:
+        parsed = json.loads(body)
+    except ValueError:
+        return {"message": body[:200].decode(errors="replace").strip()}
+    return parsed if isinstance(parsed, dict) else {}
+
+
+def _absent(call: Call, status: Mapping[str, Any], message: str) -> Exception:
+    """Conflict if the object itself is gone, NotYet if its namespace is missing, NotServed if its kind is."""
+    details = status.get("details") or {}
+    if details.get("kind") == "namespaces" and call.kind.plural != "namespaces":
+        return NotYet(f"{call}: namespace {details.get('name')} does not exist")
+    if details.get("name"):
+        return Conflict(f"{call}: the object is gone", call.kind, call.key)
+    return NotServed(f"{call}: the API does not serve {call.kind.plural} of {call.kind.api_version}: {message}")
+
+
+def _forbidden(call: Call, status: Mapping[str, Any], message: str) -> Exception:
+    causes = (status.get("details") or {}).get("causes") or ()
+    if any(cause.get("reason") == "NamespaceTerminating" for cause in causes):
+        return NotYet(f"{call}: its namespace is being deleted")
+    found = _RBAC.search(message)
+    if found is None:
+        return Refused(f"{call}: {message}")
+    group = found["group"] or "core"
+    missing = f"{found['verb']} {found['resource']} of the API group {group}{found['where']}"
+    return Refused(f"{call}: the operator lacks the RBAC permission to {missing}")
+
+
+def _causes(status: Mapping[str, Any], message: str) -> str:
+    """All causes as `field: message`, or the message without causes; sorted, as the API's order varies."""
+    causes = (status.get("details") or {}).get("causes") or ()
+    lines = [f"{cause['field']}: {cause['message']}" for cause in causes if cause.get("field") and cause.get("message")]
+    return "; ".join(sorted({" ".join(_unquoted(line).split()) for line in lines or [message]}))
+
+
+def _unquoted(line: str) -> str:
+    """The line without the text from the first start to the last end of a quoted object; linear, as it may be long."""
+    before, begin, rest = line.partition(_QUOTED[0])
+    _, end, after = rest.rpartition(_QUOTED[1])
+    return before + after if begin and end else line

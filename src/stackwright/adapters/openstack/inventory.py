@@ -1,0 +1,82 @@
+"""Images of users in a Glance store and volumes of users in a Cinder back end, by openstacksdk in a thread."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Awaitable, Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from stackwright.adapters.openstack.client import connect, demand, message_of
+from stackwright.adapters.threads import in_thread
+from stackwright.core.openstack.access import Access
+from stackwright.core.plan import Inventory
+from stackwright.core.ports import NotYet
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+
+
+class CloudContents:
+    """core.ports.Contents as the administrator, over the internal endpoints, or the public ones with `ca_file`."""
+
+    def __init__(self, interface: str = "internal", ca_file: str = "") -> None:
+        self._interface, self._ca_file = interface, ca_file
+
+    async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
+        demand(admin, action.admin_secret)
+        return await in_thread(self._held, action, admin)
+
+    def _held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
+        from keystoneauth1.exceptions import ClientException
+        from openstack.exceptions import SDKException
+
+        region = admin.get("region_name") or "RegionOne"
+        cloud = connect(admin, region, ca_file=self._ca_file, interface=self._interface)
+        try:
+            pairs = images(cloud) if action.service == "image" else volumes(cloud)
+            return gathered(action.backends, pairs)
+        except (ClientException, SDKException, OSError) as error:
+            raise NotYet(f"Waiting for {action.service} to tell what it has: {message_of(error)}") from None
+
+
+class PublicContents:
+    """The same from outside the cluster. `ask` returns the cloud's access data and is called only when needed."""
+
+    def __init__(self, ask: Callable[[], Awaitable[Access]]) -> None:
+        self._ask = ask
+
+    async def held(self, action: Inventory, admin: Mapping[str, str]) -> dict[str, list[str]]:
+        access = await self._ask()
+        auth = {**access.auth, "auth_url": access.auth_url, "region_name": access.region}
+        with tempfile.NamedTemporaryFile("w", suffix=".crt") as ca:
+            ca.write(access.ca)
+            ca.flush()
+            return await CloudContents("public", ca.name).held(action, auth)
+
+
+def images(cloud: Connection) -> Iterable[tuple[str, str]]:
+    """(store, image) pairs; an image in several stores survives the loss of one, so it is left out."""
+    for image in cloud.image.images():
+        # The SDK models one store, for uploads; `stores`, which lists all, is among the properties.
+        stores = [name.strip() for name in str((image.properties or {}).get("stores", "")).split(",") if name.strip()]
+        if len(stores) == 1:
+            yield stores[0], _name(image)
+
+
+def volumes(cloud: Connection) -> Iterable[tuple[str, str]]:
+    """(back end, volume) pairs; the host of a volume is <service>@<back end>#<pool>."""
+    for volume in cloud.block_storage.volumes(details=True, all_projects=True):
+        _, _, where = str(volume.host or "").partition("@")
+        yield where.partition("#")[0], _name(volume)
+
+
+def _name(thing: Any) -> str:
+    return str(thing.name or thing.id)
+
+
+def gathered(backends: Iterable[str], pairs: Iterable[tuple[str, str]]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {name: [] for name in backends}
+    for backend, thing in pairs:
+        if backend in found:
+            found[backend].append(thing)
+    return {name: sorted(things) for name, things in found.items()}

@@ -1,0 +1,56 @@
+"""Unfinished looks: the answers that an object gets stay valid for it until one of its looks completes.
+
+In a slow cloud, all questions of one object may need many looks. If its answers expired after their usual minute, each
+look would end with the last questions answered and the first ones expired, and none would complete. For other objects
+an answer expires after its minute. A completed look leaves no state here.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+
+from stackwright.adapters.openstack.tenant.limiter import Who
+from stackwright.adapters.openstack.tenant.project_session import Attempt, Project
+from stackwright.adapters.openstack.transport.deadline import in_time
+from stackwright.core.openstack.clouds import LONGEST, Denied
+
+_current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
+
+
+class Attempts:
+    def __init__(self) -> None:
+        self._unended: dict[Who, Attempt] = {}
+
+    @asynccontextmanager
+    async def look(self, who: Who) -> AsyncIterator[None]:
+        """Run one look. Raises Trouble after LONGEST, as `in_time` does; a look with any Trouble is unfinished."""
+        now = time.monotonic()
+        attempt = self._unended.setdefault(who, Attempt(who, now, now))
+        attempt.last = now
+        token = _current.set(attempt)
+        try:
+            async with in_time(LONGEST):
+                yield
+            self._unended.pop(who, None)
+        except Denied:
+            self._unended.pop(who, None)
+            raise
+        finally:
+            _current.reset(token)
+
+    def at(self, project: Project) -> Attempt | None:
+        """The attempt of the current task, if any; its project is set to this one."""
+        if attempt := _current.get():
+            attempt.project = project
+        return attempt
+
+    def since(self, project: Project) -> float:
+        """Time after which answers in this project are valid for an unfinished attempt; infinite without one."""
+        return min((each.since for each in self._unended.values() if each.project is project), default=math.inf)
+
+    def forget(self, before: float) -> None:
+        self._unended = {who: each for who, each in self._unended.items() if each.last >= before}

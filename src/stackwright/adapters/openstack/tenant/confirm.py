@@ -1,0 +1,82 @@
+"""Confirm that what a list lacks is gone: one wrong answer must not make the operator forget or recreate a resource.
+
+A replica of an API that has just started may answer a list with 200 and too few items. So a recorded id counts as gone
+only after two requests for it, CONFIRM seconds apart, both answered with 404. A resource that is known by its mark only
+has no recorded id, so a list that suddenly lacks many items counts only after a later list that lacks no further ones.
+Until then no look is settled. While nothing is missing, no request is added. An object may have recorded 200 ids: each
+answer is kept, so the look after one that ran out of time requests the remaining ids only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Collection
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from stackwright.adapters.openstack.tenant.single_flight import together
+from stackwright.core.openstack.clouds import Asker, Thing
+
+if TYPE_CHECKING:
+    from stackwright.adapters.openstack.tenant.snapshot import Snapshot
+
+Id = tuple[str, str]  # type and id of a resource
+Ask = Callable[[str, str], Awaitable[Thing | None]]
+AT_ONCE = 8  # concurrent requests of one look
+CONFIRM = 5.0  # seconds between two answers of 404 that together prove absence
+MANY = 3  # a list with fewer items may lose any, but not all of them; a longer one at most half
+
+
+@dataclass
+class Doubts:
+    """Times are those of a monotonic clock.
+
+    lists    type → start of the list that suddenly lacked many items
+    missing  id → time of the first 404 for it
+    gone     ids that are confirmed to be deleted
+    single   ids that a single request found although a list lacked them; the next list may lack them, too
+    """
+
+    lists: dict[str, float] = field(default_factory=dict)
+    missing: dict[Id, float] = field(default_factory=dict)
+    gone: set[Id] = field(default_factory=set)
+    single: set[Id] = field(default_factory=set)
+
+    def weigh(self, what: str, before: Collection[Id], listed: Collection[Id], began: float) -> None:
+        """Note whether a whole list lacks suspiciously many of the ids `before`, which exclude expected deletions."""
+        expected = set(before) - self.single
+        lacking = expected.difference(listed)
+        if lacking and (not listed or (len(expected) >= MANY and 2 * len(lacking) > len(expected))):
+            self.lists[what] = began
+        elif began - self.lists.get(what, began) >= CONFIRM:
+            del self.lists[what]
+
+    def seen(self, key: Id) -> None:
+        self.missing.pop(key, None)
+        self.gone.discard(key)
+
+    def forget(self, recorded: Collection[Id]) -> None:
+        """Drop the ids that no object has recorded."""
+        self.missing = {key: when for key, when in self.missing.items() if key in recorded}
+        self.gone.intersection_update(recorded)
+        self.single.intersection_update(recorded)
+
+
+async def confirm(
+    snapshot: Snapshot, asker: Asker, kinds: Collection[str], ask: Ask, clock: Callable[[], float]
+) -> bool:
+    """Whether each id of these types that the asker has recorded exists or is confirmed to be gone."""
+    doubts, now = snapshot.doubts, clock()
+    lacking = {key for key in asker.ids if key[0] in kinds and key not in snapshot.things} - doubts.gone
+    due = [key for key in sorted(lacking) if now - doubts.missing.get(key, now - CONFIRM) >= CONFIRM]
+    due = [key for key in due if key[0] not in snapshot.absent]  # a missing service answers 404 to everything
+
+    async def weigh(key: Id) -> None:
+        began = clock()
+        if (thing := await ask(*key)) is not None:
+            snapshot.restore(thing, began)
+        elif began - doubts.missing.setdefault(key, began) >= CONFIRM:
+            doubts.gone.add(key)
+
+    for at in range(0, len(due), AT_ONCE):
+        await together(map(weigh, due[at : at + AT_ONCE]))
+    return all(key in snapshot.things or key in doubts.gone for key in lacking)

@@ -1,0 +1,130 @@
+"""Limit the concurrent requests of a project to the number that its OpenStack handles about as fast as a few.
+
+OpenStack accepts any number of requests and works on all at once, each slower than alone: in a small cloud, 500 servers
+delay the messages that would finish the first ones, and the requests for their state. The limit is derived from the
+duration of each request: one about as fast as the fastest recent one raises it, a much slower one lowers it. Callers
+over the limit are requeued when a slot frees; they hold no worker. Only requests of this process are counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from stackwright.core.openstack.clouds import SERVER, Asker, CloudCall, Trouble
+from stackwright.core.plan import Key
+
+REQUESTS = 1, 2  # initial and highest limit per kind of request; each holds a worker of the operator and one of the API
+SERVERS = 4, 100  # the same for servers that are being created
+LONG = 300.0  # seconds after which an unfinished request frees its slot
+HELD = 10.0  # seconds that a freed slot is reserved for the caller that was woken
+AFTER = 60.0  # seconds until a waiting caller retries, should its wake-up be lost
+SLOW = 2.0  # multiple of the fastest duration above which a request is slow
+OLD = 1.01  # growth of the fastest duration with each request: a cloud may have become slower for good
+MORE, FEWER = 0.5, 0.95  # a fast request adds MORE to the limit, a slow one multiplies it by FEWER
+Who = tuple[str, Key]  # controller and key
+
+
+@dataclass(frozen=True)
+class _Turn:
+    until: float
+    began: float | None = None
+    """None while the slot is reserved and not yet taken."""
+
+
+class ConcurrencyLimiter:
+    """Times are those of a monotonic clock; slots are held by uid."""
+
+    def __init__(self, busy: str, least: int, most: int) -> None:
+        """`busy`: what is in progress, for waiting callers; `least`: initial and lowest limit; `most`: highest one."""
+        self._busy, self._least, self._most = busy, least, most
+        self._limit, self._quickest = float(least), LONG
+        self._turns: dict[str, _Turn] = {}
+        self._queue: dict[str, Who] = {}  # by uid, in order of arrival
+        self.reserved = 0
+        """Slots that are unavailable for now; one always stays available."""
+
+    @property
+    def at_once(self) -> int:
+        return max(1, int(self._limit) - self.reserved)
+
+    def take(self, uid: str, who: Who, now: float) -> None:
+        """Take a slot. Raises Trouble if none is free, and queues the caller."""
+        self._expire(now)
+        if uid not in self._turns and len(self._turns) >= self.at_once:
+            self._queue.setdefault(uid, who)
+            # The number in progress is left out: it changes, and each new message is a write that wakes all watchers.
+            raise Trouble("WaitingForTurn", f"Waiting for a free slot: {self._busy}", AFTER)
+        self._queue.pop(uid, None)
+        had = self._turns.get(uid)
+        self._turns[uid] = _Turn(now + LONG, had.began if had and had.began is not None else now)
+
+    def end(self, uid: str, now: float, *, well: bool = True) -> list[Who]:
+        """Free the slot; returns the callers that get one. The duration is used only if the request went `well`."""
+        self._expire(now)
+        turn = self._turns.pop(uid, None)
+        if well and turn and turn.began is not None:
+            self._learn(now - turn.began)
+        return self._give(now)
+
+    def _expire(self, now: float) -> None:
+        self._turns = {each: turn for each, turn in self._turns.items() if now < turn.until}
+
+    def _learn(self, took: float) -> None:
+        self._quickest = min(self._quickest * OLD, took)
+        wanted = self._limit + MORE if took <= SLOW * self._quickest else self._limit * FEWER
+        self._limit = min(float(self._most), max(float(self._least), wanted))
+
+    def _give(self, now: float) -> list[Who]:
+        due = list(self._queue)[: max(0, self.at_once - len(self._turns))]
+        self._turns.update(dict.fromkeys(due, _Turn(now + HELD)))
+        return [self._queue.pop(uid) for uid in due]
+
+
+class Scheduler:
+    """Limits of one project: one per kind of request, and one for servers together with their ports and volumes.
+
+    A server holds its slot from the creation of its first port or volume until it is built: ports of servers far back
+    in the queue would delay those that have begun. A list of servers loads Nova's API as much as a creation and takes a
+    slot of it; otherwise requests for the state of servers would wait behind both.
+    """
+
+    def __init__(self) -> None:
+        self._requests: dict[tuple[str, str], ConcurrencyLimiter] = {}  # by verb and resource type
+        self._servers = ConcurrencyLimiter("other servers of this project are being made", *SERVERS)
+        self._made_for: dict[str, str] = {}  # server id → uid of its object
+
+    def lists(self, count: int) -> None:
+        """Set the number of lists of servers in progress."""
+        self._of(("create", SERVER[0])).reserved = count
+
+    def begin(self, call: CloudCall, asker: Asker, now: float) -> None:
+        """Take the slots for a call. Raises Trouble if one is missing; a slot for a server is kept meanwhile."""
+        who = asker.controller, asker.key
+        if _makes(call, asker):
+            self._servers.take(call.uid, who, now)
+        self._of((call.do, call.slot[0])).take(call.uid, who, now)
+
+    def end(self, call: CloudCall, asker: Asker, id_: str, now: float) -> list[Who]:
+        """End a request, which succeeded if it has an id; returns the callers that get a slot."""
+        told = self._of((call.do, call.slot[0])).end(call.uid, now, well=bool(id_))
+        if call.do == "create" and call.slot == SERVER and id_:
+            self._made_for[id_] = call.uid
+        elif call.do == "delete" or (_makes(call, asker) and not id_):
+            told += self._servers.end(call.uid, now, well=False)
+        return told
+
+    def _of(self, kind: tuple[str, str]) -> ConcurrencyLimiter:
+        if kind not in self._requests:
+            busy = f"other requests of this project to {' '.join(kind)} are in progress"
+            self._requests[kind] = ConcurrencyLimiter(busy, *REQUESTS)
+        return self._requests[kind]
+
+    def built(self, servers: Mapping[str, bool], now: float) -> list[Who]:
+        """Free the slots of servers that left BUILD (id → whether successfully); returns the callers that get one."""
+        ended = [(self._made_for.pop(id_), well) for id_, well in servers.items() if id_ in self._made_for]
+        return [who for uid, well in ended for who in self._servers.end(uid, now, well=well)]
+
+
+def _makes(call: CloudCall, asker: Asker) -> bool:
+    return call.do == "create" and SERVER[0] in asker.kinds

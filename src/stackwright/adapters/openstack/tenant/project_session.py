@@ -1,0 +1,153 @@
+"""State that all objects with the same credentials share: connection, snapshot, answers to questions, limits."""
+
+from __future__ import annotations
+
+import asyncio
+import math
+import time
+from dataclasses import dataclass, field
+
+from stackwright.adapters.openstack.tenant.limiter import Scheduler, Who
+from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot
+from stackwright.adapters.openstack.transport.connection_pool import Line
+from stackwright.core.openstack.clouds import Asker, Question, Thing
+
+ANSWER = 60.0  # seconds for which an answer to a question is valid
+WATCHED = frozenset({"server", "volume"})  # they change state without a request
+ANSWERS = 8 << 20  # bytes of cached questions and answers per project
+FORGET = 3600.0  # seconds without a look until an object is forgotten; objects look every minute unless paused
+
+
+@dataclass
+class Asking:
+    """known   it first looked before anything was begun for it, so this process knows all requests for it. An object
+        that returns after its entry expired is not known; it only waits until requests of an earlier process settle
+    looked  time of its last look
+    doubted time when it was last woken because a list lacked something
+    waits   time until which it counts as waiting
+    """
+
+    asker: Asker
+    known: bool
+    looked: float = 0.0
+    waits: float = 0.0
+    doubted: float = -FORGET
+
+
+@dataclass(eq=False)
+class Attempt:
+    """Unfinished looks of one object; `began` is the start of the first one, `last` of the latest.
+
+    project  project that is looked at
+    awaits   questions whose answers were late
+    """
+
+    who: Who
+    began: float
+    last: float
+    project: Project | None = None
+    awaits: set[Question] = field(default_factory=set)
+
+    @property
+    def since(self) -> float:
+        """Time after which answers are valid for it."""
+        return max(self.began, time.monotonic() - FORGET)
+
+
+@dataclass
+class Answer:
+    """weight  approximate size in bytes
+    told    attempts to wake when the answer arrives
+    """
+
+    at: float = -FORGET
+    weight: int = 1000
+    things: tuple[Thing, ...] = ()
+    flight: SingleFlight[None] = field(default_factory=SingleFlight)
+    told: set[Attempt] = field(default_factory=set)
+
+    def holds(self, since: float = math.inf) -> bool:
+        """Whether the answer is valid; for an attempt that is unfinished `since` a time, every later answer is.
+
+        An empty answer is valid for 2 s only: someone may be about to create what is missing.
+        """
+        return self.at >= since or time.monotonic() - self.at < (ANSWER if self.things else 2.0)
+
+    def due(self, since: float) -> bool:
+        """Whether the answer is expired for all, and no request for it is in progress."""
+        return not (self.holds(since) or self.flight.flies)
+
+
+@dataclass
+class Project:
+    """used  time of the last use;  askers  by uid"""
+
+    line: Line
+    snapshot: Snapshot
+    used: float = 0.0
+    answers: dict[Question, Answer] = field(default_factory=dict)
+    askers: dict[str, Asking] = field(default_factory=dict)
+    lists: dict[str, SingleFlight[None]] = field(default_factory=dict)
+    whole: SingleFlight[None] = field(default_factory=SingleFlight)
+    part: SingleFlight[None] = field(default_factory=SingleFlight)
+    order: Scheduler = field(default_factory=Scheduler)
+    watch: asyncio.Task[None] | None = None
+
+    @property
+    def watched(self) -> bool:
+        """Whether the watch task runs; it refreshes servers and volumes while an object waits."""
+        return self.watch is not None and not self.watch.done()
+
+    @property
+    def listing(self) -> int:
+        """Number of lists of servers in progress."""
+        return self.whole.flies + self.part.flies
+
+    def keeps(self, what: str, asker: Asker, settled: float) -> bool:
+        """Whether a waiting object needs no request: the watch refreshes this type, or the object has none of it."""
+        if what not in WATCHED or not self.watched or what in self.snapshot.doubts.lists:
+            return False
+        if what == "server" or any(kind == what for kind, _ in asker.ids):
+            return self.snapshot.kept(what, settled, time.monotonic())
+        return self.snapshot.does(what, settled)
+
+    def trim(self) -> None:
+        """Drop the oldest answers until the cache fits into ANSWERS."""
+        weight = sum(each.weight for each in self.answers.values())
+        if weight <= ANSWERS:
+            return
+        for asked in [asked for asked, each in self.answers.items() if not each.flight.flies]:
+            weight -= self.answers.pop(asked).weight
+            if weight <= ANSWERS:
+                return
+
+    def waiting(self) -> list[Asker]:
+        now = time.monotonic()
+        return [each.asker for each in self.askers.values() if each.waits > now]
+
+    def having(self, thing: tuple[str, str]) -> list[Asker]:
+        return [each.asker for each in self.askers.values() if thing in each.asker.ids]
+
+    def awaited(self) -> frozenset[tuple[str, str]]:
+        """Recorded ids of the waiting objects."""
+        return frozenset[tuple[str, str]]().union(*(asker.ids for asker in self.waiting()))
+
+    def forget(self, before: float, since: float = math.inf) -> None:
+        """Drop objects that last looked `before` then, and answers that are expired for all (`since`: see `Answer`)."""
+        self.askers = {uid: each for uid, each in self.askers.items() if each.looked >= before}
+        self.answers = {asked: each for asked, each in self.answers.items() if not each.due(since)}
+        self.snapshot.forget(before)
+        self.snapshot.doubts.forget(frozenset[tuple[str, str]]().union(*(e.asker.ids for e in self.askers.values())))
+
+    def close(self) -> None:
+        if self.watch:
+            self.watch.cancel()
+        for flight in (
+            self.whole,
+            self.part,
+            *self.lists.values(),
+            *(answer.flight for answer in self.answers.values()),
+        ):
+            flight.cancel()
+        self.line.close()

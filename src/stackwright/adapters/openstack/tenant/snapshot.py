@@ -1,0 +1,288 @@
+"""Snapshot of a project: recent lists of its resources, shared by all objects that have resources in it.
+
+Ports and volumes are listed as a whole now and then. Servers are slow to list, so mostly their changes are listed: once
+a minute, or every ten seconds while an object waits for one. An object waits for a server to be built, so a peek lists
+just the ids of ACTIVE servers twice a second; for a new server that is all that matters. Own writes are stored at once,
+and a list that began before a write does not undo it.
+"""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+from urllib.parse import quote
+
+from stackwright.adapters.openstack.tenant import things
+from stackwright.adapters.openstack.tenant.confirm import CONFIRM, Doubts
+from stackwright.adapters.openstack.tenant.references import own, pages
+from stackwright.adapters.openstack.transport.send import key_in, send
+from stackwright.adapters.openstack.transport.shapes import thing_in
+from stackwright.core.openstack.clouds import Asker, Thing, Trouble
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+
+_NETWORK = ("admin_state_up", "mtu", "port_security_enabled", "subnets", "tags")
+_ROUTER = ("admin_state_up", "external_gateway_info", "tags")
+_SUBNET = ("network_id", "cidr", "gateway_ip", "dns_nameservers", "tags")
+LISTS: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], Thing]]] = {
+    "server": ("compute", "/servers/detail", "servers", things.server),
+    "port": ("network", "/ports", "ports", things.port),
+    "trunk": ("network", "/trunks", "trunks", things.plain("trunk", "port_id", "sub_ports", "tags")),
+    "volume": ("block_storage", "/volumes/detail", "volumes", things.volume),
+    "network": ("network", "/networks", "networks", things.plain("network", *_NETWORK)),
+    "subnet": ("network", "/subnets", "subnets", things.plain("subnet", *_SUBNET)),
+    "router": ("network", "/routers", "routers", things.plain("router", *_ROUTER)),
+    "security-group": ("network", "/security-groups", "security_groups", things.plain("security-group", "tags")),
+    "security-group-rule": (
+        "network", "/security-group-rules", "security_group_rules",
+        things.plain("security-group-rule", "security_group_id"),
+    ),
+    "floating-ip": (
+        "network", "/floatingips", "floatingips",
+        things.plain("floating-ip", "floating_ip_address", "port_id", "fixed_ip_address", "tags"),
+    ),
+}  # fmt: skip
+# Maximum age of a list in seconds: for an object that waits, and for one that does not.
+RARELY = (60.0, 180.0)
+AGE = {**dict.fromkeys(LISTS, RARELY), "server": (0.5, 50.0), "volume": (2.0, 180.0)}
+# Seconds between whole lists of servers: lists of changes include deletions, but not detached volumes or new tags.
+WHOLE = 180.0
+# A list starts again only after this multiple of its duration, to leave the service to others: for a whole list, Nova
+# requests the security groups of all ports from Neutron. A peek is exempt: it is cheap, and slow only when it queues
+# behind other requests to Nova.
+TIMES = 20.0
+SHARE = {**dict.fromkeys(LISTS, TIMES), "server": 1.0, "volume": 3.0}
+OVERLAP = 5.0  # seconds before the last list that a list of changes includes: clocks differ, transactions take time
+PART = 10.0  # seconds for which peeks replace a list of changed servers
+LEAVING = 1.0  # the same while an object waits for the deletion of a server
+ABSENT = 60.0  # seconds after which a service that the cloud lacked is tried again
+KEPT = 3.0  # seconds since the last refresh for which a waiting object needs no request
+ACTIVE, DELETED = "ACTIVE", "DELETED"
+SETTLE = 8.0  # seconds by which a request whose process died or timed out has taken effect
+MISSING = ("trunk", "volume")  # types whose service or extension a cloud may lack
+
+
+@dataclass
+class Snapshot:
+    """Resources of a project; no I/O. Times are those of a monotonic clock."""
+
+    begun: float = 0.0
+    things: dict[tuple[str, str], Thing] = field(default_factory=dict)
+    taken: dict[str, float] = field(default_factory=dict)  # type → start of its last whole list
+    fresh: dict[str, float] = field(default_factory=dict)  # type → start of its last list, whole or of changes
+    took: dict[str, float] = field(default_factory=dict)  # type → duration of its last list (servers: peek)
+    took_whole: float = 0.0  # duration of the last whole list of servers
+    took_part: float = 0.0  # duration of the last list of changed servers
+    peeked: float = 0.0  # start of the last peek
+    written: dict[tuple[str, str], float] = field(default_factory=dict)
+    absent: dict[str, float] = field(default_factory=dict)  # type that the cloud lacks → time of that answer
+    doubts: Doubts = field(default_factory=Doubts)
+    # uid → resources with its mark; port id → floating IPs of the port
+    _owned: dict[str, set[tuple[str, str]]] = field(default_factory=dict)
+
+    def _put(self, thing: Thing) -> None:
+        self._pop((thing.what, thing.id))  # its mark may have changed
+        self.things[thing.what, thing.id] = thing
+        self.doubts.seen((thing.what, thing.id))
+        for whose in _owners(thing):
+            self._owned.setdefault(whose, set()).add((thing.what, thing.id))
+
+    def _pop(self, key: tuple[str, str]) -> None:
+        thing = self.things.pop(key, None)
+        for whose in _owners(thing) if thing else ():
+            self._owned[whose].discard(key)
+            if not self._owned[whose]:
+                del self._owned[whose]
+
+    def replace(self, what: str, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
+        """Store a whole list; returns what changed."""
+        listed = {(what, thing.id): thing for thing in found}
+        gone = {key for key in self.things if key[0] == what and key not in listed}
+        changed = {key for key in gone if self.written.get(key, 0.0) < began}
+        stays = {key for key in self.things if key[0] == what and not self._goes(self.things[key])}
+        self.doubts.weigh(what, stays - (gone - changed), listed, began)
+        self.doubts.single.difference_update(listed)
+        self.doubts.gone |= {key for key in changed if self.things[key].state == DELETED}
+        for key in changed:
+            self._pop(key)
+        changed |= self.merge(listed.values(), began)
+        self.taken[what] = began
+        self.fresh[what] = max(began, self.fresh.get(what, began))
+        return changed
+
+    def update(self, what: str, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
+        """Store a list of changes, while a whole list may be in progress; returns what changed."""
+        changed = self.merge(found, began)
+        self.written.update(dict.fromkeys(changed, began))
+        self.fresh[what] = max(began, self.fresh[what])
+        return changed
+
+    def merge(self, found: Iterable[Thing], began: float) -> set[tuple[str, str]]:
+        changed = set()
+        for thing in found:
+            key = (thing.what, thing.id)
+            if self.written.get(key, 0.0) >= began or self.things.get(key) == thing:
+                continue
+            self._put(thing)
+            changed.add(key)
+        return changed
+
+    def restore(self, thing: Thing, now: float) -> None:
+        """Store what a list lacked and a single request found."""
+        self.write(thing, now)
+        self.doubts.single.add((thing.what, thing.id))
+
+    def deleted(self, key: tuple[str, str], now: float) -> None:
+        """Remove what the cloud deleted at our request; with a security group, also its rules."""
+        rules = {k for k, thing in self.things.items() if thing.facts.get("security_group_id") == key[1]}
+        for each in {key, *(rules if key[0] == "security-group" else ())}:
+            self.drop(each, now)
+            self.doubts.gone.add(each)
+
+    def _goes(self, thing: Thing) -> bool:
+        """Whether a list is expected to lack it: it is being deleted, or it is a rule of a deleted group."""
+        group = thing.facts.get("security_group_id")
+        orphan = group is not None and ("security-group", group) not in self.things
+        return orphan or _leaving(thing) or thing.state.lower() in ("deleting", "deleted", "soft_deleted")
+
+    def write(self, thing: Thing, now: float) -> None:
+        self._put(thing)
+        self.written[thing.what, thing.id] = now
+
+    def changed(self, key: tuple[str, str], fields: Mapping[str, Any], now: float) -> None:
+        """Store an update whose response did not contain the resource."""
+        if thing := self.things.get(key):
+            known = {name: value for name, value in fields.items() if name in thing.facts}
+            self.write(replace(thing, facts={**thing.facts, **known}), now)
+
+    def leaving(self, key: tuple[str, str], now: float) -> None:
+        """Store that its deletion was requested, so that it is not requested again."""
+        if thing := self.things.get(key):
+            self.write(replace(thing, facts={**thing.facts, "task_state": "deleting"}), now)
+
+    def drop(self, key: tuple[str, str], now: float) -> None:
+        """Remove it; floating IPs of a port are detached at once."""
+        self._pop(key)
+        self.written[key] = now
+        for address in list(self._owned.get(key[1], ())) if key[0] == "port" else ():
+            self.changed(address, {"port_id": None, "fixed_ip_address": None}, now)
+
+    def forget(self, before: float) -> None:
+        """Drop the times of writes that precede every list in progress."""
+        self.written = {key: when for key, when in self.written.items() if when >= before}
+
+    def due(self, what: str, waits: bool, now: float, settled: float = 0.0) -> bool:
+        """Whether a list is due. If no object waits, a new process lists only servers, which suffices if all is well.
+
+        A caller that must prove absence needs a list that began at `settled` or later.
+        """
+        if now - self.absent.get(what, -1e9) < ABSENT:
+            return False
+        if self.fresh.get(what, 0.0) < settled <= now:
+            return True
+        if self.doubtful(what, now):
+            return True
+        begin = self.begun if what != "server" and not waits else -1e9
+        return now - self.seen(what, begin) >= self.age(what, waits)
+
+    def doubtful(self, what: str, now: float) -> bool:
+        """Whether its last list lacked many items and the list that confirms it is due."""
+        return what in self.doubts.lists and now - self.taken[what] >= CONFIRM
+
+    def does(self, what: str, settled: float) -> bool:
+        """Whether the last list began at `settled` or later."""
+        return what in self.taken and self.fresh[what] >= settled
+
+    def kept(self, what: str, settled: float, now: float) -> bool:
+        """True if the list is fresh and refreshes succeed; otherwise the caller fetches it and gets the error."""
+        return self.does(what, settled) and now - self.seen(what) <= KEPT
+
+    def seen(self, what: str, never: float = 0.0) -> float:
+        """Time of the last refresh, by a list or a peek."""
+        return max(self.fresh.get(what, never), self.peeked if what == "server" else never)
+
+    def peek(self, active: Iterable[str], began: float) -> set[tuple[str, str]]:
+        """Store ids of ACTIVE servers; returns what changed. A server that was not ACTIVE loses its outdated facts."""
+        known = (self.things.get(("server", id_)) for id_ in active)
+        news = [thing for thing in known if thing and thing.state != ACTIVE and not _leaving(thing)]
+        changed = self.merge((replace(thing, state=ACTIVE, facts=_lasting(thing)) for thing in news), began)
+        self.written.update(dict.fromkeys(changed, began))
+        self.peeked = began
+        return changed
+
+    def due_part(self, ids: Iterable[tuple[str, str]], now: float) -> bool:
+        """Whether a list of changed servers is due for the owners of `ids`; peeks do not show deletions."""
+        servers = (self.things.get(key) for key in ids if key[0] == "server")
+        leaving = any(thing is not None and _leaving(thing) for thing in servers)
+        return now - self.fresh["server"] >= max(LEAVING if leaving else PART, self.took_part)
+
+    def age(self, what: str, waits: bool) -> float:
+        """Seconds from the start of a list to the start of the next."""
+        return max(AGE[what][0 if waits else 1], SHARE[what] * self.took.get(what, 0.0))
+
+    def ago(self, now: float) -> float:
+        """Seconds that the next list of changed servers must look back."""
+        return now - self.fresh["server"] + OVERLAP
+
+    def due_whole(self, now: float) -> bool:
+        """Whether a whole list of servers is due besides lists of changes."""
+        return now - self.taken["server"] >= max(WHOLE, TIMES * self.took_whole)
+
+    def of(self, asker: Asker) -> tuple[Thing, ...]:
+        """Resources of the asker; also rules in its security groups and floating IPs at its ports that others own."""
+        keys = asker.ids | self._owned.get(asker.uid, set())
+        keys = keys.union(*(self._owned.get(id_, ()) for what, id_ in keys if what == "port"))
+        if groups := {id_ for what, id_ in keys if what == "security-group"}:
+            keys |= {key for key, thing in self.things.items() if thing.facts.get("security_group_id") in groups}
+        return tuple(self.things[key] for key in sorted(keys) if key in self.things)
+
+
+def _owners(thing: Thing) -> Iterator[str]:
+    """The uid in the mark, and the port of a floating IP."""
+    if thing.mark:
+        yield thing.mark.split(":")[1]
+    if thing.what == "floating-ip" and thing.facts.get("port_id"):
+        yield thing.facts["port_id"]
+
+
+def _leaving(thing: Thing) -> bool:
+    return bool(thing.facts.get("task_state") == "deleting")
+
+
+def _lasting(thing: Thing) -> dict[str, Any]:
+    """Facts that do not depend on a server's state."""
+    return {name: thing.facts[name] for name in ("metadata", "tags") if name in thing.facts}
+
+
+def fetch(connection: Connection, what: str, since: str = "") -> list[Thing]:
+    """Fetch a list, whole or of changes since a time. Raises Trouble or Denied."""
+    service, path, key, thing = LISTS[what]
+    params = {**own(connection, service), **({"changes-since": since} if since else {})}
+    return [thing(raw) for raw in pages(connection, service, path, key, params)]
+
+
+def single(connection: Connection, what: str, id_: str) -> Thing | None:
+    """Fetch one resource; None if the cloud answers 404. Raises Trouble or Denied."""
+    try:
+        answer = send(connection, what, "GET", f"/{quote(id_, safe='')}")
+    except Trouble as error:
+        if error.reason != "NotFound":
+            raise
+        return None
+    return LISTS[what][3](thing_in(answer, key_in(what)))
+
+
+def peek(connection: Connection, since: str) -> list[str]:
+    """Fetch the ids of servers that changed since then and are ACTIVE. Raises Trouble or Denied.
+
+    A list of ids takes Nova a fraction of the time: for details it requests the groups of all ports from Neutron.
+    """
+    params = {"changes-since": since, "status": ACTIVE}
+    return [str(raw["id"]) for raw in pages(connection, "compute", "/servers", "servers", params)]
+
+
+def stamp(seconds: float) -> str:
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,0 +1,128 @@
+"""A tenant's clouds.yaml → the entry of one cloud, with allowed keys and values only.
+
+The SDK takes an entry as arguments, some of which name code to run or files of this process. So keys come from an
+allow-list, and values are strings, numbers and booleans. The text is limited in size and has no aliases, which would
+expand a short text into a large one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import yaml
+
+LONGEST = 64 * 1024  # characters of a clouds.yaml
+SHOWN = 60  # characters of a name in a message
+AUTH = frozenset(
+    {
+        "auth_url", "username", "user_id", "password", "token", "system_scope", "trust_id", "tenant_name",
+        "tenant_id", "project_name", "project_id", "user_domain_name", "user_domain_id", "project_domain_name",
+        "project_domain_id", "domain_name", "domain_id", "default_domain", "default_domain_name", "default_domain_id",
+        "application_credential_id", "application_credential_name", "application_credential_secret",
+    }
+)  # fmt: skip
+AUTH_TYPES = ("password", "token", "v3applicationcredential", "v3password", "v3token")
+TEXTS = ("region_name", "interface", "endpoint_type", "identity_api_version")
+FLAGS = ("verify", "insecure")
+# Keys per service, e.g. compute_api_version.
+OF_SERVICE = re.compile(
+    r"[a-z][a-z0-9_]{0,30}_(api_version|default_microversion|endpoint_override|interface|service_name|service_type)"
+)
+IGNORED = "regions"  # dashboards write it; it does not choose the region
+ALLOWED = ", ".join(
+    sorted((*TEXTS, *FLAGS, "auth", "auth_type", "<service>_api_version", "<service>_endpoint_override"))
+)
+
+
+class BadEntry(ValueError):
+    """What is wrong with the entry; the message repeats none of its values."""
+
+
+DEEPEST = 20  # nesting levels of brackets
+
+
+class _Loader(yaml.SafeLoader):
+    def fetch_flow_collection_start(self, TokenClass: Any) -> None:
+        """Check the depth before the scanner reads ahead, which is expensive for each bracket."""
+        if self.flow_level >= DEEPEST:
+            raise BadEntry(f"is nested deeper than {DEEPEST} levels")
+        super().fetch_flow_collection_start(TokenClass)
+
+    def compose_node(self, parent: Any, index: Any) -> Any:
+        if self.check_event(yaml.AliasEvent):
+            raise BadEntry("YAML aliases are not allowed; write the value in each place")
+        return super().compose_node(parent, index)
+
+
+def entry_of(text: str, cloud: str) -> dict[str, Any]:
+    """The entry of the cloud. Raises BadEntry that names all offending keys."""
+    clouds = _clouds(text)
+    entry = clouds.get(cloud)
+    if not isinstance(entry, dict) or not isinstance(entry.get("auth"), dict):
+        there = ", ".join(sorted(map(_name, clouds))[:20]) or "none"
+        raise BadEntry(f"has no cloud {_name(cloud)}; there is: {there}")
+    if errors := [*_errors(entry), *_auth_errors(entry["auth"])]:
+        raise BadEntry("; ".join(f"clouds.{_name(cloud)}.{error}" for error in errors[:20]))
+    return {key: value for key, value in entry.items() if key != IGNORED and value is not None}
+
+
+def _clouds(text: str) -> dict[Any, Any]:
+    if len(text) > LONGEST:
+        raise BadEntry(f"is longer than {LONGEST // 1024} KiB")
+    try:
+        clouds = (yaml.load(text, _Loader) or {}).get("clouds") or {}  # noqa: S506 - a safe loader, with less
+    except BadEntry:
+        raise
+    except Exception:  # errors of YAML, and of dates, numbers and recursion depth
+        raise BadEntry("is no YAML with clouds") from None
+    if not isinstance(clouds, dict):
+        raise BadEntry("is no YAML with clouds")
+    return clouds
+
+
+def _errors(entry: Mapping[Any, Any]) -> list[str]:
+    found = []
+    for key, value in entry.items():
+        if key in ("auth", IGNORED) or value is None:
+            continue
+        if key in FLAGS:
+            found += [] if isinstance(value, bool) else [f"{key} takes true or false"]
+        elif key == "auth_type":
+            found += [] if value in AUTH_TYPES else [f"{key} is not allowed; allowed: {', '.join(AUTH_TYPES)}"]
+        elif key in TEXTS or (isinstance(key, str) and OF_SERVICE.fullmatch(key)):
+            found += _text_errors(key, value)
+        elif key == "cacert":
+            found.append("cacert is not allowed: put the certificate itself into the key cacert of the Secret")
+        else:
+            found.append(f"{_name(key)} is not allowed; allowed: {ALLOWED}")
+    return found
+
+
+def _auth_errors(auth: Mapping[Any, Any]) -> list[str]:
+    found = []
+    for key, value in auth.items():
+        if key not in AUTH:
+            found.append(f"auth.{_name(key)} is not allowed; allowed: {', '.join(sorted(AUTH))}")
+        elif value is not None:
+            found += _text_errors(f"auth.{key}", value)
+    return found
+
+
+def _text_errors(where: str, value: object) -> list[str]:
+    if isinstance(value, bool) or not isinstance(value, str | int | float) or _is_vast(value):
+        return [f"{where} takes a text"]
+    return [] if str(value).isprintable() else [f"{where} has control characters"]
+
+
+def _is_vast(value: object) -> bool:
+    """Whether a number is too large to print: Python refuses to convert more than 4,300 digits."""
+    return isinstance(value, int) and value.bit_length() > 64
+
+
+def _name(name: object) -> str:
+    """A name as one short, printable line."""
+    text = "a number" if _is_vast(name) else str(name)
+    text = text if text.isprintable() else ascii(text)
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}…"

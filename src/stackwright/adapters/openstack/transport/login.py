@@ -1,0 +1,124 @@
+"""A clouds.yaml in a Secret → one connection for all objects with the same credentials.
+
+The key of a connection is a digest of everything that decides its target and its user: the entry, the region and the CA
+certificate. A Secret is read again after READ_AGAIN seconds, and at once after a refused log-in.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import ExitStack
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from stackwright.adapters.openstack.client import TIMEOUT, prepared
+from stackwright.adapters.openstack.transport.clouds_yaml import BadEntry, entry_of
+from stackwright.adapters.threads import contained, in_thread
+from stackwright.core.openstack.clouds import CloudRef, Trouble
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import secret_data
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+
+# Seconds. Until then, new resources may still be created in the project of the previous credentials.
+READ_AGAIN = 2.0
+Secrets = Callable[[Key], Awaitable[Object | None]]
+Count = Callable[[str, str], None]  # called for each response, with method and status
+
+
+@dataclass
+class Login:
+    digest: str
+    entry: Mapping[str, Any]
+    ca: str
+    read: float
+
+
+Way = Callable[[Login], Awaitable[Login]]
+
+
+async def as_written(login: Login) -> Login:
+    return login
+
+
+class Logins:
+    """CloudRef → Login; a Secret is read once per READ_AGAIN, however many callers there are.
+
+    way  replaces the login where the cloud is not reached by the address in the entry
+    """
+
+    def __init__(self, secrets: Secrets, way: Way = as_written) -> None:
+        self._secrets, self._way = secrets, way
+        self._known: dict[CloudRef, Login] = {}
+
+    async def get(self, cloud: CloudRef) -> Login:
+        """The login of a cloud. Raises Trouble that names what the Secret lacks."""
+        known = self._known.get(cloud)
+        if known and time.monotonic() - known.read < READ_AGAIN:
+            return known
+        data = secret_data(await self._secrets(cloud.secret))
+        login = await self._way(await in_thread(login_of, cloud, data, time.monotonic()))
+        self._known = {each: it for each, it in self._known.items() if login.read - it.read < READ_AGAIN}
+        self._known[cloud] = login
+        return login
+
+    def forget(self, cloud: CloudRef) -> None:
+        self._known.pop(cloud, None)
+
+
+def login_of(cloud: CloudRef, data: Mapping[str, str], now: float) -> Login:
+    where = f"Secret {'/'.join(cloud.secret)}"
+    if not data:
+        raise Trouble("CredentialsMissing", f"{where} does not exist")
+    try:
+        entry = entry_of(data.get("clouds.yaml", ""), cloud.cloud)
+    except BadEntry as error:
+        raise Trouble("CredentialsInvalid", f"clouds.yaml in {where}: {error}") from None
+    try:
+        data.get("cacert", "").encode()
+    except UnicodeEncodeError:
+        raise Trouble("CredentialsInvalid", f"cacert in {where}: must be a certificate as text, in PEM") from None
+    entry = {**entry, **({"region_name": cloud.region} if cloud.region else {})}
+    return login_by(entry, data.get("cacert", ""), now)
+
+
+def login_by(entry: Mapping[str, Any], ca: str, now: float) -> Login:
+    text = json.dumps([entry, ca], sort_keys=True, default=str)
+    return Login(hashlib.sha256(text.encode()).hexdigest(), entry, ca, now)
+
+
+def connection(login: Login, files: ExitStack, count: Count = lambda method, code: None) -> Connection:
+    """Create a client; no request is sent yet. `files` holds the certificate file that the library requires."""
+    from openstack.connection import Connection
+
+    from stackwright.adapters.openstack.transport.responses import Bounded
+
+    more: dict[str, Any] = {"api_timeout": TIMEOUT, "app_name": "stackwright"}
+    if login.ca:
+        file = files.enter_context(tempfile.NamedTemporaryFile("w", suffix=".crt"))  # noqa: SIM115 - `files` closes it
+        file.write(login.ca)
+        file.flush()
+        more["cacert"] = file.name
+    try:
+        made = prepared(contained(Connection, **{**login.entry, **more}))
+    except Exception as error:
+        files.close()
+        raise Trouble("CredentialsInvalid", f"the cloud's entry cannot be used: {_told(error, login.entry)}") from None
+    for scheme in ("http://", "https://"):
+        made.session.session.mount(scheme, Bounded())
+    made.session.session.hooks["response"].append(
+        lambda response, *_, **__: count(str(response.request.method), str(response.status_code))
+    )
+    return made
+
+
+def _told(error: Exception, entry: Mapping[str, Any]) -> str:
+    """The error in one line; only its class if it repeats a secret of the entry."""
+    secrets = [str(value) for key, value in entry["auth"].items() if key.endswith(("password", "secret", "token"))]
+    text = " ".join(str(error).split())[:300]
+    return type(error).__name__ if any(secret and secret in str(error) for secret in secrets) else text

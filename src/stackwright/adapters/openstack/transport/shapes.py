@@ -1,0 +1,225 @@
+"""Shapes of OpenStack's responses, for the fields that are read.
+
+A tenant names the address, which may answer anything with HTTP 200. So every error of the library about a response is
+treated as a failure of the cloud, and a response is checked once, before any of it reaches a decision or a status.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, TypeAdapter, ValidationError
+
+from stackwright.adapters.threads import LibraryFailed
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+    from requests import Response
+
+Name = Annotated[str, Field(min_length=1, max_length=255)]
+LONGEST = 4096  # characters; OpenStack's own texts have at most 1024, except in fields that are not read
+Line = Annotated[str, Field(max_length=LONGEST)]
+Text = Line | None
+T = TypeVar("T")
+MOST = 1000  # items of one field of a resource: tags, addresses on all networks together, …
+
+
+def _few(found: object) -> object:
+    """Limit the length of a dict first: pydantic would check all items before the length."""
+    if isinstance(found, dict) and len(found) > MOST:
+        raise ValueError("too many")
+    return found
+
+
+def _few_in_all(found: Mapping[str, list[T]] | None) -> Mapping[str, list[T]] | None:
+    """Limit the total length of lists by name."""
+    if sum(map(len, (found or {}).values())) > MOST:
+        raise ValueError("too many")
+    return found
+
+
+# An error for each of a million wrong values, or a model for each right one, would exhaust the operator's memory.
+Many = Annotated[list[T], Field(fail_fast=True, max_length=MOST)]
+Named = Annotated[dict[str, T], Field(fail_fast=True), BeforeValidator(_few)]
+
+
+class _Shape(BaseModel):
+    """Other fields may be present and are not checked."""
+
+    model_config = ConfigDict(strict=True)
+
+
+class _Id(_Shape):
+    id: Name
+
+
+class _Address(_Shape):
+    addr: Name
+    version: int = 4
+    kind: Literal["fixed", "floating"] = Field("fixed", alias="OS-EXT-IPS:type")
+    mac: Text = Field(None, alias="OS-EXT-IPS-MAC:mac_addr")
+
+
+class _FixedIP(_Shape):
+    ip_address: Text = None
+    subnet_id: Text = None
+
+
+class _Pair(_Shape):
+    ip_address: Line
+
+
+class _Gateway(_Shape):
+    network_id: Text = None
+    external_fixed_ips: Many[_FixedIP] | None = None
+
+
+class _Fault(_Shape):
+    message: Text = None
+
+
+class _Flavor(_Shape):
+    original_name: Text = None
+
+
+class _ZoneState(_Shape):
+    available: bool = True
+
+
+class _Thing(_Id):
+    """A resource of Nova, Cinder or Neutron: fields of the same name have the same type."""
+
+    name: Text = None
+    status: Text = None
+    description: Text = None
+    project_id: Text = None
+    tags: Many[Line] | None = None
+    metadata: Named[Line] | None = None
+    task_state: Text = Field(None, alias="OS-EXT-STS:task_state")
+    fault: _Fault | None = None
+    addresses: Annotated[Named[Many[_Address]] | None, AfterValidator(_few_in_all)] = None
+    flavor: _Flavor | None = None
+    volumes: Many[_Id] = Field([], alias="os-extended-volumes:volumes_attached")
+    network_id: Text = None
+    device_id: Text = None
+    device_owner: Text = None
+    fixed_ips: Many[_FixedIP] | None = None
+    external_gateway_info: _Gateway | None = None
+    cidr: Text = None
+    ip_version: int | None = None
+    gateway_ip: Text = None
+    dns_nameservers: Many[Line] | None = None
+    floating_ip_address: Text = None
+    fixed_ip_address: Text = None
+    port_id: Text = None
+    security_group_id: Text = None
+    volume_id: Text = None
+    instance: Text = None
+    size: int | None = None
+    created_at: Text = None
+
+
+class _Port(_Thing):
+    """`security_groups` of a server have another shape and are not read."""
+
+    mac_address: Text = None
+    security_groups: Many[Line] = []
+    allowed_address_pairs: Many[_Pair] = []
+
+
+class _Image(_Id):
+    """Its other fields are properties, which users name."""
+
+    name: Text = None
+    status: Text = None
+    tags: Many[Line] | None = None
+
+
+class _Zone(_Shape):
+    """An availability zone has a name and no id."""
+
+    name: Name = Field(alias="zoneName")
+    zone_state: _ZoneState | None = Field(None, alias="zoneState")
+
+
+_PROJECT: TypeAdapter[str | None] = TypeAdapter(
+    Annotated[str, Field(max_length=255)] | None, config=ConfigDict(strict=True)
+)
+_SHAPES: Mapping[str, type[_Shape]] = {
+    "port": _Port, "ports": _Port, "images": _Image, "availabilityZoneInfo": _Zone,
+}  # fmt: skip
+_FIELDS = {
+    field.alias or name
+    for shape in (_Port, _Image, _Zone, _Address, _FixedIP, _Pair, _Gateway, _Fault, _Flavor, _ZoneState)
+    for name, field in shape.model_fields.items()
+}
+
+
+@cache
+def _one(key: str) -> TypeAdapter[Any]:
+    return TypeAdapter(_SHAPES.get(key, _Thing))
+
+
+@contextmanager
+def answering() -> Iterator[None]:
+    """Context for calls of the library only: any exception but the library's own becomes LibraryFailed."""
+    from keystoneauth1.exceptions import ClientException
+    from openstack.exceptions import SDKException
+
+    try:
+        yield
+    except (ClientException, SDKException, OSError):
+        raise
+    except Exception as error:
+        raise LibraryFailed(f"no answer of OpenStack's ({type(error).__name__})") from error
+
+
+def json_of(response: Response) -> Mapping[str, Any]:
+    """Decode a response. Raises LibraryFailed if it is not a JSON object."""
+    with answering():
+        answer = response.json()
+    if not isinstance(answer, dict):
+        raise LibraryFailed("no answer of OpenStack's (no object)")
+    return answer
+
+
+def thing_in(response: Response, key: str) -> dict[str, Any]:
+    """The resource in a response, with an id. Raises LibraryFailed that names the wrong field."""
+    found: dict[str, Any] = json_of(response).get(key)  # type: ignore[assignment]  # checked below
+    _check(found, key)
+    return found
+
+
+def things_in(answer: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    """The resources in a list. Raises LibraryFailed that names the wrong field."""
+    found = answer.get(key)
+    if not isinstance(found, list):
+        raise _wrong(key)
+    for each in found:
+        _check(each, key)
+    return found
+
+
+def _check(found: object, key: str) -> None:
+    try:
+        _one(key).validate_python(found)
+    except ValidationError as error:
+        fields = (step for step in error.errors(include_input=False)[0]["loc"] if step in _FIELDS)
+        raise _wrong(".".join(map(str, (key, *fields)))) from None
+
+
+def _wrong(field: str) -> LibraryFailed:
+    return LibraryFailed(f"no answer of OpenStack's (wrong {field})")
+
+
+def project_of(connection: Connection) -> str:
+    """Id of the credentials' project; empty without one."""
+    with answering():
+        project: Any = connection.current_project_id
+    try:
+        return _PROJECT.validate_python(project) or ""
+    except ValidationError:
+        raise _wrong("project.id") from None

@@ -1,0 +1,1 @@
+"""Types of text fields with a format: names, lines, schedules, INI."""

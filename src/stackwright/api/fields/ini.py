@@ -1,0 +1,74 @@
+"""Parser of INI text as oslo.config reads it: section → option → text, or list of texts for a repeated option. Pure.
+
+Repeated sections are merged. A repeated option keeps all its values in order: oslo.config uses all values of a
+multi-valued option, such as service_provider, and the last value of any other.
+"""
+
+from __future__ import annotations
+
+from stackwright.api.errors import NOT_SUPPORTED, name_of
+from stackwright.api.fields.lines import LINE, OPTION
+
+Sections = dict[str, dict[str, str | list[str]]]
+
+
+def sections(text: str) -> Sections:
+    """Parse INI text. Raises ValueError for invalid INI and for syntax that chart values cannot express.
+
+    The message never quotes a value, which may be a secret.
+    """
+    found: Sections = {}
+    here: dict[str, str | list[str]] | None = None
+    section = option = ""
+    for number, raw in enumerate(text.split("\n"), 1):
+        line = raw.strip()
+        if not line or line[0] in "#;":
+            continue
+        if raw[0].isspace() and option:
+            raise ValueError(f"[{section}] {option}: a value of several lines {NOT_SUPPORTED}")
+        if line[0] == "[":
+            section, option = _header(number, line), ""
+            here = found.setdefault(section, {})
+            continue
+        option, value = _option(number, line)
+        if here is None:
+            raise _bad(number, "an option stands before the first [section]")
+        _check(section, option, value)
+        here[option] = _together(f"[{section}] {option}", here[option], value) if option in here else value
+    return found
+
+
+def _header(number: int, line: str) -> str:
+    if line[-1] != "]" or not line[1:-1]:
+        raise _bad(number, "no [section]")
+    return line[1:-1]
+
+
+def _option(number: int, line: str) -> tuple[str, str]:
+    ends = [at for at in (line.find("="), line.find(":")) if at >= 0]
+    option = line[: min(ends, default=0)].strip()
+    if not option:
+        raise _bad(number, "no option = value")
+    return option, line[min(ends) + 1 :].strip()
+
+
+def _together(where: str, before: str | list[str], value: str) -> list[str]:
+    values = [*(before if isinstance(before, list) else [before]), value]
+    if any(each.startswith("~") for each in values):  # in lists of chart values, ~ removes an item
+        raise ValueError(f"{where}: ~ at the beginning of a repeated option {NOT_SUPPORTED}")
+    return values
+
+
+def _check(section: str, option: str, value: str) -> None:
+    for text in (section, option):
+        if not OPTION.matches(text):
+            raise ValueError(f"{name_of(text)} {OPTION.message}")
+    where = f"[{section}] {option}"
+    if "{{" in value:
+        raise ValueError(f"{where}: {{{{ … }}}} {NOT_SUPPORTED}")
+    if not LINE.matches(value):
+        raise ValueError(f"{where}: {LINE.message}")
+
+
+def _bad(number: int, problem: str) -> ValueError:
+    return ValueError(f"is not in the form of an INI file: line {number}: {problem}")

@@ -1,0 +1,43 @@
+"""Single-line texts: one definition for fields, for options of configuration files and for values from Secrets.
+
+Text after a line break would be interpreted as another option, variable or field. So each text of a spec is a `Line`,
+unless its field is intended for several lines; tests/unit/test_lines.py lists those.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from typing import Annotated, Any
+
+from stackwright.api.fields.naming import Format
+
+# For use in [^…]: control characters except the tab, and all characters that some program treats as a line break.
+BREAKS = r"\x00-\x08\n-\x1f\x7f\x85\u2028\u2029"
+LINE = Format(f"[^{BREAKS}]*", None, "must be one line, without control characters")
+LENGTH = 255  # maximum length of names, and of most other texts, in the databases of OpenStack
+URL = Format(f"https?://[^{BREAKS}]*", None, "must be a URL that begins with http:// or https://")
+# Characters that a section or option name must not contain, as in the library chart (lib.oslo_conf.name).
+_NAME = r"=\[\]\t" + BREAKS
+OPTION = Format(f"[A-Za-z0-9_]([^{_NAME}]*[^ {_NAME}])?", None, "is no name for a configuration file")
+
+Line = Annotated[str, LINE]
+Short = Annotated[str, replace(LINE, longest=LENGTH)]
+Url = Annotated[str, URL]
+OptionName = Annotated[str, OPTION]
+
+
+def unlined(values: Any, path: str) -> Iterator[str]:
+    """Paths of all keys and texts in free-form values that are not single lines. Such a key ends its path."""
+    if isinstance(values, Mapping):
+        for key, value in values.items():
+            if LINE.matches(str(key)):
+                yield from unlined(value, f"{path}.{key}")
+            else:
+                yield f"{path}.{re.sub(f'[{BREAKS}].*', '…', str(key), flags=re.DOTALL)}"
+    elif isinstance(values, list):
+        for index, value in enumerate(values):
+            yield from unlined(value, f"{path}[{index}]")
+    elif isinstance(values, str) and not LINE.matches(values):
+        yield path

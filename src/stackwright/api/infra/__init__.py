@@ -1,0 +1,1 @@
+"""The kinds of the group infrastructure.cluster.x-k8s.io."""

@@ -1,0 +1,205 @@
+"""The contract kinds: requests of one service to another, such as for a database, fulfilled by a Secret.
+
+They replace the db-init, rabbit-init, ks-service, ks-endpoints and ks-user Jobs that charts usually run: the operator
+creates the accounts, restores them if they are lost, and reports in conditions what it waits for.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field
+
+from stackwright.api.fields.lines import LENGTH, OPTION, Line, OptionName, Short, Url
+from stackwright.api.fields.naming import FIXED_RULE, Account, Format, InstanceName, ObjectName
+from stackwright.api.meta import OURS, CamelModel, Column, Kind, Resource, Status
+
+_READY = Column("Ready", '.status.conditions[?(@.type=="Ready")].status')
+_MESSAGE = Column("Message", '.status.conditions[?(@.type=="Ready")].message')
+_AGE = Column("Age", ".metadata.creationTimestamp", "date")
+
+# A new name would mean another account, and the account with the old name would be left behind.
+FIXED: dict[str, Any] = {"x-kubernetes-validations": [FIXED_RULE]}
+
+# Names of the providers' own databases and users; an account of such a name would replace or remove them.
+_DATABASES = ("mysql", "information_schema", "performance_schema", "sys")
+DatabaseName = Annotated[str, Account(_DATABASES)]
+FurtherDatabase = Annotated[str, Account(_DATABASES, fixed=False)]
+DatabaseUser = Annotated[str, Account(("root", "mysql", "public", "mariadb-sys"))]
+BrokerUser = Annotated[str, Account(("admin", "guest"))]
+ServiceUser = Annotated[str, Account(("admin",))]
+ServiceName = Annotated[str, Account(("keystone",))]
+VhostName = Annotated[str, Account()]
+
+# Allowed privileges on a database. GRANT OPTION is excluded: granted privileges would outlive the account.
+PRIVILEGES = (
+    "ALL", "ALL PRIVILEGES", "ALTER", "ALTER ROUTINE", "CREATE", "CREATE ROUTINE", "CREATE TEMPORARY TABLES",
+    "CREATE VIEW", "DELETE", "DELETE HISTORY", "DELETE VERSIONING ROWS", "DROP", "EVENT", "EXECUTE", "INDEX", "INSERT",
+    "LOCK TABLES", "REFERENCES", "SELECT", "SHOW VIEW", "TRIGGER", "UPDATE",
+)  # fmt: skip
+PRIVILEGE = Format(
+    f"(?i:{'|'.join(PRIVILEGES)})", None, f"is no privilege on a database; allowed: {', '.join(PRIVILEGES)}"
+)
+Privilege = Annotated[str, PRIVILEGE]
+SectionName = Annotated[str, replace(OPTION, longest=LENGTH)]
+
+
+class ContractStatus(Status):
+    digest: str = Field("", description="Digest of what was made; it differs from the spec's when work is due.")
+    secret_name: str = Field("", description="The Secret that holds the result.")
+
+
+class AccountStatus(ContractStatus):
+    provider_uid: str = Field("", description="uid of the object that fulfilled it.")
+    provider_since: str = Field(
+        "", description="Since when that object had served as it did when the account was last known to be there."
+    )
+    losses: int = Field(0, description="How often its provider has lost it; each time it was made anew.")
+
+
+class DatabaseAccountSpec(CamelModel):
+    instance: InstanceName = Field(
+        "mariadb", description="Name of the MariaDB object in this namespace.", json_schema_extra=FIXED
+    )
+    database: DatabaseName = Field(description="Database to make; it is never dropped unless dropDatabase.")
+    username: DatabaseUser = Field(description="User to make, with all rights on the database.")
+    grants: list[Privilege] = Field(
+        default_factory=lambda: ["ALL PRIVILEGES"],
+        min_length=1,
+        max_length=32,
+        description="Privileges on the database, as GRANT takes them; GRANT OPTION is none.",
+    )
+    secret_name: ObjectName = Field(
+        description="Secret to write: username, password, host, port, database, connection, database.conf.",
+    )
+    section: str = Field(
+        "database", pattern=r"^[a-z_]+$", description="Section of the option `connection` in database.conf."
+    )
+    additional_databases: list[FurtherDatabase] = Field(
+        default_factory=list,
+        max_length=32,
+        description="Further databases to make, with the same rights for the same user.",
+    )
+    drop_database: bool = Field(
+        False, description="Drop the databases when this object is deleted, but for those that other accounts use."
+    )
+
+
+class DatabaseAccount(Resource):
+    DESCRIPTION = "A database and a user in a MariaDB, and the Secret that tells how to connect."
+    KIND: ClassVar[Kind] = Kind(
+        OURS, "v1alpha1", "DatabaseAccount", "databaseaccounts", short=("dba",),
+        columns=(Column("Instance", ".spec.instance"), Column("Database", ".spec.database"), _READY, _MESSAGE, _AGE),
+    )  # fmt: skip
+    spec: DatabaseAccountSpec = Field(description="What is asked for.")
+    status: AccountStatus = Field(default_factory=AccountStatus, description="What was made.")
+
+
+class MessagingAccountSpec(CamelModel):
+    instance: InstanceName = Field(
+        "rabbitmq", description="Name of the RabbitMQ object in this namespace.", json_schema_extra=FIXED
+    )
+    vhost: VhostName = Field(description="Virtual host to make.")
+    username: BrokerUser = Field(description="User to make, with all rights on the virtual host.")
+    secret_name: ObjectName = Field(
+        description="Secret to write: username, password, host, port, vhost, transport_url, messaging.conf, "
+        "notifications.conf.",
+    )
+    shared_vhost: bool = Field(
+        False, description="Others use the virtual host too: it stays when this object is deleted."
+    )
+
+
+class MessagingAccount(Resource):
+    DESCRIPTION = "A virtual host and a user in a RabbitMQ, and the Secret with its transport_url."
+    KIND: ClassVar[Kind] = Kind(
+        OURS, "v1alpha1", "MessagingAccount", "messagingaccounts", short=("mqa",),
+        columns=(Column("Instance", ".spec.instance"), Column("Vhost", ".spec.vhost"), _READY, _MESSAGE, _AGE),
+    )  # fmt: skip
+    spec: MessagingAccountSpec = Field(description="What is asked for.")
+    status: AccountStatus = Field(default_factory=AccountStatus, description="What was made.")
+
+
+class KeystoneEndpoints(CamelModel):
+    internal: Url = Field(description="URL for services of the cloud.")
+    public: Url = Field(description="URL for users.")
+    admin: Url | None = Field(None, description="URL for administrators; rarely needed.")
+
+
+class KeystoneServiceSpec(CamelModel):
+    instance: InstanceName = Field(
+        "keystone", description="Name of the Keystone object in this namespace.", json_schema_extra=FIXED
+    )
+    service_name: ServiceName = Field(description="Name in the catalog, e.g. glance.")
+    service_type: str = Field(
+        pattern=r"^[a-z][a-z0-9-]*$", description="Type in the catalog, e.g. image.", json_schema_extra=FIXED
+    )
+    description: Line = Field("", description="Text in the catalog.")
+    region: Short = Field("RegionOne", description="Region of the endpoints.")
+    endpoints: KeystoneEndpoints = Field(description="The endpoints of the service.")
+    username: ServiceUser = Field(description="Service user to make, in the project `service`.")
+    roles: list[Line] = Field(
+        default_factory=lambda: ["admin", "service"],
+        min_length=1,
+        max_length=32,
+        description="Roles of the service user.",
+    )
+    sections: list[SectionName] = Field(
+        default_factory=list,
+        max_length=64,
+        description="Sections of auth.conf in which the user logs in at other services.",
+    )
+    secret_name: ObjectName = Field(
+        description="Secret to write: username, password, auth_url, keystone_authtoken.conf, auth.conf."
+    )
+
+
+class KeystoneService(Resource):
+    DESCRIPTION = "A service, its endpoints and its user in Keystone, and the Secret that tells how to log in."
+    KIND: ClassVar[Kind] = Kind(
+        OURS, "v1alpha1", "KeystoneService", "keystoneservices", short=("kss",),
+        columns=(Column("Service", ".spec.serviceName"), Column("Type", ".spec.serviceType"), _READY, _MESSAGE, _AGE),
+    )  # fmt: skip
+    spec: KeystoneServiceSpec = Field(description="What is asked for.")
+    status: AccountStatus = Field(default_factory=AccountStatus, description="What was made.")
+
+
+PoolRole = Literal["images", "volumes", "backup", "vms", "ephemeral", "other"]
+
+
+class CephPool(CamelModel):
+    name: str = Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,62}$", description="Name that is asked for.")
+    role: PoolRole = Field(description="What it is for; the Ceph may give another pool of this role.")
+    read_only: bool = Field(
+        False, description="The client only reads it: to make copy-on-write clones of what is there."
+    )
+
+
+class CephClientSpec(CamelModel):
+    instance: InstanceName = Field(
+        "ceph", description="Name of the Ceph object in this namespace.", json_schema_extra=FIXED
+    )
+    client: str = Field(
+        pattern=r"^[a-z][a-z0-9-]{0,31}$",
+        description="Who it is for: the field of Secret openstack-ceph-keys, e.g. cinder.",
+        json_schema_extra=FIXED,
+    )
+    pools: list[CephPool] = Field(min_length=1, max_length=32, description="Pools that the client needs.")
+    options: dict[OptionName, dict[OptionName, Line]] = Field(
+        default_factory=dict,
+        description="section → option → user, secret_uuid, or pool:<role>: what rbd.conf tells the service.",
+    )
+    secret_name: ObjectName = Field(
+        description="Secret to write: ceph.conf, keyring, user, key, secret_uuid, pools.json, rbd.conf.",
+    )
+
+
+class CephClient(Resource):
+    DESCRIPTION = "A client of a Ceph with its pools, and the Secret that tells how to connect."
+    KIND: ClassVar[Kind] = Kind(
+        OURS, "v1alpha1", "CephClient", "cephclients", short=("cephc",),
+        columns=(Column("Instance", ".spec.instance"), Column("Client", ".spec.client"), _READY, _MESSAGE, _AGE),
+    )  # fmt: skip
+    spec: CephClientSpec = Field(description="What is asked for.")
+    status: ContractStatus = Field(default_factory=ContractStatus, description="What was made.")

@@ -1,0 +1,180 @@
+"""`stackwright apply`: manifests, checked in full before the first of them is applied.
+
+They are checked here first, then by the API server, with its admission, in a dry run of each.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stackwright.cli import common
+from stackwright.cli.change.confirm import YesOption
+from stackwright.cli.change.crds import Data
+from stackwright.cli.cluster import KubeconfigOption, OnlyNamespaceOption
+from stackwright.cli.common import nothing, say
+
+if TYPE_CHECKING:
+    from stackwright.adapters.kubernetes.client import KubernetesCluster
+    from stackwright.cli.change.manifests import Manifest
+    from stackwright.core.plan import Object
+    from stackwright.core.ports import Cluster, Reader
+
+Tell = Callable[[str], None]
+Result = tuple["Manifest", str]  # created, changed or unchanged
+
+
+def apply(
+    file: Annotated[
+        list[Path], typer.Option("--file", "-f", help="Manifests in YAML; - for standard input. May be repeated.")
+    ],
+    namespace: OnlyNamespaceOption = None,
+    wait: Annotated[bool, typer.Option("--wait", help="Wait until all is ready.")] = False,
+    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
+    yes: YesOption = False,
+    output: Annotated[Data | None, typer.Option("--output", "-o", help="Print the objects, and no progress.")] = None,
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Check manifests and apply them; all mistakes are told at once, and with one of them nothing is applied.
+
+    The API server is asked first whether it would accept each of them (a dry run), which it can tell where the
+    namespace is there. Several files are applied in their order. A namespace that does not exist is made only when a
+    manifest names it. Before a Helm release is uninstalled, or a cloud, service, database or server is deleted, or a
+    server, volume or floating IP in an OpenStack, you are asked; without a terminal it is refused, unless --yes is
+    given.
+
+    For example:
+
+      stackwright apply -f cloud.yaml
+
+      stackwright apply -f secrets.yaml -f cloud.yaml --wait --timeout 900
+
+      stackwright apply -f cloud.yaml -o json
+    """
+    from stackwright.cli.change.confirm import confirm, foreseen_losses
+    from stackwright.cli.change.manifests import BadManifest, check_changes, load_all
+    from stackwright.cli.cluster import connected, fail, run
+
+    async def work(manifests: list[Manifest]) -> None:
+        async with connected(kubeconfig) as cluster:
+            await check_namespaces(cluster, manifests)
+            await check_changes(cluster, manifests)
+            await dry_run(cluster, manifests)
+            if not yes:
+                confirm(await foreseen_losses(cluster, manifests), "Nothing was applied.")
+            tell = say if output is None else nothing
+            results = await apply_all(cluster, manifests, tell)
+            try:
+                if wait:
+                    await _wait(cluster, manifests, timeout, tell)
+            finally:
+                if output is not None:
+                    await _print(cluster, results, output)
+
+    try:
+        run(work(load_all(file, namespace)))
+    except BadManifest as error:
+        fail(f"{error}\nNothing was applied.")
+
+
+async def check_namespaces(reader: Reader, manifests: list[Manifest]) -> None:
+    """Only a manifest can ask for a namespace. Raises BadManifest for one that is neither there nor asked for."""
+    from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
+    from stackwright.cli.change.manifests import BadManifest
+
+    asked = {
+        m.obj["metadata"]["namespace" if m.placed else "name"]
+        for m in manifests
+        if m.placed or m.kind == NAMESPACE_KIND
+    }
+    needed = {m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} - asked
+    if missing := [name for name in sorted(needed) if await reader.get(NAMESPACE_KIND, ("", name)) is None]:
+        hint = "write it as metadata.namespace, or add a manifest of kind Namespace"
+        raise BadManifest("\n".join(f"There is no namespace {name}; {hint}" for name in missing))
+
+
+async def dry_run(cluster: KubernetesCluster, manifests: list[Manifest]) -> None:
+    """Raises BadManifest with everything that the API server would refuse.
+
+    Each manifest is tried alone, as if none of the others were applied.
+    """
+    from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
+    from stackwright.cli.change.manifests import MANAGER, BadManifest
+    from stackwright.core.ports import Conflict, NotServed, Refused
+
+    there = {obj["metadata"]["name"] for obj in await cluster.list(NAMESPACE_KIND)}
+    errors = []
+    for each in manifests:
+        if each.kind.namespaced and each.obj["metadata"]["namespace"] not in there:
+            continue
+        try:
+            await cluster.dry_run(each.kind, each.obj, MANAGER)
+        except (Refused, NotServed, Conflict) as error:
+            errors.append(f"{each.where}{error}")
+    if errors:
+        raise BadManifest("\n".join(errors))
+
+
+async def apply_all(cluster: Cluster, manifests: list[Manifest], tell: Tell = say) -> list[Result]:
+    """Namespaces first, those too that only a manifest of something else names; then the rest in its order."""
+    return [(manifest, await _one(cluster, manifest, tell)) for manifest in await ordered(cluster, manifests)]
+
+
+async def ordered(reader: Reader, manifests: list[Manifest]) -> list[Manifest]:
+    """All that is to be applied, one after the other."""
+    from stackwright.api.kinds import NAMESPACE as NAMESPACE_KIND
+    from stackwright.cli.change.manifests import Manifest
+
+    given = {m.obj["metadata"]["name"] for m in manifests if m.kind == NAMESPACE_KIND}
+    wanted = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.placed} - given)
+    missing = [name for name in wanted if await reader.get(NAMESPACE_KIND, ("", name)) is None]
+    spaces = [Manifest(NAMESPACE_KIND, _namespace(name)) for name in missing]
+    return [*spaces, *sorted(manifests, key=lambda m: m.kind != NAMESPACE_KIND)]
+
+
+def _namespace(name: str) -> Object:
+    return {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}
+
+
+async def _one(cluster: Cluster, manifest: Manifest, tell: Tell) -> str:
+    from stackwright.cli.change.manifests import MANAGER
+    from stackwright.core.objects import key_of
+
+    before = await cluster.get(manifest.kind, key_of(manifest.obj))
+    after = await cluster.apply(manifest.kind, manifest.obj, MANAGER)
+    same = before is not None and before["metadata"].get("resourceVersion") == after["metadata"].get("resourceVersion")
+    result = "created" if before is None else "unchanged" if same else "changed"
+    tell(f"{manifest.name}: {result}")
+    return result
+
+
+async def _print(reader: Reader, results: list[Result], output: Data) -> None:
+    """What was applied, each object as `status` has it for programs."""
+    from stackwright.cli.output import Format, dumped
+    from stackwright.cli.show.resource_tree import described
+    from stackwright.core.objects import key_of
+
+    told = []
+    for manifest, result in results:
+        current = await reader.get(manifest.kind, key_of(manifest.obj)) or manifest.obj
+        told.append({**described({**current, "kind": manifest.kind.kind}), "result": result})
+    common.data(dumped(told, Format(output.value)))
+
+
+async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float, tell: Tell = say) -> None:
+    """For each object that gets ready, in their order; the time is that of all."""
+    import time
+
+    from stackwright.api.registry import BY_KIND, STILL
+    from stackwright.cli.operate.wait import Patience, follow
+
+    end = time.monotonic() + timeout
+    for manifest in manifests:
+        resource, meta = BY_KIND.get(manifest.kind.kind), manifest.obj["metadata"]
+        if resource is None or resource in STILL or manifest.kind != resource.KIND:
+            continue
+        patience = Patience(timeout=max(0.0, end - time.monotonic()))
+        await follow(cluster, meta["namespace"], meta["name"], patience, tell, (resource,))

@@ -1,0 +1,156 @@
+"""What a plan costs, as entries that follow its steps: lost data, restarts, what is missing (`stackwright.impact`).
+
+Which pods an upgrade restarts is told by the manifests that Helm has on record, and by those that the charts of this
+program make of the new values. Only `helm template` is run, beside no cluster.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
+from typing import TYPE_CHECKING, Any
+
+from stackwright.cli import common
+from stackwright.core.plan import HelmUpgrade, Key, Object
+
+if TYPE_CHECKING:
+    from stackwright.api.meta import Kind
+    from stackwright.cli.change.plan_render import Entry
+    from stackwright.core.ports import Reader
+    from stackwright.impact import Facts, Restart
+    from stackwright.simulate import Forecast
+
+Render = Callable[[HelmUpgrade], Awaitable[str]]
+
+
+@contextmanager
+def rendering() -> Iterator[Render | None]:
+    """By the helm of the local cluster's tools, or of this machine; None where there is none."""
+    import shutil
+
+    from stackwright.adapters.helm.command import HelmCli
+    from stackwright.local.tools import binary
+
+    built = binary("helm")
+    program = str(built) if built.is_file() else shutil.which("helm")
+    if program is None:
+        common.echo("Note: there is no helm here to tell which pods restart.", err=True)
+        yield None
+        return
+    helm = HelmCli(binary=program)
+    try:
+        yield lambda action: helm.render(action.chart, action.values, action.release, action.version)
+    finally:
+        helm.close()
+
+
+async def costs(reader: Reader, result: Forecast, namespace: str, render: Render | None) -> list[Entry]:
+    """Raises nothing for what may not be read: then it is not told."""
+    from stackwright.api.kinds import SECRET
+    from stackwright.cli.change.plan_render import FAIL, Entry, notes
+    from stackwright.core.helm.records import SELECTOR, revisions
+    from stackwright.core.ports import NotYet, Refused
+    from stackwright.impact import lost, missing
+
+    if not result.steps:
+        return []
+    facts = await _facts(reader, namespace)
+    records = revisions(await result.base.list(SECRET, namespace, SELECTOR))
+    deployed = {(each.namespace, each.name): each.secret for each in records if each.state == "deployed"}
+    upgrades = {step.action.release: step.action for step in result.steps if isinstance(step.action, HelmUpgrade)}
+    # A chart from elsewhere would have to be fetched.
+    changed = {name: action for name, action in upgrades.items() if name in deployed and "/" not in action.chart}
+    found, failed = dict[Key, tuple[Any, ...]](), list[Entry]()
+    if render:
+        answers = await asyncio.gather(
+            *(_restarts(reader, deployed[release], action, render) for release, action in changed.items()),
+            return_exceptions=True,
+        )
+        for release, answer in zip(changed, answers, strict=True):
+            if isinstance(answer, Refused | NotYet):
+                failed.append(Entry(FAIL, "helm", f"release {'/'.join(release)}", str(answer)))
+            elif isinstance(answer, BaseException):
+                raise answer
+            else:
+                found[release] = answer
+    known = {(each.namespace, each.name) for each in records}
+    told = notes(lost(result.steps, facts), found, missing(result.steps, known, facts))
+    return [*failed, *told, *await _unproven(result, namespace)]
+
+
+async def _unproven(result: Forecast, namespace: str) -> list[Entry]:
+    """Of the clouds as they would be, and of services that no cloud owns or whose cloud says it in other words."""
+    from pydantic import ValidationError
+
+    from stackwright.api.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+    from stackwright.cli.change.plan_render import unproven
+    from stackwright.services.registry import SERVICES
+    from stackwright.services.support import untested, untested_settings
+
+    found = list[tuple[str, object]]()
+    owners = await result.world.list(OpenStackDeployment.KIND, namespace)
+    for cloud in owners:
+        with suppress(ValidationError):  # of an older version, or refused anyway
+            found += untested(OpenStackDeploymentSpec.model_validate(cloud["spec"]))
+    if not owners:
+        for declared in SERVICES:
+            for obj in await result.world.list(declared.kind, namespace):
+                with suppress(ValidationError):
+                    settings = declared.settings.model_validate((obj.get("spec") or {}).get("settings") or {})
+                    found += untested_settings(declared.name, settings)
+    return unproven(found)
+
+
+async def _restarts(reader: Reader, secret: str, action: HelmUpgrade, render: Render) -> tuple[Restart, ...]:
+    from stackwright.api.kinds import SECRET
+    from stackwright.core.helm.records import manifest
+    from stackwright.impact import restarts
+
+    record, text = await asyncio.gather(reader.get(SECRET, (action.release[0], secret)), render(action))
+    return restarts(objects(manifest(record)), objects(text) or ())
+
+
+def objects(text: str | None) -> list[Object] | None:
+    """Of manifests in YAML; None if they cannot be read, or are none that Helm writes."""
+    import yaml
+
+    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+    try:
+        if text is None or not _plain(yaml.parse(text, loader)):
+            return None
+        return [each for each in yaml.load_all(text, loader) if isinstance(each, dict)]
+    except (yaml.YAMLError, ValueError, OverflowError, RecursionError):
+        return None
+
+
+def _plain(events: Iterable[Any]) -> bool:
+    """Whether there are no aliases, which may expand to very much, no tags, and not very many levels."""
+    from yaml.events import AliasEvent, CollectionEndEvent, CollectionStartEvent
+
+    from stackwright.cli.change.yaml_documents import DEEPEST
+
+    depth = 0
+    for event in events:
+        depth += isinstance(event, CollectionStartEvent) - isinstance(event, CollectionEndEvent)
+        if depth > DEEPEST or isinstance(event, AliasEvent) or getattr(event, "tag", None):
+            return False
+    return True
+
+
+async def _facts(reader: Reader, namespace: str) -> Facts:
+    from stackwright.api.kinds import PV, PVC, STATEFULSET, STORAGE_CLASS
+    from stackwright.api.services.contracts import DatabaseAccount
+    from stackwright.core.ports import NotYet, Refused
+    from stackwright.impact import Facts
+
+    async def listed(kind: Kind) -> list[Object] | None:
+        try:
+            return await reader.list(kind, namespace if kind.namespaced else "")
+        except (Refused, NotYet):
+            return None
+
+    claims, stateful, databases, volumes, classes = await asyncio.gather(
+        *(listed(kind) for kind in (PVC, STATEFULSET, DatabaseAccount.KIND, PV, STORAGE_CLASS))
+    )
+    return Facts(claims or (), stateful or (), databases or (), volumes, classes)

@@ -1,0 +1,77 @@
+"""`stackwright delete`: a cloud, after it was shown what goes with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stackwright.cli import completion
+from stackwright.cli.change.confirm import YesOption
+from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.common import say
+
+if TYPE_CHECKING:
+    from stackwright.core.plan import Object
+    from stackwright.core.ports import Cluster
+
+MACHINES = "the way to its virtual machines, which run on: delete its servers first, or a new cloud refuses their nodes"
+
+
+def delete(
+    name: Annotated[str, typer.Argument(help="The cloud.", autocompletion=completion.clouds)],
+    namespace: NamespaceOption = NAMESPACE,
+    wait: Annotated[bool, typer.Option(help="Wait until it is gone.")] = True,
+    timeout: Annotated[float, typer.Option("--timeout", min=0, help="Seconds to wait at most.")] = 600,
+    yes: YesOption = False,
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Delete a cloud: an OpenStackDeployment or OpenStackControlPlane, with its services and what is in them.
+
+    You are asked first; without a terminal it is refused, unless --yes is given. A protected cloud is never deleted.
+
+    For example:
+
+      stackwright delete cloud
+
+      stackwright delete cloud --yes --no-wait
+    """
+    from stackwright.cli.change.confirm import confirm
+    from stackwright.cli.cluster import connected, run
+    from stackwright.cli.operate.wait import Goal, Patience, follow
+
+    async def work() -> None:
+        async with connected(kubeconfig) as cluster:
+            cloud = await _found(cluster, namespace, name)
+            if not yes:
+                what = f"{cloud['kind']} {namespace}/{name} with its services and their data"
+                confirm([what, MACHINES], "Nothing was deleted.")
+            await _delete(cluster, cloud)
+            say(f"{cloud['kind']} {namespace}/{name}: deletion requested")
+            if wait:
+                await follow(cluster, namespace, name, Patience(Goal.DELETED, timeout))
+
+    run(work())
+
+
+async def _found(cluster: Cluster, namespace: str, name: str) -> Object:
+    from stackwright.api.registry import CLOUD_KINDS
+    from stackwright.cli.cluster import CliError, the_cloud
+
+    cloud = await the_cloud(cluster, namespace, name, CLOUD_KINDS)
+    if cloud is None:
+        raise CliError(f"There is no cloud in namespace {namespace}")
+    return cloud
+
+
+async def _delete(cluster: Cluster, cloud: Object) -> None:
+    """That one, and none that was made under its name since it was shown."""
+    from stackwright.api.registry import kind_of
+    from stackwright.cli.cluster import CliError
+    from stackwright.core.objects import key_of
+    from stackwright.core.ports import Conflict
+
+    try:
+        await cluster.delete(kind_of(cloud["kind"]), key_of(cloud), cloud["metadata"]["uid"])
+    except Conflict:
+        raise CliError("Another cloud has this name now. Nothing was deleted.") from None

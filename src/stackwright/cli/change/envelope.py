@@ -1,0 +1,185 @@
+"""What is wrong with the parts of an object that all kinds have, as the API server would report it. Pure.
+
+The API server reports it only when the object is sent, and then for one object at a time; a file is checked as a whole.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from stackwright.api.errors import shown
+from stackwright.api.fields import naming
+from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
+from stackwright.api.meta import Kind
+
+Object = Mapping[str, Any]
+_SPEC = ("spec", "status")
+_FIELDS = {
+    NAMESPACE.kind: _SPEC,
+    SECRET.kind: ("data", "stringData", "type", "immutable"),
+    CONFIGMAP.kind: ("data", "binaryData", "immutable"),
+}
+_BINARY = {("Secret", "data"), ("ConfigMap", "binaryData")}
+_WORD = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
+_QUALIFIED = "is no name of a label or annotation, such as app or example.org/app"
+_TEXT, _NUMBER, _TIME = "takes text; quote it", "takes a whole number", "takes a time such as 2026-01-31T12:00:00Z"
+# Of what the API server sets; objects that were exported have it.
+_SCALARS = {
+    "uid": _TEXT, "resourceVersion": _TEXT, "generateName": _TEXT, "selfLink": _TEXT,
+    "generation": _NUMBER, "deletionGracePeriodSeconds": _NUMBER,
+    "creationTimestamp": _TIME, "deletionTimestamp": _TIME,
+}  # fmt: skip
+_RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
+_OWNER = ("apiVersion", "kind", "name", "uid")
+_OF_OWNERS = ("blockOwnerDeletion", "controller")
+_KNOWN = (
+    "annotations", "creationTimestamp", "deletionGracePeriodSeconds", "deletionTimestamp", "finalizers",
+    "generateName", "generation", "labels", "managedFields", "name", "namespace", "ownerReferences",
+    "resourceVersion", "selfLink", "uid",
+)  # fmt: skip
+
+
+def envelope_errors(document: Object, kind: Kind) -> list[str]:
+    """Of everything but the spec."""
+    errors = []
+    if document.get("apiVersion") not in kind.api_versions:
+        allowed = ", ".join(kind.api_versions)
+        given = document.get("apiVersion")
+        told = "is required" if given is None else f"{shown(given)} is not that of {kind}"
+        errors.append(f"apiVersion: {told}; allowed: {allowed}")
+    errors += _metadata(document.get("metadata"), kind)
+    fields = ("apiVersion", "kind", "metadata", *_FIELDS.get(kind.kind, _SPEC))
+    told = ", ".join(field for field in fields if field != "status")
+    errors += [f"{key}: unknown field; allowed: {told}" for key in document if key not in fields]
+    for field in ("data", "stringData", "binaryData"):
+        if field in document and field in fields:
+            errors += _data(kind.kind, field, document[field])
+    return errors
+
+
+def _metadata(meta: Any, kind: Kind) -> list[str]:
+    if not isinstance(meta, dict):
+        return ["metadata: is required, with a name"]
+    errors = [f"metadata.{key}: unknown field; allowed: {', '.join(_KNOWN)}" for key in meta if key not in _KNOWN]
+    errors += _name("name", meta.get("name"), naming.NAMESPACE if kind == NAMESPACE else naming.OBJECT)
+    if meta.get("namespace") is not None:
+        if kind.namespaced:
+            errors += _name("namespace", meta["namespace"], naming.NAMESPACE)
+        else:
+            errors.append(f"metadata.namespace: a {kind} is in no namespace; remove it")
+    errors += _texts("labels", meta.get("labels"), _label_value)
+    errors += _texts("annotations", meta.get("annotations"), lambda value: "")
+    errors += _finalizers(meta.get("finalizers")) + _owners(meta.get("ownerReferences"))
+    for field, told in _SCALARS.items():
+        if not _is(told, meta.get(field)):
+            errors.append(f"metadata.{field}: {told}")
+    if meta.get("managedFields") is not None:  # as for server-side apply
+        errors.append("metadata.managedFields: is set by the API server; remove it")
+    return errors
+
+
+def _is(told: str, value: Any) -> bool:
+    """Whether a value is what a message asks for; null stands for a field that is not given."""
+    if value is None:
+        return True
+    if told == _NUMBER:
+        return isinstance(value, int) and not isinstance(value, bool)
+    return isinstance(value, str) and (told == _TEXT or _RFC3339.fullmatch(value) is not None)
+
+
+def _finalizers(value: Any) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        return ["metadata.finalizers: takes a list of texts"]
+    told = "metadata.finalizers[{}]: is no name of a finalizer, such as example.org/app"
+    return [told.format(at) for at, each in enumerate(value) if not (isinstance(each, str) and _is_qualified(each))]
+
+
+def _owners(value: Any) -> list[str]:
+    if value is None:
+        return []
+    if not isinstance(value, list):
+        return ["metadata.ownerReferences: takes a list of mappings"]
+    errors, allowed = [], ", ".join(_OWNER + _OF_OWNERS)
+    for at, each in enumerate(value):
+        path = f"metadata.ownerReferences[{at}]"
+        if not isinstance(each, dict):
+            errors.append(f"{path}: takes a mapping of {allowed}")
+            continue
+        errors += [f"{path}.{key}: unknown field; allowed: {allowed}" for key in each if key not in _OWNER + _OF_OWNERS]
+        for field in _OWNER:
+            if each.get(field) in (None, ""):
+                errors.append(f"{path}.{field}: is required")
+            elif not isinstance(each[field], str):
+                errors.append(f"{path}.{field}: {_TEXT}")
+        wrong = (field for field in _OF_OWNERS if not isinstance(each.get(field), bool | None))
+        errors += [f"{path}.{field}: takes true or false" for field in wrong]
+    return errors
+
+
+def _name(field: str, value: Any, valid: naming.Format) -> list[str]:
+    if value is None or value == "":
+        return [f"metadata.{field}: is required"]
+    if not isinstance(value, str):
+        return [f"metadata.{field}: {_TEXT}"]
+    return [] if valid.matches(value) else [f"metadata.{field}: {valid.message}"]
+
+
+def _texts(field: str, value: Any, wrong: Callable[[str], str]) -> list[str]:
+    """Labels or annotations: qualified name → text."""
+    if value is None:
+        return []
+    if not isinstance(value, dict):
+        return [f"metadata.{field}: takes a mapping of names to texts"]
+    errors = []
+    for key, text in value.items():
+        if not _is_qualified(key):
+            errors.append(f"metadata.{field}: {key!r} {_QUALIFIED}")
+        elif not isinstance(text, str):
+            errors.append(f"metadata.{field}.{key}: {_TEXT}")
+        elif told := wrong(text):
+            errors.append(f"metadata.{field}.{key}: {told}")
+    return errors
+
+
+def _is_qualified(text: str) -> bool:
+    prefix, slash, name = text.rpartition("/")
+    return _WORD.fullmatch(name) is not None and (not slash or naming.OBJECT.matches(prefix))
+
+
+def _label_value(text: str) -> str:
+    if not text or _WORD.fullmatch(text):
+        return ""
+    return "takes at most 63 letters, digits, -, _ and ., with a letter or digit at both ends"
+
+
+def _data(kind: str, field: str, value: Any) -> list[str]:
+    """Of a Secret or ConfigMap; values are never repeated."""
+    if value is None:
+        return []
+    if not isinstance(value, dict):
+        return [f"{field}: takes a mapping of keys to texts"]
+    errors = []
+    for key, text in value.items():
+        if not naming.SECRET_KEY.matches(key):
+            errors.append(f"{field}: {key!r} is no key: it {naming.SECRET_KEY.message}")
+        elif text is not None and not isinstance(text, str):
+            errors.append(f"{field}.{key}: {_TEXT}")
+        elif text is not None and (kind, field) in _BINARY and not _is_base64(text):
+            errors.append(
+                f"{field}.{key}: takes base64" + ("; plain text goes to stringData" if kind == "Secret" else "")
+            )
+    return errors
+
+
+def _is_base64(text: str) -> bool:
+    try:
+        base64.b64decode(re.sub(r"[\r\n]", "", text), validate=True)
+    except (binascii.Error, ValueError):
+        return False
+    return True

@@ -1,0 +1,288 @@
+"""`stackwright plan`: what the operator would do, found out by its own controllers on a copy in memory."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stackwright.cli import common
+from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, OnlyNamespaceOption
+from stackwright.cli.output import Format, FormatOption
+
+if TYPE_CHECKING:
+    from stackwright.cli.change.costs import Render
+    from stackwright.cli.change.manifests import Manifest
+    from stackwright.cli.change.plan_render import Background, Entry
+    from stackwright.core.openstack.access import Access
+    from stackwright.core.ports import Reader
+    from stackwright.core.settings import Settings
+    from stackwright.simulate import Forecast, Outside, Request
+
+EXIT_CHANGES = 2
+IMAGES = "stackwright-images"  # the ConfigMap from which the operator knows its images
+
+
+def plan(
+    file: Annotated[
+        list[Path] | None,
+        typer.Option("--file", "-f", help="Manifests that would be applied; - for standard input. May be repeated."),
+    ] = None,
+    namespace: OnlyNamespaceOption = None,
+    delete: Annotated[
+        str | None, typer.Option("--delete", metavar="NAME", help="As if this OpenStackDeployment were deleted.")
+    ] = None,
+    full: Annotated[bool, typer.Option("--full", help="All values, also of what is new.")] = False,
+    output: FormatOption = Format.TABLE,
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Show what a manifest would change, without changing anything.
+
+    Without a file: what the operator has still to do. The plan assumes that each step succeeds. It is made with the
+    charts of this program and the images of the operator.
+
+    Exit code 0 when nothing would change, 2 when something would.
+
+    For example:
+
+      stackwright plan -f cloud.yaml
+
+      stackwright plan --delete cloud
+    """
+    from stackwright.cli.change.manifests import BadManifest, load_all
+    from stackwright.cli.change.plan_render import summary
+    from stackwright.cli.cluster import fail, run
+    from stackwright.cli.ui.steps import lines
+
+    try:
+        manifests = load_all(file or [], namespace)
+        found, stuck = run(_work(manifests, namespace or NAMESPACE, delete, kubeconfig))
+    except BadManifest as error:
+        fail(f"{error}\nNothing was changed.")
+    if output is not Format.TABLE:
+        from stackwright.cli.output import dumped
+
+        data = {"changes": [entry.as_dict() for entry in found], "stuck": stuck}
+        common.data(dumped(data, output))
+    else:
+        common.echo("\n".join(_text(found, stuck, lines(found, full=full, colour=sys.stdout.isatty()))), painted=True)
+    if summary(found):
+        raise typer.Exit(EXIT_CHANGES)
+
+
+def _text(found: list[Entry], stuck: dict[str, str], told: list[str]) -> list[str]:
+    from stackwright.cli.change.plan_render import DELETE, summary
+
+    total = summary(found)
+    text = [*told, "", total] if told else ["No changes."]
+    if any(entry.does == DELETE and entry.verb == "helm" for entry in found):
+        text.append("Databases of services stay while their server does; generated passwords go with their Secrets.")
+    if stuck:
+        text += [
+            "",
+            "It would not get ready:",
+            *(common.safe(f"  {name}: {message}") for name, message in sorted(stuck.items())),
+        ]
+    return text
+
+
+async def _work(
+    manifests: list[Manifest], namespace: str, delete: str | None, kubeconfig: Path | None
+) -> tuple[list[Entry], dict[str, str]]:
+    from stackwright.cli.change.manifests import check_changes
+    from stackwright.cli.cluster import connected
+
+    async with connected(kubeconfig) as cluster:
+        await check_changes(cluster, manifests)
+        return await foresee(cluster, manifests, namespace, delete)
+
+
+async def foresee(
+    cluster: Reader, manifests: list[Manifest], namespace: str, delete: str | None = None, *, resumed: bool = False
+) -> tuple[list[Entry], dict[str, str]]:
+    """One forecast for each namespace that the manifests name: what would be done, and what would not get ready.
+
+    resumed  as if nothing were paused
+    """
+    import time
+
+    from stackwright.cli.change.costs import rendering
+
+    spaces = sorted({m.obj["metadata"]["namespace"] for m in manifests if m.kind.namespaced} or {namespace})
+    found: list[Entry] = []
+    stuck: dict[str, str] = {}
+    known = await operator_settings(cluster)
+    if not known.images:
+        where = f"{OPERATOR_NAMESPACE}/{IMAGES}"
+        common.echo(f"Note: there is no ConfigMap {where}, so references of images are not the real ones.", err=True)
+    written = await _with_secrets(cluster, manifests)
+    for space in spaces:
+        asked = replace(await _request(cluster, space, manifests, delete), resumed=resumed)
+        async with outside(written, space) as asking:
+            with rendering() as render:
+                more, problems = await forecast(cluster, known, asked, time.time(), asking, render)
+        found, stuck = found + more, stuck | problems
+    return found, stuck
+
+
+async def _with_secrets(cluster: Reader, manifests: list[Manifest]) -> Reader:
+    """The cluster as it is, with the manifests' Secrets: credentials of a cloud may be in the same file."""
+    from stackwright.api.kinds import SECRET
+    from stackwright.cli.change.manifests import MANAGER
+    from stackwright.runtime.memory import MemoryCluster
+
+    written = MemoryCluster(cluster)
+    for each in manifests:
+        if each.kind == SECRET:
+            await written.apply(SECRET, each.obj, MANAGER)
+    return written
+
+
+async def _request(reader: Reader, namespace: str, manifests: list[Manifest], delete: str | None) -> Request:
+    from stackwright.api.cloud.deployment import OpenStackDeployment
+    from stackwright.cli.change.manifests import MANAGER
+    from stackwright.cli.cluster import CliError, the_cloud
+    from stackwright.simulate import Request
+
+    mine = [m for m in manifests if m.obj["metadata"].get("namespace", namespace) == namespace]
+    gone = []
+    if delete and any(m.kind == OpenStackDeployment.KIND and m.obj["metadata"]["name"] == delete for m in mine):
+        what = f"OpenStackDeployment {namespace}/{delete}"
+        raise CliError(f"{what} is in a manifest and in --delete; give one of the two")
+    if delete is not None or not manifests:
+        cloud = await the_cloud(reader, namespace, delete)
+        if cloud is None:
+            hint = "" if delete else "; give one with -f FILE"
+            raise CliError(f"There is no OpenStackDeployment in namespace {namespace}{hint}")
+        if delete:
+            gone = [(OpenStackDeployment.KIND, (namespace, delete))]
+    applied = tuple((m.kind, m.obj) for m in mine if not m.whole)
+    replaced = tuple((m.kind, m.obj) for m in mine if m.whole)
+    return Request(namespace, applied, tuple(gone), MANAGER, replaced)
+
+
+async def operator_settings(reader: Reader) -> Settings:
+    """As the operator's: its images, and the charts that this program ships."""
+    from stackwright.adapters.helm.command import chart_digests, privileged_charts
+    from stackwright.api.kinds import CONFIGMAP
+    from stackwright.core.settings import Settings
+    from stackwright.simulate import images
+
+    configmap = await reader.get(CONFIGMAP, (OPERATOR_NAMESPACE, IMAGES))
+    return Settings(images(configmap), chart_digests(), privileged_charts(), namespace=OPERATOR_NAMESPACE)
+
+
+@asynccontextmanager
+async def outside(reader: Reader, namespace: str) -> AsyncIterator[Outside]:
+    """What users of the cloud have, as its public endpoints tell the administrator; and clouds that servers are in."""
+    from stackwright.adapters.openstack.inventory import PublicContents
+    from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
+    from stackwright.api.kinds import SECRET
+    from stackwright.cli.cluster import CliError
+    from stackwright.cli.use.access import read_access, way_from_here
+    from stackwright.core.ports import NotYet
+    from stackwright.simulate import Outside
+
+    async def ask() -> Access:
+        try:
+            return await read_access(reader, namespace)
+        except CliError as error:
+            raise NotYet(str(error)) from None
+
+    way = partial(way_from_here, reader)
+    clouds = OpenStackClouds(partial(reader.get, SECRET), lambda controller, key: None, way=way)
+    try:
+        yield Outside(PublicContents(ask), clouds)
+    finally:
+        await clouds.close()
+
+
+async def forecast(
+    reader: Reader,
+    settings: Settings,
+    request: Request,
+    now: float,
+    outside: Outside | None = None,
+    render: Render | None = None,
+) -> tuple[list[Entry], dict[str, str]]:
+    """What would be done and what it costs, and what would then still not be ready, and why.
+
+    render  how a chart becomes manifests; without it, nobody can tell which pods restart
+    """
+    from stackwright.cli.change.costs import costs
+    from stackwright.cli.change.plan_render import CUT_OFF, FAIL, NOTE, Entry, entries
+    from stackwright.core.workload_health import causes
+    from stackwright.simulate import simulate
+
+    result = await simulate(reader, settings, request, now, outside)
+    found = entries(result.steps, await _background(result, settings, request.namespace))
+    for cloud, why in result.unheard.items():
+        found.insert(
+            0, Entry(NOTE, "ask", f"{cloud} cannot be asked from here: {why}", "what is recorded counts as there")
+        )
+    if not result.settled:
+        found.append(Entry(FAIL, "fail", CUT_OFF))
+    found += await costs(reader, result, request.namespace, render)
+    return found, causes(result.stuck)
+
+
+async def _background(result: Forecast, settings: Settings, namespace: str) -> Background:
+    from stackwright.api.kinds import SECRET
+    from stackwright.api.registry import BY_KIND
+    from stackwright.api.services.helmbundle import HelmBundle
+    from stackwright.cli.change.plan_render import Background
+    from stackwright.core.helm.records import SELECTOR, releases
+    from stackwright.core.objects import key_of
+
+    base, found = result.base, Background()
+    records = releases(await base.list(SECRET, namespace, SELECTOR))
+    found.secrets = {key_of(secret) for secret in await base.list(SECRET, namespace)}
+    for bundle in await base.list(HelmBundle.KIND, namespace):
+        for wanted in bundle["spec"]["releases"]:
+            if record := records.get(wanted["name"]):
+                known = record.state == "deployed" and _as_deployed(settings, bundle, wanted, record.digest)
+                found.releases[namespace, wanted["name"]] = _deployed(wanted, known)
+            found.failures[namespace, wanted["name"]] = _failure(bundle, wanted["name"])
+    for bundle in await result.world.list(HelmBundle.KIND, namespace):
+        for ref in bundle["metadata"].get("ownerReferences") or ():
+            if ref["kind"] in BY_KIND:
+                kind, key = BY_KIND[ref["kind"]].KIND, (namespace, ref["name"])
+                levels = [_overrides(await reader.get(kind, key)) for reader in (base, result.world)]
+                found.services[key_of(bundle)] = (levels[0], levels[1])
+    return found
+
+
+def _deployed(wanted: Any, known: bool) -> Any:
+    from stackwright.cli.change.plan_render import Deployed
+
+    return Deployed(wanted["chart"], wanted.get("values") or {}, known)
+
+
+def _failure(bundle: Any, release: str) -> str:
+    """Why the operator did not get on with a release, if somebody must act."""
+    from stackwright.core.conditions import condition_type, find, is_blocked
+
+    own, ready = find(bundle, condition_type(release)) or {}, find(bundle) or {}
+    current = ready.get("observedGeneration") == bundle["metadata"].get("generation")
+    blocked = [entry for entry in (own, ready) if is_blocked(entry)]
+    return str(blocked[0].get("message", "")) if blocked and current and own.get("status") != "True" else ""
+
+
+def _as_deployed(settings: Settings, bundle: Any, wanted: Any, digest: str) -> bool:
+    """Whether the release has the values that its HelmBundle has now: by digest, or because the operator says so."""
+    from stackwright.controllers.helmbundle.decide import release_digest
+
+    status = bundle.get("status") or {}
+    said = (status.get("releaseStatuses") or {}).get(wanted["name"]) or {}
+    current = status.get("observedGeneration") == bundle["metadata"].get("generation")
+    return release_digest(settings, wanted) == digest or bool(current and said.get("success"))
+
+
+def _overrides(service: Any) -> Any:
+    return ((service or {}).get("spec") or {}).get("overrides") or ()

@@ -1,0 +1,283 @@
+"""From the steps of a forecast to what `stackwright plan` tells: signs, words, reasons and value diffs. Pure.
+
+A release's values are compared with the deployed ones, and each change says which level of overrides it comes from:
+the service object keeps the levels apart, so the highest one that touches the path is the one to name.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from stackwright.api.cloud.certificates import referenced
+from stackwright.api.kinds import SECRET
+from stackwright.api.registry import BY_KIND
+from stackwright.cli.ui.diff import ABSENT, Change, Path, changes
+from stackwright.core.objects import key_of
+from stackwright.core.openstack.clouds import CloudCall
+from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object
+from stackwright.core.secrets.writes import (
+    CephAccess,
+    EnsureCertificate,
+    EnsureSecret,
+    ExtractSecret,
+    GatherSecret,
+    KeepRevision,
+    RotateKeys,
+    SecretWrite,
+)
+from stackwright.impact import Restart
+from stackwright.simulate import Step
+
+CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "call", "wait", "fail", "note"
+SIGNS = {CREATE: "+", CHANGE: "~", DELETE: "-", CALL: "»", WAIT: "…", FAIL: "✗", NOTE: "!"}
+BUILT = ""
+CUT_OFF = "The controllers did not come to rest; the plan is cut off here"
+
+
+@dataclass(frozen=True)
+class Sourced:
+    """A change of a value, and the level of overrides it comes from; BUILT when it follows from the spec."""
+
+    change: Change
+    source: str = BUILT
+
+
+@dataclass(frozen=True)
+class Entry:
+    """verb   apply, helm, sql, …
+    thing  of an OpenStack that it is about, if it is: server, volume, …
+    """
+
+    does: str
+    verb: str
+    what: str
+    why: str = ""
+    changes: tuple[Sourced, ...] = ()
+    note: str = ""
+    thing: str = ""
+
+    @property
+    def subject(self) -> tuple[str, str, str]:
+        """Kind, namespace and name of the object or release that it is about; empty where it is about none."""
+        words = self.what.partition(", ")[0].split(" ")
+        if len(words) != 2 or words[0].endswith(":"):
+            return "", "", ""
+        kind = "HelmRelease" if words[0] == "release" else words[0]
+        namespace, _, name = words[1].rpartition("/")
+        return kind, namespace, name
+
+    def as_dict(self) -> dict[str, Any]:
+        kind, namespace, name = self.subject
+        shown: dict[str, Any] = {"does": self.does, "verb": self.verb, "what": self.what}
+        shown |= {"kind": kind, "namespace": namespace, "name": name}
+        shown |= {name: text for name, text in (("why", self.why), ("note", self.note)) if text}
+        if self.changes:
+            shown["changes"] = [
+                {**each.change.as_dict(), **({"source": each.source} if each.source else {})} for each in self.changes
+            ]
+        return shown
+
+
+@dataclass(frozen=True)
+class Deployed:
+    """A release as it is in the cluster. `known` is False when the HelmBundle is not what was deployed last."""
+
+    chart: str
+    values: Mapping[str, Any]
+    known: bool = True
+
+
+@dataclass
+class Background:
+    """What the steps are compared with.
+
+    releases  those in the cluster
+    failures  release → why the operator did not get on with it; empty where it did
+    services  HelmBundle → the service object's overrides, before and after
+    secrets   Secrets that exist
+    """
+
+    releases: dict[Key, Deployed] = field(default_factory=dict)
+    failures: dict[Key, str] = field(default_factory=dict)
+    services: dict[Key, tuple[Sequence[Object], Sequence[Object]]] = field(default_factory=dict)
+    secrets: set[Key] = field(default_factory=set)
+
+
+def entries(steps: Iterable[Step], background: Background) -> list[Entry]:
+    """In the order of the operator."""
+    steps = list(steps)
+    deleted = {(step.action.kind, step.action.key) for step in steps if isinstance(step.action, Delete)}
+    passing = {key for step in steps if step.removed for key in [step.removed]} | {
+        (step.action.kind, key_of(step.action.obj)) for step in steps if isinstance(step.action, Apply)
+    }
+    found: list[Entry] = []
+    for step in steps:
+        if step.removed:
+            if step.removed not in deleted:
+                kind, key = step.removed
+                asked = step.about == "you" and kind.kind == "OpenStackDeployment"
+                why = "asked for" if asked else "what it belongs to goes"
+                found.append(Entry(DELETE, "delete", f"{kind.kind} {'/'.join(key)}", why))
+        elif step.wait:
+            found.append(Entry(WAIT, "wait", f"{step.about} waits for {step.wait}"))
+        elif step.error:
+            found.append(Entry(FAIL, "fail", f"{step.about}: {step.action}", step.error))
+        elif isinstance(step.action, Finalizer) and (step.action.kind, key_of(step.action.obj)) in passing:
+            continue  # it comes and goes with its object
+        else:
+            found.append(_entry(step, background))
+    return found
+
+
+def _entry(step: Step, background: Background) -> Entry:
+    action = step.action
+    match action:
+        case Apply():
+            return _apply(step, action)
+        case Delete():
+            return Entry(DELETE, "delete", action.target, action.why)
+        case CloudCall():
+            does = {"create": CREATE, "update": CHANGE, "delete": DELETE}[action.do]
+            what = f"{action.target.removeprefix(action.do).strip()} in {action.cloud}"
+            return Entry(does, action.verb, what, action.why or f"for {step.about}", thing=action.slot[0])
+        case HelmUpgrade():
+            return _upgrade(action, background)
+        case HelmUninstall():
+            return Entry(DELETE, "helm", f"release {action.target}", f"for {step.about}")
+        case _ if isinstance(action, SecretWrite):
+            return _secret(step, action, background)
+        case _:
+            assert action is not None
+            return Entry(CALL, action.verb, f"{action.verb}: {action.target}", f"for {step.about}")
+
+
+def _apply(step: Step, action: Apply) -> Entry:
+    why = f"for {step.about}" if step.about != "you" else ""
+    if step.before is None:
+        return Entry(CREATE, "apply", action.target, why)
+    if action.why == "edited by someone else":
+        why = "somebody else edited it; it is set back"
+    differ: tuple[Sourced, ...] = ()
+    # The values of a HelmBundle are told at their releases; those of other kinds are not ours to print.
+    if action.kind.kind in BY_KIND and action.kind.kind != "HelmBundle":
+        old, new = _readable(step.before.get("spec") or {}), _readable(action.obj.get("spec") or {})
+        differ = tuple(Sourced(change) for change in changes(old, new, ("spec",)))
+    if step.about != "you":  # defaults that only the API server fills in
+        differ = tuple(each for each in differ if each.change.new is not ABSENT)
+    return Entry(CHANGE, "apply", action.target, why, differ)
+
+
+def _readable(spec: Mapping[str, Any]) -> dict[str, Any]:
+    """Without a cloud's certificates, and with a service's list of overrides as a mapping, so that a diff names the
+    level and not its index.
+    """
+    levels = spec.get("overrides")
+    if not isinstance(levels, list):
+        return referenced(spec)
+    return {**spec, "overrides": {str(level["source"]): level.get("values") or {} for level in levels}}
+
+
+def _upgrade(action: HelmUpgrade, background: Background) -> Entry:
+    deployed = background.releases.get(action.release)
+    old = deployed.values if deployed else ABSENT
+    before, after = background.services.get(key_of(action.owner), ((), ()))
+    differ = tuple(
+        Sourced(change, source_of(change.path, action.chart, before, after)) for change in changes(old, action.values)
+    )
+    background.releases[action.release] = Deployed(action.chart, action.values)
+    what = f"release {action.target}, chart {action.chart} {action.version}".rstrip()
+    failure = background.failures.pop(action.release, "")
+    notes = [f"the last attempt failed: {failure}"] if failure else []
+    if deployed is None:
+        return Entry(CREATE, "helm", what, changes=differ, note="; ".join(notes))
+    if not deployed.known:
+        notes.append("the deployed values are not known; compared with the HelmBundle's")
+    if not differ and deployed.known:
+        notes.append("same values, other chart: the files of this stackwright's chart are not the deployed ones")
+    return Entry(CHANGE, "helm", what, changes=differ, note="; ".join(notes))
+
+
+def source_of(path: Path, chart: str, before: Sequence[Object], after: Sequence[Object]) -> str:
+    """The level of overrides that sets a value now, or that ceased to set it."""
+    for level in reversed(after):
+        if _touches((level.get("values") or {}).get(chart), path):
+            return str(level["source"])
+    for level in reversed(before):
+        if _touches((level.get("values") or {}).get(chart), path):
+            return f"no longer in {level['source']}"
+    return BUILT
+
+
+def _touches(node: Any, path: Path) -> bool:
+    if node is None:
+        return False
+    for part in path:
+        if not isinstance(node, Mapping):
+            return True  # the override replaces something above
+        if part not in node:
+            return False
+        node = node[part]
+    return True
+
+
+def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
+    exists = action.key in background.secrets
+    background.secrets.add(action.key)
+    if isinstance(action, EnsureSecret):
+        made = f"{', '.join(action.generated)} generated" if not exists else "what is generated stays"
+    elif isinstance(action, RotateKeys):
+        made = "the next turn of its keys" if exists else "keys generated"
+    elif isinstance(action, EnsureCertificate):
+        made = f"issued for {', '.join((*action.names, *action.addresses))}"
+    elif isinstance(action, GatherSecret):
+        made = f"from Secret {', '.join(sorted({name for name, _ in action.fields.values()}))}"
+    elif isinstance(action, ExtractSecret):
+        made = f"from {', '.join(action.paths)}"
+    elif isinstance(action, KeepRevision):
+        made = f"the spec of {action.target}"
+    elif isinstance(action, CephAccess):
+        made = f"key, monitors and pools from Secret {'/'.join(action.source)}"
+    else:
+        names = sorted({name for options in action.sections.values() for name, _ in options.values()})
+        made = f"sensitive options from Secret {', '.join(names)}"
+    what = f"{SECRET.kind} {'/'.join(action.key)}"
+    return Entry(CHANGE if exists else CREATE, "secret", what, f"for {step.about}", note=made)
+
+
+def notes(lost: Iterable[str], restarts: Mapping[Key, Iterable[Restart]], missing: Iterable[str]) -> list[Entry]:
+    """What a plan costs, as entries that follow its steps."""
+    found = [Entry(NOTE, "lost", what) for what in lost]
+    found += [
+        Entry(NOTE, "restart", each.workload, f"{each.pods}; {each.meanwhile}")
+        for release in restarts
+        for each in restarts[release]
+    ]
+    return [*found, *(Entry(NOTE, "missing", what) for what in missing)]
+
+
+def unproven(values: Iterable[tuple[str, object]]) -> list[Entry]:
+    """Values of a cloud's features that no test uses in a real cloud."""
+    found = dict.fromkeys(
+        f"{path}: {str(value).lower() if isinstance(value, bool) else value}" for path, value in values
+    )
+    return [Entry(NOTE, "untested", what, "rendered only: no test uses it in a real cloud") for what in found]
+
+
+def summary(found: Iterable[Entry]) -> str:
+    """`Plan: 3 objects to create, …`, or an empty string when nothing would be done."""
+    count = Counter((entry.does, entry.verb == "helm") for entry in found if entry.does not in (WAIT, NOTE))
+    words = [
+        (count[CREATE, False], "to create", "to create"),
+        (count[CHANGE, False], "to change", "to change"),
+        (count[DELETE, False], "to delete", "to delete"),
+        (count[CREATE, True], "Helm release to install", "Helm releases to install"),
+        (count[CHANGE, True], "Helm release to upgrade", "Helm releases to upgrade"),
+        (count[DELETE, True], "Helm release to uninstall", "Helm releases to uninstall"),
+        (count[CALL, False], "call to a service", "calls to services"),
+        (count[FAIL, False], "that would fail", "that would fail"),
+    ]
+    told = ", ".join(f"{number} {one if number == 1 else many}" for number, one, many in words if number)
+    return f"Plan: {told}." if told else ""

@@ -1,0 +1,117 @@
+"""`stackwright values`: what a cloud asks of one chart, as our chart takes it or as OpenStack-Helm's does. Offline."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stackwright.cli import common, completion
+from stackwright.cli.change.crds import Data
+from stackwright.cli.cluster import OnlyNamespaceOption
+
+if TYPE_CHECKING:
+    from stackwright.core.plan import Object
+
+
+class Target(StrEnum):
+    STACKWRIGHT = "stackwright"
+    OPENSTACK_HELM = "openstack-helm"
+
+
+def values(
+    chart: Annotated[
+        str, typer.Argument(help="A chart of the cloud, for instance keystone.", autocompletion=completion.charts)
+    ],
+    file: Annotated[
+        list[Path],
+        typer.Option("--file", "-f", help="An OpenStackDeployment in YAML; - for standard input. May be repeated."),
+    ],
+    target: Annotated[Target, typer.Option("--for", help="Whose chart of that name is to take them.")] = (
+        Target.STACKWRIGHT
+    ),
+    namespace: OnlyNamespaceOption = None,
+    output: Annotated[Data, typer.Option("--output", "-o", help="How to print.")] = Data.YAML,
+) -> None:
+    """Print the values that a chart gets from a cloud: from its features, its size and its overrides.
+
+    Neither a cluster nor a built image is needed. No value is a password: those are in Secrets.
+
+    With --for openstack-helm they are for the chart that the OpenStack-Helm project publishes, of keystone or glance.
+    What that chart cannot take is told on standard error.
+
+    For example:
+
+      stackwright values keystone -f cloud.yaml
+
+      stackwright values keystone -f cloud.yaml --for openstack-helm > keystone.yaml
+    """
+    from stackwright.cli.cluster import fail, run
+    from stackwright.cli.output import Format, dumped
+
+    try:
+        found = run(_built(_cloud(file, namespace), chart))
+        if target is Target.OPENSTACK_HELM:
+            found = _translated(chart, found)
+    except ValueError as error:
+        fail(str(error))
+    common.data(dumped(found, Format(output.value)))
+
+
+def _cloud(files: list[Path], namespace: str | None) -> Object:
+    from stackwright.api.cloud.deployment import OpenStackDeployment
+    from stackwright.cli.change.manifests import BadManifest, load_all
+    from stackwright.cli.cluster import fail
+
+    try:
+        asked = [each for each in load_all(files, namespace) if each.kind == OpenStackDeployment.KIND]
+    except BadManifest as error:
+        fail(str(error))
+    clouds = list({each.name: each.obj for each in asked}.values())  # of one cloud the last one counts, as for apply
+    if len(clouds) != 1:
+        fail(f"{', '.join(map(str, files))}: there must be one OpenStackDeployment in it, not {len(clouds)}")
+    meta = {"uid": "", **clouds[0]["metadata"]}  # of an object that is in no cluster yet
+    return {**clouds[0], "metadata": meta}
+
+
+async def _built(cloud: Object, chart: str) -> dict[str, Any]:
+    """By the way they really go: cloud, service object, its values. Raises ValueError for a chart it has not."""
+    from stackwright.controllers.cloud.objects import service_object, wanted_services
+    from stackwright.controllers.cloud.validate import parse
+    from stackwright.controllers.service.objects import chart_values
+    from stackwright.controllers.service.observe import observe
+    from stackwright.core.objects import key_of
+    from stackwright.core.settings import Settings
+    from stackwright.local.image.images import references
+    from stackwright.runtime.memory import MemoryCluster
+
+    spec, errors = parse(cloud)
+    if spec is None:
+        raise ValueError("; ".join(errors))
+    services = {each.name: wanted for wanted in wanted_services(spec) for each in wanted.declared.charts}
+    if chart not in services:
+        raise ValueError(f"{chart}: the cloud has no such chart; it has {', '.join(sorted(services))}")
+    declared = services[chart].declared
+    thing = service_object(cloud, spec, services[chart])
+    cluster = MemoryCluster()
+    cluster.put(declared.kind, thing)
+    seen = await observe(declared, Settings(references(), {}), cluster, key_of(thing), 0.0)
+    if seen is None or seen.context is None:
+        raise ValueError("; ".join(seen.errors if seen else ()))
+    return chart_values(seen, seen.context, next(each for each in declared.charts if each.name == chart))
+
+
+def _translated(chart: str, found: dict[str, Any]) -> dict[str, Any]:
+    import yaml
+
+    from stackwright.assets import require
+    from stackwright.services.openstack_helm import translate
+
+    defaults = yaml.safe_load(require(f"charts/{chart}/values.yaml").read_text())
+    result = translate(chart, found, defaults)
+    common.echo("Not carried over:", err=True)
+    for path, why in result.left_out:
+        common.echo(f"  {path}: {why}", err=True)
+    return result.values

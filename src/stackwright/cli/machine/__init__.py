@@ -1,0 +1,1 @@
+"""The local cluster: up, down, and what is wrong on this machine."""

@@ -1,0 +1,63 @@
+"""`stackwright down`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stackwright.cli import common
+from stackwright.cli.change.confirm import YesOption
+
+if TYPE_CHECKING:
+    from stackwright.local.home import Folder
+
+
+def down(
+    purge: Annotated[bool, typer.Option("--purge", help="Delete the cluster's data too. It cannot be undone.")] = False,
+    cache: Annotated[bool, typer.Option("--cache", help="With --purge: also what was built (tools, images).")] = False,
+    yes: YesOption = False,
+) -> None:
+    """Stop everything and clean up the machine; data is kept.
+
+    No process, mount, network namespace, link, route, cgroup, or firewall rule of the cluster remains; `stackwright up`
+    starts it again with its data. Before --purge deletes anything you are asked; --yes is the answer in scripts. A
+    folder that is not of a local cluster is never deleted.
+
+    For example:
+
+      stackwright down
+
+      stackwright down --purge
+
+    """
+    from stackwright.cli.ui.errors import explained
+    from stackwright.cli.ui.progress import progress
+    from stackwright.local import teardown
+    from stackwright.local.config import LocalCluster
+    from stackwright.local.lock import exclusive
+
+    if cache and not purge:
+        raise typer.BadParameter("only together with --purge", param_hint="--cache")
+    cluster = LocalCluster.discover()
+    with explained("Call `stackwright down` again to go on."), exclusive(cluster):
+        if not yes:
+            _ask(teardown.folders(cluster, purge=purge, cache=cache).values())
+        kept = teardown.down(cluster, progress(), purge=purge, cache=cache)
+    if kept:
+        common.echo(f"Kept, for it is not of the local cluster: {', '.join(map(str, kept))}")
+
+
+def _ask(folders: Iterable[Folder]) -> None:
+    """Before they are deleted. Raises LocalError when refused."""
+    from stackwright.cli.change.confirm import confirm
+    from stackwright.cli.cluster import CliError
+    from stackwright.local.commands import LocalError
+
+    for each in folders:
+        each.check()
+    try:
+        confirm([f"{each.what}, in {each.path}" for each in folders if each.entries()], "Nothing was deleted.")
+    except CliError as error:
+        raise LocalError(str(error)) from None

@@ -1,0 +1,1 @@
+"""Clouds that are there: waited for, paused, restarted, rolled back."""

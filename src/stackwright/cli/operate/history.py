@@ -1,0 +1,105 @@
+"""`stackwright history`: the revisions of a cloud's spec, or of its Helm releases."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from stackwright.cli import common, completion
+from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.output import Format, FormatOption
+
+FEW = 3  # changed fields in a row
+
+
+def history(
+    release: Annotated[
+        str | None,
+        typer.Argument(
+            help="A release, e.g. openstack-keystone; all if not given.", autocompletion=completion.releases
+        ),
+    ] = None,
+    cloud: Annotated[
+        str | None,
+        typer.Option(
+            "--cloud", metavar="NAME", help="Of the spec of this cloud instead.", autocompletion=completion.clouds
+        ),
+    ] = None,
+    namespace: NamespaceOption = NAMESPACE,
+    output: FormatOption = Format.TABLE,
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Show the revisions of Helm releases that are kept, the newest last, with their state and time.
+
+    With --cloud: those of a cloud's spec, with the fields that each changed; `stackwright rollback` goes back to one.
+
+    For example:
+
+      stackwright history
+
+      stackwright history openstack-keystone -o json
+
+      stackwright history --cloud cloud
+    """
+    from stackwright.api.kinds import SECRET
+    from stackwright.cli.cluster import CliError, connected, run
+    from stackwright.core.conditions import stamp
+    from stackwright.core.helm.records import SELECTOR, revisions
+    from stackwright.core.ports import Release
+
+    async def work() -> list[Release]:
+        async with connected(kubeconfig) as cluster:
+            every = revisions(await cluster.list(SECRET, namespace, SELECTOR))
+        found = [each for each in every if release in (None, each.name)]
+        if not found:
+            known = ", ".join(sorted({each.name for each in every})) or "none"
+            what = f"release {release}" if release else "Helm release"
+            raise CliError(f"There is no {what} in namespace {namespace}; there is: {known}")
+        return found
+
+    if cloud is not None:
+        if release is not None:
+            raise typer.BadParameter("a release has a history of its own; leave it out", param_hint="--cloud")
+        _print(("revision", "made", "changed"), run(_of_cloud(cloud, namespace, kubeconfig)), output)
+        return
+    rows = [(each.name, each.revision, each.state, stamp(each.updated)) for each in run(work())]
+    _print(("release", "revision", "state", "updated"), rows, output)
+
+
+async def _of_cloud(name: str, namespace: str, kubeconfig: Path | None) -> list[tuple[Any, ...]]:
+    """(number, when, paths of the fields that it changed) of each revision that is kept, the oldest first."""
+    from stackwright.api.registry import CLOUD_KINDS
+    from stackwright.cli.cluster import CliError, connected, the_cloud
+    from stackwright.cli.operate.rollback import kept, spec_of
+    from stackwright.cli.ui.diff import changes
+
+    async with connected(kubeconfig) as cluster:
+        found = await the_cloud(cluster, namespace, name, CLOUD_KINDS)
+        if found is None:
+            raise CliError(f"There is no cloud in namespace {namespace}")
+        revisions = await kept(cluster, found)
+        specs = [await spec_of(cluster, each) for each in revisions]
+    rows: list[tuple[Any, ...]] = []
+    for number, (each, spec) in enumerate(zip(revisions, specs, strict=True)):
+        changed = [change.dotted for change in changes(specs[number - 1], spec, ("spec",))] if number else []
+        rows.append((each.number, each.made, changed))
+    return rows
+
+
+def _print(columns: tuple[str, ...], rows: Sequence[tuple[Any, ...]], output: Format) -> None:
+    from stackwright.cli.output import dumped, table
+
+    if output is not Format.TABLE:
+        common.data(dumped([dict(zip(columns, row, strict=True)) for row in rows], output))
+        return
+    shown = [tuple(_cell(each) for each in row) for row in rows]
+    common.echo(table([tuple(map(str.upper, columns)), *shown]))
+
+
+def _cell(value: Any) -> str:
+    if not isinstance(value, list):
+        return str(value)
+    return ", ".join(value[:FEW]) + (f" and {len(value) - FEW} more" if len(value) > FEW else "")

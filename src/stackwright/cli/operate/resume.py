@@ -1,0 +1,18 @@
+"""`stackwright resume`: the end of `stackwright pause`."""
+
+from __future__ import annotations
+
+from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.operate.pause import WhatArgument, change
+
+
+def resume(what: WhatArgument, namespace: NamespaceOption = NAMESPACE, kubeconfig: KubeconfigOption = None) -> None:
+    """Resume what was paused: the changes that waited are carried out now.
+
+    For example:
+
+      stackwright resume cloud
+
+      stackwright resume keystone
+    """
+    change(what, namespace, kubeconfig, paused=False)

@@ -1,0 +1,1 @@
+"""The programs that run in pods."""

@@ -1,0 +1,1 @@
+"""What is there: states, servers, logs, versions, the report."""

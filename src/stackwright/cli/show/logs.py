@@ -1,0 +1,245 @@
+"""`stackwright logs`: what the pods of a service, of the operator, or one pod have written."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import re
+import sys
+from dataclasses import dataclass
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from stackwright.cli import common, completion
+from stackwright.cli.cluster import NAMESPACE, OPERATOR_NAMESPACE, KubeconfigOption, NamespaceOption
+
+if TYPE_CHECKING:
+    from stackwright.adapters.kubernetes.client import KubernetesCluster
+    from stackwright.adapters.kubernetes.logs import LogReader
+    from stackwright.core.plan import Object
+    from stackwright.core.ports import Reader
+
+OPERATOR = "operator"
+
+
+@dataclass(frozen=True)
+class Stream:
+    """One container's log."""
+
+    namespace: str
+    pod: str
+    container: str
+    prefix: str
+
+
+class Lines(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """previous  the log of the container's run before its last restart. readable  structured lines become text"""
+
+    follow: bool
+    tail: int | None
+    since: int | None = None
+    previous: bool = False
+    container: str | None = None
+    readable: bool = False
+
+
+def logs(
+    what: Annotated[
+        str, typer.Argument(metavar="SERVICE|operator|POD", help="Whose logs.", autocompletion=completion.services)
+    ],
+    follow: Annotated[bool, typer.Option("--follow", "-f", help="Go on as more is written.")] = False,
+    tail: Annotated[int, typer.Option("--tail", help="Lines from the end of each log; -1 for all.")] = 100,
+    container: Annotated[str | None, typer.Option("--container", "-c", help="Only this container.")] = None,
+    since: Annotated[
+        str | None, typer.Option("--since", metavar="DURATION", help="Only what is younger: 90s, 15m, 2h.")
+    ] = None,
+    previous: Annotated[
+        bool, typer.Option("--previous", "-p", help="Of the containers as they were before their last restart.")
+    ] = False,
+    output: Annotated[
+        Lines | None,
+        typer.Option("--output", "-o", help="Structured lines as text or raw; default: text on a terminal, else raw."),
+    ] = None,
+    namespace: NamespaceOption = NAMESPACE,
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Show the logs of a service, of the operator, or of a pod.
+
+    A service is named as in an OpenStackDeployment (identity), as its program (keystone), or with one of its parts
+    (nova-compute). Each line begins with its pod, when there are several. Exit code 1 when none of them could be read.
+
+    For example:
+
+      stackwright logs keystone -f
+
+      stackwright logs nova-compute
+
+      stackwright logs operator --tail 20
+
+      stackwright logs operator --since 10m -o json
+
+      stackwright logs nova-compute --previous
+
+      stackwright logs mariadb-server-0 --container mariadb
+    """
+    from stackwright.cli.cluster import run
+
+    if follow and previous:
+        raise typer.BadParameter(
+            "a container that has ended writes no more; leave --follow out", param_hint="--previous"
+        )
+    lines = output or (Lines.TEXT if sys.stdout.isatty() else Lines.JSON)
+    age = None if since is None else duration(since)
+    choice = Choice(follow, None if tail < 0 else tail, age, previous, container, lines is Lines.TEXT)
+    run(_work(what, namespace, choice, kubeconfig))
+
+
+def duration(text: str) -> int:
+    """Seconds of 90s, 15m, 2h or 1h30m. Raises typer.BadParameter."""
+    found = re.fullmatch(r"(?:(\d{1,6})h)?(?:(\d{1,6})m)?(?:(\d{1,6})s)?", text)
+    if not text or found is None:
+        raise typer.BadParameter(f"{text!r} is no duration; write 90s, 15m, 2h or 1h30m", param_hint="--since")
+    hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    if not (total := hours * 3600 + minutes * 60 + seconds):
+        raise typer.BadParameter("must be longer than 0 s", param_hint="--since")
+    return total
+
+
+async def _work(what: str, namespace: str, choice: Choice, given: Path | None) -> None:
+    from stackwright.cli.cluster import CliError, connected
+
+    space = OPERATOR_NAMESPACE if what == OPERATOR else namespace
+    async with connected(given) as cluster:
+        pods = await find_pods(cluster, what, space)
+        streams, silent = streams_of(pods, choice.container)
+        for cause in silent:
+            common.echo(cause, err=True)
+        if not streams:
+            if choice.container and not silent:
+                raise CliError(f"None of these pods has a container {choice.container}: {containers_of(pods)}")
+            raise CliError(f"Nothing of {what} has written a log yet")
+        client = _reader(cluster)
+        if choice.follow:
+            read = await asyncio.gather(*(_copy(client, stream, choice) for stream in streams))
+        else:
+            read = [await _copy(client, stream, choice) for stream in streams]
+        if not any(read):
+            raise typer.Exit(1)
+
+
+def _reader(cluster: KubernetesCluster) -> LogReader:
+    from stackwright.adapters.kubernetes.logs import LogReader
+
+    return LogReader(cluster)
+
+
+async def find_pods(reader: Reader, what: str, namespace: str) -> list[Object]:
+    """Pods by the name of a service, of an application, or of a pod. Raises CliError that lists what there is."""
+    from stackwright.api.kinds import POD
+    from stackwright.cli.cluster import CliError
+    from stackwright.core.objects import label
+
+    every = await reader.list(POD, namespace)
+    names = applications(what)
+    found = [pod for pod in every if label(pod, "application") in names or what in (pod["metadata"]["name"], full(pod))]
+    if not found:
+        known = sorted({name for pod in every if (name := label(pod, "application"))})
+        there = f"there are pods of: {', '.join(known)}" if known else "there are none"
+        raise CliError(f"There is no pod of {what} in namespace {namespace}; {there}")
+    return sorted(found, key=lambda pod: str(pod["metadata"]["name"]))
+
+
+def full(pod: Object) -> str:
+    """Application and component in one word, as its workload is called: nova-compute."""
+    from stackwright.core.objects import label
+
+    return f"{label(pod, 'application')}-{label(pod, 'component')}"
+
+
+def applications(what: str) -> set[str]:
+    """The values of the label `application` that a word stands for."""
+    from stackwright.services.registry import SERVICES
+
+    if what == OPERATOR:
+        return {"stackwright"}
+    return {what} | {chart.name for each in SERVICES if what in (each.service, each.name) for chart in each.charts}
+
+
+def streams_of(pods: list[Object], container: str | None) -> tuple[list[Stream], list[str]]:
+    """Logs to read, and why those of other containers cannot be read yet."""
+    from stackwright.core.workload_health import pod_cause
+
+    found: list[Stream] = []
+    silent = []
+    for pod in pods:
+        meta, status = pod["metadata"], pod.get("status") or {}
+        states = [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
+        wanted = [each for each in states if container in (None, each["name"])]
+        begun = [each for each in wanted if _begun(each)]
+        for each in begun:
+            prefix = meta["name"] if len(begun) == 1 else f"{meta['name']}/{each['name']}"
+            found.append(Stream(meta["namespace"], meta["name"], each["name"], prefix))
+        if not begun and (wanted or not states):
+            silent.append(pod_cause(pod) or f"Pod {meta['name']} has not started yet")
+    if len(found) == 1:
+        found = [Stream(found[0].namespace, found[0].pod, found[0].container, "")]
+    return found, silent
+
+
+def _begun(container: Object) -> bool:
+    state, last = container.get("state") or {}, container.get("lastState") or {}
+    return "running" in state or "terminated" in state or "terminated" in last
+
+
+def containers_of(pods: list[Object]) -> str:
+    names = {each["name"] for pod in pods for each in (pod.get("status") or {}).get("containerStatuses") or ()}
+    return f"they have {', '.join(sorted(names))}" if names else "none has started"
+
+
+async def _copy(client: LogReader, stream: Stream, choice: Choice) -> bool:
+    """Whether it could be read to its end."""
+    from stackwright.adapters.kubernetes.logs import Container, Part
+    from stackwright.core.ports import NotYet
+
+    prefix = f"{stream.prefix} | " if stream.prefix else ""
+    place = Container(stream.namespace, stream.pod, stream.container)
+    part = Part(choice.tail, choice.since, choice.previous)
+    try:
+        async for line in client.lines(place, part, follow=choice.follow):
+            if choice.readable:
+                common.echo(f"{prefix}{readable(line)}")
+            else:
+                common.data(f"{prefix}{line}")
+    except NotYet as error:
+        common.echo(str(error), err=True)
+        return False
+    return True
+
+
+def readable(line: str) -> str:
+    """A structured line as text: time, level, event, the other fields; any other line as it is, with its tabs.
+
+    What a terminal obeys is escaped in both.
+    """
+    from stackwright.api.errors import printable
+
+    try:
+        fields = json.loads(line) if line.startswith("{") else None
+        if not isinstance(fields, dict) or "event" not in fields:
+            return common.safe(line)
+        time, level, event = (str(fields.pop(name, "")) for name in ("timestamp", "level", "event"))
+        trace = str(fields.pop("exception", ""))
+        told = "  ".join(f"{name}={value}" for name, value in fields.items())
+    except (ValueError, RecursionError):
+        return common.safe(line)
+    first = "  ".join(part for part in (time[:19].replace("T", " "), f"{level:<7}", event, told) if part.strip())
+    return "\n".join(printable(each) for each in (first, *(f"    {each}" for each in trace.splitlines())))

@@ -1,0 +1,64 @@
+"""What `status` tells of a cloud's public side: answers of its endpoints, agents and compute services of its nodes."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from stackwright.cli.ui.tree import BLOCKED, READY, Node
+
+if TYPE_CHECKING:
+    from stackwright.adapters.public_api import Live
+    from stackwright.core.openstack.tenant import Agent
+    from stackwright.core.ports import Reader
+
+
+async def read_live(reader: Reader, namespace: str) -> Live | None:
+    """None for a cloud without public endpoints: not yet, or not at all."""
+    from stackwright.adapters.public_api import Live, look
+    from stackwright.cli.cluster import CliError
+    from stackwright.cli.use.access import read_access
+    from stackwright.core.ports import Refused
+
+    try:
+        access = await read_access(reader, namespace)
+    except CliError:
+        return None
+    except Refused as error:  # who may look at the cloud need not be allowed to read its Secrets
+        return Live(problem=str(error))
+    return await look(access)
+
+
+def nodes(live: Live) -> list[Node]:
+    """As trees: one of endpoints, one of nodes with what reports from them."""
+    endpoints = tuple(
+        Node(BLOCKED if each.problem else READY, each.url, each.problem, _time(each.milliseconds))
+        for each in live.endpoints
+    )
+    found = [_parent("Public endpoints", endpoints)] if endpoints else []
+    if live.problem:
+        found.append(Node(BLOCKED, "Agents and compute services", live.problem))
+    elif live.agents:
+        by_host = groupby(sorted(live.agents, key=lambda each: (each.host, each.name)), lambda each: each.host)
+        found.append(_parent("Agents and compute services", tuple(_host(host, list(group)) for host, group in by_host)))
+    return found
+
+
+def _host(host: str, agents: list[Agent]) -> Node:
+    """One line for all that is well, one each for what is not."""
+    well = ", ".join(each.name for each in agents if each.up and each.enabled)
+    bad = tuple(
+        Node(BLOCKED, each.name, "it is disabled" if each.up else "it does not report")
+        for each in agents
+        if not (each.up and each.enabled)
+    )
+    title = f"{host}: {well}" if well else host
+    return Node(BLOCKED if bad else READY, title, "", (), bad)
+
+
+def _parent(title: str, children: tuple[Node, ...]) -> Node:
+    return Node(BLOCKED if any(child.state != READY for child in children) else READY, title, "", (), children)
+
+
+def _time(milliseconds: int) -> tuple[str, ...]:
+    return (f"{milliseconds} ms",) if milliseconds else ()

@@ -1,0 +1,68 @@
+"""`stackwright servers`: clusters with bastions and machines, servers with what they have, and why they wait."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+import time
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stackwright.cli import common, completion
+from stackwright.cli.cluster import KubeconfigOption
+from stackwright.cli.output import Format, FormatOption
+
+if TYPE_CHECKING:
+    from stackwright.cli.ui.tree import Node
+
+
+def servers(
+    name: Annotated[
+        str | None, typer.Argument(help="A cluster or a server; all if not given.", autocompletion=completion.servers)
+    ] = None,
+    namespace: Annotated[str, typer.Option("--namespace", "-n", help="Their namespace; all if not given.")] = "",
+    output: FormatOption = Format.TABLE,
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Show the servers that were made in OpenStacks: cluster → bastion, machines → ports, volumes, addresses.
+
+    ✓ ready, … in progress, ✗ blocked: somebody must act; the text says how.
+
+    For example:
+
+      stackwright servers
+
+      stackwright servers web -n demo
+
+      stackwright servers -o json
+    """
+    from stackwright.cli.cluster import run
+    from stackwright.cli.output import dumped
+    from stackwright.cli.ui.tree import lines
+
+    found = run(_trees(name, namespace, kubeconfig))
+    if output is not Format.TABLE:
+        common.data(dumped([node.as_dict() for node in found], output))
+        return
+    colour = sys.stdout.isatty()
+    text = [line for node in found for line in (*lines(node, colour=colour), "")]
+    common.echo("\n".join(text[:-1]) if text else "There are no servers; make one: examples/server.yaml", painted=True)
+
+
+async def _trees(name: str | None, namespace: str, kubeconfig: Any) -> list[Node]:
+    from stackwright.api.infra.cluster.cluster import OpenStackCluster
+    from stackwright.api.infra.machine import OpenStackMachine
+    from stackwright.api.infra.server import OpenStackServer
+    from stackwright.cli.cluster import CliError, connected
+    from stackwright.cli.show.servers_tree import trees
+
+    async with connected(kubeconfig) as cluster:
+        kinds = (OpenStackCluster.KIND, OpenStackMachine.KIND, OpenStackServer.KIND)
+        clusters, machines, every = await asyncio.gather(*(cluster.list(kind, namespace) for kind in kinds))
+    found = trees(time.time(), clusters, machines, every)
+    if name is not None:
+        found = [node for node in found if node.title.rpartition("/")[2] == name]
+        if not found:
+            raise CliError(f"There is no cluster and no server {name}")
+    return found

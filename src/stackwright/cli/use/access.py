@@ -1,0 +1,90 @@
+"""How a command finds the way into a cloud from outside: its object, and two Secrets beside it."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from stackwright.adapters.openstack.transport.login import Login
+    from stackwright.core.openstack.access import Access
+    from stackwright.core.ports import Reader
+
+
+async def read_access(reader: Reader, namespace: str) -> Access:
+    """Raises CliError that says what is missing."""
+    from stackwright.api.kinds import SECRET
+    from stackwright.cli.cluster import CliError, the_cloud
+    from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, NoAccess, access
+    from stackwright.core.ports import secret_data
+
+    cloud, admin, tls = await asyncio.gather(
+        the_cloud(reader, namespace, None),
+        reader.get(SECRET, (namespace, ADMIN_SECRET)),
+        reader.get(SECRET, (namespace, TLS_SECRET)),
+    )
+    if cloud is None:
+        raise CliError(f"There is no OpenStackDeployment in namespace {namespace}")
+    try:
+        return access(cloud, secret_data(admin), secret_data(tls))
+    except NoAccess as error:
+        raise CliError(f"{error}\n`stackwright status` shows the whole picture.") from error
+
+
+async def way_from_here(reader: Reader, login: Login) -> Login:
+    """Credentials with an address that only pods know lead by the public endpoints of that cloud, if it has any."""
+    from stackwright.adapters.openstack.transport.login import login_by
+    from stackwright.cli.cluster import POD_ACCOUNT, CliError
+    from stackwright.core.openstack.access import namespace_of, outward
+    from stackwright.core.ports import Refused
+
+    namespace = namespace_of(login.entry)
+    if not namespace or POD_ACCOUNT.is_dir():
+        return login
+    try:
+        found = await read_access(reader, namespace)
+    except (CliError, Refused):  # the address that is written is then tried, and its failure told
+        return login
+    return login_by(outward(login.entry, found), found.ca, login.read)
+
+
+def default_ca_file(kubeconfig: Path | None, namespace: str, name: str, ca: str) -> Path:
+    """That of the local cloud, else one beside clouds.yaml that no other cloud has, for it is named by its content."""
+    from hashlib import sha256
+
+    from stackwright.cli.cluster import NAMESPACE, is_local
+    from stackwright.local.config import LocalCluster
+    from stackwright.local.steps.openstack.demo import ca_file
+
+    if is_local(kubeconfig) and namespace == NAMESPACE:
+        return ca_file(LocalCluster.discover())
+    return clouds_file().parent / f"{name}-ca-{sha256(ca.encode()).hexdigest()[:8]}.crt"
+
+
+def clouds_file() -> Path:
+    """Where OpenStack's clients look for it."""
+    return Path.home() / ".config/openstack/clouds.yaml"
+
+
+def replace(path: Path, content: str | bytes, mode: int) -> bool:
+    """Write a file so that readers see the old or the new one; whether it changed. A link stays a link."""
+    import os
+    import tempfile
+
+    target, data = path.resolve(), content.encode() if isinstance(content, str) else content
+    if target.is_file() and target.read_bytes() == data and target.stat().st_mode & 0o777 == mode:
+        return False
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, aside = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)  # nobody else can read it
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(aside).chmod(mode)
+        Path(aside).replace(target)
+    except BaseException:
+        Path(aside).unlink(missing_ok=True)
+        raise
+    return True

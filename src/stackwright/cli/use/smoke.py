@@ -1,0 +1,176 @@
+"""`stackwright smoke`: a cloud is checked by using it, through its public API."""
+
+from __future__ import annotations
+
+import secrets
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from stackwright.cli import common
+from stackwright.cli.cluster import NAMESPACE, KubeconfigOption, NamespaceOption
+from stackwright.cli.common import say
+
+if TYPE_CHECKING:
+    from stackwright.core.openstack.access import Access
+    from stackwright.smoke.checks import Check
+    from stackwright.smoke.run import Result
+    from stackwright.smoke.stage import Stage
+
+INTERRUPTED = "What was made is removed; what could not be is swept by the next `stackwright smoke`."
+
+
+class Output(StrEnum):
+    TEXT = "text"
+    JSON = "json"
+
+
+def smoke(
+    checks: Annotated[str, typer.Option(metavar="A,B", help="Only these checks, and those that they need.")] = "",
+    junit: Annotated[
+        Path | None, typer.Option(metavar="FILE", dir_okay=False, help="Also write the results as JUnit XML.")
+    ] = None,
+    output: Annotated[Output, typer.Option("--output", "-o", help="How to print.")] = Output.TEXT,
+    keep: Annotated[
+        bool, typer.Option("--keep", help="Leave everything there, to look at it, until the next run.")
+    ] = False,
+    namespace: NamespaceOption = NAMESPACE,
+    kubeconfig: KubeconfigOption = None,
+) -> None:
+    """Check a cloud by using it: boot a virtual machine through the public API, and try what a user would.
+
+    It works in a project and as a user of its own, and removes everything it made, also what an earlier run that was
+    killed left behind. The exit code is 0 when all checks passed.
+
+    The checks: login, image, flavors, network, boot, dhcp, metadata, ping, ssh, security-groups, console, reboot,
+    resize.
+
+    For example:
+
+      stackwright smoke
+
+      stackwright smoke --checks boot,ping --keep
+
+      stackwright smoke --junit smoke.xml -o json
+    """
+    from stackwright.cli.cluster import connected, run
+    from stackwright.cli.ui.errors import explained
+    from stackwright.cli.use.access import read_access
+    from stackwright.smoke.checks import chosen
+
+    try:
+        wanted = chosen(name.strip() for name in checks.split(",") if name.strip())
+    except ValueError as error:
+        raise typer.BadParameter(str(error), param_hint="--checks") from error
+
+    async def work() -> Access:
+        async with connected(kubeconfig) as cluster:
+            return await read_access(cluster, namespace)
+
+    access = run(work())
+    with explained(INTERRUPTED), _terminated_as_interrupted(), _folder(keep) as folder:
+        results = _run(_stage(access, folder), wanted, output, keep=keep)
+    _tell(results, output, junit)
+
+
+def _run(stage: Stage, wanted: list[Check], output: Output, *, keep: bool) -> list[Result]:
+    from stackwright.cli.ui.progress import progress, silent
+    from stackwright.smoke.run import run
+
+    if output is Output.JSON:
+        return run(stage, wanted, silent, lambda result: None, keep=keep)
+    results = run(stage, wanted, progress(), _line, keep=keep)
+    if keep and stage.project:
+        common.echo(f"Kept until the next run: project {stage.project.name}, key {stage.key}, {stage.made.floating}")
+    return results
+
+
+def _line(result: Result) -> None:
+    """What a status line does not say: why, or what was seen."""
+    from stackwright.smoke.run import PASSED, SKIPPED
+
+    if result.outcome == SKIPPED:
+        say(f" - {result.title}: skipped, {result.message}")
+    elif result.message:
+        text = result.message if result.outcome == PASSED else result.message.replace("\n", "\n     ")
+        say(f"     {text}")
+
+
+def _tell(results: list[Result], output: Output, junit: Path | None) -> None:
+    from stackwright.cli.output import Format, dumped
+    from stackwright.smoke import report
+
+    if junit is not None:
+        junit.write_text(report.junit(results))
+    data = report.as_dict(results)
+    if output is Output.JSON:
+        common.data(dumped(data, Format.JSON))
+    else:
+        passed = sum(each["outcome"] == "passed" for each in data["checks"])
+        common.echo(f"{passed} of {len(results)} passed in {data['seconds']:.0f} s")
+    if not data["passed"]:
+        raise typer.Exit(1)
+
+
+def _stage(access: Access, folder: Path) -> Stage:
+    from stackwright.smoke.host import RealHost
+    from stackwright.smoke.leftovers import PREFIX
+    from stackwright.smoke.openstack.projects import ProjectsApi, administrator, tenant
+    from stackwright.smoke.stage import Stage
+
+    ca = folder / "ca.crt"
+    ca.write_text(access.ca)
+    admin = administrator(access, str(ca))
+    return Stage(
+        name=f"{PREFIX}{secrets.token_hex(4)}",
+        projects=ProjectsApi(admin, access, str(ca)),
+        admin=tenant(admin),
+        host=RealHost(ca),
+        guest=_guest,
+        folder=folder,
+    )
+
+
+def _guest() -> Path:
+    from stackwright.local.commands import LocalError
+    from stackwright.local.config import LocalCluster
+    from stackwright.local.image.guest import guest_image
+    from stackwright.smoke.ports import Failed
+
+    try:
+        return guest_image(LocalCluster.discover())
+    except LocalError as error:
+        raise Failed(f"The guest image cannot be built here: {error}") from error
+
+
+@contextmanager
+def _folder(keep: bool) -> Iterator[Path]:
+    """For the key; for this user's eyes only."""
+    import shutil
+    import tempfile
+
+    folder = Path(tempfile.mkdtemp(prefix="stackwright-smoke-"))
+    try:
+        yield folder
+    finally:
+        if not keep:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _terminated_as_interrupted() -> Iterator[None]:
+    """Who ends us politely gets the same cleaning up as who types Ctrl-C."""
+
+    def interrupt(*_: Any) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGTERM, interrupt)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)

@@ -1,0 +1,1 @@
+"""Shared code of the infrastructure.cluster.x-k8s.io controllers: server, machine, capicluster, floatingippool."""

@@ -1,0 +1,30 @@
+"""Whether a floating IP that the user named may be attached to a port of ours. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+from stackwright.core.openstack.clouds import Thing, marked_by
+from stackwright.core.openstack.managed_resources import Record
+
+MARKED = "has the mark of another object in its description; remove that if the object is gone"
+
+
+def is_of(thing: Thing, uid: str, record: Record) -> bool:
+    """Whether the object with this identity and record created the resource."""
+    return marked_by(thing, uid) or (thing.what, thing.id) in {(slot[0], id_) for slot, id_ in record.items()}
+
+
+def kept_away(ip: Thing, made: bool, ports: Collection[str], whose: str) -> str:
+    """Why a floating IP must not be attached elsewhere, and the remedy; empty if it may.
+
+    One that we created (`made`) or that is attached to one of `ports` may; one of the user may if it is not attached.
+    """
+    at, named = ip.facts.get("port_id"), f"Floating IP {ip.facts.get('floating_ip_address')}"
+    if made or at in ports:
+        return ""
+    if ip.mark:
+        return f"{named} {MARKED}"
+    if at:
+        return f"{named} is attached to port {at}, which is not of this {whose}; detach it there"
+    return ""

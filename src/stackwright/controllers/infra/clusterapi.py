@@ -1,0 +1,57 @@
+"""Reads Cluster API's own kinds. If they are not installed, no object is found."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from stackwright.api.fields.naming import OBJECT
+from stackwright.api.meta import Kind
+from stackwright.core.clusterapi import CLUSTER, NAME, owner_named, refers_to
+from stackwright.core.objects import key_of, label
+from stackwright.core.plan import Key, Object
+from stackwright.core.ports import NotServed, Reader
+
+
+async def get_if_served(reader: Reader, kind: Kind, key: Key) -> Object | None:
+    """The object in the newest served version. Labels and owner references may contain invalid names, which are not
+    found.
+    """
+    if not OBJECT.matches(key[1]):
+        return None
+    for version in (kind.version, *kind.also):
+        try:
+            return await reader.get(replace(kind, version=version), key)
+        except NotServed:
+            continue
+    return None
+
+
+async def list_if_served(
+    reader: Reader, kind: Kind, namespace: str, labels: Mapping[str, str] | None = None
+) -> list[Object] | None:
+    """The objects in the newest served version; None if the kind is not installed."""
+    for version in (kind.version, *kind.also):
+        try:
+            return await reader.list(replace(kind, version=version), namespace, labels)
+        except NotServed:
+            continue
+    return None
+
+
+async def cluster_of(reader: Reader, obj: Object) -> Object | None:
+    """The Cluster of an object, by its label or its owner reference."""
+    namespace, _ = key_of(obj)
+    name = label(obj, NAME) or owner_named(obj, CLUSTER)
+    return await get_if_served(reader, CLUSTER, (namespace, name)) if name else None
+
+
+async def cluster_referring(reader: Reader, obj: Object) -> Object | None:
+    """The Cluster of an OpenStackCluster, even before it has a label or an owner; otherwise the Cluster of the same
+    name.
+    """
+    if label(obj, NAME) or owner_named(obj, CLUSTER):
+        return await cluster_of(reader, obj)
+    every = await list_if_served(reader, CLUSTER, key_of(obj)[0]) or ()
+    named = (each for each in every if each["metadata"]["name"] == obj["metadata"]["name"])
+    return next((each for each in every if refers_to(each, obj)), None) or next(named, None)

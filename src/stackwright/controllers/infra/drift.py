@@ -1,0 +1,83 @@
+"""Reverts changes that others made to our resources, and reports them by an Event. Pure.
+
+Only fields that were set at creation are compared; other fields are not managed. Additions by others stay, except for
+rules of a security group, because these grant access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from stackwright.core.openstack.clouds import CloudCall, Look, Thing, at_once, marked_by
+from stackwright.core.openstack.managed_resources import Owner, Part, Step
+from stackwright.core.plan import Action, Object, Warn
+
+FIELDS: Mapping[str, tuple[str, ...]] = {
+    "server": ("name", "metadata", "tags"),
+    "port": ("name", "admin_state_up", "port_security_enabled", "security_groups", "allowed_address_pairs", "tags"),
+    "trunk": ("name", "tags"),
+    "volume": ("name",),
+    "network": ("name", "admin_state_up", "mtu", "port_security_enabled", "tags"),
+    "subnet": ("name", "gateway_ip", "dns_nameservers", "tags"),
+    "router": ("name", "admin_state_up", "external_gateway_info", "tags"),
+    "security-group": ("name", "tags"),
+    "floating-ip": ("tags",),
+}
+
+
+def corrections(owner: Owner, parts: Iterable[Part], found: Step) -> Iterator[CloudCall]:
+    """Updates of changed resources. The body of a part uses the record, because the view may lack some resources."""
+    for part in parts:
+        thing = found.things.get(part.slot)
+        if thing is None or part.slot[0] not in FIELDS:
+            continue
+        if changed := _differs(part.body(found.record), thing):
+            yield owner.call("update", part.slot, id=thing.id, body=changed, why="is not as it was made")
+
+
+def strangers(owner: Owner, found: Step, look: Look) -> Iterator[CloudCall]:
+    """Deletions of rules that others added to our security groups."""
+    groups = {thing.id for thing in found.things.values() if thing.what == "security-group"}
+    ours = {id_ for (what, _), id_ in found.record.items() if what == "security-group-rule"}
+    for thing in look.things:
+        if thing.facts.get("security_group_id") not in groups or thing.id in ours or marked_by(thing, owner.uid):
+            continue
+        yield owner.call("delete", ("security-group-rule", thing.id), id=thing.id, why="is not of the spec")
+
+
+def told(obj: Object, calls: tuple[CloudCall, ...]) -> tuple[Action, ...]:
+    """The calls, and an Event on the object for those that one plan executes."""
+    if not calls:
+        return ()
+    what = "; ".join(
+        f"{' '.join(filter(None, call.slot))} ({', '.join(sorted(call.body)) or 'removed'})" for call in at_once(calls)
+    )
+    return (*calls, Warn(obj, "SetBack", f"Set to what the spec says: {what}"))
+
+
+def _differs(wanted: Mapping[str, Any], thing: Thing) -> dict[str, Any]:
+    """Wanted values of the fields that both sides have and that differ."""
+    have = {**thing.facts, **({"name": thing.name} if thing.name else {})}
+    return {
+        field: sorted({*(have[field] or ()), *wanted[field]}) if field == "tags" else wanted[field]
+        for field in FIELDS[thing.what]
+        if field in wanted and field in have and not _same(field, wanted[field], have[field])
+    }
+
+
+def _same(field: str, wanted: Any, have: Any) -> bool:
+    match field:
+        case "tags":
+            return set(wanted) <= set(have or ())
+        case "security_groups":
+            return set(wanted) == set(have)
+        case "metadata":
+            return bool(wanted.items() <= have.items())
+        case "dns_nameservers":
+            return list(wanted) == list(have or ())
+        case "external_gateway_info":  # Neutron adds the router's external address
+            return bool(wanted["network_id"] == (have or {}).get("network_id"))
+        case "allowed_address_pairs":  # Neutron adds the port's own MAC address
+            return [pair["ip_address"] for pair in wanted] == [pair["ip_address"] for pair in have]
+    return bool(wanted == have)

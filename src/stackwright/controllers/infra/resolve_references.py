@@ -1,0 +1,40 @@
+"""Resolves names in rounds, because some queries depend on earlier results. Reads only."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Protocol, TypeVar
+
+from stackwright.controllers.infra.references import Answers
+from stackwright.core.openstack.clouds import CloudRef, Clouds, Question, Thing, Trouble
+
+ROUNDS = 4  # for example the network, its subnet, the network of a subnet
+AT_ONCE = 8  # queries per call of find_all
+MOST = 4 << 20  # bytes; largest total of the results for one object
+
+
+class Asks(Protocol):
+    @property
+    def missing(self) -> Sequence[Question]: ...
+
+
+T = TypeVar("T", bound=Asks)
+
+
+async def answered(clouds: Clouds, cloud: CloudRef, resolve: Callable[[Answers], T]) -> T:
+    """`resolve` applied to all results. Raises Trouble or Denied."""
+    answers: dict[Question, tuple[Thing, ...]] = {}
+    weight = 0
+    found = resolve(answers)
+    for _ in range(ROUNDS):
+        if not found.missing:
+            break
+        missing = list(found.missing)
+        for at in range(0, len(missing), AT_ONCE):
+            some = missing[at : at + AT_ONCE]
+            answers |= zip(some, await clouds.find_all(cloud, some), strict=True)
+            weight += sum(thing.weight for asked in some for thing in answers[asked])
+            if weight > MOST:
+                raise Trouble("Unreachable", f"{cloud}: answers have more than {MOST >> 20} MiB, which is not read")
+        found = resolve(answers)
+    return found

@@ -1,0 +1,1 @@
+"""Release records of Helm, and chart values. Pure."""

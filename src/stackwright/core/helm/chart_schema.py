@@ -1,0 +1,114 @@
+"""Validation of overrides against the schema of their chart, before anything is applied. Pure.
+
+An override is one of several layers, so `required` applies only inside items of lists, which are complete. A null
+removes a value, `~x` removes an item of a list, and a reference to a Secret may replace any value. Wrong types, names
+and ranges are errors in any merge result. The schemas are our own and use only KEYWORDS, which a test checks.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
+
+from stackwright.api.errors import name_of, repeatable, shown
+from stackwright.api.wording import BOOL, EMPTY, FLOAT, INT, LIST, MAPPING, TEXT
+
+Schema = Mapping[str, Any]
+
+# Keywords that constrain nothing, or only the merged result.
+SILENT = {"$schema", "title", "description", "default", "uniqueItems", "minItems", "minProperties"}
+TYPES: Mapping[str, tuple[str, Callable[[Any], bool]]] = {
+    "boolean": (BOOL, lambda value: isinstance(value, bool)),
+    "string": (TEXT, lambda value: isinstance(value, str)),
+    "integer": (INT, lambda value: _number(value) and float(value).is_integer()),
+    "number": (FLOAT, lambda value: _number(value)),
+    "array": (LIST, lambda value: isinstance(value, list)),
+    "object": (MAPPING, lambda value: isinstance(value, Mapping)),
+    "null": ("takes null", lambda value: value is None),
+}
+
+
+def value_errors(schema: Schema, value: Any, where: str, *, whole: bool = False) -> Iterator[str]:
+    """Errors in a value and everything below it; `where` is its path in the user's object.
+
+    whole  the value is complete: required fields must be set, and nothing is removed
+    """
+    if not whole and _is_reference(value):
+        return
+    types = [schema["type"]] if isinstance(schema.get("type"), str) else schema.get("type", list(TYPES))
+    if not any(TYPES[type_][1](value) for type_ in types):
+        words = [TYPES[type_][0] for type_ in types if type_ != "null"] or ["takes null"]
+        yield _told(where, " or ".join([words[0], *(word.removeprefix("takes ") for word in words[1:])]), value)
+        return
+    for keyword, check in _LIMITS.items():
+        if keyword in schema and (problem := check(value, schema[keyword])):
+            yield _told(where, problem, value)
+    if isinstance(value, Mapping):
+        yield from _fields(schema, value, where, whole)
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            if not (isinstance(item, str) and item.startswith("~")):
+                yield from value_errors(schema.get("items", {}), item, f"{where}[{index}]", whole=True)
+
+
+def _fields(schema: Schema, value: Mapping[str, Any], where: str, whole: bool) -> Iterator[str]:
+    known, others = schema.get("properties", {}), schema.get("additionalProperties", True)
+    value = {name: child for name, child in value.items() if child is not None}
+    if whole:
+        yield from (f"{where}.{name}: is required" for name in schema.get("required", ()) if name not in value)
+    for name, child in value.items():
+        here = f"{where}.{name_of(name)}"
+        if name in known:
+            yield from value_errors(known[name], child, here, whole=whole)
+        elif others is False:
+            allowed = ", ".join(sorted(known)) or "none"
+            yield f"{here}: the chart has no such value; allowed: {allowed}"
+        else:
+            if "propertyNames" in schema:
+                yield from value_errors({"type": "string", **schema["propertyNames"]}, name, here, whole=True)
+            yield from value_errors(others if isinstance(others, Mapping) else {}, child, here, whole=whole)
+
+
+def _pattern(value: Any, pattern: str) -> str:
+    return "" if not isinstance(value, str) or re.search(pattern, value) else f"must match {pattern}"
+
+
+def _not(value: Any, schema: Schema) -> str:
+    return "is not allowed" if not list(value_errors(schema, value, "", whole=True)) else ""
+
+
+# Keyword → function of the value and the keyword's argument that returns the error, or an empty text.
+_LIMITS: Mapping[str, Callable[[Any, Any], str]] = {
+    "enum": lambda value, allowed: "" if value in allowed else f"is not allowed; allowed: {_listed(allowed)}",
+    "pattern": _pattern,
+    "not": _not,
+    "minLength": lambda value, least: (
+        f"must have at least {least} characters" if isinstance(value, str) and len(value) < least else ""
+    ),
+    "minimum": lambda value, least: f"must be at least {least}" if _number(value) and value < least else "",
+    "maximum": lambda value, most: f"must be at most {most}" if _number(value) and value > most else "",
+}
+KEYWORDS = {*_LIMITS, *SILENT, "type", "properties", "additionalProperties", "propertyNames", "items", "required"}
+
+
+def _told(where: str, problem: str, value: Any) -> str:
+    if isinstance(value, str) and not value and problem.startswith("must have at least"):
+        return f"{where}: {EMPTY}"
+    if isinstance(value, Mapping | list) or not repeatable(re.split(r"[.\[\]]+", where.rstrip("]")), value):
+        return f"{where}: {problem}"
+    return (
+        f"{where}: {shown(value)} {problem}" if problem.startswith("is ") else f"{where}: {problem}, not {shown(value)}"
+    )
+
+
+def _listed(allowed: list[Any]) -> str:
+    return ", ".join(shown(each) for each in allowed)
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _is_reference(value: Any) -> bool:
+    return isinstance(value, Mapping) and "value_from" in value

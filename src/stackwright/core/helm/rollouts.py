@@ -1,0 +1,125 @@
+"""How far the pods of a release are, from what Kubernetes says of its workloads. Pure.
+
+Pods of a node that is away do not count: they say nothing of the release, and nobody can do anything to them.
+Kubernetes counts them as wanted, and as unavailable, so a DaemonSet or StatefulSet may replace no pod while one is
+away. Such a rollout waits for the node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from stackwright.core.objects import annotation, label
+from stackwright.core.workload_health import pods_of, workload_ready
+
+# How Kubernetes says which template of a DaemonSet a pod is of.
+TEMPLATE, POD_TEMPLATE = "deprecated.daemonset.template.generation", "pod-template-generation"
+
+Object = Mapping[str, Any]
+
+_COUNTS = {
+    "Deployment": {"new": "updatedReplicas", "ready": "readyReplicas"},
+    "StatefulSet": {"new": "updatedReplicas", "ready": "readyReplicas"},
+    "DaemonSet": {"new": "updatedNumberScheduled", "ready": "numberReady"},
+    "Job": {"ended": "succeeded"},
+}
+
+
+def counts(workloads: Iterable[Object]) -> dict[str, int]:
+    """How many pods of each workload are new, and how many are ready; nothing of a workload of which Kubernetes has not
+    said anything yet.
+    """
+    found = {}
+    for each in workloads:
+        status, meta = each.get("status") or {}, each["metadata"]
+        if each["kind"] != "Job" and (status.get("observedGeneration") or 0) < (meta.get("generation") or 0):
+            continue
+        for what, field in _COUNTS[each["kind"]].items():
+            if count := status.get(field):
+                found[f"{each['kind']} {meta['name']}: {what}"] = int(count)
+    return found
+
+
+def own(workload: Object, pods: Iterable[Object]) -> list[Object]:
+    """The pods of a workload. DaemonSets for single nodes have the selector of the common one."""
+    found = pods_of(workload, pods)
+    if workload["kind"] == "Deployment":  # its pods belong to its ReplicaSets
+        return found
+    uid = workload["metadata"].get("uid")
+    return [pod for pod in found if uid in [each["uid"] for each in pod["metadata"].get("ownerReferences") or ()]]
+
+
+def lost(workload: Object, pods: Iterable[Object], away: Collection[str]) -> list[Object]:
+    """Pods of a workload on nodes that are away."""
+    return [pod for pod in own(workload, pods) if node_of(pod) in away] if away else []
+
+
+def is_as_wanted(workload: Object, pods: Sequence[Object], away: Collection[str]) -> bool:
+    """Whether all pods of a workload are new and ready, or all that count, of which there must be some."""
+    if workload_ready(workload):
+        return True
+    gone = lost(workload, pods, away)
+    return _stands(workload, pods, gone, away) and len(gone) < _wanted(workload) and _is_new(workload, gone)
+
+
+def is_held(workload: Object, pods: Sequence[Object], away: Collection[str]) -> bool:
+    """Whether a workload that is not as wanted waits for nothing but nodes that are away."""
+    return _stands(workload, pods, lost(workload, pods, away), away)
+
+
+def _stands(workload: Object, pods: Sequence[Object], gone: Sequence[Object], away: Collection[str]) -> bool:
+    """Whether pods are lost, and all others are ready, be they new or not."""
+    status, meta = workload.get("status") or {}, workload["metadata"]
+    if not gone or (
+        workload["kind"] != "Job" and (status.get("observedGeneration") or 0) < (meta.get("generation") or 0)
+    ):
+        return False
+    others = [pod for pod in own(workload, pods) if node_of(pod) and node_of(pod) not in away]
+    return all(map(is_ready, others)) and _ready(workload) >= _wanted(workload) - len(gone)
+
+
+def _is_new(workload: Object, gone: Sequence[Object]) -> bool:
+    """Whether all pods that count are of the last template."""
+    status = workload.get("status") or {}
+    if workload["kind"] == "DaemonSet":
+        template = annotation(workload, TEMPLATE)
+        old = [pod for pod in gone if not template or label(pod, POD_TEMPLATE) != template]
+        return bool((status.get("updatedNumberScheduled") or 0) >= _wanted(workload) - len(old))
+    if workload["kind"] == "StatefulSet":
+        return bool(status.get("updateRevision") == status.get("currentRevision"))
+    return bool((status.get("updatedReplicas") or 0) >= _wanted(workload) == (status.get("replicas") or 0))
+
+
+def _wanted(workload: Object) -> int:
+    if workload["kind"] == "DaemonSet":
+        return int((workload.get("status") or {}).get("desiredNumberScheduled") or 0)
+    replicas = (workload.get("spec") or {}).get("completions" if workload["kind"] == "Job" else "replicas")
+    return 1 if replicas is None else int(replicas)
+
+
+def _ready(workload: Object) -> int:
+    field = {"DaemonSet": "numberReady", "Job": "succeeded"}.get(workload["kind"], "readyReplicas")
+    return int((workload.get("status") or {}).get(field) or 0)
+
+
+def node_of(pod: Object) -> str:
+    return str((pod.get("spec") or {}).get("nodeName") or "")
+
+
+def is_starting(pod: Object) -> bool:
+    """Whether its containers run, and one of them is still at its first start."""
+    containers = (pod.get("status") or {}).get("containerStatuses") or ()
+    return any(each.get("started") is False for each in containers) and all(
+        "running" in (each.get("state") or {}) and not each.get("restartCount") for each in containers
+    )
+
+
+def is_ready(pod: Object) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def is_unschedulable(pod: Object) -> bool:
+    conditions = (pod.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "PodScheduled" and each["status"] == "False" for each in conditions)

@@ -1,0 +1,31 @@
+"""Nodes of the Kubernetes cluster: which of them are there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from typing import Any
+
+Object = Mapping[str, Any]
+NAMED = 5  # nodes that a message names
+
+
+def is_up(node: Object) -> bool:
+    """Whether its kubelet answers, as far as Kubernetes knows."""
+    conditions = (node.get("status") or {}).get("conditions") or ()
+    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+
+
+def away(nodes: Iterable[Object]) -> frozenset[str]:
+    return frozenset(node["metadata"]["name"] for node in nodes if not is_up(node))
+
+
+def named(names: Collection[str]) -> str:
+    """In words: node a; nodes a, b."""
+    first = ", ".join(sorted(names)[:NAMED])
+    more = f" and {len(names) - NAMED} more" if len(names) > NAMED else ""
+    return f"node{'' if len(names) == 1 else 's'} {first}{more}"
+
+
+def are(names: Collection[str]) -> str:
+    """The verb to that."""
+    return "is" if len(names) == 1 else "are"

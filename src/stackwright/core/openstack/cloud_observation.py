@@ -1,0 +1,105 @@
+"""Observations of an object with resources in an OpenStack, and conditions for errors of the cloud. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar
+
+from stackwright.api.meta import Kind
+from stackwright.core.conditions import Condition, blocked, waiting
+from stackwright.core.objects import has_finalizer, is_deleting
+from stackwright.core.openstack.clouds import CloudRef, Denied, Look, Trouble
+from stackwright.core.openstack.origin import guard, identity, is_guarded
+from stackwright.core.plan import Finalizer, Object
+
+AUTHENTICATION, CLOUD = "OpenStackAuthenticationSucceeded", "CloudReachable"
+LOGIN = (
+    "AuthenticationFailed",
+    "CredentialsMissing",
+    "CredentialsInvalid",
+    "IdentityNotFound",
+    "BlockedIdentityAccessDenied",
+    "BlockedOtherProject",
+)
+
+
+@dataclass(frozen=True)
+class Seen:
+    """paused   cause of the pause; empty if the object is not paused
+    origin   where the object was first observed; see the module `origin`
+    cloud    None while the credentials are not known
+    trouble  why the request to the cloud failed; `look` is None then
+    after    seconds until the next attempt, if the cloud specifies them
+    """
+
+    obj: Object
+    now: float
+    spec: Mapping[str, Any]
+    errors: tuple[str, ...] = ()
+    paused: str = ""
+    origin: str = ""
+    cloud: CloudRef | None = None
+    trouble: Condition | None = None
+    look: Look | None = None
+    after: float | None = None
+
+    @property
+    def status(self) -> Mapping[str, Any]:
+        return self.obj.get("status") or {}
+
+    @property
+    def identity(self) -> str:
+        """The identity with which the resources of this object are marked."""
+        return identity(self.obj, self.origin) if self.origin else str(self.obj["metadata"]["uid"])
+
+    def guarded(self, kind: Kind) -> Finalizer:
+        return guard(kind, self.obj, self.origin)
+
+    @property
+    def is_guarded(self) -> bool:
+        return is_guarded(self.obj, self.origin)
+
+    @property
+    def asks(self) -> bool:
+        """Whether a reconcile of this object needs requests to its cloud."""
+        if self.paused or not self.spec.get("identityRef"):
+            return False
+        if is_deleting(self.obj):
+            return has_finalizer(self.obj) and self.spec.get("credentialsLostPolicy") != "Orphan"
+        return not self.errors
+
+
+S = TypeVar("S", bound=Seen)
+
+
+def looked(seen: S, look: Look, record: Mapping[Any, Any]) -> S:
+    """Add the view of the project, or BlockedOtherProject if the credentials are for another project than the record.
+
+    In another project all recorded resources would look deleted, and would be created again or left behind.
+    """
+    was = str(seen.status.get("project") or "")
+    if record and was and look.place and _elsewhere(was, look.place):
+        text = f"spec.identityRef leads to project {look.place}, and what was made is in project {was}"
+        return troubled(seen, Denied("OtherProject", f"{text}: name credentials for that one"))
+    return replace(seen, look=look)
+
+
+def _elsewhere(one: str, other: str) -> bool:
+    """Whether two places differ; a missing region matches any region, because credentials need not name it."""
+    (project, _, region), (same, _, there) = one.partition("@"), other.partition("@")
+    return project != same or bool(region and there and region != there)
+
+
+def project(seen: Seen, record: Mapping[Any, Any]) -> str:
+    """The project that contains, or will contain, the resources; for the status."""
+    was = str(seen.status.get("project") or "")
+    return was if record and was else (seen.look.place if seen.look else "") or was
+
+
+def troubled(seen: S, error: Trouble | Denied) -> S:
+    """Add the error of the cloud, as a waiting or blocked condition."""
+    stage = AUTHENTICATION if error.reason in LOGIN else CLOUD
+    if isinstance(error, Trouble):
+        return replace(seen, trouble=waiting(stage, str(error), error.reason), after=error.after)
+    return replace(seen, trouble=blocked(stage, error.reason, str(error)))

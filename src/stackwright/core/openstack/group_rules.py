@@ -1,0 +1,48 @@
+"""Comparison of security group rules. Pure.
+
+A group cannot hold two equivalent rules: Neutron answers the second with 409. For Neutron the prefix of all addresses
+equals no prefix, and a protocol equals its number, in any notation.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Mapping
+from typing import Any
+
+# Protocol names of Neutron.
+PROTOCOLS: Mapping[str, int] = {
+    "ah": 51, "dccp": 33, "egp": 8, "esp": 50, "gre": 47, "hopopt": 0, "icmp": 1, "icmpv6": 58, "igmp": 2, "ip": 0,
+    "ipip": 4, "ipv6-encap": 41, "ipv6-frag": 44, "ipv6-icmp": 58, "ipv6-nonxt": 59, "ipv6-opts": 60, "ipv6-route": 43,
+    "ospf": 89, "pgm": 113, "rsvp": 46, "sctp": 132, "tcp": 6, "udp": 17, "udplite": 136, "vrrp": 112,
+}  # fmt: skip
+ICMP, ICMP6 = PROTOCOLS["icmp"], PROTOCOLS["icmpv6"]
+EVERY_PORT = (1, 65535)
+
+
+def meaning(rule: Mapping[str, Any]) -> tuple[Any, ...]:
+    """A value that is equal for equivalent rules. Accepts the form of a request and that of a response."""
+    version = rule.get("ethertype") or "IPv4"
+    protocol = _protocol(rule.get("protocol"), version)
+    ports = rule.get("port_range_min"), rule.get("port_range_max")
+    if protocol not in (ICMP, ICMP6) and ports == (None, None):  # for ICMP these fields are type and code
+        ports = EVERY_PORT
+    remotes = (rule.get(name) or None for name in ("remote_group_id", "remote_address_group_id"))
+    prefix = _prefix(rule.get("remote_ip_prefix"))
+    return rule.get("security_group_id"), rule.get("direction"), version, protocol, *ports, *remotes, prefix
+
+
+def _protocol(value: Any, version: str) -> Any:
+    if value is None:
+        return None
+    text = str(value).lower()
+    number = int(text) if text.isascii() and text.isdecimal() and len(text) < 4 else PROTOCOLS.get(text, text)
+    return ICMP6 if (version, number) == ("IPv6", ICMP) else number
+
+
+def _prefix(value: Any) -> str | None:
+    try:
+        network = ipaddress.ip_network(str(value or "0.0.0.0/0"), strict=False)
+    except ValueError:
+        return str(value)
+    return str(network) if network.prefixlen else None

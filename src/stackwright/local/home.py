@@ -1,0 +1,95 @@
+"""The folders of the local cluster, and how they are told from folders of others, which nobody deletes by mistake.
+
+A variable may be mistyped: `STACKWRIGHT_HOME=/srv`. So a folder is deleted only when it has a mark that `up` leaves,
+and of it only what `up` puts there.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+from collections.abc import Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from stackwright.local.commands import LocalError
+from stackwright.local.config import LocalCluster
+
+BUILT = re.compile(r"\.?[a-z0-9-]+(-[0-9a-f]{12}|\.lock)")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """what      it is, for people
+    variable  by which it is chosen
+    names     of what is put there, the marks last: whoever dies in between can go on
+    """
+
+    what: str
+    path: Path
+    variable: str
+    names: tuple[str, ...]
+
+    def entries(self) -> list[Path]:
+        """What is there. Empty for a folder that is not, or that is none."""
+        return sorted(self.path.iterdir()) if self.path.is_dir() else []
+
+    def others(self, but: Iterable[Path] = ()) -> list[Path]:
+        """What is not ours, without whatever leads to these."""
+        known = {*self.names, *(f"{name}.new" for name in self.names), "lost+found"}
+        kept = [each for each in self.entries() if each.name not in known]
+        return [each for each in kept if not any(path.is_relative_to(each) for path in but)]
+
+    def is_ours(self) -> bool:
+        raise NotImplementedError
+
+    def check(self) -> None:
+        """Raises LocalError for a folder that has something in it, and no mark."""
+        if (there := self.entries()) and not self.is_ours():
+            some = ", ".join(each.name for each in there[:5]) + (" …" if len(there) > 5 else "")
+            raise LocalError(
+                f"{self.path} is not deleted, for nothing shows that it is of a local cluster; in it: {some}.\n"
+                f"Is {self.variable} right? If the folder is of no use, delete it by hand."
+            )
+
+    def remove(self) -> list[Path]:
+        """What is ours, and the folder when nothing else is in it; what is left, for it is of others."""
+        for name in self.names:
+            for each in (self.path / f"{name}.new", self.path / name):
+                if each.is_dir() and not each.is_symlink():
+                    shutil.rmtree(each, ignore_errors=True)
+                else:
+                    each.unlink(missing_ok=True)
+                if each.exists():
+                    raise LocalError(f"{each} cannot be deleted as a whole; look at what is left of it.")
+        if not self.entries():
+            with suppress(OSError):  # a link, or where something is mounted
+                self.path.rmdir()
+        return self.others()
+
+
+class Home(Folder):
+    def is_ours(self) -> bool:
+        try:
+            remembered = "nodes" in json.loads((self.path / "cluster.json").read_bytes())
+        except (OSError, ValueError, TypeError):
+            remembered = False
+        return remembered or any((self.path / "pki").glob("*.inputs"))
+
+
+class Cache(Folder):
+    def is_ours(self) -> bool:
+        built = (each.name for part in ("tools", "images") for each in (self.path / part).glob("*"))
+        return any(BUILT.fullmatch(name) for name in built)
+
+
+def home(cluster: LocalCluster) -> Folder:
+    names = ("nodes", "volumes", "etcd", "config", "log", "ssh", "demo.json", "ca.crt", "kubeconfig", "pki")
+    return Home("the local cluster with all its data", cluster.state, "STACKWRIGHT_HOME", (*names, "cluster.json"))
+
+
+def cache(cluster: LocalCluster) -> Folder:
+    names = ("store", "guest", "helm", "go", "buildah", "images", "tools")
+    return Cache("tools and images that were built", cluster.cache, "STACKWRIGHT_CACHE", names)

@@ -1,0 +1,116 @@
+"""The images of the local cluster: built from Debian packages, without a registry, each only once.
+
+An image is identified by the digest of its recipe, so the cache shows whether it is built, and an unchanged recipe is
+not built again. Missing images are built in the order of their dependencies, two at a time.
+
+    recipes   list of images, digests, references       build    build of one image, from recipe to archive
+    inputs    inputs of a digest and a build context    buildah  the program that builds
+    rootfs    the Debian that all images are based on   archive  archive of an image
+    cache     cache of archives                         sbom     contents of an image
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from graphlib import TopologicalSorter
+
+from stackwright.local.commands import Report, quiet
+from stackwright.local.config import IMAGE_PREFIX, LocalCluster
+from stackwright.local.image import recipes
+from stackwright.local.image.build import Builder, SourcesChanged
+from stackwright.local.image.cache import BuiltImage
+
+__all__ = ["BuiltImage", "build", "cached", "ensure_all", "for_nodes", "prune", "references"]
+
+_AT_ONCE = 2
+"""Package installation waits for the network half of the time; more parallel builds only compete for the disk."""
+_ATTEMPTS = 3
+"""For sources that are edited during a build."""
+
+
+def ensure_all(report: Report | None = None, names: Iterable[str] | None = None) -> list[BuiltImage]:
+    """Return the named images, or all, with their bases first; build the missing ones."""
+    wanted = list(names) if names is not None else None
+    for _ in range(_ATTEMPTS - 1):
+        with contextlib.suppress(SourcesChanged):
+            return _ensure(wanted, report or quiet)
+    return _ensure(wanted, report or quiet)
+
+
+def for_nodes(built: Iterable[BuiltImage]) -> list[BuiltImage]:
+    """Return the images without artifacts, which contain a file and are not run by pods."""
+    catalogue = recipes.load()
+    return [image for image in built if not catalogue.recipe(image.name).artifact]
+
+
+def build(name: str, report: Report | None = None) -> BuiltImage:
+    """Return one image, which is built if missing."""
+    return ensure_all(report, [name])[-1]
+
+
+def references(prefix: str = IMAGE_PREFIX) -> dict[str, str]:
+    """Return the reference of each image, built or not. Another prefix names published images."""
+    builder = _builder()
+    return {name: recipes.reference(name, digest, prefix) for name, digest in builder.digests.items()}
+
+
+def cached() -> dict[str, BuiltImage | None]:
+    """Return each image, or None if it is not built."""
+    builder = _builder()
+    return {name: builder.cache.image(name, builder.digests[name]) for name in builder.catalogue.order()}
+
+
+def prune() -> list[str]:
+    """Remove archives of outdated recipes. Returns the names of the removed folders."""
+    builder = _builder()
+    with builder.cache.exclusive(quiet):
+        removed = builder.cache.prune(builder.digests)
+        if removed:
+            builder.buildah.remove_all_but(builder.reference(name) for name in builder.digests)
+    return removed
+
+
+def _ensure(names: list[str] | None, report: Report) -> list[BuiltImage]:
+    builder = _builder()
+    wanted = builder.catalogue.closure(names if names is not None else list(builder.catalogue.images))
+    if _missing(builder, wanted):
+        with builder.cache.exclusive(report):
+            missing = _missing(builder, wanted)  # another process may have built some
+            if missing:
+                builder.buildah.prepare()
+                _build_in_order(builder, missing, report)
+    return [image for name in wanted if (image := builder.cache.image(name, builder.digests[name]))]
+
+
+def _builder() -> Builder:
+    catalogue = recipes.load()
+    return Builder(LocalCluster.discover(), catalogue, recipes.digests(catalogue))
+
+
+def _missing(builder: Builder, names: list[str]) -> list[str]:
+    return [name for name in names if builder.cache.meta(name, builder.digests[name]) is None]
+
+
+def _build_in_order(builder: Builder, missing: list[str], report: Report) -> None:
+    """Build each image as soon as its base is built; those with the most dependents first."""
+    graph = builder.catalogue.graph()
+    sorter = TopologicalSorter({name: [base for base in graph[name] if base in missing] for name in missing})
+    sorter.prepare()
+    running: dict[Future[None], str] = {}
+    ready: list[str] = []
+    count = 0
+    with ThreadPoolExecutor(_AT_ONCE) as pool:
+        while sorter.is_active():
+            ready = sorted([*ready, *sorter.get_ready()], key=builder.catalogue.waiting_for)
+            while ready and len(running) < _AT_ONCE:
+                name = ready.pop()
+                running[pool.submit(builder.build, name)] = name
+            report(f"building {' and '.join(sorted(running.values()))} ({count} of {len(missing)} images built)")
+            finished, _ = wait(running, return_when=FIRST_COMPLETED)
+            for future in finished:
+                name = running.pop(future)
+                future.result()  # a failure ends all after the running builds
+                sorter.done(name)
+                count += 1

@@ -1,0 +1,119 @@
+"""Recipes of all images: `images/images.yaml`, read and validated.
+
+A recipe is data. The recipes determine the build order, the digest of each image, and with it the reference in charts,
+so a reference is known before its image is built. The digest covers all inputs of an image: its recipe, its context,
+its base's digest, tools, and sources of the project.
+"""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import platform
+from graphlib import TopologicalSorter
+from pathlib import Path
+
+import yaml
+from pydantic import BaseModel, ConfigDict, Field, model_validator
+
+from stackwright.local.commands import LocalError
+from stackwright.local.config import IMAGE_PREFIX
+from stackwright.local.image import inputs
+from stackwright.local.image.rootfs import RootFs
+
+BUILDER_VERSION = 2
+"""Part of every digest; to be raised when the builder's output for the same recipes changes."""
+
+
+class Model(BaseModel):
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+class Recipe(Model):
+    """One image. Its context is the folder `images/<name>` with a Containerfile in it."""
+
+    title: str
+    version: str
+    licenses: str
+    user: str = Field(pattern=r"^\d+:\d+$")
+    base: str | None = None
+    rootfs: RootFs | None = None
+    go: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+    sources: dict[str, inputs.Source] = Field(default_factory=dict)
+    lends: tuple[inputs.Loan, ...] = ()
+    # Not part of the digest: the use of an image does not change its content.
+    artifact: bool = Field(default=False, exclude=True)
+
+
+class Catalogue(Model):
+    """All recipes; bases must be known and free of cycles."""
+
+    refreshed: str
+    images: dict[str, Recipe]
+
+    @model_validator(mode="after")
+    def _bases_are_known(self) -> Catalogue:
+        unknown = {r.base for r in self.images.values() if r.base} - set(self.images)
+        if unknown:
+            raise ValueError(f"no such image to build on: {', '.join(sorted(unknown))}")
+        self.order()  # raises CycleError, which is a ValueError
+        return self
+
+    def graph(self) -> dict[str, list[str]]:
+        """Return image → images that must be built before it."""
+        return {name: [recipe.base] if recipe.base else [] for name, recipe in self.images.items()}
+
+    def order(self) -> list[str]:
+        """Return all names, bases first."""
+        return list(TopologicalSorter(self.graph()).static_order())
+
+    def chain(self, name: str) -> list[str]:
+        """Return the image and its bases, the lowest first."""
+        base = self.recipe(name).base
+        return [*(self.chain(base) if base else []), name]
+
+    def waiting_for(self, name: str) -> int:
+        """Return the number of images that are based on this one, directly or not."""
+        return sum(name in self.chain(other) for other in self.images) - 1
+
+    def closure(self, names: list[str]) -> list[str]:
+        """Return the named images and all their bases, bases first."""
+        wanted = {image for name in names for image in self.chain(name)}
+        return [name for name in self.order() if name in wanted]
+
+    def recipe(self, name: str) -> Recipe:
+        try:
+            return self.images[name]
+        except KeyError:
+            raise LocalError(f"There is no image {name!r}, only: {', '.join(self.images)}.") from None
+
+
+def load(path: Path | None = None) -> Catalogue:
+    """Read the recipes."""
+    path = path or inputs.images_folder() / "images.yaml"
+    return Catalogue.model_validate(yaml.safe_load(path.read_text()))
+
+
+def digests(catalogue: Catalogue) -> dict[str, str]:
+    """Return image → digest, from the recipes and their current inputs."""
+    hash_input = functools.cache(inputs.tree_digest)  # several images share a tool
+    found: dict[str, str] = {}
+    for name in catalogue.order():
+        recipe = catalogue.images[name]
+        lines = [f"builder {BUILDER_VERSION}", f"machine {platform.machine()}", f"refreshed {catalogue.refreshed}"]
+        lines += [f"recipe {recipe.model_dump_json()}"]
+        lines += [f"base {found[recipe.base]}"] if recipe.base else []
+        lines += [f"context {hash_input(inputs.images_folder() / name)}"]
+        lines += [f"tool {tool} {hash_input(inputs.tool_folder(tool))}" for tool in recipe.tools]
+        lines += [
+            f"source {target} {hash_input(inputs.source_path(source))}"
+            for target, source in sorted(recipe.sources.items())
+        ]
+        found[name] = hashlib.sha256("\n".join(lines).encode()).hexdigest()
+    return found
+
+
+def reference(name: str, digest: str, prefix: str = IMAGE_PREFIX) -> str:
+    """Return the image reference for pods."""
+    return f"{prefix}/{name}:{digest[:12]}"

@@ -1,0 +1,1 @@
+"""A node: its namespaces, network, mounts, program configuration, and power state."""

@@ -1,0 +1,1 @@
+"""The steps up to a Kubernetes cluster with ready nodes."""

@@ -1,0 +1,1 @@
+"""The steps from a Kubernetes cluster to a cloud with a virtual machine."""

@@ -1,0 +1,64 @@
+"""Install the CustomResourceDefinitions and the operator from its chart, with local or published images."""
+
+from __future__ import annotations
+
+import json
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from stackwright import assets
+from stackwright.local.commands import LocalError, Report
+from stackwright.local.steps.context import Context
+from stackwright.local.steps.openstack import charts
+from stackwright.local.waiting import wait_for
+
+TITLE = "Operator"
+RELEASE = "stackwright"
+NAMESPACE = "stackwright"
+LIMIT = 120.0
+# Used in a dry run only, for which the API server calls the operator's webhook.
+PROBE = {
+    "apiVersion": "lcm.mirantis.com/v1alpha1",
+    "kind": "HelmBundle",
+    "metadata": {"name": "probe", "namespace": NAMESPACE},
+    "spec": {"releases": [{"name": "probe", "chart": "memcached"}]},
+}
+
+
+def chart() -> Path:
+    return assets.require("charts/stackwright")
+
+
+def values(ctx: Context) -> dict[str, Any]:
+    references = ctx.references()
+    return {"images": {"tags": {"stackwright": references["operator"]}, "references": references}}
+
+
+def deployed(ctx: Context) -> bool:
+    return charts.is_deployed(ctx, RELEASE, NAMESPACE, charts.digest(chart(), values(ctx)))
+
+
+def unready(ctx: Context) -> str | None:
+    """Why the operator is not ready. The pod's status may be older than a restart, so the webhook must reject PROBE."""
+    try:
+        charts.kubectl(ctx, "create", "--dry-run=server", "--filename", "-", stdin=json.dumps(PROBE))
+    except LocalError as error:
+        return None if "denied the request" in str(error) else str(error).splitlines()[-1]
+    return None
+
+
+def done(ctx: Context) -> bool:
+    return deployed(ctx) and unready(ctx) is None
+
+
+def run(ctx: Context, report: Report) -> None:
+    if not deployed(ctx):
+        # Helm installs the CRDs of a chart only once; a newer operator may have newer ones.
+        report("the CustomResourceDefinitions")
+        words = ("--filename", str(chart() / "crds"))
+        charts.kubectl(ctx, "apply", "--server-side", "--force-conflicts", *words)
+        charts.kubectl(ctx, "wait", "--for=condition=Established", "--timeout=30s", *words)
+        report("waiting for the operator's pod")
+        charts.install(ctx, RELEASE, NAMESPACE, chart(), values(ctx))
+    wait_for("the operator, which checks what is applied", partial(unready, ctx), limit=LIMIT, report=report)

@@ -1,0 +1,135 @@
+"""Temporary projects and everything in them, with the administrator's rights: core.openstack.tenant.Projects."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from stackwright.adapters.openstack.client import connect, explained
+from stackwright.core.openstack.access import Access
+from stackwright.core.openstack.tenant import Project, Tenant, Thing
+from stackwright.smoke.openstack.computing import ComputingApi
+from stackwright.smoke.openstack.networking import NetworkingApi
+
+if TYPE_CHECKING:
+    from openstack.connection import Connection
+
+DOMAIN_ID = "default"
+ROLE = "member"
+
+
+def administrator(access: Access, ca_file: str) -> Connection:
+    """A client with the administrator's rights, over the public endpoints."""
+    return connect({"auth_url": access.auth_url, **access.auth}, access.region, ca_file=ca_file)
+
+
+def tenant(connection: Connection) -> Tenant:
+    return Tenant(ComputingApi(connection), NetworkingApi(connection))
+
+
+@explained
+class ProjectsApi:
+    def __init__(self, admin: Connection, access: Access, ca_file: str) -> None:
+        self._admin = admin
+        self._access = access
+        self._ca_file = ca_file
+
+    @property
+    def _identity(self) -> Any:
+        return self._admin.identity
+
+    def create(self, name: str, note: str) -> Project:
+        made = self._identity.create_project(name=name, domain_id=DOMAIN_ID, description=note)
+        return Project(str(made.id), name, note)
+
+    def enter(self, project: Project) -> Tenant:
+        identity = self._identity
+        name, password = project.name, secrets.token_urlsafe(24)
+        user = identity.create_user(
+            name=name, domain_id=DOMAIN_ID, password=password, default_project_id=project.id, is_enabled=True
+        )
+        identity.assign_project_role_to_user(project.id, user, identity.find_role(ROLE, ignore_missing=False))
+        auth = {**self._access.auth, "auth_url": self._access.auth_url}
+        auth |= {"username": name, "password": password, "project_name": name}
+        connection = connect(auth, self._access.region, ca_file=self._ca_file)
+        connection.authorize()
+        return tenant(connection)
+
+    def named(self, prefix: str) -> list[Project]:
+        found = self._identity.projects(domain_id=DOMAIN_ID)
+        return [
+            Project(str(each.id), str(each.name), str(each.description or ""))
+            for each in found
+            if str(each.name).startswith(prefix)
+        ]
+
+    def leftovers(self, project: Project) -> list[Thing]:
+        users = [str(user.id) for user in self._identity.users(domain_id=DOMAIN_ID, name=project.name)]
+        found = [*self._compute(project, users), *self._network(project)]
+        found += [Thing("image", str(e.id), str(e.name)) for e in self._admin.image.images(owner=project.id)]
+        found += [Thing("user", user, project.name) for user in users]
+        return [*found, Thing("project", project.id, project.name)]
+
+    def _compute(self, project: Project, users: list[str]) -> Iterator[Thing]:
+        compute: Any = self._admin.compute
+        for server in compute.servers(all_projects=True, project_id=project.id):
+            yield Thing("server", str(server.id), str(server.name), going=server.task_state == "deleting")
+        for user in users:
+            for key in compute.keypairs(user_id=user):
+                yield Thing("keypair", f"{user}/{key.name}", str(key.name))
+        for flavor in compute.flavors():
+            if str(flavor.name).startswith(f"{project.name}-"):
+                yield Thing("flavor", str(flavor.id), str(flavor.name))
+
+    def _network(self, project: Project) -> Iterator[Thing]:
+        network: Any = self._admin.network
+        mine = {"project_id": project.id}
+        for ip in network.ips(**mine):
+            yield Thing("floating IP", str(ip.id), str(ip.floating_ip_address))
+        for router in network.routers(**mine):
+            yield Thing("router", str(router.id), str(router.name))
+        for port in network.ports(**mine):
+            if not str(port.device_owner or "").startswith("network:"):  # deleted with their router or network
+                yield Thing("port", str(port.id), str(port.name))
+        for each in network.networks(**mine):
+            yield Thing("network", str(each.id), str(each.name))
+        # Without a filter: for a list by project, Neutron would first create the project's default group each time.
+        for group in network.security_groups():
+            if group.project_id == project.id:
+                yield Thing("security group", str(group.id), str(group.name))
+
+    def delete(self, thing: Thing) -> None:
+        compute, network = self._admin.compute, self._admin.network
+        identity, image = self._identity, self._admin.image
+        match thing.kind:
+            case "server":
+                compute.delete_server(thing.id)
+            case "keypair":
+                user, _, name = thing.id.partition("/")
+                compute.delete_keypair(name, user_id=user)
+            case "flavor":
+                compute.delete_flavor(thing.id)
+            case "floating IP":
+                network.delete_ip(thing.id)
+            case "router":
+                self._delete_router(thing.id)
+            case "port":
+                network.delete_port(thing.id)
+            case "network":
+                network.delete_network(thing.id)
+            case "security group":
+                network.delete_security_group(thing.id)
+            case "image":
+                image.delete_image(thing.id)
+            case "user":
+                identity.delete_user(thing.id)
+            case "project":
+                identity.delete_project(thing.id)
+
+    def _delete_router(self, id_: str) -> None:
+        network: Any = self._admin.network
+        for port in network.ports(device_id=id_):
+            if str(port.device_owner) != "network:router_gateway":
+                network.remove_interface_from_router(id_, port=port.id)
+        network.delete_router(id_)

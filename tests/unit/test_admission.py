@@ -1,0 +1,211 @@
+"""The admission server: whoever reaches its port takes neither the loop nor the memory of the operator."""
+
+from __future__ import annotations
+
+import asyncio
+import io
+import json
+import threading
+import time
+from collections.abc import AsyncIterator, Callable, Iterator
+from contextlib import asynccontextmanager, suppress
+from functools import partial
+from typing import Any
+
+import aiohttp
+import pytest
+
+from stackwright.api.errors import ERRORS, LONG, MORE
+from stackwright.api.registry import ADMITTED
+from stackwright.controllers.validate import errors_of
+from stackwright.core.bounds import VALUES, has_more
+from stackwright.main import Options, settings
+from stackwright.runtime import admission
+from stackwright.runtime.admission import AT_ONCE, LARGEST, Admission
+
+SECRET_TEXT = "hunter2"
+Ask = Callable[..., Any]
+
+
+@asynccontextmanager
+async def serving(port: int, check: Any) -> AsyncIterator[Ask]:
+    """A function that asks an admission server, and returns the HTTP status and the answer."""
+    task = asyncio.create_task(Admission(check, None).serve(port))
+    async with aiohttp.ClientSession(f"http://127.0.0.1:{port}") as session:
+
+        async def ask(question: object, raw: bytes | None = None) -> tuple[int, Any]:
+            body = json.dumps({"request": question}).encode() if raw is None else raw
+            for _ in range(100):
+                with suppress(aiohttp.ClientConnectorError):
+                    async with session.post("/validate", data=io.BytesIO(body)) as response:
+                        text = await response.text()
+                        return response.status, json.loads(text)["response"] if response.status == 200 else text
+                await asyncio.sleep(0.05)
+            raise AssertionError("nobody answers")
+
+        yield ask
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def about(obj: object, old: object = None, **more: object) -> dict[str, object]:
+    return {"uid": "u", "object": obj, "oldObject": old, **more}
+
+
+def named(**more: object) -> dict[str, object]:
+    return {"kind": "X", "metadata": {"name": "x"}, **more}
+
+
+async def test_it_answers_what_is_wrong_or_that_nothing_is(unused_tcp_port: int) -> None:
+    asked: list[Any] = []
+
+    def check(*given: Any) -> list[str]:
+        asked.append(given)
+        return ["one", "two"] if given[0]["kind"] == "Bad" else []
+
+    async with serving(unused_tcp_port, check) as ask:
+        assert await ask(about(named(), named(), dryRun=True)) == (200, {"uid": "u", "allowed": True})
+        status, answer = await ask(about(named(kind="Bad")))
+        assert (status, answer["allowed"]) == (200, False)
+        assert answer["status"] == {"code": 422, "message": "one\ntwo"}
+        assert await ask(about(None, named(kind="Bad"))) == (200, {"uid": "u", "allowed": True}), "a deletion"
+    assert asked == [(named(), named(), True), (named(kind="Bad"), None, False)]
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"", b"{", b"[]", b"1", b"{}", b'{"request": 1}', b'{"request": {}}', b"\xff", b"[" * 150_000,
+        b'{"request": {"uid": 1}}', b'{"request": {"uid": "u", "object": 1}}',
+        b'{"request": {"uid": "u", "object": {}}}', b'{"request": {"uid": "u", "object": {"metadata": 1}}}',
+        '{"request": {"uid": "u"}}'.encode("utf-16"),
+    ],
+    ids=range(14),
+)  # fmt: skip
+async def test_what_is_no_question_gets_no_answer(unused_tcp_port: int, body: bytes) -> None:
+    async with serving(unused_tcp_port, lambda *_: []) as ask:
+        assert (await ask(None, body))[0] == 400
+
+
+async def test_an_exception_says_no_value(unused_tcp_port: int) -> None:
+    def check(*given: Any) -> list[str]:
+        raise KeyError(SECRET_TEXT)
+
+    async with serving(unused_tcp_port, check) as ask:
+        _, answer = await ask(about(named()))
+    assert answer["status"]["code"] == 500
+    assert "KeyError" in answer["status"]["message"]
+    assert SECRET_TEXT not in str(answer)
+
+
+async def test_an_object_is_changed_that_is_as_large_as_etcd_takes(unused_tcp_port: int) -> None:
+    large = named(spec={"x": "x" * (3 << 19)})
+    async with serving(unused_tcp_port, lambda *_: []) as ask:
+        assert (await ask(about(large, large)))[1]["allowed"] is True
+
+
+async def test_nothing_is_built_of_what_is_larger(unused_tcp_port: int) -> None:
+    async with serving(unused_tcp_port, lambda *_: []) as ask:
+        assert (await ask(None, b"x" * (LARGEST + 1)))[0] == 413
+        assert (await ask(about(named(spec={"x": [0] * 250_000}))))[0] == 413
+
+
+async def test_the_loop_goes_on_while_objects_are_checked_one_at_a_time(unused_tcp_port: int) -> None:
+    at_once, most = 0, 0
+
+    def check(*given: Any) -> list[str]:
+        nonlocal at_once, most
+        assert threading.current_thread() is not threading.main_thread()
+        at_once += 1
+        most = max(most, at_once)
+        time.sleep(0.3)
+        at_once -= 1
+        return []
+
+    async with serving(unused_tcp_port, check) as ask:
+        asking = asyncio.gather(*(ask(about(named())) for _ in range(3)))
+        beats = 0
+        while not asking.done():
+            await asyncio.sleep(0.02)
+            beats += 1
+    assert most == 1
+    assert beats >= 10
+
+
+async def test_who_never_ends_a_question_is_not_waited_for(
+    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "ARRIVAL", 0.3)
+    async with serving(unused_tcp_port, lambda *_: []) as ask:
+        await ask(about(named()))
+        others = [await asyncio.open_connection("127.0.0.1", unused_tcp_port) for _ in range(2 * AT_ONCE)]
+        for _, writer in others:
+            writer.write(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+        await asyncio.sleep(0.1)
+        assert (await ask(about(named())))[1]["allowed"] is True
+        for reader, writer in others:
+            assert b" 408 " in await reader.readline()
+            writer.close()
+
+
+async def test_too_many_at_once_are_told_so(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(admission, "TURN", 0.1)
+
+    def check(*given: Any) -> list[str]:
+        time.sleep(0.1)
+        return []
+
+    async with serving(unused_tcp_port, check) as ask:
+        answers = await asyncio.gather(*(ask(about(named())) for _ in range(4 * AT_ONCE)))
+    assert {status for status, _ in answers} == {200, 503}
+
+
+MANY, FEW = 200_000, VALUES - 100
+
+
+def floods(many: int) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Specs of one kind each that are wrong, or odd, very many times."""
+    fields, cloud = {f"k{n}": 0 for n in range(many)}, {"openstack_version": "epoxy", "preset": "core"}
+    yield from ((resource.KIND.kind, fields) for resource in ADMITTED)
+    yield "OpenStackDeployment", {**cloud, "features": fields}
+    yield "OpenStackDeployment", {**cloud, "features": {"services": ["x"] * many}}
+    yield "OpenStackDeployment", {**cloud, "common": {"charts": {"values": fields}}}
+    yield "OpenStackDeployment", {**cloud, "common": {"charts": {"values": {"conf": {"x": fields}}}}}
+    yield "OpenStackDeployment", {**cloud, "services": {name: {} for name in fields}}
+    yield "OpenStackDeployment", {**cloud, "services": {"identity": {name: {} for name in fields}}}
+    yield "HelmBundle", {"releases": [{}] * many}
+    yield "HelmBundle", {"releases": [{"name": "a", "chart": "x"}] * (many // 3)}
+
+
+@pytest.mark.parametrize("many", [MANY, FEW])
+def test_very_many_errors_of_any_kind_take_no_time_and_are_not_all_told(many: int) -> None:
+    check = partial(errors_of, settings=settings(Options()))
+    for kind, spec in floods(many):
+        obj = {"apiVersion": "x", "kind": kind, "metadata": {"name": "a", "namespace": "b"}, "spec": spec}
+        began = time.process_time()
+        errors = check(obj, None, False)
+        assert time.process_time() - began < 2, f"seconds for {kind}"
+        assert 0 < len(errors) <= ERRORS + 1, kind
+        assert all(len(error) <= LONG for error in errors), kind
+        assert (errors == [f"spec: must have at most {VALUES} values"]) == (many == MANY), kind
+    assert (errors[-1] == MORE) == (len(errors) > ERRORS)
+
+
+def test_what_an_earlier_version_stored_can_be_made_smaller() -> None:
+    check = partial(errors_of, settings=settings(Options()))
+    cloud = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
+    for kind, spec in floods(MANY):
+        obj = {"kind": "OpenStackDeployment", "metadata": {"name": "a", "namespace": "b"}, "spec": cloud}
+        began = time.process_time()
+        assert check(obj, {**obj, "spec": spec}, False) == [], kind
+        assert time.process_time() - began < 1, "seconds"
+
+
+def test_values_are_counted_at_every_depth() -> None:
+    deep: Any = 0
+    for _ in range(5000):
+        deep = [deep]
+    assert not has_more(deep, 5001)
+    assert has_more(deep, 5000)
+    assert not has_more({"a": {"b": [1, 2]}, "c": None}, 6)
+    assert has_more({"a": {"b": [1, 2]}, "c": None}, 5)

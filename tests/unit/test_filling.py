@@ -1,0 +1,33 @@
+"""Texts with fields: what a user wrote stands in them as it is, and nothing in it is obeyed."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from stackwright.core.secrets.filling import fill, literal, names
+
+FIELDS = {"username": "glance", "password": "{username} {{x}}", "n": 'a"b'}
+BRACES = st.text(alphabet="ab{}:!.[]0<>", max_size=12)
+
+
+def test_fields_are_replaced_once() -> None:
+    assert fill("{username}:{password}!", FIELDS) == "glance:{username} {{x}}!"
+    assert fill('"n": {n!j}', FIELDS) == '"n": "a\\"b"'
+    assert list(names("a {x} {{y}} {z!j} {q:>9} {r.s} {t[0]}")) == [("x", False), ("z", True)]
+
+
+def test_a_field_that_is_not_there_is_an_error_of_whoever_wrote_the_template() -> None:
+    with pytest.raises(KeyError, match="other"):
+        fill("{other}", FIELDS)
+
+
+@given(BRACES, BRACES)
+def test_what_a_user_wrote_stands_there_as_it_is(before: str, after: str) -> None:
+    assert fill(f"{literal(before)}{{username}}{literal(after)}", FIELDS) == f"{before}glance{after}"
+
+
+@pytest.mark.parametrize("text", ["{n:>3000000000}", "{n!r}", "{n.__class__}", "{n[0]}", "{", "}", "{0}{", "{n!j:>99}"])
+def test_nothing_else_of_python_s_format_is_there(text: str) -> None:
+    assert fill(text, {**FIELDS, "0": "zero"}) in (text, "zero{")
