@@ -7,6 +7,8 @@ import io
 import json
 import threading
 import time
+import tracemalloc
+import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -108,6 +110,48 @@ async def test_nothing_is_built_of_what_is_larger(unused_tcp_port: int) -> None:
     async with serving(unused_tcp_port, lambda *_: []) as ask:
         assert (await ask(None, b"x" * (LARGEST + 1)))[0] == 413
         assert (await ask(about(named(spec={"x": [0] * 250_000}))))[0] == 413
+
+
+async def posted(port: int, headers: str, body: bytes) -> bytes:
+    """The first line of the answer to what a client sends."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"POST /validate HTTP/1.1\r\nHost: x\r\n{headers}\r\n\r\n".encode() + body)
+    try:
+        return await asyncio.wait_for(reader.readline(), 20)
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "GZIP", "identity, gzip", "br"])
+async def test_nothing_is_inflated(unused_tcp_port: int, encoding: str) -> None:
+    packer = zlib.compressobj(9, wbits=31 if "gzip" in encoding.lower() else 15)
+    bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(20)) + packer.flush()
+    headers = f"Content-Encoding: {encoding}\r\nContent-Length: {len(bomb) + 1}"
+    async with serving(unused_tcp_port, lambda *_: []) as ask:
+        assert (await ask(about(named())))[0] == 200
+        tracemalloc.start()
+        try:
+            answers = await asyncio.gather(*(posted(unused_tcp_port, headers, bomb) for _ in range(40)))
+            most = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert all(b" 415 " in answer for answer in answers), answers
+    assert most < 64 << 20, f"{most >> 20} MiB"
+
+
+async def test_a_body_that_breaks_off_or_is_packed_badly_is_no_fault(
+    unused_tcp_port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(unused_tcp_port, lambda *_: []) as ask:
+        await ask(about(named()))
+        assert b" 415 " in await posted(unused_tcp_port, "Content-Encoding: gzip\r\nContent-Length: 3", b"abc")
+        _, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
+        writer.write(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+        await asyncio.sleep(0.1)
+        writer.close()
+        await asyncio.sleep(0.1)
+        assert (await ask(about(named())))[0] == 200
+    assert not caplog.records
 
 
 async def test_the_loop_goes_on_while_objects_are_checked_one_at_a_time(unused_tcp_port: int) -> None:

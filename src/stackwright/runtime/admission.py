@@ -44,7 +44,8 @@ class Admission:
         """Until cancelled."""
         app = web.Application(client_max_size=LARGEST)
         app.add_routes([web.post(PATH, self._answer)])
-        runner = web.AppRunner(app, handle_signals=False, access_log=None)
+        # API servers compress nothing, and a few KiB may be very much when they are inflated.
+        runner = web.AppRunner(app, handle_signals=False, access_log=None, auto_decompress=False)
         await runner.setup()
         try:
             # The API server reaches the pod from outside.
@@ -55,6 +56,8 @@ class Admission:
             self._thread.shutdown(wait=False, cancel_futures=True)
 
     async def _answer(self, request: web.Request) -> web.Response:
+        if request.headers.get("Content-Encoding", "identity") != "identity":
+            raise web.HTTPUnsupportedMediaType
         try:
             async with asyncio.timeout(TURN):
                 await self._turns.acquire()
@@ -66,6 +69,8 @@ class Admission:
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._reviewed, body)
         except TimeoutError:
             raise web.HTTPRequestTimeout from None
+        except (web.RequestPayloadError, ConnectionError):  # it broke off
+            raise web.HTTPBadRequest from None
         finally:
             self._turns.release()
 
