@@ -192,6 +192,77 @@ async def test_who_never_ends_a_question_is_not_waited_for(
             writer.close()
 
 
+async def begun(port: int, sent: int, size: int = 4_000_000) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A question of which only the first bytes have been sent."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n".encode() + b" " * sent)
+    await writer.drain()
+    return reader, writer
+
+
+async def test_slow_questions_deny_no_other(unused_tcp_port: int) -> None:
+    async with serving(unused_tcp_port, lambda *_: []) as ask:
+        await ask(about(named()))
+        others = [await begun(unused_tcp_port, 1) for _ in range(50)]
+        await asyncio.sleep(0.2)
+        for _ in range(4):
+            start = time.monotonic()
+            assert (await ask(about(named())))[1]["allowed"] is True
+            assert time.monotonic() - start < 1, "seconds"
+        for _, writer in others:
+            writer.close()
+
+
+async def test_unfinished_questions_take_little_memory_together(
+    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "HELD", 1 << 20)
+    monkeypatch.setattr(admission, "ARRIVAL", 60)
+    monkeypatch.setattr(admission, "TURN", 60)
+    question = json.dumps({"request": about(named())}).encode()
+    async with serving(unused_tcp_port, lambda *_: []) as ask:
+        await ask(about(named()))
+        others = []
+        for _ in range(10):
+            others.append(await begun(unused_tcp_port, 300_000, 300_000 + len(question)))
+            await asyncio.sleep(0.05)
+        for reader, _ in others[:7]:
+            assert b" 408 " in await asyncio.wait_for(reader.readline(), 2), "the one that came first goes first"
+        large = about(named(spec={"x": "x" * 800_000}))
+        assert (await ask(large))[1]["allowed"] is True
+        others[-1][1].write(question)
+        assert b" 408 " in await asyncio.wait_for(others[-1][0].readline(), 2)
+        last = await begun(unused_tcp_port, 300_000, 300_000 + len(question))
+        last[1].write(question)
+        assert b" 200 " in await asyncio.wait_for(last[0].readline(), 2)
+        for _, writer in [*others, last]:
+            writer.close()
+
+
+async def test_of_very_many_connections_those_without_a_question_are_closed(
+    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "CONNECTIONS", 10)
+    go = threading.Event()
+
+    def check(*given: Any) -> list[str]:
+        go.wait(5)
+        return []
+
+    async with serving(unused_tcp_port, check) as ask:
+        assert (await ask(None, b"{"))[0] == 400
+        asking = asyncio.create_task(ask(about(named())))
+        await asyncio.sleep(0.1)
+        others = [await asyncio.open_connection("127.0.0.1", unused_tcp_port) for _ in range(30)]
+        for reader, _ in others[:21]:
+            assert await asyncio.wait_for(reader.read(), 2) == b""
+        go.set()
+        assert (await asking)[1]["allowed"] is True
+        assert not others[-1][0].at_eof()
+        for _, writer in others:
+            writer.close()
+
+
 async def test_too_many_at_once_are_told_so(unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(admission, "TURN", 0.1)
 
