@@ -217,6 +217,39 @@ async def test_it_is_tried_again_once_only():
     assert calls(world) == ["upgrade", "rollback", "upgrade", "rollback"]
 
 
+async def test_it_is_tried_again_once_only_also_when_the_node_comes_and_goes():
+    """Each time that it was rolled back with the node away again, it was tried again when the node was back."""
+    world = await with_a_node_away(nodes=3)
+    world.kubelet.broken["nova-compute"] = UNREADY
+    world.cloud(whole=True, services=DEBUG)
+    for _ in range(4):
+        await world.run(620)
+        world.node("node-2", EVERY_ROLE)
+        await world.run(60)
+        await world.stop()
+        world.node("node-2", EVERY_ROLE, ready=False)
+    await world.run(700)
+    assert calls(world) == ["upgrade", "rollback", "upgrade", "rollback"]
+    assert told(world)[1] == "BlockedRolledBack" and "tried again" not in told(world)[2]
+    writes = world.writes
+    await world.run(3600)
+    assert world.writes == writes
+
+
+async def test_one_that_got_ready_when_it_was_tried_again_is_as_any_other():
+    world = await with_a_node_away(nodes=3)
+    world.kubelet.broken["nova-compute"] = UNREADY
+    world.cloud(whole=True, services=DEBUG)
+    await world.run(620)
+    world.kubelet.broken.clear()
+    world.kubelet.sync(DAEMONSET, "nova-compute")
+    world.node("node-2", EVERY_ROLE)
+    await world.settle()
+    assert world.ready() and calls(world) == ["upgrade", "rollback", "upgrade"]
+    status = world.bundle("nova")["status"]["releaseStatuses"]["openstack-nova"]
+    assert "retriedDigest" not in status and not status["failedDigest"]
+
+
 async def test_a_node_that_is_deleted_holds_up_nothing():
     world = await with_a_node_away(nodes=3, rolling=15.0)
     world.cloud(whole=True, services=DEBUG)
