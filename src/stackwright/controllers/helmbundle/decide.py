@@ -38,7 +38,7 @@ from stackwright.core.ages import Progress
 from stackwright.core.conditions import Condition, blocked, condition_type, done, steady, summary, waiting
 from stackwright.core.digest import digest
 from stackwright.core.helm.records import FAILED, is_transient
-from stackwright.core.helm.rollouts import is_ready, is_starting, is_unschedulable, lost, node_of, own
+from stackwright.core.helm.rollouts import active, is_ready, is_starting, is_unschedulable, lost, node_of, own
 from stackwright.core.nodes import are, named
 from stackwright.core.objects import CLOUD, controller_of, has_finalizer, is_deleting, label
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
@@ -356,7 +356,7 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
 def _away(seen: Observed, name: str) -> set[str]:
     """Nodes that are away and concern a release: they have pods of it, or might if some cannot be scheduled."""
     lacking = [each for each in seen.workloads[name] if not workload_ready(each)]
-    pods = [pod for each in lacking for pod in own(each, seen.pods)]
+    pods = [pod for each in lacking for pod in active(each, seen.pods)]
     if any(map(is_unschedulable, pods)):
         return set(seen.away)
     return {node for pod in pods if (node := node_of(pod)) in seen.away}
@@ -375,7 +375,7 @@ def _limit(seen: Observed, wanted: Object, unready: list[Object]) -> float:
     timeout, start = float(wanted.get("timeout") or 600), float(wanted.get("startTimeout") or 0)
     if start <= timeout:
         return timeout
-    awaited = [pod for workload in unready for pod in own(workload, seen.pods) if not is_ready(pod)]
+    awaited = [pod for workload in unready for pod in active(workload, seen.pods) if not is_ready(pod)]
     return start if awaited and all(map(is_starting, awaited)) else timeout
 
 
