@@ -5,6 +5,7 @@ from test_releases import MEMCACHED, RELEASE, with_memory
 from world import EVERY_ROLE, NAMESPACE, UNREADY, World, ready_world
 
 from stackwright.api.kinds import DAEMONSET, NODE, STATEFULSET
+from stackwright.core.ports import Refused
 
 pytestmark = pytest.mark.looptime
 DEBUG = {"compute": {"nova": {"values": {"conf": {"nova": {"DEFAULT": {"debug": True}}}}}}}
@@ -217,6 +218,39 @@ async def test_it_is_tried_again_once_only():
     assert calls(world) == ["upgrade", "rollback", "upgrade", "rollback"]
 
 
+async def test_it_is_tried_again_once_only_also_when_the_node_comes_and_goes():
+    """Each time that it was rolled back with the node away again, it was tried again when the node was back."""
+    world = await with_a_node_away(nodes=3)
+    world.kubelet.broken["nova-compute"] = UNREADY
+    world.cloud(whole=True, services=DEBUG)
+    for _ in range(4):
+        await world.run(620)
+        world.node("node-2", EVERY_ROLE)
+        await world.run(60)
+        await world.stop()
+        world.node("node-2", EVERY_ROLE, ready=False)
+    await world.run(700)
+    assert calls(world) == ["upgrade", "rollback", "upgrade", "rollback"]
+    assert told(world)[1] == "BlockedRolledBack" and "tried again" not in told(world)[2]
+    writes = world.writes
+    await world.run(3600)
+    assert world.writes == writes
+
+
+async def test_one_that_got_ready_when_it_was_tried_again_is_as_any_other():
+    world = await with_a_node_away(nodes=3)
+    world.kubelet.broken["nova-compute"] = UNREADY
+    world.cloud(whole=True, services=DEBUG)
+    await world.run(620)
+    world.kubelet.broken.clear()
+    world.kubelet.sync(DAEMONSET, "nova-compute")
+    world.node("node-2", EVERY_ROLE)
+    await world.settle()
+    assert world.ready() and calls(world) == ["upgrade", "rollback", "upgrade"]
+    status = world.bundle("nova")["status"]["releaseStatuses"]["openstack-nova"]
+    assert "retriedDigest" not in status and not status["failedDigest"]
+
+
 async def test_a_node_that_is_deleted_holds_up_nothing():
     world = await with_a_node_away(nodes=3, rolling=15.0)
     world.cloud(whole=True, services=DEBUG)
@@ -235,3 +269,27 @@ async def test_to_look_at_nodes_costs_no_call():
     world.cloud(whole=True, services=DEBUG)
     await world.run(300)
     assert world.cluster.reads["list Node"] == reads
+
+
+async def test_with_crds_of_an_earlier_version_a_bad_update_is_rolled_back_and_they_are_named():
+    world = await whole_cloud(3)
+    write, new = world.cluster.apply_status, ("away", "reached", "retriedDigest")
+
+    async def apply_status(kind, obj, manager):
+        releases = (obj["status"].get("releaseStatuses") or {}).items()
+        paths = [f".status.releaseStatuses.{name}.{each}" for name, told in releases for each in new if each in told]
+        if paths:
+            raise Refused("; ".join(f"{path}: field not declared in schema" for path in paths))
+        return await write(kind, obj, manager)
+
+    world.cluster.apply_status = apply_status
+    world.kubelet.broken["nova-compute"] = UNREADY
+    world.cloud(whole=True, services=DEBUG)
+    await world.run(200)
+    lack = "The CRDs are of another version than the operator and lack reached: apply what `stackwright crds` prints"
+    assert world.condition("Ready", world.bundle("nova"))[2].endswith(lack)
+    await world.run(1500)
+    assert calls(world) == ["upgrade", "rollback"] and told(world)[1] == "BlockedRolledBack"
+    writes = world.writes
+    await world.run(1800)
+    assert world.writes == writes

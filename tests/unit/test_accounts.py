@@ -165,6 +165,17 @@ async def test_a_start_asks_for_a_few_accounts_of_each_provider_however_many_the
         assert 1 <= len(sql.asked) <= FEW
 
 
+async def test_looks_at_one_account_do_not_use_up_what_a_start_asks_for() -> None:
+    names = [f"a{index}" for index in range(20 * SHARES)]
+    sql = Sql()
+    sql.hangs = False
+    made = checks(sql, names=names)
+    for name in names:
+        for _ in range(FEW):
+            assert await made.missing(account(name), "p", before=True) == ""
+    assert len(sql.asked) == FEW
+
+
 async def test_accounts_that_cannot_be_asked_for_cost_a_start_no_more_than_others() -> None:
     names = [f"a{index}" for index in range(20 * SHARES)]
     made = checks(Sql(), names=names)

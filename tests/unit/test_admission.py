@@ -7,6 +7,8 @@ import io
 import json
 import threading
 import time
+import tracemalloc
+import zlib
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import asynccontextmanager, suppress
 from functools import partial
@@ -110,6 +112,48 @@ async def test_nothing_is_built_of_what_is_larger(unused_tcp_port: int) -> None:
         assert (await ask(about(named(spec={"x": [0] * 250_000}))))[0] == 413
 
 
+async def posted(port: int, headers: str, body: bytes) -> bytes:
+    """The first line of the answer to what a client sends."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"POST /validate HTTP/1.1\r\nHost: x\r\n{headers}\r\n\r\n".encode() + body)
+    try:
+        return await asyncio.wait_for(reader.readline(), 20)
+    finally:
+        writer.close()
+
+
+@pytest.mark.parametrize("encoding", ["gzip", "deflate", "GZIP", "identity, gzip", "br"])
+async def test_nothing_is_inflated(unused_tcp_port: int, encoding: str) -> None:
+    packer = zlib.compressobj(9, wbits=31 if "gzip" in encoding.lower() else 15)
+    bomb = b"".join(packer.compress(bytes(1 << 20)) for _ in range(20)) + packer.flush()
+    headers = f"Content-Encoding: {encoding}\r\nContent-Length: {len(bomb) + 1}"
+    async with serving(unused_tcp_port, lambda *_: []) as ask:
+        assert (await ask(about(named())))[0] == 200
+        tracemalloc.start()
+        try:
+            answers = await asyncio.gather(*(posted(unused_tcp_port, headers, bomb) for _ in range(40)))
+            most = tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+    assert all(b" 415 " in answer for answer in answers), answers
+    assert most < 64 << 20, f"{most >> 20} MiB"
+
+
+async def test_a_body_that_breaks_off_or_is_packed_badly_is_no_fault(
+    unused_tcp_port: int, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with serving(unused_tcp_port, lambda *_: []) as ask:
+        await ask(about(named()))
+        assert b" 415 " in await posted(unused_tcp_port, "Content-Encoding: gzip\r\nContent-Length: 3", b"abc")
+        _, writer = await asyncio.open_connection("127.0.0.1", unused_tcp_port)
+        writer.write(b"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{")
+        await asyncio.sleep(0.1)
+        writer.close()
+        await asyncio.sleep(0.1)
+        assert (await ask(about(named())))[0] == 200
+    assert not caplog.records
+
+
 async def test_the_loop_goes_on_while_objects_are_checked_one_at_a_time(unused_tcp_port: int) -> None:
     at_once, most = 0, 0
 
@@ -145,6 +189,77 @@ async def test_who_never_ends_a_question_is_not_waited_for(
         assert (await ask(about(named())))[1]["allowed"] is True
         for reader, writer in others:
             assert b" 408 " in await reader.readline()
+            writer.close()
+
+
+async def begun(port: int, sent: int, size: int = 4_000_000) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+    """A question of which only the first bytes have been sent."""
+    reader, writer = await asyncio.open_connection("127.0.0.1", port)
+    writer.write(f"POST /validate HTTP/1.1\r\nHost: x\r\nContent-Length: {size}\r\n\r\n".encode() + b" " * sent)
+    await writer.drain()
+    return reader, writer
+
+
+async def test_slow_questions_deny_no_other(unused_tcp_port: int) -> None:
+    async with serving(unused_tcp_port, lambda *_: []) as ask:
+        await ask(about(named()))
+        others = [await begun(unused_tcp_port, 1) for _ in range(50)]
+        await asyncio.sleep(0.2)
+        for _ in range(4):
+            start = time.monotonic()
+            assert (await ask(about(named())))[1]["allowed"] is True
+            assert time.monotonic() - start < 1, "seconds"
+        for _, writer in others:
+            writer.close()
+
+
+async def test_unfinished_questions_take_little_memory_together(
+    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "HELD", 1 << 20)
+    monkeypatch.setattr(admission, "ARRIVAL", 60)
+    monkeypatch.setattr(admission, "TURN", 60)
+    question = json.dumps({"request": about(named())}).encode()
+    async with serving(unused_tcp_port, lambda *_: []) as ask:
+        await ask(about(named()))
+        others = []
+        for _ in range(10):
+            others.append(await begun(unused_tcp_port, 300_000, 300_000 + len(question)))
+            await asyncio.sleep(0.05)
+        for reader, _ in others[:7]:
+            assert b" 408 " in await asyncio.wait_for(reader.readline(), 2), "the one that came first goes first"
+        large = about(named(spec={"x": "x" * 800_000}))
+        assert (await ask(large))[1]["allowed"] is True
+        others[-1][1].write(question)
+        assert b" 408 " in await asyncio.wait_for(others[-1][0].readline(), 2)
+        last = await begun(unused_tcp_port, 300_000, 300_000 + len(question))
+        last[1].write(question)
+        assert b" 200 " in await asyncio.wait_for(last[0].readline(), 2)
+        for _, writer in [*others, last]:
+            writer.close()
+
+
+async def test_of_very_many_connections_those_without_a_question_are_closed(
+    unused_tcp_port: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(admission, "CONNECTIONS", 10)
+    go = threading.Event()
+
+    def check(*given: Any) -> list[str]:
+        go.wait(5)
+        return []
+
+    async with serving(unused_tcp_port, check) as ask:
+        assert (await ask(None, b"{"))[0] == 400
+        asking = asyncio.create_task(ask(about(named())))
+        await asyncio.sleep(0.1)
+        others = [await asyncio.open_connection("127.0.0.1", unused_tcp_port) for _ in range(30)]
+        for reader, _ in others[:21]:
+            assert await asyncio.wait_for(reader.read(), 2) == b""
+        go.set()
+        assert (await asking)[1]["allowed"] is True
+        assert not others[-1][0].at_eof()
+        for _, writer in others:
             writer.close()
 
 

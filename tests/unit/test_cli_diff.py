@@ -67,6 +67,9 @@ def test_a_field_whose_name_says_it_is_hidden(name: str) -> None:
         {"conf": {"ldap": {"url": f"ldap://a:{WORD}@b"}}},
         {"args": [f"--password={WORD}"]},
         {"args": ["a", f"--password {WORD}", {"b": 1}]},
+        {"args": ["a", "--token", WORD]},
+        {"args": ["mysql", "-p", WORD, {"b": 1}]},
+        {"text": json.dumps(["--os-password", WORD])},
         {"text": f"-----BEGIN PRIVATE KEY-----\n{WORD}\n-----END PRIVATE KEY-----"},
         {"env": [{"name": "DB_PASSWORD", "value": WORD}]},
         {"serverMetadata": [{"key": "admin_password", "value": WORD}]},
@@ -87,7 +90,14 @@ def test_what_a_report_hides_is_in_no_plan(spec: dict[str, object]) -> None:
 
 @given(text=st.sampled_from(SECRETS), name=st.sampled_from(["a", "conf", "url"]))
 def test_texts_are_told_without_what_may_be_secret(text: str, name: str) -> None:
-    assert masked({name: [{"b": text}]}) == {name: [{"b": hidden(text)}]}
+    told_of = "***" if "PRIVATE KEY" in text else hidden(text)
+    assert masked({name: [{"b": text}]}) == {name: [{"b": told_of}]}
+
+
+def test_what_follows_an_option_is_hidden_if_its_name_says_so() -> None:
+    args = ["--port", "80", "--token", WORD, "-p", 1234, "--password", "--verbose", "x", "--secret=a", "--auth-key"]
+    shown = [*args[:3], "***", "-p", "***", "--password", "--verbose", "x", "--secret=***", "--auth-key"]
+    assert masked({"args": args}) == {"args": shown}
 
 
 def test_a_password_that_is_a_number_is_hidden_and_that_it_changed_is_told() -> None:

@@ -43,6 +43,7 @@ class World:
 
     def text(self, name: str) -> str:
         text = (BIN / name).read_text().replace(". /opt/stackwright/lib.sh", (BIN / "lib.sh").read_text())
+        text = text.replace("/etc/etcd/tls", f"{self.folder}/tls")
         return text.replace("/var/lib/etcd", f"{self.folder}/volume").replace("/tmp/forming", f"{self.folder}/forming")
 
     def has(self, *names: str) -> None:
@@ -183,3 +184,26 @@ def test_a_member_tells_its_peers_what_it_is(world: World, files: tuple[str, ...
     """Data alone is no sign that the cluster has worked, and without data nobody is a member."""
     world.has(*files)
     assert world.run(world.text("state.sh")) == state
+
+
+# In the place of etcd, which runs until it is told to end. The Secret is written anew, and then with another authority.
+ETCD = """#!/bin/bash
+echo started >>"$WORLD/etcd-ran"
+trap 'echo ended >>"$WORLD/etcd-ran"; exit 0' TERM
+cp "$WORLD/tls/ca.crt" "$WORLD/tls/new" && mv "$WORLD/tls/new" "$WORLD/tls/ca.crt"
+for turn in {1..100}; do
+    /bin/sleep 0.05
+    ((turn != 20)) || { echo changed >>"$WORLD/etcd-ran"; echo other >"$WORLD/tls/ca.crt"; }
+done
+"""
+
+
+def test_etcd_starts_again_when_its_authority_is_another_one(world: World) -> None:
+    """It reads that at its start only: members would not trust each other's new certificates."""
+    world.has(WAL, "tls/ca.crt", "volume/formed")
+    for name, text in {"etcd": ETCD, "sleep": "#!/bin/bash\nexec /bin/sleep 0.1\n"}.items():
+        (world.folder / name).write_text(text)
+        (world.folder / name).chmod(0o755)
+    start = world.text("start.sh").rstrip().removesuffix("main")
+    world.run(f"{start}run existing", METRICS_PORT="1")
+    assert (world.folder / "etcd-ran").read_text().split() == ["started", "changed", "ended"]

@@ -7,6 +7,7 @@ import pytest
 
 from stackwright.api.kinds import CONFIGMAP, POD, SECRET
 from stackwright.core.clusterapi import CLAIM
+from stackwright.core.objects import AUTHORITY as ISSUER
 from stackwright.core.objects import DIGEST, EXPIRES, FINALIZER, annotation
 from stackwright.core.plan import (
     Action,
@@ -327,11 +328,30 @@ async def test_a_certificate_comes_with_its_authority_which_is_made_once_and_bel
     assert sorted(one) == ["ca.crt", "tls.crt", "tls.key"]
     assert one["tls.key"] != other["tls.key"]
     assert one["ca.crt"] == other["ca.crt"] == secret(ports, "ca")["ca.crt"]
-    meta = ports.cluster.peek(SECRET, KEY)["metadata"]
-    assert meta["annotations"] == {DIGEST: "d", EXPIRES: str(1000 + 365 * 24 * 3600)}
+    meta, issuer = (ports.cluster.peek(SECRET, key)["metadata"] for key in (KEY, AUTHORITY))
+    version = f"{issuer['uid']}-{issuer['resourceVersion']}"
+    assert meta["annotations"] == {DIGEST: "d", EXPIRES: str(1000 + 365 * 24 * 3600), ISSUER: version}
     ports.cluster.remove(CONFIGMAP, ("n", "owner"))
     assert ports.cluster.peek(SECRET, KEY) is None
     assert ports.cluster.peek(SECRET, AUTHORITY) is not None
+
+
+async def test_a_certificate_is_issued_anew_only_for_a_reason_or_its_authority_is_noted(ports, owner):
+    await execute([certificate(owner)], ports, "m")
+    first = secret(ports)
+    issuer = ports.cluster.peek(SECRET, AUTHORITY)
+    ports.cluster.put(SECRET, {**issuer, "metadata": {**issuer["metadata"], "labels": {"backup": "done"}}})
+    await execute([certificate(owner)], ports, "m")
+    assert secret(ports) == first
+    version = ports.cluster.peek(SECRET, AUTHORITY)["metadata"]["resourceVersion"]
+    assert version != issuer["metadata"]["resourceVersion"]
+    assert ports.cluster.peek(SECRET, KEY)["metadata"]["annotations"][ISSUER].endswith(f"-{version}")
+    await execute([certificate(owner, digest="other")], ports, "m")
+    second = secret(ports)
+    assert second["tls.crt"] != first["tls.crt"] and second["ca.crt"] == first["ca.crt"]
+    ports.cluster.remove(SECRET, AUTHORITY)
+    await execute([certificate(owner, digest="other")], ports, "m")
+    assert secret(ports)["ca.crt"] == secret(ports, "ca")["ca.crt"] != first["ca.crt"]
 
 
 @pytest.mark.parametrize("days", [0, 3600])

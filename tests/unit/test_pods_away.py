@@ -51,6 +51,8 @@ GONE = pod("lost", ready=False, template="6")
 NEW_AND_GONE = pod("lost", ready=False)
 STARTING = pod(ready=False)
 PENDING = pod("", ready=False)
+EVICTED, LOST_AND_EVICTED = (pod(node, ready=False, phase="Failed") for node in ("here", "lost"))
+SUCCEEDED = pod(ready=False, phase="Succeeded")
 OTHERS = pod("lost", ready=False, owner="another")
 
 
@@ -72,6 +74,14 @@ OTHERS = pod("lost", ready=False, owner="another")
         # Its pod was made anew elsewhere, and finds no place.
         (deployment(3, 3, 2), [pod(), pod(), GONE, PENDING], True, True),
         (deployment(3, 3, 2), [pod(), pod(), GONE, STARTING], False, False),
+        # Pods that have ended are kept for a while, and others are in their place.
+        (deployment(3, 3, 2), [pod(), pod(), GONE, EVICTED, SUCCEEDED], True, True),
+        (deployment(3, 3, 2), [pod(), pod(), GONE, LOST_AND_EVICTED], True, True),
+        (deployment(3, 3, 2), [pod(), STARTING, LOST_AND_EVICTED], False, False),
+        (workload("Job", {"completions": 2}, succeeded=1), [SUCCEEDED, EVICTED, GONE], False, True),
+        # A DaemonSet makes another one on the same node only.
+        (daemonset(3, 2, 2), [pod(), pod(), pod("lost", ready=False, template="6", phase="Failed")], True, True),
+        (daemonset(3, 2, 1), [pod(), EVICTED, GONE], False, False),
         (deployment(3, 2, 2, replicas=4), [pod(), pod(), GONE], False, True),
         (deployment(1, 1, 0), [GONE], False, True),
         (statefulset(3, 2), [pod(), pod(), GONE], True, True),

@@ -55,6 +55,10 @@ SECRETS = [
     "--password hunter2",
     "--os-password 'a hunter2'",
     "--os-password=hunter2",
+    '["--token", "hunter2"]',
+    "['mysql', '-p', 'hunter2', '-u']",
+    json.dumps({"event": json.dumps(["-p", "hunter2"])}),
+    '[]string{"--os-password","hunter2"}',
     "ALTER USER x IDENTIFIED BY 'hunter2'",
     "rabbit://u:a@h1,v:hunter2@h2/",
     "k -----BEGIN RSA PRIVATE KEY-----\nMIIE\n-----END RSA PRIVATE KEY----- z",
@@ -132,6 +136,8 @@ def test_what_may_be_secret_is_hidden(text: str) -> None:
         "the public key of node1 is known: ssh-ed25519",
         "compass: north, bypass=1, passed: 3, monkey=a, sort_key=name, routing_key=x",
         "https://keystone.example/v3: HTTP 500",
+        '["--password", "--verbose"], ["-u", "x"]',
+        "mkdir -p /run/x",
         "spec.cookie: takes text; quote it",
     ],
 )
@@ -237,6 +243,7 @@ HOSTILE = [
             *("LS0tLS1CRUdJTi", "-----BEGIN ", "-----BEGIN PRIVATE KEY", "aB1", "aB1" * 14 + "=", "sig=", "://", "a@"),
             *("cookie", "cookie:", "cookie: ", 'cookie: "', "cookie='", 'cookie=a="', "cookie=\\'", "Set-Cookie: a\n"),
             *("pw", "pw=", "pw:", "password: |", "password: |\n", "password: |\n ", "password: |#", "password: > \\n"),
+            *("--token", "--token ", '"--token", ', '"-p", ', "'-p',", '"-p",  "'),
         )
     ),
     *(each * (MIB // len(each)) for each in (" ", "-", "eyJ.", "eyJabcdefghij.", "password: |\n", "cookie: a=' ")),

@@ -14,7 +14,7 @@ GOOD = [
     {"operator": "Exists"},
     {"key": "a", "operator": "Exists", "effect": "NoExecute"},
     {"key": "example.org/a", "value": "b", "effect": "NoSchedule"},
-    {"key": "node-role.kubernetes.io/control-plane", "operator": "Equal", "value": ""},
+    {"key": "node-role.kubernetes.io/control-plane", "operator": "Equal"},
 ]
 BAD = [
     {},
@@ -113,3 +113,17 @@ def test_the_daemonset_has_each_toleration_once_and_none_where_none_is_asked_for
     assert len(spec["tolerations"]) == len(GOOD)
     assert holder(*GOOD) == holder(*reversed(GOOD))
     assert "tolerations" not in holder()["spec"]["template"]["spec"]
+
+
+def test_an_empty_field_is_as_absent_as_api_servers_store_it():
+    given = [
+        {"key": "dedicated", "operator": "Exists", "value": "", "effect": "NoSchedule"},
+        {"key": "dedicated", "operator": "", "value": "", "effect": ""},
+        {"key": "", "operator": "Exists", "value": "", "effect": ""},
+    ]
+    found = of_values({"pod": {"tolerations": {"nova": {"enabled": True, "tolerations": given}}}})
+    assert found == [
+        {"key": "dedicated", "operator": "Exists", "effect": "NoSchedule"},
+        {"key": "dedicated"},
+        {"operator": "Exists"},
+    ]

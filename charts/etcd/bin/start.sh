@@ -100,8 +100,23 @@ watch_health() {
     done
 }
 
+# Ends etcd once the Secret has another authority than it started with: etcd reads that at its start only, but presents new
+# certificates at once, which members with the former authority do not trust.
+watch_authority() {
+    local now
+    while sleep 10; do
+        now=$(<$TLS/ca.crt)
+        [[ -z $now || $now == "$2" ]] && continue
+        say "another authority"
+        kill -TERM "$1"
+        return
+    done
+}
+
 run() {
     local ordinal=${POD_NAME##*-} rc
+    local trusted
+    trusted=$(<$TLS/ca.crt)
     say "starting etcd: $*"
     etcd "${OPTIONS[@]}" --name="$POD_NAME" --data-dir="$DATA" --initial-cluster-state="$1" ${2:+--initial-cluster="$2"} \
         --listen-peer-urls="https://0.0.0.0:$PEER_PORT" --initial-advertise-peer-urls="$(peer_url "$ordinal")" \
@@ -113,7 +128,9 @@ run() {
     etcd_pid=$!
     [[ -z $stopping ]] || kill -TERM $etcd_pid
     watch_health &
-    local watcher=$!
+    local watchers=($!)
+    watch_authority $etcd_pid "$trusted" &
+    watchers+=($!)
     # A signal ends the wait but not etcd, so wait until it has really gone.
     while :; do
         wait $etcd_pid
@@ -121,7 +138,7 @@ run() {
         kill -0 $etcd_pid 2>/dev/null || break
     done
     etcd_pid=
-    kill $watcher 2>/dev/null
+    kill "${watchers[@]}" 2>/dev/null
     say "etcd ended with $rc"
 }
 

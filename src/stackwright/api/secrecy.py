@@ -59,9 +59,12 @@ _PAIR = re.compile(
     rf"(?:{_QUOTED}|(?(line)[^\n]++|{_BARE}))",
     re.IGNORECASE | re.MULTILINE,
 )
+_NAMED = rf"--[\w-]{{0,40}}?{_WORD}[\w-]{{0,40}}+"
+_NEXT = r"\\{0,9}[\"'],[ \t]{0,9}+(?=\\{0,9}[\"'](?!--))"  # the value is the next item of a list
 _OPTION = re.compile(
-    rf"((?<![\w-])--[\w-]{{0,40}}?{_WORD}[\w-]{{0,40}}+[ \t]{{1,9}}+)(?!-)(?:{_QUOTED}|\S++)", re.IGNORECASE
+    rf"((?<![\w-]){_NAMED}(?:[ \t]{{1,9}}+(?!-)|{_NEXT})|(?<=[\"'])-p{_NEXT})(?:{_QUOTED}|\S++)", re.IGNORECASE
 )
+_BEFORE = re.compile(rf"{_NAMED}|-p", re.IGNORECASE)
 _SPOKEN = re.compile(
     rf"(\bidentified\s{{1,9}}by\s{{1,9}}(?:password\s{{1,9}})?(?=[\"'\\])"
     r"|\bbearer[ \t]+(?=[\w.~+/=-]{20})|(?<![a-z])sig(?:nature)?=(?=[\w.~+/=%-]{20}))"
@@ -142,13 +145,23 @@ def blanked(
             for key, item in value.items()
         }
     if isinstance(value, list):
-        return [blanked(item, name, within, free, hide) for item in value]
+        return [
+            hide(item, HIDDEN) if _is_option(before, item) else blanked(item, name, within, free, hide)
+            for before, item in zip([None, *value], value, strict=False)
+        ]
     if value is None or value == "" or isinstance(value, bool):
         return value
     if not isinstance(value, str):  # a password may be a number; one in a `config` is none
         return hide(value, HIDDEN) if within else value
     shown = HIDDEN if within or is_value(name, free) or "PRIVATE KEY" in value else hidden(value)
     return value if shown == value else hide(value, shown)
+
+
+def _is_option(before: Any, value: Any) -> bool:
+    """Whether a value in a list is that of the option before it, and what that one is called may be secret."""
+    if not isinstance(before, str) or not _BEFORE.fullmatch(before) or isinstance(value, bool):
+        return False
+    return isinstance(value, int | float) or (isinstance(value, str) and value != "" and not value.startswith("--"))
 
 
 def hidden(text: str) -> str:

@@ -13,6 +13,7 @@ DIGEST = f"{OURS}/digest"
 OWNER = f"{OURS}/owner"
 OPTIONS = f"{OURS}/options"  # of a Secret: digest of the fields that its users read only at start
 EXPIRES = f"{OURS}/expires"  # of a Secret with a certificate: expiry, seconds since the epoch
+AUTHORITY = f"{OURS}/authority"  # of a Secret with a certificate: the authority that issued it, by version_of
 CLOUD = f"{OURS}/cloud"
 ORPHAN = f"{OURS}/orphan"  # of an OpenStackDeployment: back ends to remove even if in use, as <service>/<name>,…
 MANAGED = {"app.kubernetes.io/managed-by": "stackwright"}
@@ -22,6 +23,12 @@ LABEL = 63
 
 def key_of(obj: Object) -> Key:
     return obj["metadata"].get("namespace", ""), obj["metadata"]["name"]
+
+
+def version_of(obj: Object | None) -> str:
+    """A text that differs for each version of an object, and for another one of its name; empty for none."""
+    meta = (obj or {}).get("metadata") or {}
+    return f"{meta['uid']}-{meta['resourceVersion']}" if "resourceVersion" in meta else ""
 
 
 def owner_reference(obj: Object) -> Object:

@@ -14,6 +14,7 @@ _BY_CONDITION = {
         "network-unavailable",
     )
 }  # fmt: skip
+_FIELDS = ("key", "operator", "value", "effect")
 _KEPT_AWAY = ("NoSchedule", "NoExecute")
 _NAME = r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?"
 _KEY = re.compile(rf"([a-z0-9]([-a-z0-9.]{{0,251}}[a-z0-9])?/)?{_NAME}")
@@ -66,8 +67,8 @@ def _is_valid(given: Any) -> bool:
 
 
 def _shortened(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Without for how long it holds: pods of a DaemonSet that go come back."""
-    return {name: given[name] for name in ("key", "operator", "value", "effect") if given.get(name) is not None}
+    """Without for how long it holds: pods of a DaemonSet that go come back. Without what is empty: so it is stored."""
+    return {name: given[name] for name in _FIELDS if given.get(name) not in (None, "")}
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

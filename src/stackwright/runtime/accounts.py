@@ -1,17 +1,17 @@
 """Checks that accounts still exist at their providers, because a provider that lost its data emits no event.
 
-An answer is kept for a while, for contracts are looked at at every event. It is not kept over a change of the provider:
-one that has come up again is asked at once. What an earlier process saw at the same provider counts as an answer of the
-time when this one started: else each start would ask for all accounts at once. But a start asks for a few of each
-provider, each time for others, so that a loss is noticed also where no process lives for long; after a loss all are
-asked. A provider that does not answer is left alone for a while, then asked by one look at a time: each question would
-hold a worker, and a thread.
+An answer is cached for a while, because a contract is reconciled at every event. The cache does not survive a change of
+the provider: one that has restarted is asked at once. What an earlier process saw at the same provider counts as an
+answer of the time when this process started; otherwise each start would ask for all accounts at once. Each start still
+asks for a few random accounts of each provider, so that a loss is noticed even if no process lives long; after a loss
+all accounts are asked for. A provider that does not answer is left alone for a while, then asked by one reconcile at a
+time: each request would hold a worker and a thread.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections import Counter, OrderedDict
+from collections import OrderedDict, defaultdict
 from dataclasses import dataclass, replace
 
 from stackwright.api.kinds import SECRET
@@ -48,7 +48,8 @@ class AccountChecks:
         self._silent: dict[str, _Silence] = {}
         self._before = asyncio.get_running_loop().time() + KEPT  # until when answers of an earlier process count
         self._start = str(ports.clock.now())
-        self._early: Counter[str] = Counter()  # provider → accounts asked for although an earlier process saw them
+        # Provider → accounts that this start checks; see _is_early.
+        self._early: defaultdict[str, set[tuple[str, Key]]] = defaultdict(set)
 
     async def missing(self, action: Account, provider: str, changed: bool = False, before: bool = False) -> str | None:
         loop, name = asyncio.get_running_loop(), (action.verb, action.secret)
@@ -80,11 +81,11 @@ class AccountChecks:
         return found
 
     def _is_early(self, name: tuple[str, Key], provider: str) -> bool:
-        """Whether this start asks for an account; each call that says so counts."""
-        if self._early[provider] >= FEW or int(digest(self._start, str(name)), 16) % SHARES:
-            return False
-        self._early[provider] += 1
-        return True
+        """Whether this start checks an account that an earlier process saw: a few of each provider, always the same."""
+        early = self._early[provider]
+        if name not in early and len(early) < FEW and not int(digest(self._start, str(name)), 16) % SHARES:
+            early.add(name)
+        return name in early
 
     def _next_to_ask(self, provider: str) -> None:
         """Raises NotYet while a provider is silent, and while another check is already asking it again."""

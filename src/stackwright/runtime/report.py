@@ -6,13 +6,22 @@ Ready, and the other fields keep their values, because those of the plan assume 
 
 from __future__ import annotations
 
+import copy
+import re
 from typing import Any
 
+import structlog
+
+from stackwright.api.meta import Kind
 from stackwright.core.conditions import DONE, PROGRESSING, READY, Condition, find, merged, stamp, steady
 from stackwright.core.controller import Controller
 from stackwright.core.objects import generation
 from stackwright.core.plan import Finalizer, Object, Plan
 from stackwright.core.ports import Cluster, Refused
+
+log = structlog.get_logger()
+# How API servers name a field of a status that the CRD does not have.
+_UNDECLARED = re.compile(r"\.?\bstatus((?:\.[^\s.:]+)+): field not declared in schema")
 
 
 def after_failure(plan: Plan, current: Object, error: Exception) -> Plan:
@@ -88,9 +97,43 @@ async def report(
     identity = {"name": meta["name"], "namespace": meta.get("namespace", ""), "uid": meta["uid"]}
     body = {"apiVersion": controller.kind.api_version, "kind": controller.kind.kind, "metadata": identity}
     before = find(current)
-    await cluster.apply_status(controller.kind, {**body, "status": wanted}, manager or controller.manager)
+    await _write(cluster, controller.kind, {**body, "status": wanted}, manager or controller.manager)
     await _tell(plan, before, current, cluster)
     return True
+
+
+async def _write(cluster: Cluster, kind: Kind, body: Object, manager: str) -> None:
+    """Write a status. Fields that the CRD lacks are left out and named in Ready: the others are needed all the same."""
+    lacking: list[str] = []
+    while True:
+        try:
+            await cluster.apply_status(kind, {**body, "status": _without(body["status"], lacking)}, manager)
+            return
+        except Refused as error:
+            found = sorted({*_UNDECLARED.findall(str(error))} - {*lacking})
+            if not found:
+                raise
+            log.warning("CRD of another version", kind=kind.kind, lacks=found)
+            lacking += found
+
+
+def _without(status: dict[str, Any], paths: list[str]) -> dict[str, Any]:
+    """A status without these fields, which Ready names."""
+    fewer = copy.deepcopy(status)
+    for path in paths:
+        *above, name = path.removeprefix(".").split(".")
+        place: Any = fewer
+        for part in above:
+            place = place.get(part) if isinstance(place, dict) else None
+        if isinstance(place, dict):
+            place.pop(name, None)
+    names = ", ".join(sorted({path.rpartition(".")[2] for path in paths}))
+    for condition in fewer.get("conditions") or () if paths else ():
+        if condition["type"] == READY:
+            told = f"The CRDs are of another version than the operator and lack {names}"
+            told += ": apply what `stackwright crds` prints"
+            condition["message"] = "; ".join(text for text in (condition.get("message"), told) if text)
+    return fewer
 
 
 async def _tell(plan: Plan, before: Any, current: Object, cluster: Cluster) -> None:

@@ -17,6 +17,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.api.registry import kind_of
 from stackwright.core.digest import digest
 from stackwright.core.objects import (
+    AUTHORITY,
     DIGEST,
     EXPIRES,
     MANAGED,
@@ -27,10 +28,11 @@ from stackwright.core.objects import (
     owner_label,
     owner_reference,
     owners,
+    version_of,
 )
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
-from stackwright.core.secrets import cephkeys, fernet, revisions
+from stackwright.core.secrets import cephkeys, fernet, renewal, revisions
 from stackwright.core.secrets.filling import fill, names
 from stackwright.core.secrets.writes import (
     CephAccess,
@@ -186,20 +188,38 @@ async def _extract(action: ExtractSecret, ports: Ports, manager: str) -> None:
 
 
 async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> None:
-    """Issue a certificate. The CA has no owner, because clients trust it longer than any service object exists."""
+    """Issue a certificate, or note the version of the CA that issued it, if nothing else is to be done. The CA has no
+    owner, because clients trust it longer than any service object exists.
+    """
     from stackwright.runtime import x509  # imported here: the volume provisioner runs without its library
 
     now = ports.clock.now()
-    issuer = await _issuer(action, ports, manager)
-    try:
-        made, end = x509.issue(issuer, action.names, action.addresses, now)
-    except (KeyError, ValueError) as error:
-        raise Refused(f"Secret {'/'.join(action.authority)} holds no usable authority: {error}") from None
-    notes = {DIGEST: action.digest, EXPIRES: str(int(end))}
+    authority = await _issuer(action, ports, manager)
+    issuer, found = secret_data(authority), await ports.cluster.get(SECRET, action.key)
+    made, expires = secret_data(found), annotation(found, EXPIRES)
+    if not _is_current(action, found, issuer, now):
+        try:
+            made, end = x509.issue(issuer, action.names, action.addresses, now)
+        except (KeyError, ValueError) as error:
+            raise Refused(f"Secret {'/'.join(action.authority)} holds no usable authority: {error}") from None
+        expires = str(int(end))
+    notes = {DIGEST: action.digest, EXPIRES: expires, AUTHORITY: version_of(authority)}
     await ports.cluster.apply(SECRET, _secret(action.key, action.owner, made, notes), manager)
 
 
-async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> dict[str, str]:
+def _is_current(action: EnsureCertificate, found: Object | None, issuer: dict[str, str], now: float) -> bool:
+    """Whether a certificate is as it should be, of this CA, and not to be renewed yet."""
+    data, expires = secret_data(found), annotation(found, EXPIRES)
+    return (
+        {"tls.crt", "tls.key", "ca.crt"} <= data.keys()
+        and data["ca.crt"] == issuer.get("ca.crt")
+        and annotation(found, DIGEST) == action.digest
+        and expires.isdecimal()
+        and renewal.left(float(expires), now) > 0
+    )
+
+
+async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> Object:
     """The authority, made where there is none or it is old. Of several that are made at once, one counts: others would
     issue what nobody trusts. Raises Conflict if it changes again and again.
     """
@@ -209,18 +229,16 @@ async def _issuer(action: EnsureCertificate, ports: Ports, manager: str) -> dict
     while True:
         found = await ports.cluster.get(SECRET, action.authority)
         issuer = secret_data(found)
-        if issuer.get("ca.key") and not _old(issuer, now):
-            return issuer
+        if found and issuer.get("ca.key") and not _old(issuer, now):
+            return found
         await _permitted(action.authority, None, ports)
         issuer = x509.authority(f"Stackwright {action.authority[0]}", now)
         secret = _secret(action.authority, None, issuer, {})
         try:
             if found is None:
-                await ports.cluster.create(SECRET, secret, manager)
-            else:
-                secret["metadata"] |= {each: found["metadata"][each] for each in ("uid", "resourceVersion")}
-                await ports.cluster.apply(SECRET, secret, manager)
-            return issuer
+                return await ports.cluster.create(SECRET, secret, manager)
+            secret["metadata"] |= {each: found["metadata"][each] for each in ("uid", "resourceVersion")}
+            return await ports.cluster.apply(SECRET, secret, manager)
         except Conflict:  # somebody else made one meanwhile
             if lost:
                 raise

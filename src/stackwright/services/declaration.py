@@ -85,6 +85,7 @@ OPENVSWITCH = ("openvswitch", "enabled")
 GATEWAY = ("openstack-gateway", "enabled")
 PLACES = (CONTROL_PLANE, COMPUTE, OPENVSWITCH, GATEWAY)
 PUBLIC_TLS = "openstack-public-tls"
+CLOUD_AUTHORITY = "openstack-ca"  # of the cloud's own authority; in the cloud's namespace
 INGRESS_CLASS = "openstack-ingress"
 
 

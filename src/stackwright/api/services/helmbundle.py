@@ -76,6 +76,9 @@ class ReleaseStatus(Model):
     revision: int = Field(0, description="Helm's revision number.")
     success: bool = Field(False, description="Whether it is deployed and ready.")
     failedDigest: str = Field("", description="Digest that failed and was rolled back; not tried again.")
+    retriedDigest: str = Field(
+        "", description="Digest that was tried again because a node was back; that is done once until it gets ready."
+    )
     readyRevision: int = Field(0, description="Newest revision that got ready; where a rollback goes to.")
     readyVoters: int = Field(
         0, description="Servers of that revision that vote; it is never rolled back to fewer. 0 where none do."
@@ -91,8 +94,8 @@ class ReleaseStatus(Model):
     )
     away: list[str] = Field(
         default_factory=list,
-        description="Nodes that it does without or waits for, or that were away when it was rolled back: it is tried "
-        "again when one of these is back.",
+        description="Nodes that it does without or waits for, or that were away when it was rolled back first: it is "
+        "tried again when one of these is back.",
     )
     message: str = Field("", description="What it waits for, or why it failed.")
 

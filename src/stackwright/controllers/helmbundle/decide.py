@@ -8,7 +8,8 @@ to go to, and pods that come and go do not keep a bad one. The digest that faile
 so a rollback that fails is not followed by another upgrade to what was not ready.
 
 Pods of nodes that are away do not count (core/helm/rollouts.py), and what waits for nothing but such a node is not
-rolled back, however long it waits. What was rolled back while nodes were away is tried again when one of them is back.
+rolled back, however long it waits. What was rolled back while nodes were away is tried again when one of them is back,
+once: the status remembers that digest until it is ready, so a node that comes and goes does not start Helm each time.
 
 An upgrade to more servers that vote is not rolled back: those that were added may be members by now, and without them
 the others have no majority. It stays, is told as NotReady, and goes on by itself once its pods get ready. One to fewer
@@ -37,7 +38,7 @@ from stackwright.core.ages import Progress
 from stackwright.core.conditions import Condition, blocked, condition_type, done, steady, summary, waiting
 from stackwright.core.digest import digest
 from stackwright.core.helm.records import FAILED, is_transient
-from stackwright.core.helm.rollouts import is_ready, is_starting, is_unschedulable, lost, node_of, own
+from stackwright.core.helm.rollouts import active, is_ready, is_starting, is_unschedulable, lost, node_of, own
 from stackwright.core.nodes import are, named
 from stackwright.core.objects import CLOUD, controller_of, has_finalizer, is_deleting, label
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
@@ -120,7 +121,9 @@ def release_digest(settings: Settings, wanted: Object) -> str:
 
 
 def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
-    """Adds the namespace and the newest ready revision, which is the target of a rollback, to the status."""
+    """Adds to the status what is known of earlier revisions: the newest ready one, which is the target of a rollback,
+    and whether this one was tried again.
+    """
     before, record = seen.before(wanted["name"]), seen.records.get(wanted["name"])
     ready, votes = int(before.get("readyRevision") or 0), int(before.get("readyVoters") or 0)
     if step.status["success"]:
@@ -129,6 +132,8 @@ def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
         # Earlier versions did not record voters. A rollback removes servers that a user added by hand.
         votes = min(_voters_now(seen, wanted), _voters_wanted(wanted))
     more = {"readyRevision": ready, "readyVoters": votes, "namespace": str(wanted.get("namespace") or "")}
+    if not step.status["success"] and _is_retried(before, release_digest(seen.settings, wanted)):
+        more["retriedDigest"] = before["retriedDigest"]
     return replace(step, status={**more, **step.status})
 
 
@@ -176,8 +181,11 @@ def _release(seen: Observed, wanted: Object) -> Step:
     record = seen.records.get(name)
     before = seen.before(name)
     is_deployed = record is not None and record.digest == target
-    if before.get("failedDigest") == target and not is_deployed and not _is_back(seen, before):
-        return _given_up(seen, wanted, record)
+    if before.get("failedDigest") == target and not is_deployed:
+        back = _back(seen, before)
+        if not back or _is_retried(before, target):
+            return _given_up(seen, wanted, record)
+        return _retry(wanted, record, target, back)
     if record and record.digest == target and record.state == FAILED and seen.ages[name] < RETRY_FAILED:
         return _failed(name, record, before, RETRY_FAILED - seen.ages[name])
     if record is None or record.digest != target or record.state != "deployed":
@@ -191,9 +199,22 @@ def _release(seen: Observed, wanted: Object) -> Step:
     return _watch(seen, wanted, record, target)
 
 
-def _is_back(seen: Observed, before: Object) -> bool:
-    """Whether one of the nodes is back that were away when the release was rolled back: it may have been for them."""
-    return any(node not in seen.away for node in before.get("away") or ())
+def _back(seen: Observed, before: Object) -> list[str]:
+    """Those nodes that were away when the release was rolled back, and are back: it may have been for them."""
+    return [node for node in before.get("away") or () if node not in seen.away]
+
+
+def _is_retried(before: Object, target: str) -> bool:
+    """Whether this digest was rolled back and tried again, and has not been ready since."""
+    return bool(before.get("retriedDigest") == target)
+
+
+def _retry(wanted: Object, record: Release | None, target: str, back: list[str]) -> Step:
+    """The step before a digest that was rolled back is tried again. It only writes this into the status."""
+    message = f"Release {wanted['name']} is tried again: {named(back)} {are(back)} back"
+    status = {**_status(record, success=False, message=message), "retriedDigest": target}
+    condition = waiting(condition_type(wanted["name"]), message, "Upgrading")
+    return Step((), condition, status, SETTLE, first=True)
 
 
 def _lacking(seen: Observed, wanted: Object) -> str:
@@ -335,7 +356,7 @@ def _watch(seen: Observed, wanted: Object, record: Release, target: str) -> Step
 def _away(seen: Observed, name: str) -> set[str]:
     """Nodes that are away and concern a release: they have pods of it, or might if some cannot be scheduled."""
     lacking = [each for each in seen.workloads[name] if not workload_ready(each)]
-    pods = [pod for each in lacking for pod in own(each, seen.pods)]
+    pods = [pod for each in lacking for pod in active(each, seen.pods)]
     if any(map(is_unschedulable, pods)):
         return set(seen.away)
     return {node for pod in pods if (node := node_of(pod)) in seen.away}
@@ -354,7 +375,7 @@ def _limit(seen: Observed, wanted: Object, unready: list[Object]) -> float:
     timeout, start = float(wanted.get("timeout") or 600), float(wanted.get("startTimeout") or 0)
     if start <= timeout:
         return timeout
-    awaited = [pod for workload in unready for pod in own(workload, seen.pods) if not is_ready(pod)]
+    awaited = [pod for workload in unready for pod in active(workload, seen.pods) if not is_ready(pod)]
     return start if awaited and all(map(is_starting, awaited)) else timeout
 
 
@@ -369,7 +390,7 @@ def _too_late(seen: Observed, wanted: Object, record: Release, message: str, sto
     if error or not ready:
         status = _status(record, success=False, message=message, stood=stood)
         return Step((), blocked(condition_type(name), "NotReady", message), status)
-    away = _away(seen, name)
+    away = set() if _is_retried(before, target) else _away(seen, name)
     again = f"; tried again when {named(away)} {are(away)} ready" if away else ""
     message = f"{message}{ROLLING}{ready}{again}"
     status = _status(record, success=False, message=message, failed=target, stood=stood, away=away)

@@ -14,7 +14,7 @@ from stackwright.core.controller import ByOwner, Controller, Keys, Lookup, Watch
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
 from stackwright.core.settings import Settings
-from stackwright.services.declaration import Service
+from stackwright.services.declaration import CLOUD_AUTHORITY, Service
 from stackwright.services.registry import SERVICES
 
 
@@ -37,12 +37,19 @@ def _by_application(declared: Service) -> Keys:
     return keys
 
 
+def _by_authority(declared: Service) -> Keys:
+    """The objects of a service that may have certificates of the authority of a cloud."""
+    every = all_in_namespace(declared.kind)
+    return lambda obj, lookup: every(obj, lookup) if obj["metadata"]["name"] == CLOUD_AUTHORITY else ()
+
+
 def controller(declared: Service, settings: Settings) -> Controller:
     owner = ByOwner(declared.kind.kind)
     providers = {other.resource.KIND for other in SERVICES if other is not declared}
     watches = (
         Watch(HelmBundle.KIND, owner),
         Watch(SECRET, owner),
+        Watch(SECRET, _by_authority(declared)),
         Watch(NODE, all_in_namespace(declared.kind)),
         *((Watch(CONFIGMAP, all_in_namespace(declared.kind)),) if declared.facts or declared.backends else ()),
         *(Watch(kind, all_in_namespace(declared.kind)) for kind in (PVC, STORAGE_CLASS) if has_claims(declared)),

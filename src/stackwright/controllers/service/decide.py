@@ -24,12 +24,22 @@ from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.controllers.service.serving import serving
 from stackwright.controllers.service.volumes import grown
 from stackwright.core.conditions import Condition, blocked, done, find, is_ready, summary, waiting, why_not_ready
-from stackwright.core.objects import DIGEST, EXPIRES, annotation, belongs, ensure, is_deleting, key_of
+from stackwright.core.objects import (
+    AUTHORITY,
+    DIGEST,
+    EXPIRES,
+    annotation,
+    belongs,
+    ensure,
+    is_deleting,
+    key_of,
+    version_of,
+)
 from stackwright.core.plan import Action, Delete, Object, Plan
 from stackwright.core.secrets import renewal
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import RotateKeys
-from stackwright.services.declaration import Context
+from stackwright.services.declaration import CLOUD_AUTHORITY, Context
 from stackwright.services.voters import field_of, level, values_error
 
 RELEASE = "Release"
@@ -59,7 +69,7 @@ def decide(seen: Observed) -> Plan:
         release, condition = _release(seen, desired)
         actions += release
         if condition.status:  # until then pods may still use the previous contracts
-            actions += _surplus(seen, seen.context)
+            actions += [*_surplus(seen, seen.context), *_of_another_authority(seen, seen.context)]
     else:
         condition = waiting(RELEASE, "Waiting for the stages before it")
     if seen.sensitive:  # users' Secrets are not watched
@@ -152,6 +162,18 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
     if actions:
         return actions, [waiting("Certificates", "Certificates are being issued", "Applying")], None
     return [], [done("Certificates")], min(left)
+
+
+def _of_another_authority(seen: Observed, context: Context) -> list[Action]:
+    """Actions for certificates that the present authority of the cloud has not issued, as far as is noted: others may
+    not trust them. Only once the release is ready: pods of an earlier version may not see a new authority.
+    """
+    present = version_of(seen.secrets.get(CLOUD_AUTHORITY))
+    issued = [
+        each for each in seen.declared.certificates(context) if not each.source and (each.names or each.addresses)
+    ]
+    others = [each for each in issued if annotation(seen.secrets.get(each.name), AUTHORITY) != present]
+    return [certificate_secret(seen, context, each) for each in others] if present else []
 
 
 def _settings(seen: Observed, context: Context) -> tuple[list[Action], Condition, Object | None]:

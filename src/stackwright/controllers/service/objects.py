@@ -13,10 +13,17 @@ from stackwright.core.objects import CLOUD, DIGEST, annotation, label, owned
 from stackwright.core.plan import Object
 from stackwright.core.quantity import amount
 from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret
-from stackwright.services.declaration import Certificate, Chart, Context, Contract, Secret, bundle_name
+from stackwright.services.declaration import (
+    CLOUD_AUTHORITY,
+    Certificate,
+    Chart,
+    Context,
+    Contract,
+    Secret,
+    bundle_name,
+)
 from stackwright.services.values import merged_values
 
-AUTHORITY = "openstack-ca"
 START_TIMEOUT, LONGEST = 600, 7 * 24 * 3600
 SLOWEST = 10_000_000  # bytes a second of a state transfer
 
@@ -45,7 +52,7 @@ def certificate_secret(seen: Observed, context: Context, wanted: Certificate) ->
         versions = {name: _version(seen.secrets.get(name)) for name, _ in wanted.source.values()}
         return GatherSecret(key, seen.obj, wanted.source, digest(dict(wanted.source), versions, owner))
     made = digest(wanted.names, wanted.addresses, owner)
-    authority = (context.namespace, AUTHORITY)
+    authority = (context.namespace, CLOUD_AUTHORITY)
     return EnsureCertificate(key, authority, seen.obj, wanted.names, wanted.addresses, made)
 
 

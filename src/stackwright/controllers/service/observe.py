@@ -22,7 +22,7 @@ from stackwright.core.objects import OPTIONS, OWNER, annotation, owner_label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
-from stackwright.services.declaration import PLACES, Context, NodeRef, Service, bundle_name
+from stackwright.services.declaration import CLOUD_AUTHORITY, PLACES, Context, NodeRef, Service, bundle_name
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ async def observe(declared: Service, settings: Settings, reader: Reader, key: Ke
         return replace(seen, errors=(str(error),))
     names = {s.name for s in declared.secrets(context)} | {k.name for k in declared.keys(context)}
     for certificate in declared.certificates(context):
-        names |= {certificate.name} | {name for name, _ in certificate.source.values()}
+        names |= {certificate.name} | ({name for name, _ in certificate.source.values()} or {CLOUD_AUTHORITY})
     for chart, sections in sensitive.items():
         names |= {secret_name(chart)} | {name for options in sections.values() for name, _ in options.values()}
     contracts = {}

@@ -50,9 +50,19 @@ def own(workload: Object, pods: Iterable[Object]) -> list[Object]:
     return [pod for pod in found if uid in [each["uid"] for each in pod["metadata"].get("ownerReferences") or ()]]
 
 
+def active(workload: Object, pods: Iterable[Object]) -> list[Object]:
+    """The pods of a workload that count: of Deployments and Jobs not those that have ended, such as evicted ones, which
+    are kept for a while. Other workloads replace them under their name or on their node.
+    """
+    found = own(workload, pods)
+    if workload["kind"] not in ("Deployment", "Job"):
+        return found
+    return [pod for pod in found if (pod.get("status") or {}).get("phase") not in ("Failed", "Succeeded")]
+
+
 def lost(workload: Object, pods: Iterable[Object], away: Collection[str]) -> list[Object]:
     """Pods of a workload on nodes that are away."""
-    return [pod for pod in own(workload, pods) if node_of(pod) in away] if away else []
+    return [pod for pod in active(workload, pods) if node_of(pod) in away] if away else []
 
 
 def is_as_wanted(workload: Object, pods: Sequence[Object], away: Collection[str]) -> bool:
@@ -75,7 +85,7 @@ def _stands(workload: Object, pods: Sequence[Object], gone: Sequence[Object], aw
         workload["kind"] != "Job" and (status.get("observedGeneration") or 0) < (meta.get("generation") or 0)
     ):
         return False
-    others = [pod for pod in own(workload, pods) if node_of(pod) and node_of(pod) not in away]
+    others = [pod for pod in active(workload, pods) if node_of(pod) and node_of(pod) not in away]
     return all(map(is_ready, others)) and _ready(workload) >= _wanted(workload) - len(gone)
 
 

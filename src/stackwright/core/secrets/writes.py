@@ -46,7 +46,8 @@ class EnsureSecret(Action):
 class EnsureCertificate(Action):
     """A Secret with tls.crt, tls.key and ca.crt, and the Secret of the CA that issues it, created if absent.
 
-    `digest` changes when the certificate must be reissued; the annotation stackwright.dev/expires holds its expiry.
+    `digest` changes when the certificate must be reissued; the annotation stackwright.dev/expires holds its expiry, and
+    stackwright.dev/authority the version of the CA. One that is of another CA is reissued, too.
     """
 
     verb = "certificate"
