@@ -99,3 +99,19 @@ async def at_rest(world):
     await world.stop()
     await world.run(7200)
     assert world.writes == writes
+
+
+async def test_a_note_replaces_no_authority_whose_key_was_taken_away():
+    """An earlier version noted no authority; the first look of this one may only add the notes."""
+    world = await whole_cloud()
+    before = await certificates(world)
+    await world.stop()
+    forget(world, *(name for name in before if name != CLOUD_AUTHORITY))
+    obj = world.get(SECRET, CLOUD_AUTHORITY)
+    data = {name: value for name, value in obj["data"].items() if name != "ca.key"}
+    world.cluster.put(SECRET, {**obj, "data": data})
+    await world.run(600)
+    assert await certificates(world) == before
+    assert all(
+        AUTHORITY in world.get(SECRET, name)["metadata"]["annotations"] for name in before if name != CLOUD_AUTHORITY
+    )

@@ -194,12 +194,12 @@ async def _certify(action: EnsureCertificate, ports: Ports, manager: str) -> Non
     from stackwright.runtime import x509  # imported here: the volume provisioner runs without its library
 
     now = ports.clock.now()
-    authority = await _issuer(action, ports, manager)
-    issuer, found = secret_data(authority), await ports.cluster.get(SECRET, action.key)
+    authority, found = await ports.cluster.get(SECRET, action.authority), await ports.cluster.get(SECRET, action.key)
     made, expires = secret_data(found), annotation(found, EXPIRES)
-    if not _is_current(action, found, issuer, now):
+    if authority is None or not _is_current(action, found, secret_data(authority), now):
+        authority = await _issuer(action, ports, manager)  # a note alone replaces no CA
         try:
-            made, end = x509.issue(issuer, action.names, action.addresses, now)
+            made, end = x509.issue(secret_data(authority), action.names, action.addresses, now)
         except (KeyError, ValueError) as error:
             raise Refused(f"Secret {'/'.join(action.authority)} holds no usable authority: {error}") from None
         expires = str(int(end))
