@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 
 from full import STORAGE, FullCloud
-from harness import CLI, ROOT, SMALL, Cloud
+from harness import CLI, ROOT, SMALL, Cloud, eventually
 
 STOP_LIMIT = 60
 
@@ -26,11 +26,17 @@ def small(machine: Cloud) -> Cloud:
     if machine.has("block-storage"):  # whose volumes would hold it back
         machine.remove()
     if machine.spec():
-        machine.kubectl("replace", "--filename", SMALL)
+        eventually(lambda: _replaced(machine), 30)
     else:
         machine.kubectl("apply", "--server-side", "--filename", SMALL)
     machine.wait_ready()
     return machine
+
+
+def _replaced(machine: Cloud) -> bool:
+    """The small cloud in place of what is there. The operator may write between kubectl's read and its write."""
+    machine.kubectl("replace", "--filename", SMALL)
+    return True
 
 
 def full(machine: Cloud) -> FullCloud:
