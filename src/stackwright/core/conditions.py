@@ -160,6 +160,11 @@ def find(obj: Mapping[str, Any] | None, type_: str = READY) -> Mapping[str, Any]
     return None
 
 
+def is_true(obj: Mapping[str, Any] | None, type_: str = READY) -> bool:
+    """Whether a condition of an object from the API, such as a pod or a node, is True, of whatever generation."""
+    return bool((find(obj, type_) or {}).get("status") == "True")
+
+
 def is_blocked(entry: Mapping[str, Any] | None) -> bool:
     """Whether a condition of an object from the API says that a human must act."""
     return str((entry or {}).get("reason", "")).startswith("Blocked")

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping
 from typing import Any
 
+from stackwright.core.conditions import is_true
+
 Object = Mapping[str, Any]
 NAMED = 5  # nodes that a message names
 
 
 def is_up(node: Object) -> bool:
     """Whether its kubelet answers, as far as Kubernetes knows."""
-    conditions = (node.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
+    return is_true(node)
 
 
 def away(nodes: Iterable[Object]) -> frozenset[str]:

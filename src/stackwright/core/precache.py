@@ -1,4 +1,4 @@
-"""Image pre-caching: a DaemonSet pulls every image of the cloud, so that replaced pods do not wait for pulls. Pure.
+"""Image pre-caching: a DaemonSet pulls every image of the cloud, so that replaced pods do not wait for pulls.
 
 The pod names the images as image volumes and mounts none: kubelet fetches them before it starts the pod, side by side,
 and no process of theirs ever runs. It tolerates what any chart of the cloud tolerates. A release is touched only when

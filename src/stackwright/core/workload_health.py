@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from stackwright.core.conditions import is_true
+
 Object = Mapping[str, Any]
 _QUIET = {"ContainerCreating", "PodInitializing"}
 
@@ -17,7 +19,7 @@ def workload_ready(obj: Object) -> bool:
     status, spec = obj.get("status") or {}, obj.get("spec") or {}
     if obj["kind"] == "Job":
         return bool((status.get("succeeded") or 0) >= (spec.get("completions") or 1))
-    if (status.get("observedGeneration") or 0) < (obj["metadata"].get("generation") or 0):
+    if not is_observed(obj):
         return False
     if obj["kind"] == "DaemonSet":
         wanted = status.get("desiredNumberScheduled") or 0
@@ -28,6 +30,12 @@ def workload_ready(obj: Object) -> bool:
     if obj["kind"] == "StatefulSet":
         return _all(status, wanted, "readyReplicas")
     return _all(status, wanted, "updatedReplicas", "readyReplicas") and (status.get("replicas") or 0) == wanted
+
+
+def is_observed(workload: Object) -> bool:
+    """Whether the status is about the current spec; Kubernetes does not say so of a Job."""
+    seen = (workload.get("status") or {}).get("observedGeneration") or 0
+    return workload["kind"] == "Job" or bool(seen >= (workload["metadata"].get("generation") or 0))
 
 
 def _all(status: Object, wanted: int, *fields: str) -> bool:
@@ -55,9 +63,7 @@ def why(workload: Object, pods: Sequence[Object]) -> str:
 
 def pod_ready(pod: Object) -> bool:
     """Whether a pod answers; one that is about to go does not."""
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    ready = any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
-    return ready and not pod["metadata"].get("deletionTimestamp")
+    return is_true(pod) and not pod["metadata"].get("deletionTimestamp")
 
 
 def pod_cause(pod: Object) -> str:

@@ -35,10 +35,10 @@ from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.validate import permitted, problems
 from stackwright.core import precache, tolerations
 from stackwright.core.ages import Progress
-from stackwright.core.conditions import Condition, blocked, condition_type, done, steady, summary, waiting
+from stackwright.core.conditions import Condition, blocked, condition_type, done, is_true, steady, summary, waiting
 from stackwright.core.digest import digest
 from stackwright.core.helm.records import FAILED, is_transient
-from stackwright.core.helm.rollouts import active, is_ready, is_starting, is_unschedulable, lost, node_of, own
+from stackwright.core.helm.rollouts import active, is_starting, is_unschedulable, lost, node_of, own
 from stackwright.core.nodes import are, named
 from stackwright.core.objects import CLOUD, controller_of, has_finalizer, is_deleting, label
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
@@ -375,7 +375,7 @@ def _limit(seen: Observed, wanted: Object, unready: list[Object]) -> float:
     timeout, start = float(wanted.get("timeout") or 600), float(wanted.get("startTimeout") or 0)
     if start <= timeout:
         return timeout
-    awaited = [pod for workload in unready for pod in active(workload, seen.pods) if not is_ready(pod)]
+    awaited = [pod for workload in unready for pod in active(workload, seen.pods) if not is_true(pod)]
     return start if awaited and all(map(is_starting, awaited)) else timeout
 
 

@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
+from stackwright.core.conditions import find, is_true
 from stackwright.core.objects import annotation, label
-from stackwright.core.workload_health import pods_of, workload_ready
+from stackwright.core.workload_health import is_observed, pods_of, workload_ready
 
 # How Kubernetes says which template of a DaemonSet a pod is of.
 TEMPLATE, POD_TEMPLATE = "deprecated.daemonset.template.generation", "pod-template-generation"
@@ -32,12 +33,12 @@ def counts(workloads: Iterable[Object]) -> dict[str, int]:
     """
     found = {}
     for each in workloads:
-        status, meta = each.get("status") or {}, each["metadata"]
-        if each["kind"] != "Job" and (status.get("observedGeneration") or 0) < (meta.get("generation") or 0):
+        status, name = each.get("status") or {}, each["metadata"]["name"]
+        if not is_observed(each):
             continue
         for what, field in _COUNTS[each["kind"]].items():
             if count := status.get(field):
-                found[f"{each['kind']} {meta['name']}: {what}"] = int(count)
+                found[f"{each['kind']} {name}: {what}"] = int(count)
     return found
 
 
@@ -80,13 +81,10 @@ def is_held(workload: Object, pods: Sequence[Object], away: Collection[str]) -> 
 
 def _stands(workload: Object, pods: Sequence[Object], gone: Sequence[Object], away: Collection[str]) -> bool:
     """Whether pods are lost, and all others are ready, be they new or not."""
-    status, meta = workload.get("status") or {}, workload["metadata"]
-    if not gone or (
-        workload["kind"] != "Job" and (status.get("observedGeneration") or 0) < (meta.get("generation") or 0)
-    ):
+    if not gone or not is_observed(workload):
         return False
     others = [pod for pod in active(workload, pods) if node_of(pod) and node_of(pod) not in away]
-    return all(map(is_ready, others)) and _ready(workload) >= _wanted(workload) - len(gone)
+    return all(map(is_true, others)) and _ready(workload) >= _wanted(workload) - len(gone)
 
 
 def _is_new(workload: Object, gone: Sequence[Object]) -> bool:
@@ -125,11 +123,5 @@ def is_starting(pod: Object) -> bool:
     )
 
 
-def is_ready(pod: Object) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "Ready" and each["status"] == "True" for each in conditions)
-
-
 def is_unschedulable(pod: Object) -> bool:
-    conditions = (pod.get("status") or {}).get("conditions") or ()
-    return any(each["type"] == "PodScheduled" and each["status"] == "False" for each in conditions)
+    return bool((find(pod, "PodScheduled") or {}).get("status") == "False")
