@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,12 +25,14 @@ class Folder:
     """what      it is, for people
     variable  by which it is chosen
     names     of what is put there, the marks last: whoever dies in between can go on
+    marked    whether a folder has a mark that `up` leaves
     """
 
     what: str
     path: Path
     variable: str
     names: tuple[str, ...]
+    marked: Callable[[Path], bool]
 
     def entries(self) -> list[Path]:
         """What is there. Empty for a folder that is not, or that is none."""
@@ -43,7 +45,7 @@ class Folder:
         return [each for each in kept if not any(path.is_relative_to(each) for path in but)]
 
     def is_ours(self) -> bool:
-        raise NotImplementedError
+        return self.marked(self.path)
 
     def check(self) -> None:
         """Raises LocalError for a folder that has something in it, and no mark."""
@@ -70,26 +72,25 @@ class Folder:
         return self.others()
 
 
-class Home(Folder):
-    def is_ours(self) -> bool:
-        try:
-            remembered = "nodes" in json.loads((self.path / "cluster.json").read_bytes())
-        except (OSError, ValueError, TypeError):
-            remembered = False
-        return remembered or any((self.path / "pki").glob("*.inputs"))
+def _is_home(path: Path) -> bool:
+    try:
+        remembered = "nodes" in json.loads((path / "cluster.json").read_bytes())
+    except (OSError, ValueError, TypeError):
+        remembered = False
+    return remembered or any((path / "pki").glob("*.inputs"))
 
 
-class Cache(Folder):
-    def is_ours(self) -> bool:
-        built = (each.name for part in ("tools", "images") for each in (self.path / part).glob("*"))
-        return any(BUILT.fullmatch(name) for name in built)
+def _is_cache(path: Path) -> bool:
+    built = (each.name for part in ("tools", "images") for each in (path / part).glob("*"))
+    return any(BUILT.fullmatch(name) for name in built)
 
 
 def home(cluster: LocalCluster) -> Folder:
-    names = ("nodes", "volumes", "etcd", "config", "log", "ssh", "demo.json", "ca.crt", "kubeconfig", "pki")
-    return Home("the local cluster with all its data", cluster.state, "STACKWRIGHT_HOME", (*names, "cluster.json"))
+    marks = ("kubeconfig", "pki", "cluster.json")
+    names = ("nodes", "volumes", "etcd", "config", "log", "ssh", "demo.json", "ca.crt", *marks)
+    return Folder("the local cluster with all its data", cluster.state, "STACKWRIGHT_HOME", names, _is_home)
 
 
 def cache(cluster: LocalCluster) -> Folder:
     names = ("store", "guest", "helm", "go", "buildah", "images", "tools")
-    return Cache("tools and images that were built", cluster.cache, "STACKWRIGHT_CACHE", names)
+    return Folder("tools and images that were built", cluster.cache, "STACKWRIGHT_CACHE", names, _is_cache)
