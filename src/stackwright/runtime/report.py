@@ -119,6 +119,8 @@ async def _write(cluster: Cluster, kind: Kind, body: Object, manager: str) -> No
 
 def _without(status: dict[str, Any], paths: list[str]) -> dict[str, Any]:
     """A status without these fields, which Ready names."""
+    if not paths:
+        return status
     fewer = copy.deepcopy(status)
     for path in paths:
         *above, name = path.removeprefix(".").split(".")
@@ -128,7 +130,7 @@ def _without(status: dict[str, Any], paths: list[str]) -> dict[str, Any]:
         if isinstance(place, dict):
             place.pop(name, None)
     names = ", ".join(sorted({path.rpartition(".")[2] for path in paths}))
-    for condition in fewer.get("conditions") or () if paths else ():
+    for condition in fewer.get("conditions") or ():
         if condition["type"] == READY:
             told = f"The CRDs are of another version than the operator and lack {names}"
             told += ": apply what `stackwright crds` prints"
