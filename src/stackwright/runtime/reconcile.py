@@ -332,8 +332,8 @@ class Runtime:
     async def run(self, workers: int = 8, resync: float = 600.0, reserved: int = RESERVED) -> None:
         """Run until cancelled; a crash of one worker ends all.
 
-        `workers` process urgent and ordinary items, `reserved` further workers only urgent ones, and REMOTE dedicated
-        workers the shared items.
+        `workers` process urgent and ordinary items, `reserved` further workers only urgent ones. The
+        shared items have REMOTE and HELM workers of their own.
         """
         async with asyncio.TaskGroup() as group:
             for _ in range(workers):

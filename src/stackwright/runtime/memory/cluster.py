@@ -11,7 +11,7 @@ from base64 import b64encode
 from collections import Counter
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple
 
 from pydantic import ValidationError
 
@@ -22,6 +22,7 @@ from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Clock, Conflict, NotServed, Reader, Refused
 from stackwright.core.prune import without_empties
 from stackwright.runtime.memory import apply as ssa
+from stackwright.runtime.memory.json import copy, merge_patch
 from stackwright.runtime.memory.shape import gaps, schema_of, shape_of, unknown_fields, with_defaults, without_nulls
 
 Ref = tuple[Kind, Key]
@@ -29,7 +30,6 @@ Objects = list[Object]  # in the class, `list` is a method of the port
 Listener = Callable[[str, Kind, Object], None]
 PATCHER = "stackwright"
 SYSTEM = "kube-system"
-T = TypeVar("T")
 
 
 class Write(NamedTuple):
@@ -368,24 +368,6 @@ def _typed_metadata(obj: Object) -> Object:
     return {name: value for name, value in without_nulls(written).items() if value not in ({}, [])}
 
 
-def merge_patch(target: Any, patch: Any) -> Any:
-    """Apply a JSON merge patch (RFC 7386)."""
-    if not isinstance(patch, dict):
-        return patch
-    out = dict(target) if isinstance(target, dict) else {}
-    for name, value in patch.items():
-        if value is None:
-            out.pop(name, None)
-        else:
-            out[name] = merge_patch(out.get(name), value)
-    return out
-
-
-def copy(value: T) -> T:
-    """A deep copy of JSON; several times faster than copy.deepcopy."""
-    return cast("T", _copy(value))
-
-
 def _given(obj: Object) -> Object:
     """A copy for a reader. It shares managedFields, about half of an object, which readers must not modify."""
     kept = {name: value for name, value in obj["metadata"].items() if name != "managedFields"}
@@ -393,13 +375,6 @@ def _given(obj: Object) -> Object:
     if owners := obj["metadata"].get("managedFields"):
         given["metadata"]["managedFields"] = owners
     return given
-
-
-def _copy(value: Any) -> Any:
-    # Most values are strings: checking for them first, inline, halves the time.
-    if isinstance(value, dict):
-        return {k: v if v.__class__ is str else _copy(v) for k, v in value.items()}
-    return [_copy(v) for v in value] if isinstance(value, list) else value
 
 
 def _folded(obj: Object) -> Object:
