@@ -28,7 +28,7 @@ from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
 from stackwright.core.conditions import find, is_ready
 from stackwright.core.digest import digest
-from stackwright.core.objects import MANAGED
+from stackwright.core.objects import AUTHORITY, MANAGED, annotation, version_of
 from stackwright.core.plan import Object
 from stackwright.core.ports import Cluster, Ports
 from stackwright.core.settings import Settings
@@ -50,7 +50,7 @@ from stackwright.runtime.memory import (
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Item, Runtime
 from stackwright.services.ceph import REQUESTS
-from stackwright.services.declaration import PLACES
+from stackwright.services.declaration import CLOUD_AUTHORITY, PLACES
 
 NAMESPACE = "openstack"
 NAME = "cloud"
@@ -531,7 +531,14 @@ class World:
             "broker": (sorted(self.broker.users), sorted(self.broker.vhosts)),
             "identity": (sorted(self.identity.users), sorted(self.identity.catalog)),
             "passwords": self._passwords(),
+            "authorities": self._authorities(),
         }
+
+    def _authorities(self) -> dict[str, bool]:
+        """Whether each certificate was issued by the present authority of the cloud."""
+        present = version_of(self.get(SECRET, CLOUD_AUTHORITY))
+        noted = {obj["metadata"]["name"]: annotation(obj, AUTHORITY) for obj in self.cluster.all(SECRET)}
+        return {name: note == present for name, note in noted.items() if note}
 
     def _passwords(self) -> dict[str, bool]:
         """Whether each account has the password that is in its Secret."""
@@ -576,7 +583,7 @@ _VOLATILE = {
     "uid", "resourceVersion", "generation", "creationTimestamp", "managedFields", "observedGeneration",
     "lastTransitionTime", "digest", "data", "revision", "readyRevision",
     "stackwright.dev/digest", "stackwright.dev/rotated-at", "stackwright.dev/expires",
-    "providerUid", "providerSince",
+    "providerUid", "providerSince", AUTHORITY,
 }  # fmt: skip
 
 

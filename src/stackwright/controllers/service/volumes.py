@@ -6,7 +6,7 @@ separately. A volume never shrinks. None of this affects Ready: the service runs
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import Condition, done, waiting
@@ -53,7 +53,8 @@ def _wanted(seen: Observed, bundle: Object | None) -> dict[tuple[str, str], str]
     found: dict[tuple[str, str], str] = {}
     for release in (bundle or {"spec": {"releases": ()}})["spec"]["releases"]:
         values = release["values"]
-        size = str((values.get("volume") or {}).get("size") or "")
+        volume = values.get("volume")
+        size = str(volume.get("size") or "") if isinstance(volume, Mapping) else ""
         if _is_quantity(size):
             application = str(values.get("name") or release["chart"])
             found |= {(application, component): size for component in components[release["chart"]]}
