@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from stackwright.api.meta import Kind
-from stackwright.controllers.infra.clusterapi import get_if_served
+from stackwright.controllers.infra.reads import get_if_served
 from stackwright.core.clusterapi import CLUSTER
 from stackwright.core.ports import NotServed
 

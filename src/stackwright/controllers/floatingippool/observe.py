@@ -8,9 +8,8 @@ from functools import partial
 from typing import Any
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
-from stackwright.controllers.infra.clusterapi import cluster_of, list_if_served
 from stackwright.controllers.infra.credentials import cloud_of
-from stackwright.controllers.infra.origin import origin_of
+from stackwright.controllers.infra.reads import cluster_of, list_if_served, origin_of
 from stackwright.controllers.infra.references import Answers, Resolver, named
 from stackwright.controllers.infra.resolve_references import answered
 from stackwright.controllers.infra.server_template import SERVER

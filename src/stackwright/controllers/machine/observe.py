@@ -13,8 +13,7 @@ from typing import Any
 
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
-from stackwright.controllers.infra.clusterapi import get_if_served
-from stackwright.controllers.infra.origin import origin_of
+from stackwright.controllers.infra.reads import get_if_served, origin_of
 from stackwright.controllers.infra.server_template import SERVER
 from stackwright.core.clusterapi import CLUSTER, MACHINE, owner_named
 from stackwright.core.clusterapi import NAME as CLUSTER_NAME

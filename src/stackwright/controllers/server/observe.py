@@ -15,9 +15,8 @@ from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
-from stackwright.controllers.infra.clusterapi import cluster_of, cluster_referring, get_if_served
 from stackwright.controllers.infra.credentials import cloud_of
-from stackwright.controllers.infra.origin import origin_of
+from stackwright.controllers.infra.reads import cluster_of, cluster_referring, get_if_served, origin_of
 from stackwright.controllers.infra.resolve_references import answered
 from stackwright.controllers.server.adopt import SHARED, Adoption, adopt
 from stackwright.controllers.server.objects import parts

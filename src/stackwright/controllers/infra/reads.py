@@ -1,4 +1,7 @@
-"""Reads Cluster API's own kinds. If they are not installed, no object is found."""
+"""Reads of the controllers of `infra`: Cluster API's own kinds, and the origin of an object.
+
+If Cluster API's kinds are not installed, no object is found.
+"""
 
 from __future__ import annotations
 
@@ -6,11 +9,16 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from stackwright.api.fields.naming import OBJECT
+from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
 from stackwright.core.clusterapi import CLUSTER, NAME, owner_named, refers_to
-from stackwright.core.objects import key_of, label
+from stackwright.core.objects import annotation, key_of, label
+from stackwright.core.openstack.clouds import Trouble
+from stackwright.core.openstack.origin import ORIGIN, origin_here
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import NotServed, Reader
+
+SYSTEM = "kube-system"  # by convention its UID identifies the cluster
 
 
 async def get_if_served(reader: Reader, kind: Kind, key: Key) -> Object | None:
@@ -55,3 +63,16 @@ async def cluster_referring(reader: Reader, obj: Object) -> Object | None:
     every = await list_if_served(reader, CLUSTER, key_of(obj)[0]) or ()
     named = (each for each in every if each["metadata"]["name"] == obj["metadata"]["name"])
     return next((each for each in every if refers_to(each, obj)), None) or next(named, None)
+
+
+async def origin_of(reader: Reader, obj: Object) -> str:
+    """The origin of an object: its annotation, or the one that it gets in this cluster.
+
+    Raises Trouble if this cluster has no identity: its resources could be confused with those of another cluster.
+    """
+    if written := annotation(obj, ORIGIN):
+        return written
+    found = await reader.get(NAMESPACE, ("", SYSTEM))
+    if found is None:
+        raise Trouble("NoClusterIdentity", f"Namespace {SYSTEM} does not exist; its UID identifies the cluster")
+    return origin_here(found["metadata"]["uid"], obj)
