@@ -20,7 +20,7 @@ from capi_world import (
 )
 from faulty_clouds import TROUBLES
 
-from stackwright.core.openstack.cloud_observation import LOGIN
+from stackwright.controllers.infra.cloud_observation import LOGIN
 from stackwright.core.openstack.clouds import Denied, Trouble
 
 pytestmark = pytest.mark.looptime

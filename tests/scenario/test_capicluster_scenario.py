@@ -20,7 +20,7 @@ from capi_world import (
 )
 from world import NAMESPACE
 
-from stackwright.core.clusterapi import CLUSTER, MANAGED_BY, NAME, PAUSED
+from stackwright.controllers.infra.clusterapi import CLUSTER, MANAGED_BY, NAME, PAUSED
 from stackwright.core.openstack.clouds import Denied, Thing, Trouble
 from stackwright.core.plan import Object
 

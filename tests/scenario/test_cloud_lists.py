@@ -6,8 +6,8 @@ import pytest
 from capi_world import CLUSTERS, MACHINES, SERVERS
 from test_capicluster_faults import empty, leave, manned
 
+from stackwright.controllers.infra.managed_resources import TAKEN_AWAY
 from stackwright.core.openstack.clouds import What
-from stackwright.core.openstack.managed_resources import TAKEN_AWAY
 
 pytestmark = pytest.mark.looptime
 KINDS: list[tuple[What, ...]] = [*((what,) for what in TAKEN_AWAY), TAKEN_AWAY]

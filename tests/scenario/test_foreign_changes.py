@@ -10,7 +10,7 @@ from pool_world import Pools, served
 from server_world import ALL, SPEC, WHOLE, made
 from world import World
 
-from stackwright.core.clusterapi import CLAIM
+from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.openstack.clouds import Denied, Thing
 
 pytestmark = pytest.mark.looptime

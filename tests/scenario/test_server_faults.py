@@ -10,10 +10,10 @@ from faulty_clouds import TROUBLES
 from server_world import ALL, IDENTITY, KIND, WHOLE, Servers, made
 from world import NAMESPACE
 
+from stackwright.controllers.infra.cloud_observation import LOGIN
+from stackwright.controllers.infra.origin import identity
 from stackwright.controllers.server.observe import IMAGE
-from stackwright.core.openstack.cloud_observation import LOGIN
 from stackwright.core.openstack.clouds import SERVER, Denied, Trouble, mark
-from stackwright.core.openstack.origin import identity
 from stackwright.runtime.memory import openstack
 
 pytestmark = pytest.mark.looptime

@@ -11,8 +11,8 @@ from typing import Any
 from cloud_specs import ID
 from hypothesis import strategies as st
 
+from stackwright.controllers.infra.cloud_observation import troubled
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.cloud_observation import troubled
 from stackwright.core.openstack.clouds import SERVER, CloudRef, Denied, Look, Question, Slot, Thing, Trouble, mark
 from stackwright.core.plan import Object
 

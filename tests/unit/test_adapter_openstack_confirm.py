@@ -24,8 +24,8 @@ from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.confirm import CONFIRM, Doubts
 from stackwright.adapters.openstack.tenant.snapshot import LISTS, WHOLE, single
+from stackwright.controllers.infra.managed_resources import Owner, removal
 from stackwright.core.openstack.clouds import Asker, CloudCall, Look, Slot, Thing, Trouble, mark
-from stackwright.core.openstack.managed_resources import Owner, removal
 
 __all__ = ["lists", "time"]
 KINDS = sorted(LISTS)

@@ -23,8 +23,8 @@ from stackwright.adapters.openstack.transport.send import key_in, problem_of
 from stackwright.adapters.openstack.transport.shapes import things_in
 from stackwright.adapters.threads import LibraryFailed
 from stackwright.controllers.infra.drift import FIELDS, corrections
+from stackwright.controllers.infra.managed_resources import Owner, Part, Step
 from stackwright.core.openstack.clouds import CloudCall, CloudRef, Trouble, question
-from stackwright.core.openstack.managed_resources import Owner, Part, Step
 
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")
 UID = "5b6c1d0e-0000-4000-8000-000000000001"

@@ -9,8 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.core.openstack.clouds import ANSWERED, CREATED, CloudRef, Look, Made, Slot, Thing, fill, mark
-from stackwright.core.openstack.managed_resources import (
+from stackwright.controllers.infra.managed_resources import (
     GONE,
     TAKEN_AWAY,
     Owner,
@@ -21,6 +20,7 @@ from stackwright.core.openstack.managed_resources import (
     step,
     unlisted,
 )
+from stackwright.core.openstack.clouds import ANSWERED, CREATED, CloudRef, Look, Made, Slot, Thing, fill, mark
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 OTHER = "5b6c1d0e-0000-4000-8000-000000000002"

@@ -16,10 +16,10 @@ from stackwright.api.meta import Kind
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import MariaDB
 from stackwright.controllers.catalog import controllers
+from stackwright.controllers.infra.managed_resources import Owner, removal
 from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.clouds import CloudCall, CloudRef, Look, Thing, mark
-from stackwright.core.openstack.managed_resources import Owner, removal
 from stackwright.core.plan import Plan, SetLabel
 from stackwright.core.settings import Settings
 from stackwright.runtime.cache import Store

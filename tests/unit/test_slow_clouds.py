@@ -25,10 +25,10 @@ from stackwright.adapters.openstack.transport.login import Login
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NAMESPACE
 from stackwright.controllers.catalog import controllers
+from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.controllers.server import controller as server_controller
 from stackwright.core.objects import FINALIZER
 from stackwright.core.openstack.clouds import LATE, LONGEST, CloudCall, CloudRef, Look, Thing, Trouble
-from stackwright.core.openstack.origin import ORIGIN
 from stackwright.core.ports import Ports
 from stackwright.core.settings import Settings
 from stackwright.runtime import reconcile

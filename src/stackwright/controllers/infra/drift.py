@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from stackwright.controllers.infra.managed_resources import Owner, Part, Step
 from stackwright.core.openstack.clouds import CloudCall, Look, Thing, at_once, marked_by
-from stackwright.core.openstack.managed_resources import Owner, Part, Step
 from stackwright.core.plan import Action, Object, Warn
 
 FIELDS: Mapping[str, tuple[str, ...]] = {

@@ -11,10 +11,10 @@ from dataclasses import replace
 from stackwright.api.fields.naming import OBJECT
 from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
-from stackwright.core.clusterapi import CLUSTER, NAME, owner_named, refers_to
+from stackwright.controllers.infra.clusterapi import CLUSTER, NAME, owner_named, refers_to
+from stackwright.controllers.infra.origin import ORIGIN, origin_here
 from stackwright.core.objects import annotation, key_of, label
 from stackwright.core.openstack.clouds import Trouble
-from stackwright.core.openstack.origin import ORIGIN, origin_here
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import NotServed, Reader
 

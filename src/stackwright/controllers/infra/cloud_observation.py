@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from stackwright.api.meta import Kind
+from stackwright.controllers.infra.origin import guard, identity, is_guarded
 from stackwright.core.conditions import Condition, blocked, waiting
 from stackwright.core.objects import has_finalizer, is_deleting
 from stackwright.core.openstack.clouds import CloudRef, Denied, Look, Trouble
-from stackwright.core.openstack.origin import guard, identity, is_guarded
 from stackwright.core.plan import Finalizer, Object
 
 AUTHENTICATION, CLOUD = "OpenStackAuthenticationSucceeded", "CloudReachable"
