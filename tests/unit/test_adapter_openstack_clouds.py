@@ -20,13 +20,13 @@ import yaml
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import project_session
 from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
-from stackwright.adapters.openstack.tenant import things as tenant_things
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.limiter import REQUESTS, SERVERS
 from stackwright.adapters.openstack.tenant.project_session import ANSWERS, Project
 from stackwright.adapters.openstack.tenant.references import KEPT, WHOLE, find
 from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.snapshot import LISTS, Snapshot, fetch, peek
+from stackwright.adapters.openstack.tenant.rest_types import RARELY, REST, thing_of
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, peek
 from stackwright.adapters.openstack.transport import connection_pool
 from stackwright.adapters.openstack.transport import login as transport_login
 from stackwright.adapters.openstack.transport.login import login_of
@@ -46,6 +46,7 @@ from stackwright.core.openstack.clouds import (
     mark,
     question,
 )
+from stackwright.core.openstack.resource_types import owned_types
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -91,6 +92,12 @@ class Services:
         return self.compute.asked
 
 
+def listed_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All lists, while an object waits."""
+    for what, rest in REST.items():
+        monkeypatch.setitem(REST, what, replace(rest, age=(0.01, rest.age[1])))
+
+
 def call(do: Any, what: Any, name: str = "", **more: Any) -> CloudCall:
     return CloudCall(CLOUD, do, (what, name), UID, **more)
 
@@ -107,7 +114,7 @@ def test_the_mark_goes_with_the_very_request_that_makes_a_thing() -> None:
     assert (id_, method, path) == ("1", "POST", "/servers")
     assert body["server"]["tags"] == ["t", wanted["server"]]
     assert body["server"]["user_data"] == "IyE="
-    assert tenant_things.server(told).mark == wanted["server"]
+    assert thing_of("server", told).mark == wanted["server"]
     services = made("port")
     run(services, call("create", "port", "n", body={"description": "mine", "tags": ["t"]}), None)  # type: ignore[arg-type]
     assert services.asked[0][2]["port"]["description"] == f"mine [{wanted['port']}]"
@@ -127,7 +134,7 @@ def test_a_description_that_was_copied_with_the_mark_of_another_object_gives_nob
     services = made(what.replace("-", "_"))
     run(services, call("create", what, "n", body={"description": text.format(other, other)}), None)  # type: ignore[arg-type]
     (sent,) = services.asked[0][2].values()
-    assert LISTS[what][3]({"id": "1", **sent}).mark == mark(UID, (what, "n"))
+    assert thing_of(what, {"id": "1", **sent}).mark == mark(UID, (what, "n"))
 
 
 @pytest.mark.parametrize("do", ["create", "update"])
@@ -152,7 +159,7 @@ def test_a_tag_that_would_be_taken_for_a_mark_is_refused(do: Any) -> None:
 def test_a_volume_to_which_a_user_restored_a_backup_is_not_ours(status: str, metadata: Any, ours: bool) -> None:
     """Cinder writes the metadata of the volume that the backup was made of into it, our mark too."""
     its = mark(UID, ("volume", "n"))
-    found = tenant_things.volume({"id": "v", "status": status, "metadata": {"stackwright.dev/mark": its, **metadata}})
+    found = thing_of("volume", {"id": "v", "status": status, "metadata": {"stackwright.dev/mark": its, **metadata}})
     assert found.mark == (its if ours else "")
     assert found.facts["answered"] == (metadata.get("stackwright.dev/volume") == "v")
 
@@ -165,8 +172,8 @@ def test_a_volume_is_made_though_its_own_id_could_not_be_written() -> None:
 
     id_, told = run(Services(refused), call("create", "volume", "n", body={"size": 1}), None)  # type: ignore[arg-type]
     assert id_ == "1"
-    assert tenant_things.volume(told or {}).facts["answered"] is False
-    assert tenant_things.volume(told or {}).mark
+    assert thing_of("volume", told or {}).facts["answered"] is False
+    assert thing_of("volume", told or {}).mark
 
 
 def test_a_scheduler_hint_stands_beside_the_server() -> None:
@@ -210,7 +217,7 @@ def routers(port: dict[str, Any], **refused: str) -> Services:
 def test_a_router_gets_an_interface_and_the_port_is_told_as_it_is_then() -> None:
     services = routers(INTERFACE)
     id_, told = run(services, call(**ATTACH), None)  # type: ignore[arg-type]
-    assert (id_, tenant_things.port(told).facts["device_id"]) == ("r", "r")
+    assert (id_, thing_of("port", told).facts["device_id"]) == ("r", "r")
     assert services.asked == [
         ("PUT", "/routers/r/add_router_interface", {"port_id": "p"}), ("GET", "/ports/p", None),
     ]  # fmt: skip
@@ -249,7 +256,7 @@ def test_a_server_gets_a_port_or_a_volume_and_is_told_as_it_is_then(
 ) -> None:
     services, attach = server("s"), call("update", "server", id="s", body=body)
     id_, told = run(services, attach, None)  # type: ignore[arg-type]
-    assert (id_, tenant_things.server(told).facts["volumes"]) == ("s", ["v"])
+    assert (id_, thing_of("server", told).facts["volumes"]) == ("s", ["v"])
     assert services.asked == [("POST", path, wanted), ("GET", "/servers/s", None)]
     for status in (400, 409):
         told = run(server("s", refuse=status), attach, None)[1]  # type: ignore[arg-type]
@@ -433,10 +440,11 @@ def test_a_list_without_end_is_given_up(cloud: Endless, told: str, asked: int) -
 def test_lists_are_of_what_the_credentials_own_also_for_an_administrator() -> None:
     """Neutron tells them what all projects have; Nova and Cinder do not, unless they are asked to."""
     for project, filters in (("p", {"project_id": "p"}), (None, {})):
-        for what, (service, _, key, _) in LISTS.items():
+        for what in owned_types():
+            key = REST[what].keys
             services = Services(lambda method, path, params, key=key: Response(200, {key: []}), project)
             fetch(services, what)  # type: ignore[arg-type]
-            assert services.asked[0][2] == {"limit": 500, **(filters if service == "network" else {})}
+            assert services.asked[0][2] == {"limit": 500, **(filters if REST[what].service == "network" else {})}
 
 
 def asks(what: str, *owners: str, project: str | None = "mine", **where: Any) -> tuple[list[str], Any]:
@@ -754,9 +762,7 @@ async def test_what_a_predecessor_may_have_made_is_looked_for_once_all_is_settle
 async def test_whoever_waits_is_told_of_what_changed_and_nobody_else(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ages = {what: (0.01, young) for what, (_, young) in tenant_clouds.AGE.items()}
-    monkeypatch.setattr(tenant_clouds, "AGE", ages)
-    monkeypatch.setattr("stackwright.adapters.openstack.tenant.snapshot.AGE", ages)
+    listed_often(monkeypatch)
     told: list[Any] = []
     port_ = clouds(told)
     lists.things["server"] = [Thing("server", "1", state="BUILD"), Thing("server", "2", state="ACTIVE")]
@@ -882,16 +888,16 @@ async def test_whoever_waits_for_a_server_waits_for_no_list_of_anything_else(
     await port_.look(CLOUD, asker(1, waits=True, begun=False))
     await asyncio.sleep(0.01)
     for _ in range(2):
-        time.now += tenant_snapshot.RARELY[0] / 2 + 1
+        time.now += RARELY[0] / 2 + 1
         await refresh(port_)
         await port_.look(CLOUD, asker(1, waits=True))
     await asyncio.sleep(0.05)
     lists.asked.clear()
     slow = True
-    time.now += tenant_snapshot.RARELY[0] / 2 + 1
+    time.now += RARELY[0] / 2 + 1
     await refresh(port_)
     await port_.look(CLOUD, asker(1, waits=True))
-    time.now += tenant_snapshot.RARELY[0] / 2 + 1
+    time.now += RARELY[0] / 2 + 1
     await refresh(port_)
     try:
         await asyncio.wait_for(port_.look(CLOUD, asker(1, waits=True)), 0.5)
@@ -1014,8 +1020,7 @@ async def test_what_is_no_text_in_a_secret_is_no_fault_of_ours(lists: Lists, mon
 async def test_whoever_waits_for_no_server_has_none_listed_for_him(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ages = {what: (0.01, young) for what, (_, young) in tenant_clouds.AGE.items()}
-    monkeypatch.setattr(tenant_clouds, "AGE", ages)
+    listed_often(monkeypatch)
     port_ = clouds([])
     await port_.look(CLOUD, Asker("capicluster", ("ns", "c"), UID, ("network",), waits=True, begun=False))
     await asyncio.sleep(0.1)
@@ -1387,13 +1392,13 @@ async def test_whose_port_gets_a_floating_ip_is_told_at_once(lists: Lists, monke
 
 def test_an_answer_without_tags_is_no_word_about_tags() -> None:
     """Who sets them back, or adds a mark, would take away what he does not know of."""
-    assert "tags" not in tenant_things.server({"id": "s"}).facts
-    assert tenant_things.server({"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]
+    assert "tags" not in thing_of("server", {"id": "s"}).facts
+    assert thing_of("server", {"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]
 
 
 @pytest.mark.parametrize("stamp", [None, "", "yesterday"])
 def test_when_a_volume_was_made_is_told_in_seconds(stamp: str | None) -> None:
     raw = {"id": "v", "created_at": "2026-11-25T22:00:00.250000"}
-    assert tenant_things.volume(raw).facts["created_at"] == 1795644000.25
-    assert tenant_things.volume({**raw, "created_at": "2026-11-25T22:00:00+00:00"}).facts["created_at"] == 1795644000.0
-    assert tenant_things.volume({**raw, "created_at": stamp}).facts["created_at"] is None
+    assert thing_of("volume", raw).facts["created_at"] == 1795644000.25
+    assert thing_of("volume", {**raw, "created_at": "2026-11-25T22:00:00+00:00"}).facts["created_at"] == 1795644000.0
+    assert thing_of("volume", {**raw, "created_at": stamp}).facts["created_at"] is None

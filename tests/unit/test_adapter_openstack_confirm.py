@@ -23,12 +23,13 @@ from tests.unit.test_adapter_openstack_clouds import (
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.confirm import CONFIRM, Doubts
-from stackwright.adapters.openstack.tenant.snapshot import LISTS, WHOLE, single
+from stackwright.adapters.openstack.tenant.snapshot import WHOLE, single
 from stackwright.controllers.infra.managed_resources import Owner, removal
 from stackwright.core.openstack.clouds import Asker, CloudCall, Look, Slot, Thing, Trouble, mark
+from stackwright.core.openstack.resource_types import owned_types
 
 __all__ = ["lists", "time"]
-KINDS = sorted(LISTS)
+KINDS = sorted(owned_types())
 IDS = [f"id-{number}" for number in range(4)]
 
 

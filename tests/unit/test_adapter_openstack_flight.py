@@ -11,6 +11,7 @@ from unittest.mock import Mock
 import pytest
 
 from stackwright.adapters.openstack.tenant import clouds, single_flight, snapshot
+from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.single_flight import PATIENCE, SingleFlight
 from stackwright.adapters.openstack.transport import connection_pool
 from stackwright.core.openstack.clouds import Asker, CloudRef, Thing, Trouble, question
@@ -113,10 +114,7 @@ async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypa
     assert [thing.id for thing in await port.find(cloud, image)] == ["i"]
     assert (fetch.asked, find.asked) == (1, 1)
     fetch.answer = [Thing("server", "1", state="SHUTOFF")]
-    always = {**snapshot.AGE, "server": (0.0, 0.0)}
-    for module in (clouds, snapshot):
-        monkeypatch.setattr(module, "AGE", always)
-    monkeypatch.setitem(snapshot.SHARE, "server", 0)
+    monkeypatch.setitem(REST, "server", replace(REST["server"], age=(0.0, 0.0), share=0))
     monkeypatch.setattr(snapshot, "PART", 0)
     monkeypatch.setattr(clouds, "peek", lambda *_: [])
     monkeypatch.setattr(clouds, "MOMENT", 0.02)

@@ -18,7 +18,8 @@ from tests.unit.server_objects import GOOD, ID, obj
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
 from stackwright.adapters.openstack.tenant import project_session, single_flight
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.requests import INTERFACES, run
+from stackwright.adapters.openstack.tenant.requests import run
+from stackwright.adapters.openstack.tenant.rules import INTERFACES
 from stackwright.adapters.openstack.transport import connection_pool, login
 from stackwright.adapters.openstack.transport.connection_pool import GRACE, Line
 from stackwright.adapters.openstack.transport.login import Login

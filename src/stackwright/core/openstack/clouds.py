@@ -22,10 +22,7 @@ from stackwright.core.plan import Action, Key
 from stackwright.core.ports import NotYet, Refused
 
 Do = Literal["create", "update", "delete"]
-What = Literal[
-    "server", "port", "trunk", "volume", "floating-ip",
-    "network", "subnet", "router", "security-group", "security-group-rule",
-]  # fmt: skip
+What = str  # name of a type in resource_types.TYPES
 Slot = tuple[What, str]  # a resource of an object: its type, and its name among resources of this type
 SERVER: Slot = ("server", "")
 PREFIX = "stackwright"

@@ -28,11 +28,8 @@ from stackwright.core.openstack.clouds import (
     Trouble,
     mark,
 )
+from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Key
-
-WELL: Mapping[str, str] = {"server": "ACTIVE", "volume": "available"}
-# Types whose ids other objects reference, so they must be UUIDs; ids of other types are descriptive texts.
-NAMED = ("network", "subnet", "security-group")
 
 
 class ForecastClouds:
@@ -64,7 +61,7 @@ class ForecastClouds:
                 return (await self._asked.look(cloud, replace(asker, waits=False, begun=False))).things
             except (Trouble, Denied) as error:
                 self.unheard[cloud] = str(error)
-        return tuple(Thing(what, id_, state=WELL.get(what, "")) for what, id_ in sorted(asker.ids))
+        return tuple(Thing(what, id_, state=TYPES[what].built) for what, id_ in sorted(asker.ids))
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         if self._asked is not None and cloud not in self.unheard:
@@ -82,14 +79,11 @@ class ForecastClouds:
         what, name = call.slot
         if call.do == "create":
             made = self._new(what, f"new {what} {name}".rstrip(), call.uid)
-            free = {
-                "port": {"device_id": ""},
-                "floating-ip": {"floating_ip_address": f"(address of {made})", "port_id": ""},
-            }
-            facts = {**call.body, **free.get(what, {})}
+            address = {"floating_ip_address": f"(address of {made})"} if what == "floating-ip" else {}
+            facts = {**call.body, **TYPES[what].detached, **address}
             known = mark(call.uid, call.slot)
             self._things[what, made] = Thing(
-                what, made, str(call.body.get("name") or ""), WELL.get(what, ""), known, facts
+                what, made, str(call.body.get("name") or ""), TYPES[what].built, known, facts
             )
             return made
         if call.do == "delete":
@@ -127,7 +121,7 @@ class ForecastClouds:
 
 
 def _id(what: str, text: str, uid: str = "") -> str:
-    if what not in NAMED:
+    if not TYPES[what].named:
         return text
     made = digest(text, uid)
     return f"00000000-0000-4000-{made[:4]}-{made[4:]}"

@@ -20,24 +20,14 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from stackwright.adapters.openstack.tenant.attempts import Attempts
 from stackwright.adapters.openstack.tenant.confirm import CONFIRM, confirm
 from stackwright.adapters.openstack.tenant.limiter import Who
-from stackwright.adapters.openstack.tenant.project_session import FORGET, WATCHED, Answer, Asking, Project
-from stackwright.adapters.openstack.tenant.references import WHERE, find
+from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer, Asking, Project
+from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
+from stackwright.adapters.openstack.tenant.rest_types import REST, thing_of
 from stackwright.adapters.openstack.tenant.single_flight import Late, SingleFlight, together
-from stackwright.adapters.openstack.tenant.snapshot import (
-    AGE,
-    LISTS,
-    MISSING,
-    SETTLE,
-    Snapshot,
-    fetch,
-    peek,
-    single,
-    stamp,
-)
+from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot, fetch, peek, single, stamp
 from stackwright.adapters.openstack.transport.connection_pool import Line, executor
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
-from stackwright.adapters.openstack.transport.send import PATHS
 from stackwright.core.openstack.clouds import (
     ADD_INTERFACE,
     Asker,
@@ -49,6 +39,7 @@ from stackwright.core.openstack.clouds import (
     Thing,
     Trouble,
 )
+from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Key
 from stackwright.core.ports import NO_TEXT, secret_data
 
@@ -105,7 +96,7 @@ class OpenStackClouds:
         return Look(project.snapshot.of(asker), sure and began >= settled, unseen, project.line.place)
 
     async def _single(self, cloud: CloudRef, project: Project, what: str, id_: str) -> Thing | None:
-        return await self._do(cloud, project, LISTS[what][0], lambda made: single(made, what, id_))
+        return await self._do(cloud, project, REST[what].service, lambda made: single(made, what, id_))
 
     def _look_again(self, asking: Asking) -> None:
         """Wake the object when what is missing can be confirmed."""
@@ -118,7 +109,7 @@ class OpenStackClouds:
         answer = project.answers.setdefault(asked, Answer())
         attempt = self._attempts.at(project)
         if not answer.holds(attempt.since if attempt else math.inf):
-            project.line.check(WHERE[asked.what][0])  # otherwise all callers would wait for the one that tries
+            project.line.check(REST[asked.what].service)  # otherwise all callers would wait for the one that tries
             try:
                 await answer.flight.join(f"{cloud}: {asked}", partial(self._ask, cloud, project, asked, answer))
             except Late:
@@ -134,7 +125,7 @@ class OpenStackClouds:
 
     async def _ask(self, cloud: CloudRef, project: Project, asked: Question, answer: Answer) -> None:
         try:
-            answer.things = await self._do(cloud, project, WHERE[asked.what][0], lambda made: find(made, asked))
+            answer.things = await self._do(cloud, project, REST[asked.what].service, lambda made: find(made, asked))
             answer.at = time.monotonic()
             self._tell_all(attempt.who for attempt in answer.told if attempt.awaits == {asked})
         finally:  # after an error, the waiting objects retry on their own
@@ -158,10 +149,10 @@ class OpenStackClouds:
         now = time.monotonic()
         if call.do == "delete":
             project.snapshot.leaving((what, id_), now)
-        if call.do == "delete" and what not in ("server", "volume"):  # their deletion takes time
+        if call.do == "delete" and not TYPES[what].built:  # others take time to be deleted
             (project.snapshot.drop if told is None else project.snapshot.deleted)((what, id_), now)
-        elif told and what in LISTS:
-            project.snapshot.write(LISTS[what][3](told), now)
+        elif told:
+            project.snapshot.write(thing_of(what, told), now)
         elif call.do == "update":
             project.snapshot.changed((what, id_), call.body, now)
         if port := call.body.get("port_id"):
@@ -178,7 +169,7 @@ class OpenStackClouds:
         return asking.asker
 
     async def _ask_for(self, call: CloudCall, project: Project) -> tuple[str, Mapping[str, Any] | None]:
-        user_data, service = await self._user_data(call), PATHS[call.slot[0]][0]
+        user_data, service = await self._user_data(call), REST[call.slot[0]].service
         try:
             return await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
         except (Trouble, Denied) as error:
@@ -209,11 +200,11 @@ class OpenStackClouds:
         snapshot = project.snapshot
         flight = project.lists.setdefault(what, SingleFlight())
         while snapshot.due(what, waits, time.monotonic(), settled):
-            project.line.check(LISTS[what][0])  # otherwise all callers would wait for the one that tries
+            project.line.check(REST[what].service)  # otherwise all callers would wait for the one that tries
             enough = snapshot.does(what, settled)
             try:
                 ask = partial(self._update, cloud, project, what, enough)
-                told = waits and what not in WATCHED and what not in snapshot.doubts.lists
+                told = waits and not TYPES[what].built and what not in snapshot.doubts.lists
                 moment = 0.0 if told else MOMENT  # a change wakes the caller
                 await flight.join(f"{cloud}: list of {what}s", ask, moment if enough else None)
             except Late:
@@ -239,7 +230,7 @@ class OpenStackClouds:
         if snapshot.due_part(project.awaited(), began):
             project.part.begin(part)
         since = stamp(time.time() - snapshot.ago(began))
-        active = await self._do(cloud, project, LISTS[what][0], lambda made: peek(made, since), queues=False)
+        active = await self._do(cloud, project, REST[what].service, lambda made: peek(made, since), queues=False)
         snapshot.took[what] = time.monotonic() - began
         self._tell_of(project, snapshot.peek(active, began))
         return None
@@ -249,9 +240,11 @@ class OpenStackClouds:
         snapshot, began = project.snapshot, time.monotonic()
         since = stamp(time.time() - snapshot.ago(began)) if part else ""
         try:
-            found = await self._do(cloud, project, LISTS[what][0], lambda made: fetch(made, what, since), queues=False)
+            found = await self._do(
+                cloud, project, REST[what].service, lambda made: fetch(made, what, since), queues=False
+            )
         except (Trouble, Denied) as error:
-            if what in MISSING and error.reason in ("NotFound", "BlockedServiceMissing"):
+            if REST[what].optional and error.reason in ("NotFound", "BlockedServiceMissing"):
                 snapshot.absent[what] = time.monotonic()
                 return
             raise
@@ -289,11 +282,11 @@ class OpenStackClouds:
             theirs = {what for what, _ in project.awaited()}
             theirs |= {"server"} if any("server" in asker.kinds for asker in waiting) else set()
             with contextlib.suppress(Trouble, Denied):
-                for what in sorted(theirs & WATCHED):
+                for what in sorted(what for what in theirs if TYPES[what].built):
                     await self._refresh(cloud, project, what, True)
             snapshot = project.snapshot
             left = snapshot.seen("server") + snapshot.age("server", True) - time.monotonic()
-            await asyncio.sleep(left if left > 0 else AGE["server"][0])
+            await asyncio.sleep(left if left > 0 else REST["server"].age[0])
 
     async def _project(self, cloud: CloudRef) -> Project:
         now = time.monotonic()

@@ -12,9 +12,9 @@ from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import Line
 from stackwright.core.openstack.clouds import Asker, Question, Thing
+from stackwright.core.openstack.resource_types import TYPES
 
 ANSWER = 60.0  # seconds for which an answer to a question is valid
-WATCHED = frozenset({"server", "volume"})  # they change state without a request
 ANSWERS = 8 << 20  # bytes of cached questions and answers per project
 FORGET = 3600.0  # seconds without a look until an object is forgotten; objects look every minute unless paused
 
@@ -106,7 +106,7 @@ class Project:
 
     def keeps(self, what: str, asker: Asker, settled: float) -> bool:
         """Whether a waiting object needs no request: the watch refreshes this type, or the object has none of it."""
-        if what not in WATCHED or not self.watched or what in self.snapshot.doubts.lists:
+        if not TYPES[what].built or not self.watched or what in self.snapshot.doubts.lists:
             return False
         if what == "server" or any(kind == what for kind, _ in asker.ids):
             return self.snapshot.kept(what, settled, time.monotonic())

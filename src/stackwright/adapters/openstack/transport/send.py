@@ -12,46 +12,19 @@ if TYPE_CHECKING:
     from requests import Response
 
 COMPUTE = "2.60"  # 2.52: tags in the request that creates a server; 2.60: volumes attached to several servers
-MICROVERSIONS = {"server": COMPUTE, "attachment": "3.27"}  # other types have none, or the oldest one suffices
-PATHS = {
-    "server": ("compute", "/servers"),
-    "volume": ("block_storage", "/volumes"),
-    "attachment": ("block_storage", "/attachments"),
-    "port": ("network", "/ports"),
-    "trunk": ("network", "/trunks"),
-    "floating-ip": ("network", "/floatingips"),
-    "network": ("network", "/networks"),
-    "subnet": ("network", "/subnets"),
-    "router": ("network", "/routers"),
-    "security-group": ("network", "/security-groups"),
-    "security-group-rule": ("network", "/security-group-rules"),
-}
 REQUEST_ID = "x-openstack-request-id"
 PAUSES = (10.0, 300.0)  # seconds without requests after a rate limit: default and maximum
 LONGEST_ERROR = 64 << 10  # bytes
 QUOTA = ("quota", "limitexceeded", "limit exceeded", "maximum number of")
 
 
-def send(connection: Connection, what: str, method: str, path: str = "", **more: Any) -> Response:
-    """Send a request for a resource type. Raises Trouble or Denied for every response that is no success."""
-    service, base = PATHS[what]
-    if what in MICROVERSIONS:
-        more["microversion"] = MICROVERSIONS[what]
-    return request(connection, service, method, f"{base}{path}", **more)
-
-
 def request(connection: Connection, service: str, method: str, path: str, **more: Any) -> Response:
-    """Send a request by service and whole path; raises as `send` does."""
+    """Send a request. Raises Trouble or Denied for every response that is no success."""
     with answering():
         response: Response = getattr(connection, service).request(path, method, **more)
     if response.status_code >= 400:
         raise problem_of(response)
     return response
-
-
-def key_in(what: str) -> str:
-    """The key of a resource of this type in requests and responses."""
-    return {"floating-ip": "floatingip"}.get(what, what.replace("-", "_"))
 
 
 def text_of(response: Response) -> str:
