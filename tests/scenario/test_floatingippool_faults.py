@@ -11,7 +11,7 @@ from faulty_clouds import TROUBLES
 from pool_world import POOLS, Pools, pools, served
 
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
-from stackwright.core.openstack.clouds import Trouble
+from stackwright.core.openstack.errors import Trouble
 
 pytestmark = pytest.mark.looptime
 EVERYWHERE = pytest.mark.parametrize("everywhere", [lost_everywhere, unheard_everywhere], ids=["lost", "killed"])

@@ -7,7 +7,8 @@ from capi_world import SERVERS, killed_everywhere
 from pool_world import POOLS, Pools, pools, served
 
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, NAME
-from stackwright.core.openstack.clouds import CloudRef, Question, Thing, Trouble
+from stackwright.core.openstack.clouds import CloudRef, Question, Thing
+from stackwright.core.openstack.errors import Trouble
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime

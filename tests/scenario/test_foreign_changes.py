@@ -11,7 +11,8 @@ from server_world import ALL, SPEC, WHOLE, made
 from world import World
 
 from stackwright.controllers.infra.clusterapi import CLAIM
-from stackwright.core.openstack.clouds import Denied, Thing
+from stackwright.core.openstack.clouds import Thing
+from stackwright.core.openstack.errors import Denied
 
 pytestmark = pytest.mark.looptime
 

@@ -38,14 +38,15 @@ from stackwright.core.openstack.clouds import (
     Asker,
     CloudCall,
     CloudRef,
-    Denied,
     Question,
     Thing,
-    Trouble,
     every,
+    look,
     mark,
     question,
 )
+from stackwright.core.openstack.clouds import run as submit
+from stackwright.core.openstack.errors import Denied, Trouble
 from stackwright.core.openstack.resource_types import owned_types
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
@@ -594,10 +595,10 @@ def test_a_whole_list_does_not_undo_what_was_told_while_it_was_on_its_way() -> N
 async def test_the_whole_list_is_fetched_now_and_then_and_nobody_waits_for_it(lists: Lists, time: Time) -> None:
     port_ = clouds([])
     lists.things["server"] = [Thing("server", "1", state="BUILD")]
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
     for _ in range(3):
         time.now += tenant_snapshot.WHOLE / 2
-        await port_.look(CLOUD, asker(1, waits=True))
+        await look(port_, CLOUD, asker(1, waits=True))
         await asyncio.sleep(0.05)
     assert [partly for what, partly in lists.asked if what == "server"] in (
         [False, True, True, False, True], [False, True, False, True, True],
@@ -703,9 +704,9 @@ def asker(number: int, *, waits: bool = False, begun: bool = True) -> Asker:
 async def test_500_that_are_well_cost_one_list(lists: Lists) -> None:
     lists.things["server"] = [Thing("server", str(n), state="ACTIVE") for n in range(500)]
     port_ = clouds([])
-    looks = await asyncio.gather(*(port_.look(CLOUD, asker(n)) for n in range(500)))
+    looks = await asyncio.gather(*(look(port_, CLOUD, asker(n)) for n in range(500)))
     assert lists.asked == [("server", False)]
-    assert all(len(look.things) == 1 for look in looks)
+    assert all(len(view.things) == 1 for view in looks)
     assert looks[0].unseen == {"port", "trunk", "volume"}
     await port_.close()
 
@@ -714,16 +715,16 @@ async def test_what_was_decided_with_other_credentials_is_not_done(lists: Lists,
     """They may lead to another project. A plan with ten removals takes seconds, and the Secret may change meanwhile."""
     passwords = {"clouds": "pw-1"}
     port_ = clouds([], passwords)
-    await port_.look(CLOUD, replace(asker(1), uid=UID))
+    await look(port_, CLOUD, replace(asker(1), uid=UID))
     for password in ("pw-2", "pw-1"):
         passwords["clouds"] = password
         time.now += transport_login.READ_AGAIN
         with pytest.raises(Trouble, match=r"cloud mine of Secret ns/clouds .* is looked at again") as told:
-            await port_.run(call("delete", "port", "a", id="1"))
+            await submit(port_, call("delete", "port", "a", id="1"))
         assert told.value.reason == "CredentialsChanged"
         passwords["clouds"] = "pw-2"
         time.now += transport_login.READ_AGAIN
-        await port_.look(CLOUD, replace(asker(1), uid=UID))
+        await look(port_, CLOUD, replace(asker(1), uid=UID))
     await port_.close()
 
 
@@ -732,29 +733,29 @@ async def test_other_credentials_in_the_same_secret_are_used_at_once(lists: List
     passwords = {"clouds": "pw-1"}
     port_ = clouds([], passwords)
     lists.things["server"] = [Thing("server", "1")]
-    assert (await port_.look(CLOUD, asker(1))).things
+    assert (await look(port_, CLOUD, asker(1))).things
     passwords["clouds"] = "pw-2"
     lists.things["server"] = []
     time.now += 3
-    assert not (await port_.look(CLOUD, asker(1))).things
+    assert not (await look(port_, CLOUD, asker(1))).things
     await port_.close()
 
 
 async def test_what_was_begun_by_a_predecessor_is_not_settled_at_once(lists: Lists) -> None:
     lists.things["server"] = [Thing("server", "1"), Thing("server", "2")]
     port_ = clouds([])
-    assert not (await port_.look(CLOUD, asker(1, waits=True))).settled
-    assert (await port_.look(CLOUD, asker(2, waits=True, begun=False))).settled
-    assert (await port_.look(CLOUD, asker(2, waits=True))).settled
+    assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
+    assert (await look(port_, CLOUD, asker(2, waits=True, begun=False))).settled
+    assert (await look(port_, CLOUD, asker(2, waits=True))).settled
     await port_.close()
 
 
 async def test_what_a_predecessor_may_have_made_is_looked_for_once_all_is_settled(lists: Lists, time: Time) -> None:
     port_ = clouds([])
-    assert not (await port_.look(CLOUD, asker(1, waits=True))).settled
+    assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
     before = len(lists.asked)
     time.now += tenant_clouds.SETTLE + 1
-    assert (await port_.look(CLOUD, asker(1, waits=True))).settled
+    assert (await look(port_, CLOUD, asker(1, waits=True))).settled
     assert {what for what, _ in lists.asked[before:]} == set(KINDS)
     await port_.close()
 
@@ -766,8 +767,8 @@ async def test_whoever_waits_is_told_of_what_changed_and_nobody_else(
     told: list[Any] = []
     port_ = clouds(told)
     lists.things["server"] = [Thing("server", "1", state="BUILD"), Thing("server", "2", state="ACTIVE")]
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
-    await port_.look(CLOUD, asker(2))
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(2))
     told.clear()
     lists.things["server"] = [Thing("server", "1", state="ACTIVE"), Thing("server", "2", state="ERROR")]
     for _ in range(100):
@@ -800,7 +801,7 @@ async def test_a_list_that_takes_long_holds_up_no_peek(
     told: list[Any] = []
     port_ = clouds(told)
     lists.things["server"] = [Thing("server", "1", state="BUILD")]
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
     lists.things["server"] = [Thing("server", "1", state="ACTIVE")]
     told.clear()
     time.now += tenant_snapshot.PART
@@ -822,11 +823,11 @@ async def test_who_waits_peeks_twice_a_second_and_asks_more_when_a_server_leaves
         time.now += seconds
         await refresh(port_)
         await asyncio.sleep(0.01)
-        state = (await port_.look(CLOUD, waiting)).things[0].state
+        state = (await look(port_, CLOUD, waiting)).things[0].state
         assert state == lists.things["server"][0].state
         return lists.peeks - peeks, lists.asked.count(("server", True)) - parts
 
-    await port_.look(CLOUD, waiting)
+    await look(port_, CLOUD, waiting)
     assert [await asked(0.5) for _ in range(3)] == [(1, 0)] * 3
     lists.things["server"][0] = Thing("server", "1", state="ACTIVE")
     assert [await asked(0.5) for _ in range(2)] == [(1, 0)] * 2
@@ -859,16 +860,16 @@ def test_a_peek_tells_that_a_server_is_built_and_nothing_else_of_it() -> None:
 async def test_whoever_waits_takes_the_picture_as_it_is_while_it_is_kept_new(lists: Lists, time: Time) -> None:
     """Or who is told that his server is built would wait for the next look at the cloud."""
     port_ = clouds([])
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
     await asyncio.sleep(0.01)
     before = lists.peeks
     time.now += 2
-    await port_.look(CLOUD, asker(1, waits=True))
+    await look(port_, CLOUD, asker(1, waits=True))
     assert lists.peeks == before
     time.now += 2
     lists.fail = Trouble("ServerError", "HTTP 500")
     with pytest.raises(Trouble, match="HTTP 500"):
-        await port_.look(CLOUD, asker(1, waits=True))
+        await look(port_, CLOUD, asker(1, waits=True))
     await port_.close()
 
 
@@ -885,22 +886,22 @@ async def test_whoever_waits_for_a_server_waits_for_no_list_of_anything_else(
 
     monkeypatch.setattr(tenant_clouds, "fetch", fetch)
     port_ = clouds([])
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
     await asyncio.sleep(0.01)
     for _ in range(2):
         time.now += RARELY[0] / 2 + 1
         await refresh(port_)
-        await port_.look(CLOUD, asker(1, waits=True))
+        await look(port_, CLOUD, asker(1, waits=True))
     await asyncio.sleep(0.05)
     lists.asked.clear()
     slow = True
     time.now += RARELY[0] / 2 + 1
     await refresh(port_)
-    await port_.look(CLOUD, asker(1, waits=True))
+    await look(port_, CLOUD, asker(1, waits=True))
     time.now += RARELY[0] / 2 + 1
     await refresh(port_)
     try:
-        await asyncio.wait_for(port_.look(CLOUD, asker(1, waits=True)), 0.5)
+        await asyncio.wait_for(look(port_, CLOUD, asker(1, waits=True)), 0.5)
     finally:
         free.set()
         await asyncio.sleep(0.05)
@@ -923,10 +924,10 @@ async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, _: (call.body["id"], bodies[int(call.body["id"])]))
 
     async def make(n: int) -> str:
-        return await port_.run(CloudCall(CLOUD, "create", SERVER, f"{UID}{n}", body=bodies[n]))
+        return await submit(port_, CloudCall(CLOUD, "create", SERVER, f"{UID}{n}", body=bodies[n]))
 
     for n in bodies:
-        await port_.look(CLOUD, asker(n, waits=True, begun=False))
+        await look(port_, CLOUD, asker(n, waits=True, begun=False))
     assert [await make(n) for n in range(least)] == [str(n) for n in range(least)]
     with pytest.raises(Trouble, match="Waiting for a free slot: other servers of this project are being made"):
         await make(least)
@@ -949,16 +950,16 @@ async def test_who_has_to_wait_for_a_request_holds_no_worker_and_is_told_when_it
     least = REQUESTS[0]
     calls = [CloudCall(CLOUD, "create", SERVER, f"{UID}{n}") for n in range(least + 1)]
     for n in range(least + 1):
-        await port_.look(CLOUD, asker(n, waits=True, begun=False))
-    first = [asyncio.create_task(port_.run(each)) for each in calls[:least]]
+        await look(port_, CLOUD, asker(n, waits=True, begun=False))
+    first = [asyncio.create_task(submit(port_, each)) for each in calls[:least]]
     try:
         await asyncio.sleep(0)
         text = "Waiting for a free slot: other requests of this project to create server are in progress"
         with pytest.raises(Trouble, match=text) as raised:
-            await asyncio.wait_for(port_.run(calls[least]), 2)
+            await asyncio.wait_for(submit(port_, calls[least]), 2)
         assert raised.value.reason == "WaitingForTurn"
         delete = CloudCall(CLOUD, "delete", SERVER, f"{UID}1", id="other")
-        other = asyncio.create_task(port_.run(delete))
+        other = asyncio.create_task(submit(port_, delete))
         await asyncio.sleep(0)
         assert not other.done(), "another kind of request has turns of its own"
     finally:
@@ -975,9 +976,9 @@ async def test_a_request_for_a_server_that_fails_gives_its_turn_on(
     port_ = clouds([])
     monkeypatch.setattr(tenant_clouds, "run", Mock(side_effect=Denied("Rejected", "no")))
     for n in range(SERVERS[0] + 1):
-        await port_.look(CLOUD, asker(n, waits=True, begun=False))
+        await look(port_, CLOUD, asker(n, waits=True, begun=False))
         with pytest.raises(Denied, match="no"):
-            await port_.run(CloudCall(CLOUD, "create", SERVER, f"{UID}{n}"))
+            await submit(port_, CloudCall(CLOUD, "create", SERVER, f"{UID}{n}"))
     await port_.close()
 
 
@@ -985,13 +986,13 @@ async def test_who_waits_for_user_data_holds_up_nobody(lists: Lists, monkeypatch
     port_ = clouds([])
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, _: (call.uid, {}))
     for n in range(SERVERS[0] + 1):
-        await port_.look(CLOUD, asker(n, waits=True, begun=False))
+        await look(port_, CLOUD, asker(n, waits=True, begun=False))
     for n in range(SERVERS[0]):
-        await port_.run(CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{n}"))
+        await submit(port_, CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{n}"))
         with pytest.raises(Trouble, match="Waiting for Secret ns/none with the key value"):
             data = (("ns", "none"), "value")
-            await port_.run(CloudCall(CLOUD, "create", SERVER, f"{UID}{n}", user_data=data))
-    assert await port_.run(CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{SERVERS[0]}"))
+            await submit(port_, CloudCall(CLOUD, "create", SERVER, f"{UID}{n}", user_data=data))
+    assert await submit(port_, CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{SERVERS[0]}"))
     await port_.close()
 
 
@@ -1006,13 +1007,13 @@ async def test_what_is_no_text_in_a_secret_is_no_fault_of_ours(lists: Lists, mon
 
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, user_data: (user_data.hex(), {}))
     port_ = OpenStackClouds(secrets, lambda controller, key: None)
-    await port_.look(CLOUD, asker(0, waits=True, begun=False))
+    await look(port_, CLOUD, asker(0, waits=True, begun=False))
     call_ = CloudCall(CLOUD, "create", SERVER, f"{UID}0", user_data=(("ns", "data"), "value"))
-    assert bytes.fromhex(await port_.run(call_)) == packed
+    assert bytes.fromhex(await submit(port_, call_)) == packed
     for part, value in (("cacert", b"\x30\x82\xff"), ("clouds.yaml", written + b"\xff")):
         found = {"clouds.yaml": written, part: value}
         with pytest.raises(Trouble, match=part) as raised:
-            await OpenStackClouds(secrets, lambda controller, key: None).look(CLOUD, asker(1))
+            await look(OpenStackClouds(secrets, lambda controller, key: None), CLOUD, asker(1))
         assert raised.value.reason == "CredentialsInvalid"
     await port_.close()
 
@@ -1022,7 +1023,7 @@ async def test_whoever_waits_for_no_server_has_none_listed_for_him(
 ) -> None:
     listed_often(monkeypatch)
     port_ = clouds([])
-    await port_.look(CLOUD, Asker("capicluster", ("ns", "c"), UID, ("network",), waits=True, begun=False))
+    await look(port_, CLOUD, Asker("capicluster", ("ns", "c"), UID, ("network",), waits=True, begun=False))
     await asyncio.sleep(0.1)
     assert {what for what, _ in lists.asked} == {"network"}
     await port_.close()
@@ -1035,9 +1036,9 @@ async def test_a_router_with_a_new_interface_changes_the_picture_of_the_port(
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: ("r", INTERFACE))
     port_ = clouds([])
     asks = Asker("capicluster", ("ns", "c"), UID, ("port",), frozenset({("port", "p")}), waits=True, begun=False)
-    await port_.look(CLOUD, asks)
-    await port_.run(call(**ATTACH))
-    (found,) = (await port_.look(CLOUD, asks)).things
+    await look(port_, CLOUD, asks)
+    await submit(port_, call(**ATTACH))
+    (found,) = (await look(port_, CLOUD, asks)).things
     assert found.facts["device_id"] == "r"
     await port_.close()
 
@@ -1048,9 +1049,9 @@ async def test_tags_that_were_set_back_are_not_set_back_again(lists: Lists, monk
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: ("p", {}))
     port_ = clouds([])
     asks = Asker("server", ("ns", "c"), UID, ("port",), frozenset({("port", "p")}), waits=True, begun=False)
-    await port_.look(CLOUD, asks)
-    await port_.run(CloudCall(CLOUD, "update", ("port", "0"), UID, id="p", body={"tags": ["ours", "theirs"]}))
-    (found,) = (await port_.look(CLOUD, asks)).things
+    await look(port_, CLOUD, asks)
+    await submit(port_, CloudCall(CLOUD, "update", ("port", "0"), UID, id="p", body={"tags": ["ours", "theirs"]}))
+    (found,) = (await look(port_, CLOUD, asks)).things
     assert found.facts == {"tags": ["ours", "theirs"], "device_id": "s"}
     await port_.close()
 
@@ -1063,9 +1064,9 @@ async def test_a_cloud_without_volumes_is_a_cloud(lists: Lists) -> None:
 
     tenant_clouds.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
-    look = await port_.look(CLOUD, asker(1, waits=True, begun=False))
-    assert look.settled
-    assert "volume" not in look.unseen
+    view = await look(port_, CLOUD, asker(1, waits=True, begun=False))
+    assert view.settled
+    assert "volume" not in view.unseen
     await port_.close()
 
 
@@ -1083,12 +1084,12 @@ async def test_after_a_restart_lists_settle_in_a_cloud_that_lacks_a_service(
 
     tenant_clouds.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
-    await port_.look(CLOUD, asker(1, waits=True, begun=begun))
+    await look(port_, CLOUD, asker(1, waits=True, begun=begun))
     for _ in range(3):
         time.now += tenant_clouds.SETTLE + 1
-        look = await port_.look(CLOUD, asker(1, waits=True, begun=begun))
-    assert not look.unseen
-    assert look.settled
+        view = await look(port_, CLOUD, asker(1, waits=True, begun=begun))
+    assert not view.unseen
+    assert view.settled
     await port_.close()
 
 
@@ -1106,15 +1107,15 @@ async def test_a_missing_service_does_not_hide_what_is_recorded_there(lists: Lis
     port_ = clouds([])
     recorded = replace(asker(1, waits=True), ids=frozenset({("volume", "v1")}))
     for _ in range(2):
-        look = await port_.look(CLOUD, recorded)
-        assert "volume" in look.unseen
-        assert not look.certain
+        view = await look(port_, CLOUD, recorded)
+        assert "volume" in view.unseen
+        assert not view.certain
         time.now += tenant_clouds.SETTLE + 1
     lacking.clear()
     time.now += tenant_snapshot.ABSENT
-    look = await port_.look(CLOUD, recorded)
-    assert [thing.id for thing in look.things] == ["v1"]
-    assert look.certain
+    view = await look(port_, CLOUD, recorded)
+    assert [thing.id for thing in view.things] == ["v1"]
+    assert view.certain
     await port_.close()
 
 
@@ -1122,7 +1123,7 @@ async def test_trouble_of_a_list_reaches_who_looks(lists: Lists) -> None:
     lists.fail = Trouble("ServerError", "HTTP 500")
     port_ = clouds([])
     with pytest.raises(Trouble, match="HTTP 500"):
-        await port_.look(CLOUD, asker(1))
+        await look(port_, CLOUD, asker(1))
     await port_.close()
 
 
@@ -1134,20 +1135,20 @@ async def test_after_a_429_nobody_of_the_project_asks_for_anything(
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: answers.append(call) or ("1", {}))
     lists.things["server"] = [Thing("server", str(n)) for n in range(4)]
     port_ = clouds([], {"theirs": "pw-y"})
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
     time.now += 4
     lists.fail = problem(429, "Too many", "90")
     with pytest.raises(Trouble):
-        await port_.look(CLOUD, asker(1, waits=True))
+        await look(port_, CLOUD, asker(1, waits=True))
     lists.fail = None
     lists.asked.clear()
-    await port_.look(CLOUD, asker(2))  # for this one the picture is good enough
+    await look(port_, CLOUD, asker(2))  # for this one the picture is good enough
     time.now += 60
     told = await asyncio.gather(
-        port_.look(CLOUD, asker(2)),
-        port_.look(CLOUD, asker(3, waits=True)),
+        look(port_, CLOUD, asker(2)),
+        look(port_, CLOUD, asker(3, waits=True)),
         port_.find(CLOUD, question("image", name="a")),
-        port_.run(CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1")),
+        submit(port_, CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1")),
         return_exceptions=True,
     )
     for error in told:
@@ -1156,10 +1157,10 @@ async def test_after_a_429_nobody_of_the_project_asks_for_anything(
         assert error.after and 30 <= error.after <= 36
     await asyncio.sleep(0.01)
     assert (lists.asked, answers) == ([], [])
-    assert (await port_.look(CloudRef(("ns", "theirs"), "mine"), asker(4))).things == (), "another project may ask"
+    assert (await look(port_, CloudRef(("ns", "theirs"), "mine"), asker(4))).things == (), "another project may ask"
     time.now += 30
-    await port_.look(CLOUD, asker(2))
-    await port_.run(CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1"))
+    await look(port_, CLOUD, asker(2))
+    await submit(port_, CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1"))
     assert len(lists.asked) == 2 and len(answers) == 1
     await port_.close()
 
@@ -1168,14 +1169,14 @@ async def test_who_does_not_look_any_more_is_forgotten_with_all_that_is_about_hi
     lists.things["server"] = [Thing("server", str(n), state="ACTIVE") for n in range(50)]
     port_ = clouds([])
     for number in range(50):
-        await port_.look(CLOUD, asker(number, waits=True, begun=False))
+        await look(port_, CLOUD, asker(number, waits=True, begun=False))
     (project,) = port_._projects.values()
     project.snapshot.write(port("old"), time.now)
     project.snapshot.drop(("port", "old"), time.now)
     port_._unsure[UID] = time.now + 8
     for _ in range(65):
         time.now += 60
-        await port_.look(CLOUD, asker(1))
+        await look(port_, CLOUD, asker(1))
     assert list(project.askers) == [f"{UID}1"]
     assert not project.snapshot.written
     assert not project.snapshot._owned
@@ -1186,12 +1187,12 @@ async def test_who_does_not_look_any_more_is_forgotten_with_all_that_is_about_hi
 async def test_who_was_forgotten_and_comes_back_is_told_nothing_that_is_not_settled(lists: Lists, time: Time) -> None:
     lists.things["server"] = [Thing("server", "1"), Thing("server", "2")]
     port_ = clouds([])
-    await port_.look(CLOUD, asker(1, begun=False))
+    await look(port_, CLOUD, asker(1, begun=False))
     time.now += 2 * project_session.FORGET
-    await port_.look(CLOUD, asker(2))
+    await look(port_, CLOUD, asker(2))
     lists.asked.clear()
-    look = await port_.look(CLOUD, asker(1, waits=True))
-    assert look.settled
+    view = await look(port_, CLOUD, asker(1, waits=True))
+    assert view.settled
     assert {what for what, _ in lists.asked} >= {"port", "volume"}, "by lists of today"
     await port_.close()
 
@@ -1199,13 +1200,13 @@ async def test_who_was_forgotten_and_comes_back_is_told_nothing_that_is_not_sett
 async def test_credentials_that_changed_are_let_go(lists: Lists, time: Time) -> None:
     passwords = {"clouds": "old"}
     port_ = clouds([], passwords)
-    await port_.look(CLOUD, asker(1))
+    await look(port_, CLOUD, asker(1))
     (old,) = port_._projects.values()
     used = old.line._connection
     passwords["clouds"] = "new"
     for _ in range(65):
         time.now += 60
-        await port_.look(CLOUD, asker(1))
+        await look(port_, CLOUD, asker(1))
     (new,) = port_._projects.values()
     assert new is not old
     used.close.assert_called_once()  # type: ignore[union-attr]
@@ -1215,10 +1216,10 @@ async def test_credentials_that_changed_are_let_go(lists: Lists, time: Time) -> 
 
 async def test_threads_go_with_the_last_credentials_of_a_namespace(lists: Lists, time: Time) -> None:
     port_ = clouds([])
-    await port_.look(CLOUD, asker(1))
+    await look(port_, CLOUD, asker(1))
     (old,) = port_._projects.values()
     time.now += 2 * project_session.FORGET
-    await port_.look(CloudRef(("other", "theirs"), "mine"), asker(2))
+    await look(port_, CloudRef(("other", "theirs"), "mine"), asker(2))
     with pytest.raises(RuntimeError, match="after shutdown"):
         old.line.threads.submit(len, "")
     (new,) = port_._projects.values()
@@ -1285,7 +1286,7 @@ async def test_a_cloud_that_hangs_keeps_no_other_waiting(lists: Lists, monkeypat
     await asyncio.sleep(0.05)
     try:
         async with asyncio.timeout(5):
-            await port_.look(CloudRef(("ns", "theirs"), "mine"), asker(1))
+            await look(port_, CloudRef(("ns", "theirs"), "mine"), asker(1))
     finally:
         free.set()
         await asyncio.gather(*hanging)
@@ -1313,7 +1314,7 @@ async def test_many_credentials_of_a_namespace_have_no_more_threads_than_it_has(
         async with asyncio.timeout(10):
             while len(port_._projects) < 40 or len(busy) < 4:
                 await asyncio.sleep(0.01)
-            await port_.look(CloudRef(("other", "theirs"), "mine"), asker(1))
+            await look(port_, CloudRef(("other", "theirs"), "mine"), asker(1))
     finally:
         free.set()
         await asyncio.gather(*hanging)
@@ -1337,18 +1338,18 @@ async def test_nobody_waits_behind_the_one_who_tries_a_service_that_hangs(
 
     monkeypatch.setattr(tenant_clouds, "fetch", hangs)
     port_ = clouds([])
-    first = await asyncio.gather(*(port_.look(CLOUD, asker(n)) for n in range(8)), return_exceptions=True)
+    first = await asyncio.gather(*(look(port_, CLOUD, asker(n)) for n in range(8)), return_exceptions=True)
     assert {str(each) for each in first} == {"timed out"}
     assert tries == 1, "who came meanwhile takes what it brought"
     time.now += 10
-    one = asyncio.create_task(port_.look(CLOUD, asker(1)))
+    one = asyncio.create_task(look(port_, CLOUD, asker(1)))
     try:
         async with asyncio.timeout(5):
             while tries < 2:
                 await asyncio.sleep(0.01)
             for number in range(2, 50):
                 with pytest.raises(Trouble, match="timed out"):
-                    await port_.look(CLOUD, asker(number))
+                    await look(port_, CLOUD, asker(number))
     finally:
         free.set()
     assert tries == 2
@@ -1383,10 +1384,10 @@ async def test_whose_port_gets_a_floating_ip_is_told_at_once(lists: Lists, monke
     port_ = clouds(told)
     server = Asker("server", ("ns", "web"), f"{UID}1", KINDS, frozenset({("port", "p")}))
     for each in (server, asker(2), Asker("floatingippool", ("ns", "pool"), UID, ("floating-ip",))):
-        await port_.look(CLOUD, each)
-    await port_.run(call("update", "floating-ip", id="f", body=body))
+        await look(port_, CLOUD, each)
+    await submit(port_, call("update", "floating-ip", id="f", body=body))
     assert told == [("server", ("ns", "web"))]
-    assert [thing.id for thing in (await port_.look(CLOUD, server)).things] == ["f"]
+    assert [thing.id for thing in (await look(port_, CLOUD, server)).things] == ["f"]
     await port_.close()
 
 

@@ -25,7 +25,8 @@ from stackwright.adapters.openstack.transport.shapes import things_in
 from stackwright.adapters.threads import LibraryFailed
 from stackwright.controllers.infra.drift import corrections
 from stackwright.controllers.infra.managed_resources import Owner, Part, Step
-from stackwright.core.openstack.clouds import CloudCall, CloudRef, Trouble, question
+from stackwright.core.openstack.clouds import CloudCall, CloudRef, question
+from stackwright.core.openstack.errors import Trouble
 from stackwright.core.openstack.resource_types import TYPES, owned_types
 
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")

@@ -15,7 +15,8 @@ from stackwright.controllers.infra.cloud_observation import Seen, looked, projec
 from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.observe import Observed as Server
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import Look, Trouble
+from stackwright.core.openstack.clouds import Look
+from stackwright.core.openstack.errors import Trouble
 
 
 @pytest.mark.parametrize("leaves", [False, True])

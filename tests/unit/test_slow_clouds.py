@@ -29,7 +29,8 @@ from stackwright.controllers.catalog import controllers
 from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.controllers.server import controller as server_controller
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import LATE, LONGEST, CloudCall, CloudRef, Look, Thing, Trouble
+from stackwright.core.openstack.clouds import LATE, LONGEST, CloudCall, CloudRef, Look, Thing
+from stackwright.core.openstack.errors import Trouble
 from stackwright.core.ports import Ports
 from stackwright.core.settings import Settings
 from stackwright.runtime import reconcile
@@ -77,10 +78,10 @@ class Objects:
         return []
 
 
-async def looked(look: Callable[..., Any], find: Callable[..., Any], name: str, **spec: Any) -> Any:
+async def looked(subscribe: Callable[..., Any], find: Callable[..., Any], name: str, **spec: Any) -> Any:
     """What its controller sees where the port itself answers so."""
     clouds = OpenStackClouds(AsyncMock(), lambda *_: None)
-    clouds.look, clouds.find = look, find  # type: ignore[method-assign]
+    clouds.subscribe, clouds.view, clouds.find = subscribe, lambda _: Look(), find  # type: ignore[method-assign]
     (declared,) = [each for each in controllers(Settings({}, {}), clouds=clouds) if each.name == name]
     made = obj(declared.kind.kind, **({"spec": spec} if spec else {}))
     made["metadata"]["uid"] = "u"
@@ -101,13 +102,10 @@ async def test_a_look_ends_though_each_of_its_many_questions_is_answered_in_time
         await asyncio.sleep(25.0)
         return (Thing("network", ID),)
 
-    async def look(*_: Any) -> Look:
-        return Look()
-
     ports = [{"network": {"filter": {"name": f"n{n}"}}} for n in range(64)]
     groups = [{"filter": {"name": f"g{n}"}} for n in range(64)]
     ports = [{**port, "securityGroups": [group]} for port, group in zip(ports, groups, strict=True)]
-    seen = await looked(look, find, "server", **{**GOOD["OpenStackServer"], "ports": ports})
+    seen = await looked(AsyncMock(), find, "server", **{**GOOD["OpenStackServer"], "ports": ports})
     assert now() <= LONGEST
     assert seen.trouble.message == LATE
 

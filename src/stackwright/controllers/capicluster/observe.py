@@ -21,7 +21,8 @@ from stackwright.controllers.infra.resolve_references import answered
 from stackwright.controllers.infra.server_template import SERVER
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
-from stackwright.core.openstack.clouds import Asker, Clouds, Denied, Trouble, What, ids
+from stackwright.core.openstack.clouds import Asker, Clouds, What, ids, look
+from stackwright.core.openstack.errors import Denied, Trouble
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -74,7 +75,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
             seen = replace(seen, cloud=cloud)
             if not is_deleting(obj):
                 seen = replace(seen, found=await answered(clouds, cloud, partial(resolve, spec, seen.status)))
-            return looked(seen, await clouds.look(cloud, _asker(seen)), record_of(seen.status))
+            return looked(seen, await look(clouds, cloud, _asker(seen)), record_of(seen.status))
     except (Trouble, Denied) as error:
         return troubled(seen, error)
 

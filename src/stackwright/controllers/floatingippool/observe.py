@@ -19,7 +19,8 @@ from stackwright.controllers.infra.references import Answers, Resolver, named
 from stackwright.controllers.infra.resolve_references import answered
 from stackwright.controllers.infra.server_template import SERVER
 from stackwright.core.objects import has_finalizer, is_deleting, label
-from stackwright.core.openstack.clouds import Asker, Clouds, Denied, Question, Thing, Trouble, What, ids, question
+from stackwright.core.openstack.clouds import Asker, Clouds, Question, Thing, What, ids, look, question
+from stackwright.core.openstack.errors import Denied, Trouble
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -88,7 +89,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
             seen = replace(seen, cloud=cloud)
             if not is_deleting(obj):
                 seen = replace(seen, found=await answered(clouds, cloud, partial(_resolve, spec, seen.status)))
-            return looked(seen, await clouds.look(cloud, _asker(seen)), unlisted(seen.status.get("resources")))
+            return looked(seen, await look(clouds, cloud, _asker(seen)), unlisted(seen.status.get("resources")))
     except (Trouble, Denied) as error:
         return troubled(seen, error)
 

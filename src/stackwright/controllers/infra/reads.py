@@ -14,7 +14,7 @@ from stackwright.api.meta import Kind
 from stackwright.controllers.infra.clusterapi import CLUSTER, NAME, owner_named, refers_to
 from stackwright.controllers.infra.origin import ORIGIN, origin_here
 from stackwright.core.objects import annotation, key_of, label
-from stackwright.core.openstack.clouds import Trouble
+from stackwright.core.openstack.errors import Reason, Trouble
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import NotServed, Reader
 
@@ -74,5 +74,5 @@ async def origin_of(reader: Reader, obj: Object) -> str:
         return written
     found = await reader.get(NAMESPACE, ("", SYSTEM))
     if found is None:
-        raise Trouble("NoClusterIdentity", f"Namespace {SYSTEM} does not exist; its UID identifies the cluster")
+        raise Trouble(Reason.NO_CLUSTER_IDENTITY, f"Namespace {SYSTEM} does not exist; its UID identifies the cluster")
     return origin_here(found["metadata"]["uid"], obj)

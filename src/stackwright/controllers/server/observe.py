@@ -28,18 +28,8 @@ from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
 from stackwright.core.objects import OWNER, has_finalizer, is_deleting, key_of, label, owner_label
-from stackwright.core.openstack.clouds import (
-    SERVER,
-    Asker,
-    CloudRef,
-    Clouds,
-    Denied,
-    Trouble,
-    What,
-    ids,
-    marked_by,
-    question,
-)
+from stackwright.core.openstack.clouds import SERVER, Asker, CloudRef, Clouds, What, ids, look, marked_by, question
+from stackwright.core.openstack.errors import Denied, Trouble
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -93,8 +83,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
             seen = replace(seen, cloud=cloud)
             if spec.get("floatingIPPoolRef") and not is_deleting(obj):
                 seen = replace(seen, pool=await _pool(clouds, cloud, reader, obj, spec["floatingIPPoolRef"]["name"]))
-            look = await clouds.look(cloud, _asker(seen))
-            seen = looked(seen, look, record_of(seen.status))
+            seen = looked(seen, await look(clouds, cloud, _asker(seen)), record_of(seen.status))
             if seen.trouble or is_deleting(obj):
                 return seen
             if resolved := seen.status.get("resolved"):

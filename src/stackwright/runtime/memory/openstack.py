@@ -22,13 +22,14 @@ from stackwright.core.openstack.clouds import (
     Asker,
     CloudCall,
     CloudRef,
-    Denied,
+    Deferred,
+    Done,
     Look,
     Question,
     Thing,
-    Trouble,
     mark,
 )
+from stackwright.core.openstack.errors import Denied, Reason, Trouble
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Key
 from stackwright.core.ports import Clock
@@ -77,10 +78,12 @@ class MemoryClouds:
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return nullcontext()
 
-    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
+    async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
         self._may("look")
         self.looks += 1
         self._pass()
+
+    def view(self, asker: Asker) -> Look:
         own = f":{asker.uid}:"
         found = {key: t for key, t in self.things.items() if key in asker.ids or own in t.mark}
         inside = {key: t for key, t in self.things.items() if _names(t, TYPES[t.what].parent) in found}
@@ -95,20 +98,20 @@ class MemoryClouds:
     async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
         return [await self.find(cloud, each) for each in asked]
 
-    async def run(self, call: CloudCall) -> str:
+    async def submit(self, call: CloudCall) -> Done | Deferred:
         self._pass()
         self.calls.append(call)
         name = f"{call.do} {call.slot[0]}"
         if name in self.lose:
             self.lose.discard(name)
             self._do(call)
-            raise Trouble("Unreachable", f"{call}: the answer did not come in time")
+            raise Trouble(Reason.UNREACHABLE, f"{call}: the answer did not come in time")
         self._may(name)
         id_ = self._do(call)
         if call.do == "create" and TYPES[call.slot[0]].copied:
             made = self.things[call.slot[0], id_]
             self.things[made.what, id_] = replace(made, facts={**made.facts, ANSWERED: True})
-        return id_
+        return Done(id_)
 
     def _do(self, call: CloudCall) -> str:
         if call.do == "create":
@@ -116,7 +119,7 @@ class MemoryClouds:
         key = (call.slot[0], call.id)
         if key not in self.things:
             if call.do == "update":
-                raise Trouble("NotFound", f"{call}: there is no {call.slot[0]} {call.id}")
+                raise Trouble(Reason.NOT_FOUND, f"{call}: there is no {call.slot[0]} {call.id}")
             return call.id
         if call.do == "update":
             self._update(self.things[key], call.body, mark(call.uid, call.slot))
@@ -127,12 +130,12 @@ class MemoryClouds:
     def _create(self, call: CloudCall) -> str:
         what, body = call.slot[0], dict(call.body)
         if wrong := neutron.lacking(self.things, what, body):
-            raise Trouble("NotFound", wrong)
+            raise Trouble(Reason.NOT_FOUND, wrong)
         if what == "security-group-rule" and (same := neutron.same_rule(self.things, body)):
             return same  # as the real adapter does
         for port in body.get("networks") or ():
             if self.things["port", port["port"]].facts.get("device_id"):
-                raise Denied("Rejected", f"port {port['port']} is in use")
+                raise Denied(Reason.REJECTED, f"port {port['port']} is in use")
         made = next(self._ids)
         facts = {**body, **neutron.facts(self.things, what, body)}
         if what == "port":
@@ -156,7 +159,7 @@ class MemoryClouds:
         if port := body.get(ADD_INTERFACE):
             held = self.things["port", port]
             if held.facts.get("device_id") not in (None, "", thing.id):
-                raise Trouble("Conflict", f"port {port} is in use")
+                raise Trouble(Reason.CONFLICT, f"port {port} is in use")
             self.become(held, "ACTIVE", device_id=thing.id, device_owner=neutron.INTERFACE)
             return
         if port := body.get(ADD_PORT):
@@ -167,7 +170,7 @@ class MemoryClouds:
             self.become(thing, thing.state, volumes=[*thing.facts["volumes"], volume])
             return
         if (port := body.get("port_id")) and (wrong := neutron.unroutable(self.things, port)):
-            raise Trouble("NotFound", wrong)
+            raise Trouble(Reason.NOT_FOUND, wrong)
         self.things[thing.what, thing.id] = _with(thing, body)
         if TYPES[thing.what].mark == "tags" and "tags" in body:  # the adapter sends them with the mark
             self.things[thing.what, thing.id] = replace(self.things[thing.what, thing.id], mark=made)
@@ -175,7 +178,7 @@ class MemoryClouds:
     def _delete(self, key: tuple[str, str]) -> None:
         thing = self.things[key]
         if held := neutron.held(self.things, thing):
-            raise Trouble("Conflict", f"{thing.what} {thing.id}: {held}")
+            raise Trouble(Reason.CONFLICT, f"{thing.what} {thing.id}: {held}")
         if thing.what == "server":
             self.become(thing, thing.state, task_state="deleting")
             self._due[key] = (self._clock.now() + GO, "")

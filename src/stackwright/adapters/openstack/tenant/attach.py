@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.send import COMPUTE, request
 from stackwright.adapters.openstack.transport.shapes import Port, json_of, thing_in, things_in
-from stackwright.core.openstack.clouds import ADD_INTERFACE, ADD_PORT, ADD_VOLUME, Denied, Trouble
+from stackwright.core.openstack.clouds import ADD_INTERFACE, ADD_PORT, ADD_VOLUME
+from stackwright.core.openstack.errors import Denied, Reason, Trouble
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -29,7 +30,7 @@ def _interface(connection: Connection, router: str, port: str) -> Mapping[str, A
     try:
         request(connection, "network", "PUT", f"/routers/{router}/add_router_interface", json={"port_id": port})
     except Trouble as error:
-        if error.reason != "Conflict" or one_port(connection, port).get("device_id") != router:
+        if error.cause is not Reason.CONFLICT or one_port(connection, port).get("device_id") != router:
             raise
     return one_port(connection, port)
 
@@ -72,7 +73,7 @@ def _exists(connection: Connection, server: str) -> bool:
     try:
         return bool(one_server(connection, server))
     except Trouble as error:
-        if error.reason != "NotFound":
+        if error.cause is not Reason.NOT_FOUND:
             raise
         return False
 

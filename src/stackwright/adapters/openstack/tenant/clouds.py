@@ -33,12 +33,13 @@ from stackwright.core.openstack.clouds import (
     Asker,
     CloudCall,
     CloudRef,
-    Denied,
+    Deferred,
+    Done,
     Look,
     Question,
     Thing,
-    Trouble,
 )
+from stackwright.core.openstack.errors import Denied, Reason, Trouble
 from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Key
 from stackwright.core.ports import NO_TEXT, secret_data
@@ -65,6 +66,7 @@ class OpenStackClouds:
         self._logins = Logins(secrets, way)
         self._projects: dict[str, Project] = {}
         self._threads: dict[str, Executor] = {}  # by namespace of the Secret
+        self._of: dict[str, Project] = {}  # uid → project of its last subscription
         self._unsure: dict[str, float] = {}  # uid → time until which a request may still take effect
         self._attempts = Attempts()
         self._started = self._swept = time.monotonic()
@@ -72,8 +74,8 @@ class OpenStackClouds:
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return self._attempts.look((controller, key))
 
-    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
-        project = await self._project(cloud)
+    async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
+        project = self._of[asker.uid] = await self._project(cloud)
         asking = project.askers.setdefault(asker.uid, Asking(asker, not asker.begun))
         asking.asker, asking.looked = asker, time.monotonic()
         settled = self._settled(asking)
@@ -83,17 +85,18 @@ class OpenStackClouds:
         asking.waits = time.monotonic() + WAITS if asker.waits else 0.0
         if asker.waits:
             self._begin_watch(cloud, project)
-        # A recorded id outweighs the cloud's answer that it lacks this service.
-        lacking = project.snapshot.absent.keys() - {what for what, _ in asker.ids}
-        listed = frozenset(asker.kinds) - lacking
-        unseen = listed - project.snapshot.taken.keys()
-        began = min((project.snapshot.fresh.get(what, 0.0) for what in listed - unseen), default=0.0)
         ask = partial(self._single, cloud, project)
-        sure = await confirm(project.snapshot, asker, listed - unseen, ask, time.monotonic)
-        if listed & project.snapshot.doubts.lists.keys() or not sure:
+        await confirm(project.snapshot, asker, project.listed(asker), ask, time.monotonic)
+        if not project.is_sure(asker):
             self._look_again(asking)
-            sure = False
-        return Look(project.snapshot.of(asker), sure and began >= settled, unseen, project.line.place)
+
+    def view(self, asker: Asker) -> Look:
+        project = self._of[asker.uid]
+        snapshot, listed = project.snapshot, project.listed(asker)
+        settled = self._settled(project.askers[asker.uid])
+        began = min((snapshot.fresh.get(what, 0.0) for what in listed), default=0.0)
+        unseen = project.kinds(asker) - listed
+        return Look(snapshot.of(asker), project.is_sure(asker) and began >= settled, unseen, project.line.place)
 
     async def _single(self, cloud: CloudRef, project: Project, what: str, id_: str) -> Thing | None:
         return await self._do(cloud, project, REST[what].service, lambda made: single(made, what, id_))
@@ -135,55 +138,59 @@ class OpenStackClouds:
         answer.weight = Answer.weight + len(ascii(asked)) + sum(thing.weight for thing in answer.things)
         project.trim()
 
-    async def run(self, call: CloudCall) -> str:
+    async def submit(self, call: CloudCall) -> Done | Deferred:
         project = await self._project(call.cloud)
-        what = "port" if ADD_INTERFACE in call.body else call.slot[0]
-        asker, id_ = self._who_looked(project, call), ""
+        if self._of.get(call.uid) is not project:
+            text = f"{call.cloud} was looked at with other credentials than it has now; it is looked at again"
+            return Deferred(Reason.CREDENTIALS_CHANGED, text)
+        asker, id_ = project.askers[call.uid].asker, ""
         project.order.lists(project.listing)
-        project.order.begin(call, asker, time.monotonic())
+        if deferred := project.order.begin(call, asker, time.monotonic()):
+            return deferred
         try:
-            id_, told = await self._ask_for(call, project)
+            user_data = await self._user_data(call)
+            if isinstance(user_data, Deferred):
+                return user_data
+            id_, told = await self._ask_for(call, project, user_data)
         finally:
             project.order.lists(project.listing)
             self._tell_all(project.order.end(call, asker, id_, time.monotonic()))
-        now = time.monotonic()
-        if call.do == "delete":
-            project.snapshot.leaving((what, id_), now)
-        if call.do == "delete" and not TYPES[what].built:  # others take time to be deleted
-            (project.snapshot.drop if told is None else project.snapshot.deleted)((what, id_), now)
-        elif told:
-            project.snapshot.write(thing_of(what, told), now)
-        elif call.do == "update":
-            project.snapshot.changed((what, id_), call.body, now)
+        self._store(call, project.snapshot, id_, told)
         if port := call.body.get("port_id"):
             self._tell_all((each.controller, each.key) for each in project.having(("port", port)))
-        return id_
+        return Done(id_)
 
-    def _who_looked(self, project: Project, call: CloudCall) -> Asker:
-        """The object that makes the call. Raises Trouble if its last look was at another project than the call's."""
-        asking = project.askers.get(call.uid)
-        others = (each.askers[call.uid] for each in self._projects.values() if call.uid in each.askers)
-        if asking is None or any(other.looked > asking.looked for other in others):
-            text = f"{call.cloud} was looked at with other credentials than it has now; it is looked at again"
-            raise Trouble("CredentialsChanged", text)
-        return asking.asker
+    @staticmethod
+    def _store(call: CloudCall, snapshot: Snapshot, id_: str, told: Mapping[str, Any] | None) -> None:
+        """Store the result of a call; `told` is the resource as the API returned it, None after a 404."""
+        what, now = "port" if ADD_INTERFACE in call.body else call.slot[0], time.monotonic()
+        if call.do == "delete":
+            snapshot.leaving((what, id_), now)
+        if call.do == "delete" and not TYPES[what].built:  # others take time to be deleted
+            (snapshot.drop if told is None else snapshot.deleted)((what, id_), now)
+        elif told:
+            snapshot.write(thing_of(what, told), now)
+        elif call.do == "update":
+            snapshot.changed((what, id_), call.body, now)
 
-    async def _ask_for(self, call: CloudCall, project: Project) -> tuple[str, Mapping[str, Any] | None]:
-        user_data, service = await self._user_data(call), REST[call.slot[0]].service
+    async def _ask_for(
+        self, call: CloudCall, project: Project, user_data: bytes | None
+    ) -> tuple[str, Mapping[str, Any] | None]:
+        service = REST[call.slot[0]].service
         try:
             return await self._do(call.cloud, project, service, lambda made: run(made, call, user_data))
         except (Trouble, Denied) as error:
-            if error.reason in ("Unreachable", "ServerError"):
+            if error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR):
                 self._unsure[call.uid] = time.monotonic() + SETTLE
             raise
 
-    async def _user_data(self, call: CloudCall) -> bytes | None:
+    async def _user_data(self, call: CloudCall) -> bytes | Deferred | None:
         if call.user_data is None:
             return None
         key, name = call.user_data
         data = secret_data(await self._secrets(key))
         if name not in data:
-            raise Trouble("WaitingForUserData", f"Waiting for Secret {'/'.join(key)} with the key {name}")
+            return Deferred(Reason.WAITING_FOR_USER_DATA, f"Waiting for Secret {'/'.join(key)} with the key {name}")
         return data[name].encode(errors=NO_TEXT)  # it may be packed
 
     def _settled(self, asking: Asking) -> float:
@@ -244,7 +251,7 @@ class OpenStackClouds:
                 cloud, project, REST[what].service, lambda made: fetch(made, what, since), queues=False
             )
         except (Trouble, Denied) as error:
-            if REST[what].optional and error.reason in ("NotFound", "BlockedServiceMissing"):
+            if REST[what].optional and error.cause in (Reason.NOT_FOUND, Reason.SERVICE_MISSING):
                 snapshot.absent[what] = time.monotonic()
                 return
             raise
@@ -309,6 +316,7 @@ class OpenStackClouds:
             project.forget(now - FORGET, self._attempts.since(project))
             if project.used < now - FORGET:
                 self._projects.pop(digest).close()
+        self._of = {uid: project for uid, project in self._of.items() if uid in project.askers}
         used = {project.line.threads for project in self._projects.values()}
         for namespace, threads in list(self._threads.items()):
             if threads not in used:
@@ -320,7 +328,7 @@ class OpenStackClouds:
         try:
             return await project.line.do(service, what, queues=queues)
         except Trouble as error:
-            if error.reason == "AuthenticationFailed":
+            if error.cause is Reason.AUTHENTICATION_FAILED:
                 self._logins.forget(cloud)
             raise
 

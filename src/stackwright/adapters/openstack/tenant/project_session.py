@@ -7,6 +7,7 @@ import math
 import time
 from dataclasses import dataclass, field
 
+from stackwright.adapters.openstack.tenant.confirm import is_confirmed
 from stackwright.adapters.openstack.tenant.limiter import Scheduler, Who
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
@@ -103,6 +104,19 @@ class Project:
     def listing(self) -> int:
         """Number of lists of servers in progress."""
         return self.whole.flies + self.part.flies
+
+    def kinds(self, asker: Asker) -> frozenset[str]:
+        """Types that the cloud has. A recorded id outweighs the cloud's answer that it lacks the service."""
+        return frozenset(asker.kinds) - (self.snapshot.absent.keys() - {what for what, _ in asker.ids})
+
+    def listed(self, asker: Asker) -> frozenset[str]:
+        """Those of them that have been listed."""
+        return self.kinds(asker) & self.snapshot.taken.keys()
+
+    def is_sure(self, asker: Asker) -> bool:
+        """Whether no list of them lacks what may exist nevertheless."""
+        doubted = self.kinds(asker) & self.snapshot.doubts.lists.keys()
+        return not doubted and is_confirmed(self.snapshot, asker, self.listed(asker))
 
     def keeps(self, what: str, asker: Asker, settled: float) -> bool:
         """Whether a waiting object needs no request: the watch refreshes this type, or the object has none of it."""

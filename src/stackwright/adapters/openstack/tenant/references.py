@@ -14,7 +14,8 @@ from stackwright.adapters.openstack.tenant.rest_types import REST, RestFacts, fo
 from stackwright.adapters.openstack.transport.send import request
 from stackwright.adapters.openstack.transport.shapes import json_of, project_of, things_in
 from stackwright.core.bounds import values_in
-from stackwright.core.openstack.clouds import Denied, Question, Thing, Trouble
+from stackwright.core.openstack.clouds import Question, Thing
+from stackwright.core.openstack.errors import Denied, Reason, Trouble
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -44,11 +45,11 @@ class _Few:
         if len(self.things) > 1 and self._left < 0 and not self._asked.whole:
             return
         if (weight := thing.weight) > KEPT:
-            raise Trouble("Unreachable", f"a {thing.what} has more than {KEPT >> 10} KiB, which is not read")
+            raise Trouble(Reason.UNREACHABLE, f"a {thing.what} has more than {KEPT >> 10} KiB, which is not read")
         self._left -= weight
         if self._asked.whole and self._left < 0:
             text = f"a list of {thing.what}s has more than {WHOLE >> 10} KiB, which is not read"
-            raise Trouble("Unreachable", f"{text}: name those that are meant" if self._asked.where else text)
+            raise Trouble(Reason.UNREACHABLE, f"{text}: name those that are meant" if self._asked.where else text)
         if len(self.things) < 2 or self._left >= 0:
             self.things.append(thing)
 
@@ -89,8 +90,8 @@ def pages(
                 connection, rest.service, "GET", path, params={"limit": LIMIT, **params, **marker}, **more
             )
         except (Trouble, Denied) as error:
-            if marker and error.reason in ("NotFound", "BlockedRejected"):  # the service exists
-                raise Trouble("Unreachable", f"the list of {key} changed while it was read") from None
+            if marker and error.cause in (Reason.NOT_FOUND, Reason.REJECTED):  # the service exists
+                raise Trouble(Reason.UNREACHABLE, f"the list of {key} changed while it was read") from None
             raise
         read += len(response.content)
         values += values_in(response.content)
@@ -108,7 +109,7 @@ def pages(
             return
         last = found[-1]["id"]
         if last in markers:
-            raise Trouble("Unreachable", f"the list of {key} begins again where it should go on")
+            raise Trouble(Reason.UNREACHABLE, f"the list of {key} begins again where it should go on")
         markers.add(last)
         marker = {"marker": last}
     raise _endless(key, f"{PAGES} pages")
@@ -123,7 +124,7 @@ def _goes_on(answer: Mapping[str, Any], key: str) -> bool:
 
 
 def _endless(key: str, most: str) -> Trouble:
-    return Trouble("Unreachable", f"the list of {key} has more than {most}, which is not read")
+    return Trouble(Reason.UNREACHABLE, f"the list of {key} has more than {most}, which is not read")
 
 
 def _parameter(name: str, value: Any) -> Any:

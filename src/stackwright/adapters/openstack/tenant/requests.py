@@ -15,7 +15,8 @@ from stackwright.adapters.openstack.tenant.rest_types import REST, send
 from stackwright.adapters.openstack.tenant.things import METADATA
 from stackwright.adapters.openstack.transport.shapes import thing_in
 from stackwright.api.infra.capi import MARK
-from stackwright.core.openstack.clouds import CloudCall, Denied, Trouble, mark
+from stackwright.core.openstack.clouds import CloudCall, mark
+from stackwright.core.openstack.errors import Denied, Reason, Trouble
 from stackwright.core.openstack.resource_types import TYPES
 
 if TYPE_CHECKING:
@@ -45,7 +46,7 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
     try:
         answer = thing_in(send(connection, what, "POST", json=wrapped), rest.key, rest.shape)
     except Trouble as error:
-        if error.reason == "Conflict" and (same := rest.same(connection, body)):
+        if error.cause is Reason.CONFLICT and (same := rest.same(connection, body)):
             return str(same["id"]), same
         raise
     if tags and "tags" not in body and "tags" in rest.apart:
@@ -69,7 +70,7 @@ def _mark(body: dict[str, Any], tags: list[str], call: CloudCall) -> None:
 def _unlike_marks(tags: list[str]) -> list[str]:
     """The tags. Raises Denied for a mark: Nova changes the order of tags, so a second mark could replace the first."""
     for tag in filter(MARK.fullmatch, tags):
-        raise Denied("Rejected", f"tag {tag} has the form of those by which the operator finds what it made")
+        raise Denied(Reason.REJECTED, f"tag {tag} has the form of those by which the operator finds what it made")
     return tags
 
 
@@ -96,7 +97,7 @@ def _delete(connection: Connection, call: CloudCall) -> bool:
         rest.before(connection, call.id)
         send(connection, what, "DELETE", f"/{call.id}")
     except (Trouble, Denied) as error:
-        if error.reason == "NotFound":
+        if error.cause is Reason.NOT_FOUND:
             return False
         if rest.refused is None:
             raise

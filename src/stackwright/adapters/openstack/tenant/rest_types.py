@@ -11,7 +11,8 @@ from stackwright.adapters.openstack.tenant import rules, things
 from stackwright.adapters.openstack.tenant.things import MARKS, Facts, Raw, fields
 from stackwright.adapters.openstack.transport.send import COMPUTE, request
 from stackwright.adapters.openstack.transport.shapes import Image, Port, Resource, Shape, Zone
-from stackwright.core.openstack.clouds import Denied, Thing, Trouble
+from stackwright.core.openstack.clouds import Thing
+from stackwright.core.openstack.errors import Denied, Trouble
 from stackwright.core.openstack.resource_types import TYPES
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from stackwright.adapters.openstack.tenant.attach import let_go, one_port
 from stackwright.adapters.openstack.tenant.things import OWN
 from stackwright.adapters.openstack.transport.send import request
 from stackwright.adapters.openstack.transport.shapes import Port, json_of, things_in
-from stackwright.core.openstack.clouds import Denied, Trouble
+from stackwright.core.openstack.errors import Denied, Reason, Trouble
 from stackwright.core.openstack.group_rules import meaning
 
 if TYPE_CHECKING:
@@ -58,7 +58,7 @@ def leave_subnets(connection: Connection, router: str) -> None:
 
 def remove_interface(connection: Connection, port: str, error: Trouble | Denied) -> bool:
     """Neutron detaches such a port only by a request to its router, whoever owns that, and then deletes the port."""
-    if error.reason != "Conflict":
+    if error.cause is not Reason.CONFLICT:
         raise error
     found = one_port(connection, port)
     if found.get("device_owner") not in INTERFACES:
@@ -73,6 +73,6 @@ def _remove_interface(connection: Connection, router: Any, port: str) -> None:
 
 def detach_from_gone(connection: Connection, volume: str, error: Trouble | Denied) -> bool:
     """Whether the volume can be deleted now, because it was attached to servers that no longer exist."""
-    if error.reason == "BlockedRejected" and let_go(connection, volume):
+    if error.cause is Reason.REJECTED and let_go(connection, volume):
         return True
     raise error

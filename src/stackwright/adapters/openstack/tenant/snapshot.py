@@ -18,7 +18,8 @@ from stackwright.adapters.openstack.tenant.confirm import CONFIRM, Doubts
 from stackwright.adapters.openstack.tenant.references import own, pages
 from stackwright.adapters.openstack.tenant.rest_types import REST, TIMES, send, thing_of
 from stackwright.adapters.openstack.transport.shapes import thing_in
-from stackwright.core.openstack.clouds import Asker, Thing, Trouble
+from stackwright.core.openstack.clouds import Asker, Thing
+from stackwright.core.openstack.errors import Reason, Trouble
 from stackwright.core.openstack.resource_types import TYPES, dependents
 
 if TYPE_CHECKING:
@@ -246,7 +247,7 @@ def single(connection: Connection, what: str, id_: str) -> Thing | None:
     try:
         answer = send(connection, what, "GET", f"/{quote(id_, safe='')}")
     except Trouble as error:
-        if error.reason != "NotFound":
+        if error.cause is not Reason.NOT_FOUND:
             raise
         return None
     return thing_of(what, thing_in(answer, REST[what].key, REST[what].shape))

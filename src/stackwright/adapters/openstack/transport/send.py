@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from stackwright.adapters.openstack.transport.shapes import answering
-from stackwright.core.openstack.clouds import Denied, Trouble
+from stackwright.core.openstack.errors import Denied, Reason, Trouble
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -61,18 +61,18 @@ def problem(status: int, text: str, retry_after: str = "", *, own: bool = True) 
     seconds = float(retry_after) if retry_after.isascii() and retry_after.isdecimal() else 0.0
     after = min(seconds, PAUSES[1]) or None
     if status in (403, 409, 413) and any(word.replace(" ", "") in words for word in QUOTA):
-        return Trouble("QuotaExceeded", said, after or 30.0)
+        return Trouble(Reason.QUOTA_EXCEEDED, said, after or 30.0)
     match status:
         case 401:
-            return Trouble("AuthenticationFailed", said)
+            return Trouble(Reason.AUTHENTICATION_FAILED, said)
         case 404:
-            return Trouble("NotFound", said)
+            return Trouble(Reason.NOT_FOUND, said)
         case 409:
-            return Trouble("Conflict", said)
+            return Trouble(Reason.CONFLICT, said)
         case 413 | 429:
-            return Trouble("RateLimited", said, after or PAUSES[0])
+            return Trouble(Reason.RATE_LIMITED, said, after or PAUSES[0])
         case 403:
-            return Denied("Forbidden", said)
+            return Denied(Reason.FORBIDDEN, said)
     if status >= 500 or status == 408:
-        return Trouble("ServerError", said, after)
-    return Denied("Rejected", said)
+        return Trouble(Reason.SERVER_ERROR, said, after)
+    return Denied(Reason.REJECTED, said)
