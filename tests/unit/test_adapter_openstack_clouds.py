@@ -18,6 +18,7 @@ import pytest
 import yaml
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
+from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import project_session
 from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
@@ -38,6 +39,7 @@ from stackwright.core.openstack.clouds import (
     Asker,
     CloudCall,
     CloudRef,
+    Deferred,
     Question,
     Thing,
     every,
@@ -46,7 +48,7 @@ from stackwright.core.openstack.clouds import (
     question,
 )
 from stackwright.core.openstack.clouds import run as submit
-from stackwright.core.openstack.errors import Denied, Trouble
+from stackwright.core.openstack.errors import Denied, Reason, Trouble
 from stackwright.core.openstack.resource_types import owned_types
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
@@ -658,9 +660,9 @@ class Lists:
 @pytest.fixture
 def lists(monkeypatch: pytest.MonkeyPatch) -> Lists:
     made = Lists()
-    monkeypatch.setattr(tenant_clouds, "fetch", made)
-    monkeypatch.setattr(tenant_clouds, "peek", made.peek)
-    monkeypatch.setattr(tenant_clouds, "single", made.one)
+    monkeypatch.setattr(tenant_lists, "fetch", made)
+    monkeypatch.setattr(tenant_lists, "peek", made.peek)
+    monkeypatch.setattr(tenant_lists, "single", made.one)
     monkeypatch.setattr(connection_pool, "connection", lambda login, *_: Mock(login=login, current_project_id="p"))
     return made
 
@@ -680,7 +682,7 @@ class Time:
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     made = Time()
-    for module in (tenant_clouds, connection_pool, transport_login, project_session):
+    for module in (tenant_clouds, tenant_lists, connection_pool, transport_login, project_session):
         monkeypatch.setattr(module, "time", made)
     return made
 
@@ -699,6 +701,24 @@ def clouds(told: list[Any], passwords: dict[str, str] | None = None) -> OpenStac
 def asker(number: int, *, waits: bool = False, begun: bool = True) -> Asker:
     owned = frozenset({("server", str(number))})
     return Asker("server", ("ns", str(number)), f"{UID}{number}", KINDS, owned, waits, begun)
+
+
+async def test_a_view_reads_memory_only(lists: Lists, time: Time) -> None:
+    lists.things["server"] = [Thing("server", "id-1")]
+    port_, one = clouds([]), asker(1)
+    await port_.subscribe(CLOUD, one)
+    asked = list(lists.asked)
+    time.now += 1000
+    views = [port_.view(one) for _ in range(3)]
+    assert views[0] == views[2]
+    assert (lists.asked, port_._projects.popitem()[1].watch) == (asked, None)
+
+
+async def test_a_call_needs_a_subscription_with_its_credentials(lists: Lists, time: Time) -> None:
+    port_ = clouds([])
+    deferred = await port_.submit(call("delete", "port", "a", id="1"))
+    assert isinstance(deferred, Deferred)
+    assert deferred.reason is Reason.CREDENTIALS_CHANGED
 
 
 async def test_500_that_are_well_cost_one_list(lists: Lists) -> None:
@@ -754,7 +774,7 @@ async def test_what_a_predecessor_may_have_made_is_looked_for_once_all_is_settle
     port_ = clouds([])
     assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
     before = len(lists.asked)
-    time.now += tenant_clouds.SETTLE + 1
+    time.now += tenant_snapshot.SETTLE + 1
     assert (await look(port_, CLOUD, asker(1, waits=True))).settled
     assert {what for what, _ in lists.asked[before:]} == set(KINDS)
     await port_.close()
@@ -783,7 +803,7 @@ async def test_whoever_waits_is_told_of_what_changed_and_nobody_else(
 async def refresh(port_: OpenStackClouds) -> Project:
     """As the watch does, which sleeps while the clock stands still."""
     (project,) = port_._projects.values()
-    await port_._refresh(CLOUD, project, "server", True)
+    await port_._lists.refresh(CLOUD, project, "server", True)
     return project
 
 
@@ -797,7 +817,7 @@ async def test_a_list_that_takes_long_holds_up_no_peek(
             free.wait(10)
         return lists(connection, what, since)
 
-    monkeypatch.setattr(tenant_clouds, "fetch", fetch)
+    monkeypatch.setattr(tenant_lists, "fetch", fetch)
     told: list[Any] = []
     port_ = clouds(told)
     lists.things["server"] = [Thing("server", "1", state="BUILD")]
@@ -884,7 +904,7 @@ async def test_whoever_waits_for_a_server_waits_for_no_list_of_anything_else(
             free.wait(10)
         return lists(connection, what, since)
 
-    monkeypatch.setattr(tenant_clouds, "fetch", fetch)
+    monkeypatch.setattr(tenant_lists, "fetch", fetch)
     port_ = clouds([])
     await look(port_, CLOUD, asker(1, waits=True, begun=False))
     await asyncio.sleep(0.01)
@@ -1062,7 +1082,7 @@ async def test_a_cloud_without_volumes_is_a_cloud(lists: Lists) -> None:
             raise Trouble("NotFound", "HTTP 404")
         return [Thing("server", "1")] if what == "server" else []
 
-    tenant_clouds.fetch = fetch  # type: ignore[assignment]
+    tenant_lists.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
     view = await look(port_, CLOUD, asker(1, waits=True, begun=False))
     assert view.settled
@@ -1082,11 +1102,11 @@ async def test_after_a_restart_lists_settle_in_a_cloud_that_lacks_a_service(
             raise Trouble("NotFound", "HTTP 404")
         return []
 
-    tenant_clouds.fetch = fetch  # type: ignore[assignment]
+    tenant_lists.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
     await look(port_, CLOUD, asker(1, waits=True, begun=begun))
     for _ in range(3):
-        time.now += tenant_clouds.SETTLE + 1
+        time.now += tenant_snapshot.SETTLE + 1
         view = await look(port_, CLOUD, asker(1, waits=True, begun=begun))
     assert not view.unseen
     assert view.settled
@@ -1103,14 +1123,14 @@ async def test_a_missing_service_does_not_hide_what_is_recorded_there(lists: Lis
             raise Trouble("NotFound", "HTTP 404")
         return things if what == "volume" else []
 
-    tenant_clouds.fetch = fetch  # type: ignore[assignment]
+    tenant_lists.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
     recorded = replace(asker(1, waits=True), ids=frozenset({("volume", "v1")}))
     for _ in range(2):
         view = await look(port_, CLOUD, recorded)
         assert "volume" in view.unseen
         assert not view.certain
-        time.now += tenant_clouds.SETTLE + 1
+        time.now += tenant_snapshot.SETTLE + 1
     lacking.clear()
     time.now += tenant_snapshot.ABSENT
     view = await look(port_, CLOUD, recorded)
@@ -1336,7 +1356,7 @@ async def test_nobody_waits_behind_the_one_who_tries_a_service_that_hangs(
         time.now += 30
         raise Trouble("Unreachable", "timed out")
 
-    monkeypatch.setattr(tenant_clouds, "fetch", hangs)
+    monkeypatch.setattr(tenant_lists, "fetch", hangs)
     port_ = clouds([])
     first = await asyncio.gather(*(look(port_, CLOUD, asker(n)) for n in range(8)), return_exceptions=True)
     assert {str(each) for each in first} == {"timed out"}

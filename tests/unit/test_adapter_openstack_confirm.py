@@ -21,6 +21,7 @@ from tests.unit.test_adapter_openstack_clouds import (
 )
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
+from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.confirm import CONFIRM, Doubts
 from stackwright.adapters.openstack.tenant.snapshot import WHOLE, single
@@ -51,9 +52,9 @@ class Cloud(Lists):
 @pytest.fixture
 def cloud(lists: Lists, monkeypatch: pytest.MonkeyPatch) -> Cloud:
     made = Cloud()
-    monkeypatch.setattr(tenant_clouds, "fetch", made)
-    monkeypatch.setattr(tenant_clouds, "peek", made.peek)
-    monkeypatch.setattr(tenant_clouds, "single", made.one)
+    monkeypatch.setattr(tenant_lists, "fetch", made)
+    monkeypatch.setattr(tenant_lists, "peek", made.peek)
+    monkeypatch.setattr(tenant_lists, "single", made.one)
     return made
 
 
@@ -77,7 +78,7 @@ async def listed_again(port_: OpenStackClouds, asker: Asker, time: Time) -> Look
     """By a whole list."""
     (project,) = port_._projects.values()
     time.now += WHOLE
-    await port_._list(CLOUD, project, asker.kinds[0])
+    await port_._lists._list(CLOUD, project, asker.kinds[0])
     return await look(port_, CLOUD, asker)
 
 
@@ -204,7 +205,7 @@ async def test_trouble_of_a_single_request_confirms_nothing(
     def fails(connection: Any, what: str, id_: str) -> Thing | None:
         raise Trouble("ServerError", "HTTP 503")
 
-    monkeypatch.setattr(tenant_clouds, "single", fails)
+    monkeypatch.setattr(tenant_lists, "single", fails)
     port_ = clouds([])
     for _ in range(3):
         with pytest.raises(Trouble, match="503"):

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters.openstack.tenant import clouds, single_flight, snapshot
+from stackwright.adapters.openstack.tenant import clouds, lists, single_flight, snapshot
 from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.single_flight import PATIENCE, SingleFlight
 from stackwright.adapters.openstack.transport import connection_pool
@@ -90,7 +90,7 @@ class Late:
 
 async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     fetch, find = Late([Thing("server", "1", state="ACTIVE")]), Late([Thing("image", "i")])
-    monkeypatch.setattr(clouds, "fetch", fetch)
+    monkeypatch.setattr(lists, "fetch", fetch)
     monkeypatch.setattr(clouds, "find", find)
     monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
     monkeypatch.setattr(single_flight, "PATIENCE", 0.02)
@@ -117,8 +117,8 @@ async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypa
     fetch.answer = [Thing("server", "1", state="SHUTOFF")]
     monkeypatch.setitem(REST, "server", replace(REST["server"], age=(0.0, 0.0), share=0))
     monkeypatch.setattr(snapshot, "PART", 0)
-    monkeypatch.setattr(clouds, "peek", lambda *_: [])
-    monkeypatch.setattr(clouds, "MOMENT", 0.02)
+    monkeypatch.setattr(lists, "peek", lambda *_: [])
+    monkeypatch.setattr(lists, "MOMENT", 0.02)
     before = await look(port, cloud, idle)
     assert [thing.state for thing in before.things] == ["ACTIVE"], "the last one will do"
     for _ in range(100):

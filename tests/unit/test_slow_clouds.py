@@ -16,6 +16,7 @@ import pytest
 from tests.unit.server_objects import GOOD, ID, obj
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
+from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import project_session, single_flight
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.requests import run
@@ -121,15 +122,15 @@ class Cloud:
         self.there: set[tuple[str, str]] = set()
         self.requests, self.takes, self._for = 0, SLOW, 0.0
         clock = Mock(monotonic=lambda: now() + 100_000, time=lambda: now() + 100_000, perf_counter=now)
-        parts = (tenant_clouds, single_flight, connection_pool, login, project_session)
+        parts = (tenant_clouds, tenant_lists, single_flight, connection_pool, login, project_session)
         for module in (*parts, reconcile):
             monkeypatch.setattr(module, "time", clock)
         monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
         monkeypatch.setattr(connection_pool, "in_thread_of", self._in_thread_of)
         monkeypatch.setattr(login, "in_thread", at_once)
-        monkeypatch.setattr(tenant_clouds, "fetch", lambda *_: [])
-        monkeypatch.setattr(tenant_clouds, "peek", lambda *_: [])
-        monkeypatch.setattr(tenant_clouds, "single", self._single)
+        monkeypatch.setattr(tenant_lists, "fetch", lambda *_: [])
+        monkeypatch.setattr(tenant_lists, "peek", lambda *_: [])
+        monkeypatch.setattr(tenant_lists, "single", self._single)
         monkeypatch.setattr(tenant_clouds, "run", self._run)
 
     def _single(self, connection: Any, what: str, id_: str) -> Thing | None:

@@ -8,7 +8,6 @@ concerns, so no object polls. An object that has not looked for an hour is forgo
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,14 +17,15 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from stackwright.adapters.openstack.tenant.attempts import Attempts
-from stackwright.adapters.openstack.tenant.confirm import CONFIRM, confirm
+from stackwright.adapters.openstack.tenant.confirm import CONFIRM
 from stackwright.adapters.openstack.tenant.limiter import Who
+from stackwright.adapters.openstack.tenant.lists import Lists
 from stackwright.adapters.openstack.tenant.project_session import FORGET, Answer, Asking, Project
 from stackwright.adapters.openstack.tenant.references import find
 from stackwright.adapters.openstack.tenant.requests import run
 from stackwright.adapters.openstack.tenant.rest_types import REST, thing_of
-from stackwright.adapters.openstack.tenant.single_flight import Late, SingleFlight, together
-from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot, fetch, peek, single, stamp
+from stackwright.adapters.openstack.tenant.single_flight import Late, together
+from stackwright.adapters.openstack.tenant.snapshot import SETTLE, Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import Line, executor
 from stackwright.adapters.openstack.transport.login import Count, Logins, Secrets, Way, as_written
 from stackwright.core.openstack.clouds import (
@@ -50,7 +50,6 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Tell = Callable[[str, Key], None]
 WAITS = 60.0  # seconds after its look for which an object counts as waiting
-MOMENT = 1.0  # seconds that a caller with a usable list waits for a newer one
 SWEEP = 60.0  # seconds between two removals of expired entries
 
 
@@ -69,6 +68,7 @@ class OpenStackClouds:
         self._of: dict[str, Project] = {}  # uid → project of its last subscription
         self._unsure: dict[str, float] = {}  # uid → time until which a request may still take effect
         self._attempts = Attempts()
+        self._lists = Lists(self._do, self._tell_all)
         self._started = self._swept = time.monotonic()
 
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
@@ -81,12 +81,11 @@ class OpenStackClouds:
         settled = self._settled(asking)
         for what in asker.kinds:
             if not (asker.waits and project.keeps(what, asker, settled)):
-                await self._refresh(cloud, project, what, asker.waits, settled if asker.waits else 0.0)
+                await self._lists.refresh(cloud, project, what, asker.waits, settled if asker.waits else 0.0)
         asking.waits = time.monotonic() + WAITS if asker.waits else 0.0
         if asker.waits:
-            self._begin_watch(cloud, project)
-        ask = partial(self._single, cloud, project)
-        await confirm(project.snapshot, asker, project.listed(asker), ask, time.monotonic)
+            self._lists.watch(cloud, project)
+        await self._lists.confirm(cloud, project, asker)
         if not project.is_sure(asker):
             self._look_again(asking)
 
@@ -97,9 +96,6 @@ class OpenStackClouds:
         began = min((snapshot.fresh.get(what, 0.0) for what in listed), default=0.0)
         unseen = project.kinds(asker) - listed
         return Look(snapshot.of(asker), project.is_sure(asker) and began >= settled, unseen, project.line.place)
-
-    async def _single(self, cloud: CloudRef, project: Project, what: str, id_: str) -> Thing | None:
-        return await self._do(cloud, project, REST[what].service, lambda made: single(made, what, id_))
 
     def _look_again(self, asking: Asking) -> None:
         """Wake the object when what is missing can be confirmed."""
@@ -198,102 +194,9 @@ class OpenStackClouds:
         inherited = 0.0 if asking.known else self._started + SETTLE
         return max(inherited, self._unsure.get(asking.asker.uid, 0.0))
 
-    async def _refresh(self, cloud: CloudRef, project: Project, what: str, waits: bool, settled: float = 0.0) -> None:
-        """Refresh a list if it is due. Callers share one request per type, if it began late enough for them.
-
-        A slow cloud need not delay its callers: one that can use the last list continues with it and is woken when a
-        change is known. A caller that does not wait for a change can do without a list.
-        """
-        snapshot = project.snapshot
-        flight = project.lists.setdefault(what, SingleFlight())
-        while snapshot.due(what, waits, time.monotonic(), settled):
-            project.line.check(REST[what].service)  # otherwise all callers would wait for the one that tries
-            enough = snapshot.does(what, settled)
-            try:
-                ask = partial(self._update, cloud, project, what, enough)
-                told = waits and not TYPES[what].built and what not in snapshot.doubts.lists
-                moment = 0.0 if told else MOMENT  # a change wakes the caller
-                await flight.join(f"{cloud}: list of {what}s", ask, moment if enough else None)
-            except Late:
-                if enough or not waits:
-                    return
-                raise
-            if snapshot.fresh.get(what, 0.0) >= settled or settled > time.monotonic():
-                return
-
-    async def _update(self, cloud: CloudRef, project: Project, what: str, enough: bool) -> None:
-        """Fetch a list, or, if the last list is recent `enough`, a peek while lists run in the background.
-
-        This is decided here, once per request, and not by each of the many callers that join it.
-        """
-        snapshot, began = project.snapshot, time.monotonic()
-        if what != "server" or what not in snapshot.taken or snapshot.doubtful(what, began):
-            return await self._list(cloud, project, what)
-        if snapshot.due_whole(began):
-            project.whole.begin(partial(self._list, cloud, project, what))
-        part = partial(self._list, cloud, project, what, part=True)
-        if not enough or not project.waiting():
-            return await part()
-        if snapshot.due_part(project.awaited(), began):
-            project.part.begin(part)
-        since = stamp(time.time() - snapshot.ago(began))
-        active = await self._do(cloud, project, REST[what].service, lambda made: peek(made, since), queues=False)
-        snapshot.took[what] = time.monotonic() - began
-        self._tell_of(project, snapshot.peek(active, began))
-        return None
-
-    async def _list(self, cloud: CloudRef, project: Project, what: str, *, part: bool = False) -> None:
-        """Fetch a list into the snapshot: the whole list, or with `part` the changes."""
-        snapshot, began = project.snapshot, time.monotonic()
-        since = stamp(time.time() - snapshot.ago(began)) if part else ""
-        try:
-            found = await self._do(
-                cloud, project, REST[what].service, lambda made: fetch(made, what, since), queues=False
-            )
-        except (Trouble, Denied) as error:
-            if REST[what].optional and error.cause in (Reason.NOT_FOUND, Reason.SERVICE_MISSING):
-                snapshot.absent[what] = time.monotonic()
-                return
-            raise
-        snapshot.absent.pop(what, None)
-        changed = (snapshot.update if part else snapshot.replace)(what, found, began)
-        took = time.monotonic() - began
-        if part:
-            snapshot.took_part = took
-        elif what == "server":
-            snapshot.took_whole = took
-        else:
-            snapshot.took[what] = took
-        self._tell_of(project, changed)
-
-    def _tell_of(self, project: Project, changed: set[tuple[str, str]]) -> None:
-        """Wake the objects that own what changed, and those that get a freed slot."""
-        waiting = project.waiting() if changed else ()
-        self._tell_all((asker.controller, asker.key) for asker in waiting if not changed.isdisjoint(asker.ids))
-        now = project.snapshot.things
-        states = {id_: now[what, id_].state if (what, id_) in now else "" for what, id_ in changed if what == "server"}
-        built = {id_: state == "ACTIVE" for id_, state in states.items() if state != "BUILD"}
-        self._tell_all(project.order.built(built, time.monotonic()))
-
     def _tell_all(self, whom: Iterable[Who]) -> None:
         for controller, key in whom:
             self._tell(controller, key)
-
-    def _begin_watch(self, cloud: CloudRef, project: Project) -> None:
-        if not project.watched:
-            project.watch = asyncio.create_task(self._watch(cloud, project))
-
-    async def _watch(self, cloud: CloudRef, project: Project) -> None:
-        """Refresh servers and volumes while an object waits. Errors are ignored: the objects' own looks raise them."""
-        while waiting := project.waiting():
-            theirs = {what for what, _ in project.awaited()}
-            theirs |= {"server"} if any("server" in asker.kinds for asker in waiting) else set()
-            with contextlib.suppress(Trouble, Denied):
-                for what in sorted(what for what in theirs if TYPES[what].built):
-                    await self._refresh(cloud, project, what, True)
-            snapshot = project.snapshot
-            left = snapshot.seen("server") + snapshot.age("server", True) - time.monotonic()
-            await asyncio.sleep(left if left > 0 else REST["server"].age[0])
 
     async def _project(self, cloud: CloudRef) -> Project:
         now = time.monotonic()
