@@ -152,8 +152,9 @@ class OpenStackClouds:
             project.order.lists(project.listing)
             self._tell_all(project.order.end(call, asker, id_, time.monotonic()))
         self._store(call, project.snapshot, id_, told)
-        if port := call.body.get("port_id"):
-            self._tell_all((each.controller, each.key) for each in project.having(("port", port)))
+        host, field = TYPES[call.slot[0]].attached or ("", "")
+        if id_of_host := call.body.get(field):
+            self._tell_all((each.controller, each.key) for each in project.having((host, id_of_host)))
         return Done(id_)
 
     @staticmethod
