@@ -14,6 +14,7 @@ from stackwright.adapters.openstack.tenant.requests import run as request
 from stackwright.adapters.openstack.tenant.rest_types import REST, RestFacts, found_of, thing_of
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, single
 from stackwright.adapters.openstack.tenant.things import MARKS, fields
+from stackwright.api.infra.params import ImageFilter, NameFilter, NeutronFilter, SubnetFilter
 from stackwright.controllers.infra.drift import corrections, strangers
 from stackwright.controllers.infra.managed_resources import Owner, Part, Record, Step, removal, step
 from stackwright.controllers.infra.references import Resolver
@@ -60,6 +61,17 @@ def test_a_type_is_deleted_before_the_types_that_it_needs() -> None:
         (what, used) for what in order for used in TYPES[what].needs.values() if order.index(used) <= order.index(what)
     ]
     assert late == []
+
+
+@pytest.mark.parametrize(
+    ("what", "filters"),
+    [
+        ("image", ImageFilter), ("flavor", NameFilter), ("server-group", NameFilter), ("network", NeutronFilter),
+        ("subnet", SubnetFilter), ("router", NeutronFilter), ("security-group", NeutronFilter),
+    ],
+)  # fmt: skip
+def test_each_filter_of_a_spec_has_one_of_the_api(what: str, filters: type[NameFilter]) -> None:
+    assert filters.model_json_schema()["properties"].keys() == TYPES[what].filters.keys()
 
 
 @pytest.mark.parametrize("what", owned_types())

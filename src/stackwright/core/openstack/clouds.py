@@ -235,7 +235,7 @@ class Deferred:
 
 
 class Clouds(Protocol):
-    """The port to all OpenStacks for which credentials exist. Every method may raise Trouble or Denied."""
+    """The port to all OpenStacks for which credentials exist. Every method but `view` may raise Trouble or Denied."""
 
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         """Bound all requests of one observation of an object: after LONGEST it raises Trouble.
@@ -244,13 +244,14 @@ class Clouds(Protocol):
         """
 
     async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
-        """Register an object and list what its view needs and lacks. Changes of its resources wake it for an hour.
+        """Register an object, and list what its view needs. All subscriptions share the lists of a project.
 
-        While it waits for a change, its project is watched. All subscriptions share the lists of a project.
+        While the object waits for a change, its project is watched and changes of its resources wake it. Without a
+        renewal, the subscription ends after an hour.
         """
 
     def view(self, asker: Asker) -> Look:
-        """The resources of a subscribed object, from the last lists. Reads memory only."""
+        """The resources of a subscribed object as of the last lists, without a request."""
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         """The resources found; an answer may be a minute old, or from an earlier observation that was not completed."""
