@@ -25,7 +25,7 @@ from stackwright.api.registry import SERVER_KINDS
 from stackwright.controllers.catalog import controllers
 from stackwright.controllers.floatingippool.objects import ip_address, told_of
 from stackwright.controllers.floatingippool.observe import Observed
-from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, MACHINE
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, MACHINE
 from stackwright.core.conditions import READY, done, waiting
 from stackwright.core.settings import Settings
 from stackwright.local import tools

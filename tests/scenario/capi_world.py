@@ -12,7 +12,7 @@ from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
-from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, CONTROL_PLANE, MACHINE, NAME
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, CONTROL_PLANE, MACHINE, NAME
 from stackwright.core.conditions import find
 from stackwright.core.openstack.clouds import CloudCall, Thing
 from stackwright.core.plan import Object

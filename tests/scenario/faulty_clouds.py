@@ -9,7 +9,8 @@ from collections.abc import Callable, Generator
 from dataclasses import replace
 from typing import Any
 
-from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Denied, Look, Question, Thing, Trouble
+from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Deferred, Done, Look, Question, Thing
+from stackwright.core.openstack.errors import Denied, Trouble
 from stackwright.core.ports import Clock
 from stackwright.runtime.memory import MemoryClouds
 
@@ -56,21 +57,24 @@ class FaultyClouds(MemoryClouds):
         self.things, self._due, self.calls = dict(other.things), dict(other._due), list(other.calls)
         self._made = other._made
 
-    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
+    async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
         await self._answer(cloud)
+        await super().subscribe(cloud, asker)
+
+    def view(self, asker: Asker) -> Look:
         self.settled = self._clock.now() >= self._unsure and not self.hidden
-        look = await super().look(cloud, asker)
+        look = super().view(asker)
         return replace(look, things=tuple(thing for thing in look.things if thing.what not in self.hidden))
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         await self._answer(cloud)
         return await super().find(cloud, asked)
 
-    async def run(self, call: CloudCall) -> str:
+    async def submit(self, call: CloudCall) -> Done | Deferred:
         await self._answer(call.cloud)
         self.hears(call)
         if len(self.calls) + 1 != self.lost:
-            return await super().run(call)
+            return await super().submit(call)
         self.late(call)
         raise Trouble("Unreachable", f"{call}: timed out")
 
@@ -118,5 +122,5 @@ class FaultyClouds(MemoryClouds):
     def _may(self, name: str) -> None:
         error = self.fail.get(name)
         if self.wordy and isinstance(error, Trouble):
-            raise Trouble(error.reason, f"{error} (Request-ID: req-{self.asked})", error.after)
+            raise Trouble(error.cause, f"{error} (Request-ID: req-{self.asked})", error.after)
         super()._may(name)

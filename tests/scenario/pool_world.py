@@ -8,7 +8,7 @@ from capi_world import IDENTITY, PART, SERVERS, Clusters
 from world import NAMESPACE
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
-from stackwright.core.clusterapi import ADDRESS, CLAIM
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
 
 POOLS = OpenStackFloatingIPPool.KIND
 

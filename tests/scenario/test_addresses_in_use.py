@@ -8,7 +8,7 @@ import pytest
 from capi_world import BASTION, CLUSTERS, MACHINES, MANAGED, PART, SERVERS, Clusters
 from pool_world import POOLS, Pools, pools, served
 
-from stackwright.core.clusterapi import ADDRESS, CLAIM, CONTROL_PLANE, NAME
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CONTROL_PLANE, NAME
 from stackwright.core.openstack.clouds import Thing
 
 pytestmark = pytest.mark.looptime

@@ -20,8 +20,8 @@ from capi_world import (
 )
 from faulty_clouds import TROUBLES
 
-from stackwright.core.openstack.cloud_observation import LOGIN
-from stackwright.core.openstack.clouds import Denied, Trouble
+from stackwright.controllers.infra.cloud_observation import LOGIN
+from stackwright.core.openstack.errors import Denied, Reason, Trouble
 
 pytestmark = pytest.mark.looptime
 EVERYWHERE = pytest.mark.parametrize("everywhere", [lost_everywhere, unheard_everywhere], ids=["lost", "killed"])
@@ -263,12 +263,13 @@ async def test_addresses_that_the_user_wrote_down_a_moment_before_the_end_are_hi
 # Credentials.
 
 
-@pytest.mark.parametrize("reason", LOGIN)
-async def test_who_may_detach_leaves_what_is_there_and_tells_it(reason: str) -> None:
+@pytest.mark.parametrize("cause", LOGIN)
+async def test_who_may_detach_leaves_what_is_there_and_tells_it(cause: Reason) -> None:
     world = await manned()
     before = world.there()
-    denied = reason.startswith("Blocked")
-    world.clouds.fail["look"] = Denied(reason, "no way") if denied else Trouble(reason, "no way")
+    refused = cause in (Reason.IDENTITY_ACCESS_DENIED, Reason.OTHER_PROJECT)
+    error = Denied(cause, "no way") if refused else Trouble(cause, "no way")
+    reason, world.clouds.fail["look"] = error.reason, error
     leave(world)
     await world.run(60)
     assert world.told(kind=MACHINES, name="m")[0] == reason

@@ -20,8 +20,9 @@ from capi_world import (
 )
 from world import NAMESPACE
 
-from stackwright.core.clusterapi import CLUSTER, MANAGED_BY, NAME, PAUSED
-from stackwright.core.openstack.clouds import Denied, Thing, Trouble
+from stackwright.controllers.infra.clusterapi import CLUSTER, MANAGED_BY, NAME, PAUSED
+from stackwright.core.openstack.clouds import Thing
+from stackwright.core.openstack.errors import Denied, Trouble
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime

@@ -11,7 +11,7 @@ from world import World, ready_world
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import Glance, Keystone
 from stackwright.core.conditions import find
-from stackwright.core.openstack.clouds import Denied
+from stackwright.core.openstack.errors import Denied
 from stackwright.core.ports import NotYet, Refused
 
 pytestmark = pytest.mark.looptime

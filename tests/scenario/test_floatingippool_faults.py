@@ -10,8 +10,8 @@ from capi_world import IDENTITY, SERVERS, killed_everywhere, lost_everywhere, un
 from faulty_clouds import TROUBLES
 from pool_world import POOLS, Pools, pools, served
 
-from stackwright.core.clusterapi import ADDRESS, CLAIM
-from stackwright.core.openstack.clouds import Trouble
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
+from stackwright.core.openstack.errors import Trouble
 
 pytestmark = pytest.mark.looptime
 EVERYWHERE = pytest.mark.parametrize("everywhere", [lost_everywhere, unheard_everywhere], ids=["lost", "killed"])

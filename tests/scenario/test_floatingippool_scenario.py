@@ -6,8 +6,9 @@ import pytest
 from capi_world import SERVERS, killed_everywhere
 from pool_world import POOLS, Pools, pools, served
 
-from stackwright.core.clusterapi import ADDRESS, CLAIM, CLUSTER, NAME
-from stackwright.core.openstack.clouds import CloudRef, Question, Thing, Trouble
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, CLUSTER, NAME
+from stackwright.core.openstack.clouds import CloudRef, Question, Thing
+from stackwright.core.openstack.errors import Trouble
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime

@@ -10,8 +10,9 @@ from pool_world import Pools, served
 from server_world import ALL, SPEC, WHOLE, made
 from world import World
 
-from stackwright.core.clusterapi import CLAIM
-from stackwright.core.openstack.clouds import Denied, Thing
+from stackwright.controllers.infra.clusterapi import CLAIM
+from stackwright.core.openstack.clouds import Thing
+from stackwright.core.openstack.errors import Denied
 
 pytestmark = pytest.mark.looptime
 

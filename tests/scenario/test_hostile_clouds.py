@@ -12,7 +12,7 @@ from capi_world import BASTION, IDENTITY, PART, SERVERS
 from faulty_clouds import FaultyClouds
 from pool_world import Pools
 
-from stackwright.core.clusterapi import CLAIM
+from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.openstack.clouds import ADD_INTERFACE, ADD_PORT, CloudCall, CloudRef, Thing, mark
 from stackwright.runtime.queue import BURST, PACE
 

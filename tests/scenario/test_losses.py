@@ -23,7 +23,7 @@ from stackwright.cli.change.confirm import foreseen_losses, losses
 from stackwright.cli.change.manifests import MANAGER, Manifest
 from stackwright.cli.change.plan import forecast
 from stackwright.cli.change.plan_render import CUT_OFF, Entry
-from stackwright.core.clusterapi import CLAIM
+from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.objects import ORPHAN
 from stackwright.core.openstack.clouds import Clouds
 from stackwright.core.pausing import ANNOTATION

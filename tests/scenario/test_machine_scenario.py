@@ -10,9 +10,9 @@ from world import NAMESPACE
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.kinds import SECRET
-from stackwright.core.clusterapi import CLUSTER, MACHINE, NAME, PAUSED
+from stackwright.controllers.infra.clusterapi import CLUSTER, MACHINE, NAME, PAUSED
 from stackwright.core.conditions import find
-from stackwright.core.openstack.clouds import Trouble
+from stackwright.core.openstack.errors import Trouble
 from stackwright.core.plan import Object
 
 pytestmark = pytest.mark.looptime

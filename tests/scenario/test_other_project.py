@@ -12,7 +12,7 @@ from server_world import made
 from world import NAMESPACE, World
 
 from stackwright.api.meta import Kind
-from stackwright.core.clusterapi import CLAIM
+from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.conditions import find
 from stackwright.core.openstack.clouds import Thing
 from stackwright.core.plan import Object

@@ -25,7 +25,8 @@ from stackwright.cli.change.confirm import losses
 from stackwright.cli.change.plan import forecast
 from stackwright.cli.change.plan_render import FAIL, NOTE, Entry, summary
 from stackwright.cli.ui.steps import lines
-from stackwright.core.openstack.clouds import Look, Thing, Trouble
+from stackwright.core.openstack.clouds import Look, Thing
+from stackwright.core.openstack.errors import Trouble
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import Refused
 from stackwright.core.settings import Settings
@@ -386,7 +387,10 @@ async def test_pods_that_an_upgrade_restarts_are_named_by_the_record_of_helm_and
 class Empty:
     """An OpenStack in which nothing is, and no flavor or image has a name."""
 
-    async def look(self, *_: Any) -> Look:
+    async def subscribe(self, *_: Any) -> None:
+        pass
+
+    def view(self, *_: Any) -> Look:
         return Look(())
 
     async def find(self, *_: Any) -> tuple[Thing, ...]:
@@ -404,10 +408,10 @@ async def test_a_flavor_and_an_image_that_are_not_there_are_named() -> None:
 class Unreachable:
     """As a cloud whose address only pods know."""
 
-    async def look(self, *_: Any) -> Any:
+    async def subscribe(self, *_: Any) -> Any:
         raise Trouble("Unreachable", "http://keystone-api.openstack.svc:5000/v3: Name or service not known")
 
-    find = look
+    find = subscribe
 
 
 async def test_a_cloud_that_cannot_be_asked_is_named_with_its_address_and_the_plan_is_made() -> None:

@@ -10,10 +10,11 @@ from faulty_clouds import TROUBLES
 from server_world import ALL, IDENTITY, KIND, WHOLE, Servers, made
 from world import NAMESPACE
 
+from stackwright.controllers.infra.cloud_observation import LOGIN
+from stackwright.controllers.infra.origin import identity
 from stackwright.controllers.server.observe import IMAGE
-from stackwright.core.openstack.cloud_observation import LOGIN
-from stackwright.core.openstack.clouds import SERVER, Denied, Trouble, mark
-from stackwright.core.openstack.origin import identity
+from stackwright.core.openstack.clouds import SERVER, mark
+from stackwright.core.openstack.errors import Denied, Reason, Trouble
 from stackwright.runtime.memory import openstack
 
 pytestmark = pytest.mark.looptime
@@ -270,11 +271,12 @@ async def test_who_waits_for_credentials_goes_when_they_are_there(way: str) -> N
     await gone(world)
 
 
-@pytest.mark.parametrize("reason", LOGIN)
-async def test_who_may_detach_leaves_what_is_there_and_tells_it(reason: str) -> None:
+@pytest.mark.parametrize("cause", LOGIN)
+async def test_who_may_detach_leaves_what_is_there_and_tells_it(cause: Reason) -> None:
     world = await whole()
-    denied = reason.startswith("Blocked")
-    world.clouds.fail["look"] = Denied(reason, "no way") if denied else Trouble(reason, "no way")
+    refused = cause in (Reason.IDENTITY_ACCESS_DENIED, Reason.OTHER_PROJECT)
+    error = Denied(cause, "no way") if refused else Trouble(cause, "no way")
+    reason, world.clouds.fail["look"] = error.reason, error
     world.delete(KIND, "web")
     await world.run(60)
     assert world.told()[0] == reason

@@ -9,7 +9,7 @@ from capi_world import killed_everywhere
 from faulty_clouds import TROUBLES
 from server_world import ALL, KIND, VOLUMES, WHOLE, Servers, made
 
-from stackwright.core.openstack.clouds import Trouble
+from stackwright.core.openstack.errors import Trouble
 
 pytestmark = pytest.mark.looptime
 

@@ -14,16 +14,17 @@ from stackwright.api.infra.server import OpenStackServer
 from stackwright.controllers.capicluster.decide import decide as decide_cluster
 from stackwright.controllers.capicluster.record import record_of as cluster_record
 from stackwright.controllers.floatingippool.decide import decide as decide_pool
+from stackwright.controllers.infra.cloud_observation import AUTHENTICATION
+from stackwright.controllers.infra.clusterapi import ADDRESS
+from stackwright.controllers.infra.managed_resources import is_gone
 from stackwright.controllers.machine.decide import decide as decide_machine
 from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.record import record_of as server_record
-from stackwright.core.clusterapi import ADDRESS
 from stackwright.core.conditions import READY
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
-from stackwright.core.openstack.cloud_observation import AUTHENTICATION
 from stackwright.core.openstack.clouds import SERVER as SERVER_SLOT
 from stackwright.core.openstack.clouds import CloudCall, fill, mark, marked_by
-from stackwright.core.openstack.managed_resources import TAKEN_AWAY, is_gone
+from stackwright.core.openstack.resource_types import deletion_order
 from stackwright.core.plan import Apply, Finalizer, Plan
 
 DECIDE: dict[type, Callable[[Any], Plan]] = {
@@ -165,7 +166,7 @@ def it_goes_when_nothing_is_left(seen: Any, plan: Plan) -> None:
     assert seen.look.settled
     assert not seen.look.unseen
     due = ours(seen) - users(seen) - copies(seen)
-    left = [t for t in seen.look.things if (t.what, t.id) in due and t.what in TAKEN_AWAY]
+    left = [t for t in seen.look.things if (t.what, t.id) in due and t.what in deletion_order()]
     assert all(map(is_gone, left))
 
 

@@ -37,6 +37,9 @@ from stackwright.controllers.capicluster.stages import GROUP_FIELDS
 from stackwright.controllers.floatingippool.observe import KINDS as POOL_KINDS
 from stackwright.controllers.floatingippool.observe import Found
 from stackwright.controllers.floatingippool.observe import Observed as PoolSeen
+from stackwright.controllers.infra.clusterapi import CONTROL_PLANE, claim_name
+from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
+from stackwright.controllers.infra.managed_resources import Owner, listed
 from stackwright.controllers.infra.server_template import Place, server_object, server_spec
 from stackwright.controllers.machine.observe import Observed as MachineSeen
 from stackwright.controllers.server.objects import parts as server_parts
@@ -45,11 +48,8 @@ from stackwright.controllers.server.observe import Observed as ServerSeen
 from stackwright.controllers.server.observe import Pool
 from stackwright.controllers.server.record import written as server_record
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.clusterapi import CONTROL_PLANE, claim_name
-from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.objects import is_deleting
 from stackwright.core.openstack.clouds import Slot, Thing, mark
-from stackwright.core.openstack.managed_resources import Owner, listed
 from stackwright.core.plan import Object
 
 CLAIMS = st.sampled_from([None, UID, OTHER])

@@ -11,9 +11,10 @@ from typing import Any
 from cloud_specs import ID
 from hypothesis import strategies as st
 
+from stackwright.controllers.infra.cloud_observation import troubled
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.cloud_observation import troubled
-from stackwright.core.openstack.clouds import SERVER, CloudRef, Denied, Look, Question, Slot, Thing, Trouble, mark
+from stackwright.core.openstack.clouds import SERVER, CloudRef, Look, Question, Slot, Thing, mark
+from stackwright.core.openstack.errors import Denied, Trouble
 from stackwright.core.plan import Object
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"

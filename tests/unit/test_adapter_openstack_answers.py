@@ -26,7 +26,7 @@ from stackwright.adapters.openstack.transport.responses import LARGEST, VALUES, 
 from stackwright.adapters.openstack.transport.send import REQUEST_ID, problem_of
 from stackwright.adapters.openstack.transport.shapes import json_of
 from stackwright.adapters.threads import LibraryFailed
-from stackwright.core.openstack.clouds import Trouble
+from stackwright.core.openstack.errors import Trouble
 
 # openstacksdk warns of what it tries to import.
 pytestmark = pytest.mark.filterwarnings("ignore:Support for InfluxDB")

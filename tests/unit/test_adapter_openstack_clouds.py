@@ -18,15 +18,16 @@ import pytest
 import yaml
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
+from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import project_session
 from stackwright.adapters.openstack.tenant import snapshot as tenant_snapshot
-from stackwright.adapters.openstack.tenant import things as tenant_things
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
 from stackwright.adapters.openstack.tenant.limiter import REQUESTS, SERVERS
 from stackwright.adapters.openstack.tenant.project_session import ANSWERS, Project
 from stackwright.adapters.openstack.tenant.references import KEPT, WHOLE, find
 from stackwright.adapters.openstack.tenant.requests import run
-from stackwright.adapters.openstack.tenant.snapshot import LISTS, Snapshot, fetch, peek
+from stackwright.adapters.openstack.tenant.rest_types import RARELY, REST, thing_of
+from stackwright.adapters.openstack.tenant.snapshot import Snapshot, fetch, peek
 from stackwright.adapters.openstack.transport import connection_pool
 from stackwright.adapters.openstack.transport import login as transport_login
 from stackwright.adapters.openstack.transport.login import login_of
@@ -38,14 +39,17 @@ from stackwright.core.openstack.clouds import (
     Asker,
     CloudCall,
     CloudRef,
-    Denied,
+    Deferred,
     Question,
     Thing,
-    Trouble,
     every,
+    look,
     mark,
     question,
 )
+from stackwright.core.openstack.clouds import run as submit
+from stackwright.core.openstack.errors import Denied, Reason, Trouble
+from stackwright.core.openstack.resource_types import owned_types
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -91,6 +95,12 @@ class Services:
         return self.compute.asked
 
 
+def listed_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All lists, while an object waits."""
+    for what, rest in REST.items():
+        monkeypatch.setitem(REST, what, replace(rest, age=(0.01, rest.age[1])))
+
+
 def call(do: Any, what: Any, name: str = "", **more: Any) -> CloudCall:
     return CloudCall(CLOUD, do, (what, name), UID, **more)
 
@@ -107,7 +117,7 @@ def test_the_mark_goes_with_the_very_request_that_makes_a_thing() -> None:
     assert (id_, method, path) == ("1", "POST", "/servers")
     assert body["server"]["tags"] == ["t", wanted["server"]]
     assert body["server"]["user_data"] == "IyE="
-    assert tenant_things.server(told).mark == wanted["server"]
+    assert thing_of("server", told).mark == wanted["server"]
     services = made("port")
     run(services, call("create", "port", "n", body={"description": "mine", "tags": ["t"]}), None)  # type: ignore[arg-type]
     assert services.asked[0][2]["port"]["description"] == f"mine [{wanted['port']}]"
@@ -127,7 +137,7 @@ def test_a_description_that_was_copied_with_the_mark_of_another_object_gives_nob
     services = made(what.replace("-", "_"))
     run(services, call("create", what, "n", body={"description": text.format(other, other)}), None)  # type: ignore[arg-type]
     (sent,) = services.asked[0][2].values()
-    assert LISTS[what][3]({"id": "1", **sent}).mark == mark(UID, (what, "n"))
+    assert thing_of(what, {"id": "1", **sent}).mark == mark(UID, (what, "n"))
 
 
 @pytest.mark.parametrize("do", ["create", "update"])
@@ -152,7 +162,7 @@ def test_a_tag_that_would_be_taken_for_a_mark_is_refused(do: Any) -> None:
 def test_a_volume_to_which_a_user_restored_a_backup_is_not_ours(status: str, metadata: Any, ours: bool) -> None:
     """Cinder writes the metadata of the volume that the backup was made of into it, our mark too."""
     its = mark(UID, ("volume", "n"))
-    found = tenant_things.volume({"id": "v", "status": status, "metadata": {"stackwright.dev/mark": its, **metadata}})
+    found = thing_of("volume", {"id": "v", "status": status, "metadata": {"stackwright.dev/mark": its, **metadata}})
     assert found.mark == (its if ours else "")
     assert found.facts["answered"] == (metadata.get("stackwright.dev/volume") == "v")
 
@@ -165,8 +175,8 @@ def test_a_volume_is_made_though_its_own_id_could_not_be_written() -> None:
 
     id_, told = run(Services(refused), call("create", "volume", "n", body={"size": 1}), None)  # type: ignore[arg-type]
     assert id_ == "1"
-    assert tenant_things.volume(told or {}).facts["answered"] is False
-    assert tenant_things.volume(told or {}).mark
+    assert thing_of("volume", told or {}).facts["answered"] is False
+    assert thing_of("volume", told or {}).mark
 
 
 def test_a_scheduler_hint_stands_beside_the_server() -> None:
@@ -210,7 +220,7 @@ def routers(port: dict[str, Any], **refused: str) -> Services:
 def test_a_router_gets_an_interface_and_the_port_is_told_as_it_is_then() -> None:
     services = routers(INTERFACE)
     id_, told = run(services, call(**ATTACH), None)  # type: ignore[arg-type]
-    assert (id_, tenant_things.port(told).facts["device_id"]) == ("r", "r")
+    assert (id_, thing_of("port", told).facts["device_id"]) == ("r", "r")
     assert services.asked == [
         ("PUT", "/routers/r/add_router_interface", {"port_id": "p"}), ("GET", "/ports/p", None),
     ]  # fmt: skip
@@ -249,7 +259,7 @@ def test_a_server_gets_a_port_or_a_volume_and_is_told_as_it_is_then(
 ) -> None:
     services, attach = server("s"), call("update", "server", id="s", body=body)
     id_, told = run(services, attach, None)  # type: ignore[arg-type]
-    assert (id_, tenant_things.server(told).facts["volumes"]) == ("s", ["v"])
+    assert (id_, thing_of("server", told).facts["volumes"]) == ("s", ["v"])
     assert services.asked == [("POST", path, wanted), ("GET", "/servers/s", None)]
     for status in (400, 409):
         told = run(server("s", refuse=status), attach, None)[1]  # type: ignore[arg-type]
@@ -433,10 +443,11 @@ def test_a_list_without_end_is_given_up(cloud: Endless, told: str, asked: int) -
 def test_lists_are_of_what_the_credentials_own_also_for_an_administrator() -> None:
     """Neutron tells them what all projects have; Nova and Cinder do not, unless they are asked to."""
     for project, filters in (("p", {"project_id": "p"}), (None, {})):
-        for what, (service, _, key, _) in LISTS.items():
+        for what in owned_types():
+            key = REST[what].keys
             services = Services(lambda method, path, params, key=key: Response(200, {key: []}), project)
             fetch(services, what)  # type: ignore[arg-type]
-            assert services.asked[0][2] == {"limit": 500, **(filters if service == "network" else {})}
+            assert services.asked[0][2] == {"limit": 500, **(filters if REST[what].service == "network" else {})}
 
 
 def asks(what: str, *owners: str, project: str | None = "mine", **where: Any) -> tuple[list[str], Any]:
@@ -586,10 +597,10 @@ def test_a_whole_list_does_not_undo_what_was_told_while_it_was_on_its_way() -> N
 async def test_the_whole_list_is_fetched_now_and_then_and_nobody_waits_for_it(lists: Lists, time: Time) -> None:
     port_ = clouds([])
     lists.things["server"] = [Thing("server", "1", state="BUILD")]
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
     for _ in range(3):
         time.now += tenant_snapshot.WHOLE / 2
-        await port_.look(CLOUD, asker(1, waits=True))
+        await look(port_, CLOUD, asker(1, waits=True))
         await asyncio.sleep(0.05)
     assert [partly for what, partly in lists.asked if what == "server"] in (
         [False, True, True, False, True], [False, True, False, True, True],
@@ -649,9 +660,9 @@ class Lists:
 @pytest.fixture
 def lists(monkeypatch: pytest.MonkeyPatch) -> Lists:
     made = Lists()
-    monkeypatch.setattr(tenant_clouds, "fetch", made)
-    monkeypatch.setattr(tenant_clouds, "peek", made.peek)
-    monkeypatch.setattr(tenant_clouds, "single", made.one)
+    monkeypatch.setattr(tenant_lists, "fetch", made)
+    monkeypatch.setattr(tenant_lists, "peek", made.peek)
+    monkeypatch.setattr(tenant_lists, "single", made.one)
     monkeypatch.setattr(connection_pool, "connection", lambda login, *_: Mock(login=login, current_project_id="p"))
     return made
 
@@ -671,7 +682,7 @@ class Time:
 @pytest.fixture
 def time(monkeypatch: pytest.MonkeyPatch) -> Time:
     made = Time()
-    for module in (tenant_clouds, connection_pool, transport_login, project_session):
+    for module in (tenant_clouds, tenant_lists, connection_pool, transport_login, project_session):
         monkeypatch.setattr(module, "time", made)
     return made
 
@@ -692,12 +703,30 @@ def asker(number: int, *, waits: bool = False, begun: bool = True) -> Asker:
     return Asker("server", ("ns", str(number)), f"{UID}{number}", KINDS, owned, waits, begun)
 
 
+async def test_a_view_reads_memory_only(lists: Lists, time: Time) -> None:
+    lists.things["server"] = [Thing("server", "id-1")]
+    port_, one = clouds([]), asker(1)
+    await port_.subscribe(CLOUD, one)
+    asked = list(lists.asked)
+    time.now += 1000
+    views = [port_.view(one) for _ in range(3)]
+    assert views[0] == views[2]
+    assert (lists.asked, port_._projects.popitem()[1].watch) == (asked, None)
+
+
+async def test_a_call_needs_a_subscription_with_its_credentials(lists: Lists, time: Time) -> None:
+    port_ = clouds([])
+    deferred = await port_.submit(call("delete", "port", "a", id="1"))
+    assert isinstance(deferred, Deferred)
+    assert deferred.reason is Reason.CREDENTIALS_CHANGED
+
+
 async def test_500_that_are_well_cost_one_list(lists: Lists) -> None:
     lists.things["server"] = [Thing("server", str(n), state="ACTIVE") for n in range(500)]
     port_ = clouds([])
-    looks = await asyncio.gather(*(port_.look(CLOUD, asker(n)) for n in range(500)))
+    looks = await asyncio.gather(*(look(port_, CLOUD, asker(n)) for n in range(500)))
     assert lists.asked == [("server", False)]
-    assert all(len(look.things) == 1 for look in looks)
+    assert all(len(view.things) == 1 for view in looks)
     assert looks[0].unseen == {"port", "trunk", "volume"}
     await port_.close()
 
@@ -706,16 +735,16 @@ async def test_what_was_decided_with_other_credentials_is_not_done(lists: Lists,
     """They may lead to another project. A plan with ten removals takes seconds, and the Secret may change meanwhile."""
     passwords = {"clouds": "pw-1"}
     port_ = clouds([], passwords)
-    await port_.look(CLOUD, replace(asker(1), uid=UID))
+    await look(port_, CLOUD, replace(asker(1), uid=UID))
     for password in ("pw-2", "pw-1"):
         passwords["clouds"] = password
         time.now += transport_login.READ_AGAIN
         with pytest.raises(Trouble, match=r"cloud mine of Secret ns/clouds .* is looked at again") as told:
-            await port_.run(call("delete", "port", "a", id="1"))
+            await submit(port_, call("delete", "port", "a", id="1"))
         assert told.value.reason == "CredentialsChanged"
         passwords["clouds"] = "pw-2"
         time.now += transport_login.READ_AGAIN
-        await port_.look(CLOUD, replace(asker(1), uid=UID))
+        await look(port_, CLOUD, replace(asker(1), uid=UID))
     await port_.close()
 
 
@@ -724,29 +753,29 @@ async def test_other_credentials_in_the_same_secret_are_used_at_once(lists: List
     passwords = {"clouds": "pw-1"}
     port_ = clouds([], passwords)
     lists.things["server"] = [Thing("server", "1")]
-    assert (await port_.look(CLOUD, asker(1))).things
+    assert (await look(port_, CLOUD, asker(1))).things
     passwords["clouds"] = "pw-2"
     lists.things["server"] = []
     time.now += 3
-    assert not (await port_.look(CLOUD, asker(1))).things
+    assert not (await look(port_, CLOUD, asker(1))).things
     await port_.close()
 
 
 async def test_what_was_begun_by_a_predecessor_is_not_settled_at_once(lists: Lists) -> None:
     lists.things["server"] = [Thing("server", "1"), Thing("server", "2")]
     port_ = clouds([])
-    assert not (await port_.look(CLOUD, asker(1, waits=True))).settled
-    assert (await port_.look(CLOUD, asker(2, waits=True, begun=False))).settled
-    assert (await port_.look(CLOUD, asker(2, waits=True))).settled
+    assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
+    assert (await look(port_, CLOUD, asker(2, waits=True, begun=False))).settled
+    assert (await look(port_, CLOUD, asker(2, waits=True))).settled
     await port_.close()
 
 
 async def test_what_a_predecessor_may_have_made_is_looked_for_once_all_is_settled(lists: Lists, time: Time) -> None:
     port_ = clouds([])
-    assert not (await port_.look(CLOUD, asker(1, waits=True))).settled
+    assert not (await look(port_, CLOUD, asker(1, waits=True))).settled
     before = len(lists.asked)
-    time.now += tenant_clouds.SETTLE + 1
-    assert (await port_.look(CLOUD, asker(1, waits=True))).settled
+    time.now += tenant_snapshot.SETTLE + 1
+    assert (await look(port_, CLOUD, asker(1, waits=True))).settled
     assert {what for what, _ in lists.asked[before:]} == set(KINDS)
     await port_.close()
 
@@ -754,14 +783,12 @@ async def test_what_a_predecessor_may_have_made_is_looked_for_once_all_is_settle
 async def test_whoever_waits_is_told_of_what_changed_and_nobody_else(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ages = {what: (0.01, young) for what, (_, young) in tenant_clouds.AGE.items()}
-    monkeypatch.setattr(tenant_clouds, "AGE", ages)
-    monkeypatch.setattr("stackwright.adapters.openstack.tenant.snapshot.AGE", ages)
+    listed_often(monkeypatch)
     told: list[Any] = []
     port_ = clouds(told)
     lists.things["server"] = [Thing("server", "1", state="BUILD"), Thing("server", "2", state="ACTIVE")]
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
-    await port_.look(CLOUD, asker(2))
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(2))
     told.clear()
     lists.things["server"] = [Thing("server", "1", state="ACTIVE"), Thing("server", "2", state="ERROR")]
     for _ in range(100):
@@ -776,7 +803,7 @@ async def test_whoever_waits_is_told_of_what_changed_and_nobody_else(
 async def refresh(port_: OpenStackClouds) -> Project:
     """As the watch does, which sleeps while the clock stands still."""
     (project,) = port_._projects.values()
-    await port_._refresh(CLOUD, project, "server", True)
+    await port_._lists.refresh(CLOUD, project, "server", True)
     return project
 
 
@@ -790,11 +817,11 @@ async def test_a_list_that_takes_long_holds_up_no_peek(
             free.wait(10)
         return lists(connection, what, since)
 
-    monkeypatch.setattr(tenant_clouds, "fetch", fetch)
+    monkeypatch.setattr(tenant_lists, "fetch", fetch)
     told: list[Any] = []
     port_ = clouds(told)
     lists.things["server"] = [Thing("server", "1", state="BUILD")]
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
     lists.things["server"] = [Thing("server", "1", state="ACTIVE")]
     told.clear()
     time.now += tenant_snapshot.PART
@@ -816,11 +843,11 @@ async def test_who_waits_peeks_twice_a_second_and_asks_more_when_a_server_leaves
         time.now += seconds
         await refresh(port_)
         await asyncio.sleep(0.01)
-        state = (await port_.look(CLOUD, waiting)).things[0].state
+        state = (await look(port_, CLOUD, waiting)).things[0].state
         assert state == lists.things["server"][0].state
         return lists.peeks - peeks, lists.asked.count(("server", True)) - parts
 
-    await port_.look(CLOUD, waiting)
+    await look(port_, CLOUD, waiting)
     assert [await asked(0.5) for _ in range(3)] == [(1, 0)] * 3
     lists.things["server"][0] = Thing("server", "1", state="ACTIVE")
     assert [await asked(0.5) for _ in range(2)] == [(1, 0)] * 2
@@ -853,16 +880,16 @@ def test_a_peek_tells_that_a_server_is_built_and_nothing_else_of_it() -> None:
 async def test_whoever_waits_takes_the_picture_as_it_is_while_it_is_kept_new(lists: Lists, time: Time) -> None:
     """Or who is told that his server is built would wait for the next look at the cloud."""
     port_ = clouds([])
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
     await asyncio.sleep(0.01)
     before = lists.peeks
     time.now += 2
-    await port_.look(CLOUD, asker(1, waits=True))
+    await look(port_, CLOUD, asker(1, waits=True))
     assert lists.peeks == before
     time.now += 2
     lists.fail = Trouble("ServerError", "HTTP 500")
     with pytest.raises(Trouble, match="HTTP 500"):
-        await port_.look(CLOUD, asker(1, waits=True))
+        await look(port_, CLOUD, asker(1, waits=True))
     await port_.close()
 
 
@@ -877,24 +904,24 @@ async def test_whoever_waits_for_a_server_waits_for_no_list_of_anything_else(
             free.wait(10)
         return lists(connection, what, since)
 
-    monkeypatch.setattr(tenant_clouds, "fetch", fetch)
+    monkeypatch.setattr(tenant_lists, "fetch", fetch)
     port_ = clouds([])
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
     await asyncio.sleep(0.01)
     for _ in range(2):
-        time.now += tenant_snapshot.RARELY[0] / 2 + 1
+        time.now += RARELY[0] / 2 + 1
         await refresh(port_)
-        await port_.look(CLOUD, asker(1, waits=True))
+        await look(port_, CLOUD, asker(1, waits=True))
     await asyncio.sleep(0.05)
     lists.asked.clear()
     slow = True
-    time.now += tenant_snapshot.RARELY[0] / 2 + 1
+    time.now += RARELY[0] / 2 + 1
     await refresh(port_)
-    await port_.look(CLOUD, asker(1, waits=True))
-    time.now += tenant_snapshot.RARELY[0] / 2 + 1
+    await look(port_, CLOUD, asker(1, waits=True))
+    time.now += RARELY[0] / 2 + 1
     await refresh(port_)
     try:
-        await asyncio.wait_for(port_.look(CLOUD, asker(1, waits=True)), 0.5)
+        await asyncio.wait_for(look(port_, CLOUD, asker(1, waits=True)), 0.5)
     finally:
         free.set()
         await asyncio.sleep(0.05)
@@ -917,10 +944,10 @@ async def test_servers_are_built_in_turn_and_who_waits_is_told_when_it_has_come(
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, _: (call.body["id"], bodies[int(call.body["id"])]))
 
     async def make(n: int) -> str:
-        return await port_.run(CloudCall(CLOUD, "create", SERVER, f"{UID}{n}", body=bodies[n]))
+        return await submit(port_, CloudCall(CLOUD, "create", SERVER, f"{UID}{n}", body=bodies[n]))
 
     for n in bodies:
-        await port_.look(CLOUD, asker(n, waits=True, begun=False))
+        await look(port_, CLOUD, asker(n, waits=True, begun=False))
     assert [await make(n) for n in range(least)] == [str(n) for n in range(least)]
     with pytest.raises(Trouble, match="Waiting for a free slot: other servers of this project are being made"):
         await make(least)
@@ -943,16 +970,16 @@ async def test_who_has_to_wait_for_a_request_holds_no_worker_and_is_told_when_it
     least = REQUESTS[0]
     calls = [CloudCall(CLOUD, "create", SERVER, f"{UID}{n}") for n in range(least + 1)]
     for n in range(least + 1):
-        await port_.look(CLOUD, asker(n, waits=True, begun=False))
-    first = [asyncio.create_task(port_.run(each)) for each in calls[:least]]
+        await look(port_, CLOUD, asker(n, waits=True, begun=False))
+    first = [asyncio.create_task(submit(port_, each)) for each in calls[:least]]
     try:
         await asyncio.sleep(0)
         text = "Waiting for a free slot: other requests of this project to create server are in progress"
         with pytest.raises(Trouble, match=text) as raised:
-            await asyncio.wait_for(port_.run(calls[least]), 2)
+            await asyncio.wait_for(submit(port_, calls[least]), 2)
         assert raised.value.reason == "WaitingForTurn"
         delete = CloudCall(CLOUD, "delete", SERVER, f"{UID}1", id="other")
-        other = asyncio.create_task(port_.run(delete))
+        other = asyncio.create_task(submit(port_, delete))
         await asyncio.sleep(0)
         assert not other.done(), "another kind of request has turns of its own"
     finally:
@@ -969,9 +996,9 @@ async def test_a_request_for_a_server_that_fails_gives_its_turn_on(
     port_ = clouds([])
     monkeypatch.setattr(tenant_clouds, "run", Mock(side_effect=Denied("Rejected", "no")))
     for n in range(SERVERS[0] + 1):
-        await port_.look(CLOUD, asker(n, waits=True, begun=False))
+        await look(port_, CLOUD, asker(n, waits=True, begun=False))
         with pytest.raises(Denied, match="no"):
-            await port_.run(CloudCall(CLOUD, "create", SERVER, f"{UID}{n}"))
+            await submit(port_, CloudCall(CLOUD, "create", SERVER, f"{UID}{n}"))
     await port_.close()
 
 
@@ -979,13 +1006,13 @@ async def test_who_waits_for_user_data_holds_up_nobody(lists: Lists, monkeypatch
     port_ = clouds([])
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, _: (call.uid, {}))
     for n in range(SERVERS[0] + 1):
-        await port_.look(CLOUD, asker(n, waits=True, begun=False))
+        await look(port_, CLOUD, asker(n, waits=True, begun=False))
     for n in range(SERVERS[0]):
-        await port_.run(CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{n}"))
+        await submit(port_, CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{n}"))
         with pytest.raises(Trouble, match="Waiting for Secret ns/none with the key value"):
             data = (("ns", "none"), "value")
-            await port_.run(CloudCall(CLOUD, "create", SERVER, f"{UID}{n}", user_data=data))
-    assert await port_.run(CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{SERVERS[0]}"))
+            await submit(port_, CloudCall(CLOUD, "create", SERVER, f"{UID}{n}", user_data=data))
+    assert await submit(port_, CloudCall(CLOUD, "create", ("port", "p"), f"{UID}{SERVERS[0]}"))
     await port_.close()
 
 
@@ -1000,13 +1027,13 @@ async def test_what_is_no_text_in_a_secret_is_no_fault_of_ours(lists: Lists, mon
 
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, user_data: (user_data.hex(), {}))
     port_ = OpenStackClouds(secrets, lambda controller, key: None)
-    await port_.look(CLOUD, asker(0, waits=True, begun=False))
+    await look(port_, CLOUD, asker(0, waits=True, begun=False))
     call_ = CloudCall(CLOUD, "create", SERVER, f"{UID}0", user_data=(("ns", "data"), "value"))
-    assert bytes.fromhex(await port_.run(call_)) == packed
+    assert bytes.fromhex(await submit(port_, call_)) == packed
     for part, value in (("cacert", b"\x30\x82\xff"), ("clouds.yaml", written + b"\xff")):
         found = {"clouds.yaml": written, part: value}
         with pytest.raises(Trouble, match=part) as raised:
-            await OpenStackClouds(secrets, lambda controller, key: None).look(CLOUD, asker(1))
+            await look(OpenStackClouds(secrets, lambda controller, key: None), CLOUD, asker(1))
         assert raised.value.reason == "CredentialsInvalid"
     await port_.close()
 
@@ -1014,10 +1041,9 @@ async def test_what_is_no_text_in_a_secret_is_no_fault_of_ours(lists: Lists, mon
 async def test_whoever_waits_for_no_server_has_none_listed_for_him(
     lists: Lists, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    ages = {what: (0.01, young) for what, (_, young) in tenant_clouds.AGE.items()}
-    monkeypatch.setattr(tenant_clouds, "AGE", ages)
+    listed_often(monkeypatch)
     port_ = clouds([])
-    await port_.look(CLOUD, Asker("capicluster", ("ns", "c"), UID, ("network",), waits=True, begun=False))
+    await look(port_, CLOUD, Asker("capicluster", ("ns", "c"), UID, ("network",), waits=True, begun=False))
     await asyncio.sleep(0.1)
     assert {what for what, _ in lists.asked} == {"network"}
     await port_.close()
@@ -1030,9 +1056,9 @@ async def test_a_router_with_a_new_interface_changes_the_picture_of_the_port(
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: ("r", INTERFACE))
     port_ = clouds([])
     asks = Asker("capicluster", ("ns", "c"), UID, ("port",), frozenset({("port", "p")}), waits=True, begun=False)
-    await port_.look(CLOUD, asks)
-    await port_.run(call(**ATTACH))
-    (found,) = (await port_.look(CLOUD, asks)).things
+    await look(port_, CLOUD, asks)
+    await submit(port_, call(**ATTACH))
+    (found,) = (await look(port_, CLOUD, asks)).things
     assert found.facts["device_id"] == "r"
     await port_.close()
 
@@ -1043,9 +1069,9 @@ async def test_tags_that_were_set_back_are_not_set_back_again(lists: Lists, monk
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: ("p", {}))
     port_ = clouds([])
     asks = Asker("server", ("ns", "c"), UID, ("port",), frozenset({("port", "p")}), waits=True, begun=False)
-    await port_.look(CLOUD, asks)
-    await port_.run(CloudCall(CLOUD, "update", ("port", "0"), UID, id="p", body={"tags": ["ours", "theirs"]}))
-    (found,) = (await port_.look(CLOUD, asks)).things
+    await look(port_, CLOUD, asks)
+    await submit(port_, CloudCall(CLOUD, "update", ("port", "0"), UID, id="p", body={"tags": ["ours", "theirs"]}))
+    (found,) = (await look(port_, CLOUD, asks)).things
     assert found.facts == {"tags": ["ours", "theirs"], "device_id": "s"}
     await port_.close()
 
@@ -1056,11 +1082,11 @@ async def test_a_cloud_without_volumes_is_a_cloud(lists: Lists) -> None:
             raise Trouble("NotFound", "HTTP 404")
         return [Thing("server", "1")] if what == "server" else []
 
-    tenant_clouds.fetch = fetch  # type: ignore[assignment]
+    tenant_lists.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
-    look = await port_.look(CLOUD, asker(1, waits=True, begun=False))
-    assert look.settled
-    assert "volume" not in look.unseen
+    view = await look(port_, CLOUD, asker(1, waits=True, begun=False))
+    assert view.settled
+    assert "volume" not in view.unseen
     await port_.close()
 
 
@@ -1076,14 +1102,14 @@ async def test_after_a_restart_lists_settle_in_a_cloud_that_lacks_a_service(
             raise Trouble("NotFound", "HTTP 404")
         return []
 
-    tenant_clouds.fetch = fetch  # type: ignore[assignment]
+    tenant_lists.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
-    await port_.look(CLOUD, asker(1, waits=True, begun=begun))
+    await look(port_, CLOUD, asker(1, waits=True, begun=begun))
     for _ in range(3):
-        time.now += tenant_clouds.SETTLE + 1
-        look = await port_.look(CLOUD, asker(1, waits=True, begun=begun))
-    assert not look.unseen
-    assert look.settled
+        time.now += tenant_snapshot.SETTLE + 1
+        view = await look(port_, CLOUD, asker(1, waits=True, begun=begun))
+    assert not view.unseen
+    assert view.settled
     await port_.close()
 
 
@@ -1097,19 +1123,19 @@ async def test_a_missing_service_does_not_hide_what_is_recorded_there(lists: Lis
             raise Trouble("NotFound", "HTTP 404")
         return things if what == "volume" else []
 
-    tenant_clouds.fetch = fetch  # type: ignore[assignment]
+    tenant_lists.fetch = fetch  # type: ignore[assignment]
     port_ = clouds([])
     recorded = replace(asker(1, waits=True), ids=frozenset({("volume", "v1")}))
     for _ in range(2):
-        look = await port_.look(CLOUD, recorded)
-        assert "volume" in look.unseen
-        assert not look.certain
-        time.now += tenant_clouds.SETTLE + 1
+        view = await look(port_, CLOUD, recorded)
+        assert "volume" in view.unseen
+        assert not view.certain
+        time.now += tenant_snapshot.SETTLE + 1
     lacking.clear()
     time.now += tenant_snapshot.ABSENT
-    look = await port_.look(CLOUD, recorded)
-    assert [thing.id for thing in look.things] == ["v1"]
-    assert look.certain
+    view = await look(port_, CLOUD, recorded)
+    assert [thing.id for thing in view.things] == ["v1"]
+    assert view.certain
     await port_.close()
 
 
@@ -1117,7 +1143,7 @@ async def test_trouble_of_a_list_reaches_who_looks(lists: Lists) -> None:
     lists.fail = Trouble("ServerError", "HTTP 500")
     port_ = clouds([])
     with pytest.raises(Trouble, match="HTTP 500"):
-        await port_.look(CLOUD, asker(1))
+        await look(port_, CLOUD, asker(1))
     await port_.close()
 
 
@@ -1129,20 +1155,20 @@ async def test_after_a_429_nobody_of_the_project_asks_for_anything(
     monkeypatch.setattr(tenant_clouds, "run", lambda made, call, data: answers.append(call) or ("1", {}))
     lists.things["server"] = [Thing("server", str(n)) for n in range(4)]
     port_ = clouds([], {"theirs": "pw-y"})
-    await port_.look(CLOUD, asker(1, waits=True, begun=False))
+    await look(port_, CLOUD, asker(1, waits=True, begun=False))
     time.now += 4
     lists.fail = problem(429, "Too many", "90")
     with pytest.raises(Trouble):
-        await port_.look(CLOUD, asker(1, waits=True))
+        await look(port_, CLOUD, asker(1, waits=True))
     lists.fail = None
     lists.asked.clear()
-    await port_.look(CLOUD, asker(2))  # for this one the picture is good enough
+    await look(port_, CLOUD, asker(2))  # for this one the picture is good enough
     time.now += 60
     told = await asyncio.gather(
-        port_.look(CLOUD, asker(2)),
-        port_.look(CLOUD, asker(3, waits=True)),
+        look(port_, CLOUD, asker(2)),
+        look(port_, CLOUD, asker(3, waits=True)),
         port_.find(CLOUD, question("image", name="a")),
-        port_.run(CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1")),
+        submit(port_, CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1")),
         return_exceptions=True,
     )
     for error in told:
@@ -1151,10 +1177,10 @@ async def test_after_a_429_nobody_of_the_project_asks_for_anything(
         assert error.after and 30 <= error.after <= 36
     await asyncio.sleep(0.01)
     assert (lists.asked, answers) == ([], [])
-    assert (await port_.look(CloudRef(("ns", "theirs"), "mine"), asker(4))).things == (), "another project may ask"
+    assert (await look(port_, CloudRef(("ns", "theirs"), "mine"), asker(4))).things == (), "another project may ask"
     time.now += 30
-    await port_.look(CLOUD, asker(2))
-    await port_.run(CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1"))
+    await look(port_, CLOUD, asker(2))
+    await submit(port_, CloudCall(CLOUD, "create", ("port", "n"), f"{UID}1"))
     assert len(lists.asked) == 2 and len(answers) == 1
     await port_.close()
 
@@ -1163,14 +1189,14 @@ async def test_who_does_not_look_any_more_is_forgotten_with_all_that_is_about_hi
     lists.things["server"] = [Thing("server", str(n), state="ACTIVE") for n in range(50)]
     port_ = clouds([])
     for number in range(50):
-        await port_.look(CLOUD, asker(number, waits=True, begun=False))
+        await look(port_, CLOUD, asker(number, waits=True, begun=False))
     (project,) = port_._projects.values()
     project.snapshot.write(port("old"), time.now)
     project.snapshot.drop(("port", "old"), time.now)
     port_._unsure[UID] = time.now + 8
     for _ in range(65):
         time.now += 60
-        await port_.look(CLOUD, asker(1))
+        await look(port_, CLOUD, asker(1))
     assert list(project.askers) == [f"{UID}1"]
     assert not project.snapshot.written
     assert not project.snapshot._owned
@@ -1181,12 +1207,12 @@ async def test_who_does_not_look_any_more_is_forgotten_with_all_that_is_about_hi
 async def test_who_was_forgotten_and_comes_back_is_told_nothing_that_is_not_settled(lists: Lists, time: Time) -> None:
     lists.things["server"] = [Thing("server", "1"), Thing("server", "2")]
     port_ = clouds([])
-    await port_.look(CLOUD, asker(1, begun=False))
+    await look(port_, CLOUD, asker(1, begun=False))
     time.now += 2 * project_session.FORGET
-    await port_.look(CLOUD, asker(2))
+    await look(port_, CLOUD, asker(2))
     lists.asked.clear()
-    look = await port_.look(CLOUD, asker(1, waits=True))
-    assert look.settled
+    view = await look(port_, CLOUD, asker(1, waits=True))
+    assert view.settled
     assert {what for what, _ in lists.asked} >= {"port", "volume"}, "by lists of today"
     await port_.close()
 
@@ -1194,13 +1220,13 @@ async def test_who_was_forgotten_and_comes_back_is_told_nothing_that_is_not_sett
 async def test_credentials_that_changed_are_let_go(lists: Lists, time: Time) -> None:
     passwords = {"clouds": "old"}
     port_ = clouds([], passwords)
-    await port_.look(CLOUD, asker(1))
+    await look(port_, CLOUD, asker(1))
     (old,) = port_._projects.values()
     used = old.line._connection
     passwords["clouds"] = "new"
     for _ in range(65):
         time.now += 60
-        await port_.look(CLOUD, asker(1))
+        await look(port_, CLOUD, asker(1))
     (new,) = port_._projects.values()
     assert new is not old
     used.close.assert_called_once()  # type: ignore[union-attr]
@@ -1210,10 +1236,10 @@ async def test_credentials_that_changed_are_let_go(lists: Lists, time: Time) -> 
 
 async def test_threads_go_with_the_last_credentials_of_a_namespace(lists: Lists, time: Time) -> None:
     port_ = clouds([])
-    await port_.look(CLOUD, asker(1))
+    await look(port_, CLOUD, asker(1))
     (old,) = port_._projects.values()
     time.now += 2 * project_session.FORGET
-    await port_.look(CloudRef(("other", "theirs"), "mine"), asker(2))
+    await look(port_, CloudRef(("other", "theirs"), "mine"), asker(2))
     with pytest.raises(RuntimeError, match="after shutdown"):
         old.line.threads.submit(len, "")
     (new,) = port_._projects.values()
@@ -1280,7 +1306,7 @@ async def test_a_cloud_that_hangs_keeps_no_other_waiting(lists: Lists, monkeypat
     await asyncio.sleep(0.05)
     try:
         async with asyncio.timeout(5):
-            await port_.look(CloudRef(("ns", "theirs"), "mine"), asker(1))
+            await look(port_, CloudRef(("ns", "theirs"), "mine"), asker(1))
     finally:
         free.set()
         await asyncio.gather(*hanging)
@@ -1308,7 +1334,7 @@ async def test_many_credentials_of_a_namespace_have_no_more_threads_than_it_has(
         async with asyncio.timeout(10):
             while len(port_._projects) < 40 or len(busy) < 4:
                 await asyncio.sleep(0.01)
-            await port_.look(CloudRef(("other", "theirs"), "mine"), asker(1))
+            await look(port_, CloudRef(("other", "theirs"), "mine"), asker(1))
     finally:
         free.set()
         await asyncio.gather(*hanging)
@@ -1330,20 +1356,20 @@ async def test_nobody_waits_behind_the_one_who_tries_a_service_that_hangs(
         time.now += 30
         raise Trouble("Unreachable", "timed out")
 
-    monkeypatch.setattr(tenant_clouds, "fetch", hangs)
+    monkeypatch.setattr(tenant_lists, "fetch", hangs)
     port_ = clouds([])
-    first = await asyncio.gather(*(port_.look(CLOUD, asker(n)) for n in range(8)), return_exceptions=True)
+    first = await asyncio.gather(*(look(port_, CLOUD, asker(n)) for n in range(8)), return_exceptions=True)
     assert {str(each) for each in first} == {"timed out"}
     assert tries == 1, "who came meanwhile takes what it brought"
     time.now += 10
-    one = asyncio.create_task(port_.look(CLOUD, asker(1)))
+    one = asyncio.create_task(look(port_, CLOUD, asker(1)))
     try:
         async with asyncio.timeout(5):
             while tries < 2:
                 await asyncio.sleep(0.01)
             for number in range(2, 50):
                 with pytest.raises(Trouble, match="timed out"):
-                    await port_.look(CLOUD, asker(number))
+                    await look(port_, CLOUD, asker(number))
     finally:
         free.set()
     assert tries == 2
@@ -1378,22 +1404,22 @@ async def test_whose_port_gets_a_floating_ip_is_told_at_once(lists: Lists, monke
     port_ = clouds(told)
     server = Asker("server", ("ns", "web"), f"{UID}1", KINDS, frozenset({("port", "p")}))
     for each in (server, asker(2), Asker("floatingippool", ("ns", "pool"), UID, ("floating-ip",))):
-        await port_.look(CLOUD, each)
-    await port_.run(call("update", "floating-ip", id="f", body=body))
+        await look(port_, CLOUD, each)
+    await submit(port_, call("update", "floating-ip", id="f", body=body))
     assert told == [("server", ("ns", "web"))]
-    assert [thing.id for thing in (await port_.look(CLOUD, server)).things] == ["f"]
+    assert [thing.id for thing in (await look(port_, CLOUD, server)).things] == ["f"]
     await port_.close()
 
 
 def test_an_answer_without_tags_is_no_word_about_tags() -> None:
     """Who sets them back, or adds a mark, would take away what he does not know of."""
-    assert "tags" not in tenant_things.server({"id": "s"}).facts
-    assert tenant_things.server({"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]
+    assert "tags" not in thing_of("server", {"id": "s"}).facts
+    assert thing_of("server", {"id": "s", "tags": ["t"]}).facts["tags"] == ["t"]
 
 
 @pytest.mark.parametrize("stamp", [None, "", "yesterday"])
 def test_when_a_volume_was_made_is_told_in_seconds(stamp: str | None) -> None:
     raw = {"id": "v", "created_at": "2026-11-25T22:00:00.250000"}
-    assert tenant_things.volume(raw).facts["created_at"] == 1795644000.25
-    assert tenant_things.volume({**raw, "created_at": "2026-11-25T22:00:00+00:00"}).facts["created_at"] == 1795644000.0
-    assert tenant_things.volume({**raw, "created_at": stamp}).facts["created_at"] is None
+    assert thing_of("volume", raw).facts["created_at"] == 1795644000.25
+    assert thing_of("volume", {**raw, "created_at": "2026-11-25T22:00:00+00:00"}).facts["created_at"] == 1795644000.0
+    assert thing_of("volume", {**raw, "created_at": stamp}).facts["created_at"] is None

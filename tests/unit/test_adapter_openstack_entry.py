@@ -16,7 +16,8 @@ from stackwright.adapters.openstack.transport.clouds_yaml import LONGEST, BadEnt
 from stackwright.adapters.openstack.transport.connection_pool import Line
 from stackwright.adapters.openstack.transport.login import Login, Logins, connection, login_of
 from stackwright.adapters.threads import LibraryFailed, in_thread
-from stackwright.core.openstack.clouds import CloudRef, Trouble
+from stackwright.core.openstack.clouds import CloudRef
+from stackwright.core.openstack.errors import Trouble
 
 AUTH = {"auth_url": "https://keystone/v3", "username": "me", "password": "pw-x", "project_name": "p"}
 CLOUD = CloudRef(("ns", "clouds"), "mine")

@@ -10,10 +10,12 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.adapters.openstack.tenant import clouds, single_flight, snapshot
+from stackwright.adapters.openstack.tenant import clouds, lists, single_flight, snapshot
+from stackwright.adapters.openstack.tenant.rest_types import REST
 from stackwright.adapters.openstack.tenant.single_flight import PATIENCE, SingleFlight
 from stackwright.adapters.openstack.transport import connection_pool
-from stackwright.core.openstack.clouds import Asker, CloudRef, Thing, Trouble, question
+from stackwright.core.openstack.clouds import Asker, CloudRef, Thing, look, question
+from stackwright.core.openstack.errors import Trouble
 
 
 class Slow:
@@ -88,7 +90,7 @@ class Late:
 
 async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypatch: pytest.MonkeyPatch) -> None:
     fetch, find = Late([Thing("server", "1", state="ACTIVE")]), Late([Thing("image", "i")])
-    monkeypatch.setattr(clouds, "fetch", fetch)
+    monkeypatch.setattr(lists, "fetch", fetch)
     monkeypatch.setattr(clouds, "find", find)
     monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
     monkeypatch.setattr(single_flight, "PATIENCE", 0.02)
@@ -101,29 +103,26 @@ async def test_a_list_with_slow_pages_is_told_and_used_when_it_is_there(monkeypa
     port = clouds.OpenStackClouds(secrets, lambda controller, key: None)  # type: ignore[arg-type]
     asker = Asker("server", ("ns", "a"), "uid", ("server",), frozenset({("server", "1")}), waits=True, begun=False)
     idle = replace(asker, waits=False)
-    assert (await port.look(cloud, idle)).unseen == {"server"}, "who waits for nothing is not troubled"
-    for call in (lambda: port.look(cloud, asker), lambda: port.find(cloud, image)):
+    assert (await look(port, cloud, idle)).unseen == {"server"}, "who waits for nothing is not troubled"
+    for call in (lambda: look(port, cloud, asker), lambda: port.find(cloud, image)):
         with pytest.raises(Trouble, match="no answer within"):
             await call()
     for _ in range(100):
         if fetch.ended and find.ended:
             break
         await asyncio.to_thread(time.sleep, 0.1)
-    assert [thing.state for thing in (await port.look(cloud, idle)).things] == ["ACTIVE"]
+    assert [thing.state for thing in (await look(port, cloud, idle)).things] == ["ACTIVE"]
     assert [thing.id for thing in await port.find(cloud, image)] == ["i"]
     assert (fetch.asked, find.asked) == (1, 1)
     fetch.answer = [Thing("server", "1", state="SHUTOFF")]
-    always = {**snapshot.AGE, "server": (0.0, 0.0)}
-    for module in (clouds, snapshot):
-        monkeypatch.setattr(module, "AGE", always)
-    monkeypatch.setitem(snapshot.SHARE, "server", 0)
+    monkeypatch.setitem(REST, "server", replace(REST["server"], age=(0.0, 0.0), share=0))
     monkeypatch.setattr(snapshot, "PART", 0)
-    monkeypatch.setattr(clouds, "peek", lambda *_: [])
-    monkeypatch.setattr(clouds, "MOMENT", 0.02)
-    before = await port.look(cloud, idle)
+    monkeypatch.setattr(lists, "peek", lambda *_: [])
+    monkeypatch.setattr(lists, "MOMENT", 0.02)
+    before = await look(port, cloud, idle)
     assert [thing.state for thing in before.things] == ["ACTIVE"], "the last one will do"
     for _ in range(100):
-        if [thing.state for thing in (await port.look(cloud, idle)).things] == ["SHUTOFF"]:
+        if [thing.state for thing in (await look(port, cloud, idle)).things] == ["SHUTOFF"]:
             break
         await asyncio.to_thread(time.sleep, 0.05)
     else:

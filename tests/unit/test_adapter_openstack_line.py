@@ -20,7 +20,7 @@ from stackwright.adapters.openstack.transport.connection_pool import PAUSE, SLOW
 from stackwright.adapters.openstack.transport.deadline import left
 from stackwright.adapters.openstack.transport.login import Login, connection
 from stackwright.adapters.openstack.transport.send import problem
-from stackwright.core.openstack.clouds import Denied, Trouble
+from stackwright.core.openstack.errors import Denied, Trouble
 
 
 class Time:

@@ -10,7 +10,7 @@ from unittest.mock import Mock
 import pytest
 
 from stackwright.adapters.openstack.tenant.snapshot import fetch
-from stackwright.core.openstack.clouds import Trouble
+from stackwright.core.openstack.errors import Trouble
 
 
 def answers(body: Any, status: int = 200) -> Mock:

@@ -16,7 +16,8 @@ from stackwright.adapters.openstack.tenant.limiter import (
     Scheduler,
     Who,
 )
-from stackwright.core.openstack.clouds import SERVER, Asker, CloudCall, CloudRef, Do, Slot, Trouble
+from stackwright.core.openstack.clouds import SERVER, Asker, CloudCall, CloudRef, Do, Slot
+from stackwright.core.openstack.errors import Reason
 
 LEAST, MOST = 4, 20
 PORT: Slot = ("port", "p")
@@ -29,12 +30,9 @@ def who(number: int) -> Who:
 
 def take(turns: ConcurrencyLimiter, number: int, now: float = 0.0) -> bool:
     """Whether it is its turn."""
-    try:
-        turns.take(f"uid{number}", who(number), now)
-    except Trouble as error:
-        assert (error.reason, error.after) == ("WaitingForTurn", AFTER)
-        return False
-    return True
+    deferred = turns.take(f"uid{number}", who(number), now)
+    assert deferred is None or (deferred.reason, deferred.after) == (Reason.WAITING_FOR_TURN, AFTER)
+    return deferred is None
 
 
 @pytest.fixture
@@ -59,8 +57,7 @@ def test_who_waits_is_told_the_same_however_many_have_a_turn(most: int) -> None:
     """A new message is a write, and wakes all that watch the object."""
     turns = ConcurrencyLimiter("others are built", most, most)
     assert all(take(turns, number) for number in range(most))
-    with pytest.raises(Trouble, match=r"^Waiting for a free slot: others are built$"):
-        turns.take("late", who(100), 0.0)
+    assert turns.take("late", who(100), 0.0).text == "Waiting for a free slot: others are built"
 
 
 def test_a_turn_is_kept_for_a_while_for_whom_it_was_given_to(turns: ConcurrencyLimiter) -> None:
@@ -153,11 +150,7 @@ def asker(number: int) -> Asker:
 
 
 def begin(order: Scheduler, number: int, slot: Slot = SERVER, now: float = 0.0) -> bool:
-    try:
-        order.begin(call(number, slot), asker(number), now)
-    except Trouble:
-        return False
-    return True
+    return order.begin(call(number, slot), asker(number), now) is None
 
 
 def end(order: Scheduler, number: int, id_: str, slot: Slot = SERVER, do: Do = "create", now: float = 0.0) -> list[Who]:

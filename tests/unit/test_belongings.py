@@ -9,10 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.core.openstack.clouds import ANSWERED, CREATED, CloudRef, Look, Made, Slot, Thing, fill, mark
-from stackwright.core.openstack.managed_resources import (
-    GONE,
-    TAKEN_AWAY,
+from stackwright.controllers.infra.managed_resources import (
     Owner,
     Part,
     listed,
@@ -21,6 +18,8 @@ from stackwright.core.openstack.managed_resources import (
     step,
     unlisted,
 )
+from stackwright.core.openstack.clouds import ANSWERED, CREATED, CloudRef, Look, Made, Slot, Thing, fill, mark
+from stackwright.core.openstack.resource_types import TYPES, deletion_order
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 OTHER = "5b6c1d0e-0000-4000-8000-000000000002"
@@ -165,14 +164,14 @@ def test_what_may_be_there_still_is_not_told_as_lost(look: Look) -> None:
     assert (found.lost, found.calls, found.wait) == ((), (), "Looking whether it is all there")
 
 
-@pytest.mark.parametrize("state", GONE)
+@pytest.mark.parametrize("state", TYPES["server"].gone)
 def test_a_twin_that_is_gone_is_not_taken_away_again(state: str) -> None:
     look = Look((thing(SERVER, "s1", "ACTIVE"), thing(SERVER, "s2", state)))
     found = step(OWNER, parts(SERVER), {SERVER: "s1"}, look)
     assert (found.calls, found.whole) == ((), True)
 
 
-@pytest.mark.parametrize("state", GONE)
+@pytest.mark.parametrize("state", TYPES["server"].gone)
 def test_what_is_no_server_is_there_as_long_as_it_is_listed(state: str) -> None:
     """A cloud that says so of each port that is made would have them made without end."""
     look = Look((thing(PORT, "p1", state),))
@@ -184,7 +183,7 @@ def test_nothing_is_believed_to_be_gone_before_the_look_is_settled() -> None:
     assert not removal(OWNER, {PORT: "p1"}, Look(settled=False)).whole
 
 
-slots = st.tuples(st.sampled_from(TAKEN_AWAY), st.sampled_from(["a", "b"]))
+slots = st.tuples(st.sampled_from(deletion_order()), st.sampled_from(["a", "b"]))
 states = st.sampled_from(["", "ACTIVE", "ERROR", "DELETED", "SOFT_DELETED", "available", "deleting", "odd"])
 look_of = st.builds(
     lambda found, settled: Look(tuple({(t.what, t.id): t for t in found}.values()), settled),

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from stackwright.cli.change.manifests import LARGEST, BadManifest, check, load
 from stackwright.cli.change.yaml_documents import BadDocument, documents
-from stackwright.core.clusterapi import CLUSTER
+from stackwright.controllers.infra.clusterapi import CLUSTER
 
 CLOUD = """\
 apiVersion: lcm.mirantis.com/v1alpha1

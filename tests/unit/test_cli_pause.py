@@ -15,7 +15,7 @@ from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.services.kinds import Keystone
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
-from stackwright.core.clusterapi import PAUSED
+from stackwright.controllers.infra.clusterapi import PAUSED
 from stackwright.core.pausing import ANNOTATION
 from stackwright.runtime.memory import MemoryCluster
 

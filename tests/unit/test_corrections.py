@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from stackwright.controllers.infra.drift import corrections, strangers
+from stackwright.controllers.infra.managed_resources import Owner, Part, Step
 from stackwright.core.openstack.clouds import SERVER, CloudRef, Look, Slot, Thing, mark
-from stackwright.core.openstack.managed_resources import Owner, Part, Step
 
 OWNER = Owner(CloudRef(("ns", "secret"), "cloud"), "uid")
 GROUP: Slot = ("security-group", "worker")

@@ -17,17 +17,17 @@ from stackwright.controllers.capicluster.objects import gateway_of
 from stackwright.controllers.floatingippool.decide import decide as decide_pool
 from stackwright.controllers.floatingippool.observe import Found
 from stackwright.controllers.floatingippool.observe import Observed as PoolSeen
+from stackwright.controllers.infra.clusterapi import CLAIM, NAME
+from stackwright.controllers.infra.managed_resources import Owner, Part, removal, step
+from stackwright.controllers.infra.teardown import POLL
 from stackwright.controllers.machine.decide import decide as decide_machine
 from stackwright.controllers.machine.observe import Observed as MachineSeen
 from stackwright.controllers.server.decide import decide
 from stackwright.controllers.server.objects import devices, parts
 from stackwright.controllers.server.observe import Observed
 from stackwright.controllers.server.resolve import resolve
-from stackwright.core.clusterapi import CLAIM, NAME
 from stackwright.core.objects import FINALIZER, owner_reference
 from stackwright.core.openstack.clouds import ADD_PORT, ADD_VOLUME, SERVER, CloudCall, Look, Slot
-from stackwright.core.openstack.managed_resources import Owner, Part, removal, step
-from stackwright.core.openstack.teardown import POLL
 from stackwright.core.plan import Apply, Object, Plan
 
 PORT: Slot = ("port", "web-0")

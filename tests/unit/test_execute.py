@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP, POD, SECRET
-from stackwright.core.clusterapi import CLAIM
+from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.objects import AUTHORITY as ISSUER
 from stackwright.core.objects import DIGEST, EXPIRES, FINALIZER, annotation
 from stackwright.core.plan import (

@@ -9,7 +9,7 @@ from test_naming import Server
 
 from stackwright.adapters.kubernetes.errors import Call, error_of
 from stackwright.api.kinds import DEPLOYMENT
-from stackwright.core.clusterapi import MACHINE
+from stackwright.controllers.infra.clusterapi import MACHINE
 from stackwright.core.ports import Conflict, NotServed, Refused
 
 CALL = Call("get", MACHINE, "ns/m")

@@ -7,12 +7,13 @@ from typing import Any
 
 import pytest
 
+from stackwright.controllers.infra.cloud_observation import Seen, troubled
+from stackwright.controllers.infra.pausing import held
+from stackwright.controllers.infra.teardown import leave
 from stackwright.controllers.server.observe import KIND
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.cloud_observation import Seen, troubled
-from stackwright.core.openstack.clouds import CloudCall, CloudRef, Look, Slot, Thing, Trouble
-from stackwright.core.openstack.teardown import leave
-from stackwright.core.pausing import held
+from stackwright.core.openstack.clouds import CloudCall, CloudRef, Look, Slot, Thing
+from stackwright.core.openstack.errors import Trouble
 from stackwright.core.plan import Finalizer, Object, Plan, Warn
 
 PORT: Slot = ("port", "web-0")

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 
 from stackwright.core.openstack.access import NEEDED
-from stackwright.core.openstack.tenant import CloudError
 from stackwright.local import bringup
 from stackwright.local.commands import LocalError, quiet
 from stackwright.local.config import LocalCluster
@@ -24,6 +23,7 @@ from stackwright.smoke import demo as smoke_demo
 from stackwright.smoke import host as smoke_host
 from stackwright.smoke.openstack import projects
 from stackwright.smoke.ports import Failed
+from stackwright.smoke.tenant import CloudError
 
 ADDRESS = "172.24.4.9"
 SECRETS = "/api/v1/namespaces/openstack/secrets"

@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 from typing import Any
 
-from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Look, Slot, Thing
+from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Look, Slot, Thing, look
+from stackwright.core.openstack.clouds import run as submit
 from stackwright.runtime.memory.forecast import ForecastClouds
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -18,15 +19,18 @@ PORT = Thing("port", "p", "web-0", facts={"mac_address": "fa:16:3e:00:00:01"})
 class Real:
     """One that may be looked at and not be changed."""
 
-    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
+    async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
+        pass
+
+    def view(self, asker: Asker) -> Look:
         return Look((SERVER, PORT))
 
 
 async def after(what: Slot, id_: str, **body: Any) -> dict[str, Thing]:
     clouds = ForecastClouds(Real())  # type: ignore[arg-type]
-    await clouds.look(CLOUD, ASKER)
-    await clouds.run(CloudCall(CLOUD, "update", what, "uid", id=id_, body=body))
-    return {thing.id: thing for thing in (await clouds.look(CLOUD, ASKER)).things}
+    await look(clouds, CLOUD, ASKER)
+    await submit(clouds, CloudCall(CLOUD, "update", what, "uid", id=id_, body=body))
+    return {thing.id: thing for thing in (await look(clouds, CLOUD, ASKER)).things}
 
 
 def test_what_is_there_is_as_it_was_told_to_be() -> None:

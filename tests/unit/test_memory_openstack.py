@@ -6,7 +6,9 @@ from typing import Any
 
 import pytest
 
-from stackwright.core.openstack.clouds import CloudCall, CloudRef, Trouble
+from stackwright.core.openstack.clouds import CloudCall, CloudRef
+from stackwright.core.openstack.clouds import run as submit
+from stackwright.core.openstack.errors import Trouble
 from stackwright.runtime.memory import FrozenClock, MemoryClouds
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
@@ -19,15 +21,15 @@ def clouds() -> MemoryClouds:
 
 
 async def make(clouds: MemoryClouds, what: Any, **body: Any) -> str:
-    return await clouds.run(CloudCall(CLOUD, "create", (what, "a"), UID, body=body))
+    return await submit(clouds, CloudCall(CLOUD, "create", (what, "a"), UID, body=body))
 
 
 async def remove(clouds: MemoryClouds, what: Any, id_: str) -> None:
-    await clouds.run(CloudCall(CLOUD, "delete", (what, "a"), UID, id=id_))
+    await submit(clouds, CloudCall(CLOUD, "delete", (what, "a"), UID, id=id_))
 
 
 async def change(clouds: MemoryClouds, what: Any, id_: str, **body: Any) -> None:
-    await clouds.run(CloudCall(CLOUD, "update", (what, "a"), UID, id=id_, body=body))
+    await submit(clouds, CloudCall(CLOUD, "update", (what, "a"), UID, id=id_, body=body))
 
 
 async def test_what_holds_others_goes_first(clouds: MemoryClouds) -> None:

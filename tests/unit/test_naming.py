@@ -22,8 +22,8 @@ from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import EVENT, NAMESPACE, NODE, SECRET
 from stackwright.api.registry import RESOURCES
 from stackwright.controllers.cloud.validate import parse
-from stackwright.controllers.infra.clusterapi import get_if_served
-from stackwright.core.clusterapi import MACHINE
+from stackwright.controllers.infra.clusterapi import MACHINE
+from stackwright.controllers.infra.reads import get_if_served
 from stackwright.core.helm.sensitive import cut
 from stackwright.core.ports import Refused
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from stackwright.adapters.openstack.tenant.things import MARK
+from stackwright.controllers.infra.origin import ORIGIN, identity, inherited, is_guarded, is_restored, origin_here
 from stackwright.core.objects import FINALIZER, OWNER, owner_label
 from stackwright.core.openstack.clouds import SERVER, mark
-from stackwright.core.openstack.origin import ORIGIN, identity, inherited, is_guarded, is_restored, origin_here
 
 
 def obj(name: str = "m", namespace: str = "ns", kind: str = "OpenStackServer", **meta: Any) -> dict[str, Any]:

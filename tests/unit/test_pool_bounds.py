@@ -9,12 +9,12 @@ from cloud_strategies import CLOUD, KEY, UID
 
 from stackwright.controllers.floatingippool.decide import SPARE, decide
 from stackwright.controllers.floatingippool.observe import Found, Observed
-from stackwright.core.clusterapi import CLAIM
+from stackwright.controllers.infra.clusterapi import CLAIM
+from stackwright.controllers.infra.managed_resources import unlisted
+from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.core.conditions import Condition
 from stackwright.core.objects import FINALIZER
 from stackwright.core.openstack.clouds import CloudCall, Look, Thing, mark
-from stackwright.core.openstack.managed_resources import unlisted
-from stackwright.core.openstack.origin import ORIGIN
 from stackwright.core.plan import Apply, Object, Plan
 
 ORIGINAL = f"uid:{UID}"

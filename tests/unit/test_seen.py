@@ -11,11 +11,12 @@ from stackwright.controllers.capicluster.decide import decide as decide_cluster
 from stackwright.controllers.capicluster.observe import Observed as Cluster
 from stackwright.controllers.floatingippool.decide import decide as decide_pool
 from stackwright.controllers.floatingippool.observe import Observed as Pool
+from stackwright.controllers.infra.cloud_observation import Seen, looked, project, troubled
 from stackwright.controllers.server.decide import decide as decide_server
 from stackwright.controllers.server.observe import Observed as Server
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.cloud_observation import Seen, looked, project, troubled
-from stackwright.core.openstack.clouds import Look, Trouble
+from stackwright.core.openstack.clouds import Look
+from stackwright.core.openstack.errors import Trouble
 
 
 @pytest.mark.parametrize("leaves", [False, True])

@@ -15,7 +15,9 @@ from stackwright.controllers.server.decide import decide
 from stackwright.controllers.server.observe import KIND, observe
 from stackwright.core.conditions import READY, Condition
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Denied, Look, Thing, Trouble, fill
+from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Look, Thing, fill
+from stackwright.core.openstack.clouds import run as submit
+from stackwright.core.openstack.errors import Denied, Trouble
 from stackwright.core.plan import Finalizer, Object
 from stackwright.core.ports import Reader
 from stackwright.core.prune import without_empties
@@ -38,9 +40,12 @@ class Clouds(MemoryClouds):
     young = False
     hidden = ""
 
-    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
+    async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
         self.young = self.young and not asker.waits
-        found = await super().look(cloud, asker)
+        await super().subscribe(cloud, asker)
+
+    def view(self, asker: Asker) -> Look:
+        found = super().view(asker)
         unseen = frozenset(asker.kinds) - {"server"} if self.young else frozenset[str]()
         seen = tuple(thing for thing in found.things if thing.what not in unseen and thing.id != self.hidden)
         return replace(found, things=seen, unseen=unseen, settled=not self.hidden)
@@ -83,7 +88,7 @@ class Walk:
         try:
             for action in plan.actions:
                 if isinstance(action, CloudCall):
-                    made[action.slot] = await self.clouds.run(action)
+                    made[action.slot] = await submit(self.clouds, action)
                 elif isinstance(action, Finalizer) and action.present:
                     self.obj["metadata"] |= {"finalizers": [FINALIZER], "annotations": dict(action.note)}
                 elif isinstance(action, Finalizer):

@@ -16,19 +16,22 @@ import pytest
 from tests.unit.server_objects import GOOD, ID, obj
 
 from stackwright.adapters.openstack.tenant import clouds as tenant_clouds
+from stackwright.adapters.openstack.tenant import lists as tenant_lists
 from stackwright.adapters.openstack.tenant import project_session, single_flight
 from stackwright.adapters.openstack.tenant.clouds import OpenStackClouds
-from stackwright.adapters.openstack.tenant.requests import INTERFACES, run
+from stackwright.adapters.openstack.tenant.requests import run
+from stackwright.adapters.openstack.tenant.rules import INTERFACES
 from stackwright.adapters.openstack.transport import connection_pool, login
 from stackwright.adapters.openstack.transport.connection_pool import GRACE, Line
 from stackwright.adapters.openstack.transport.login import Login
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NAMESPACE
 from stackwright.controllers.catalog import controllers
+from stackwright.controllers.infra.origin import ORIGIN
 from stackwright.controllers.server import controller as server_controller
 from stackwright.core.objects import FINALIZER
-from stackwright.core.openstack.clouds import LATE, LONGEST, CloudCall, CloudRef, Look, Thing, Trouble
-from stackwright.core.openstack.origin import ORIGIN
+from stackwright.core.openstack.clouds import LATE, LONGEST, CloudCall, CloudRef, Look, Thing
+from stackwright.core.openstack.errors import Trouble
 from stackwright.core.ports import Ports
 from stackwright.core.settings import Settings
 from stackwright.runtime import reconcile
@@ -76,10 +79,10 @@ class Objects:
         return []
 
 
-async def looked(look: Callable[..., Any], find: Callable[..., Any], name: str, **spec: Any) -> Any:
+async def looked(subscribe: Callable[..., Any], find: Callable[..., Any], name: str, **spec: Any) -> Any:
     """What its controller sees where the port itself answers so."""
     clouds = OpenStackClouds(AsyncMock(), lambda *_: None)
-    clouds.look, clouds.find = look, find  # type: ignore[method-assign]
+    clouds.subscribe, clouds.view, clouds.find = subscribe, lambda _: Look(), find  # type: ignore[method-assign]
     (declared,) = [each for each in controllers(Settings({}, {}), clouds=clouds) if each.name == name]
     made = obj(declared.kind.kind, **({"spec": spec} if spec else {}))
     made["metadata"]["uid"] = "u"
@@ -100,13 +103,10 @@ async def test_a_look_ends_though_each_of_its_many_questions_is_answered_in_time
         await asyncio.sleep(25.0)
         return (Thing("network", ID),)
 
-    async def look(*_: Any) -> Look:
-        return Look()
-
     ports = [{"network": {"filter": {"name": f"n{n}"}}} for n in range(64)]
     groups = [{"filter": {"name": f"g{n}"}} for n in range(64)]
     ports = [{**port, "securityGroups": [group]} for port, group in zip(ports, groups, strict=True)]
-    seen = await looked(look, find, "server", **{**GOOD["OpenStackServer"], "ports": ports})
+    seen = await looked(AsyncMock(), find, "server", **{**GOOD["OpenStackServer"], "ports": ports})
     assert now() <= LONGEST
     assert seen.trouble.message == LATE
 
@@ -122,15 +122,15 @@ class Cloud:
         self.there: set[tuple[str, str]] = set()
         self.requests, self.takes, self._for = 0, SLOW, 0.0
         clock = Mock(monotonic=lambda: now() + 100_000, time=lambda: now() + 100_000, perf_counter=now)
-        parts = (tenant_clouds, single_flight, connection_pool, login, project_session)
+        parts = (tenant_clouds, tenant_lists, single_flight, connection_pool, login, project_session)
         for module in (*parts, reconcile):
             monkeypatch.setattr(module, "time", clock)
         monkeypatch.setattr(connection_pool, "connection", lambda *_: Mock(current_project_id="p"))
         monkeypatch.setattr(connection_pool, "in_thread_of", self._in_thread_of)
         monkeypatch.setattr(login, "in_thread", at_once)
-        monkeypatch.setattr(tenant_clouds, "fetch", lambda *_: [])
-        monkeypatch.setattr(tenant_clouds, "peek", lambda *_: [])
-        monkeypatch.setattr(tenant_clouds, "single", self._single)
+        monkeypatch.setattr(tenant_lists, "fetch", lambda *_: [])
+        monkeypatch.setattr(tenant_lists, "peek", lambda *_: [])
+        monkeypatch.setattr(tenant_lists, "single", self._single)
         monkeypatch.setattr(tenant_clouds, "run", self._run)
 
     def _single(self, connection: Any, what: str, id_: str) -> Thing | None:

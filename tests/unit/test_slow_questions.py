@@ -17,7 +17,8 @@ from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import THREADS
 from stackwright.controllers.infra.references import Answers, Resolver
 from stackwright.controllers.infra.resolve_references import answered
-from stackwright.core.openstack.clouds import LATE, LONGEST, CloudRef, Denied, Question, Thing, Trouble, question
+from stackwright.core.openstack.clouds import LATE, LONGEST, CloudRef, Question, Thing, question
+from stackwright.core.openstack.errors import Denied, Trouble
 
 pytestmark = pytest.mark.looptime(noop_cycles=3)
 CLOUD = CloudRef(("ns", "clouds"), "mine")

@@ -16,7 +16,7 @@ from typing import Any
 import httpx2
 
 from stackwright.core.openstack.access import PUBLIC, Access
-from stackwright.core.openstack.tenant import Agent
+from stackwright.core.openstack.agents import Agent
 
 LIMIT = 2.0
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 from stackwright.api.kinds import CONFIGMAP, PVC, SECRET
 from stackwright.core.conditions import steady
 from stackwright.core.objects import DIGEST, FINALIZER, is_deleting, key_of, owned
-from stackwright.core.openstack.clouds import CloudCall, Slot
+from stackwright.core.openstack.clouds import CloudCall, Slot, run
 from stackwright.core.plan import (
     Account,
     Action,
@@ -50,7 +50,7 @@ async def execute(actions: Iterable[Action], ports: Ports, manager: str) -> dict
     made: dict[Slot, str] = {}
     for group in _side_by_side(actions):
         if isinstance(call := group[0], CloudCall):
-            made[call.slot] = await ports.clouds.run(call)
+            made[call.slot] = await run(ports.clouds, call)
             continue
         if len(group) == 1:
             await _run(group[0], ports, manager)

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
-from stackwright.core.openstack.tenant import Boot, Flavor, Rule, Server, Tenant
 from stackwright.runtime.x509 import ssh_keypair
 from stackwright.smoke.ports import Clock, Failed, Host, Login, RealClock, Report, Waiting
 from stackwright.smoke.stage import GUEST_IMAGE, GUEST_USER, console_tail, is_busy, silent, unwell
+from stackwright.smoke.tenant import Boot, Flavor, Rule, Server, Tenant
 
 NAME = "demo"
 CIDR = "192.168.212.0/24"

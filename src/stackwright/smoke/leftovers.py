@@ -11,9 +11,9 @@ import re
 import socket
 import time
 
-from stackwright.core.openstack.tenant import CloudError, Project
 from stackwright.smoke.ports import Failed
 from stackwright.smoke.stage import Stage
+from stackwright.smoke.tenant import CloudError, Project
 
 PREFIX = "smoke-"
 LIMIT = 240

@@ -7,8 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from stackwright.core.openstack.tenant import CloudError, Project, Projects, Server, Tenant
 from stackwright.smoke.ports import Clock, Failed, Host, Login, RealClock, Report, Waiting
+from stackwright.smoke.tenant import CloudError, Project, Projects, Server, Tenant
 
 GUEST_IMAGE = "stackwright-guest"
 GUEST_USER = "stackwright"

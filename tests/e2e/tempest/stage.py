@@ -14,7 +14,6 @@ from typing import Any
 from harness import Cloud
 
 from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, Access, access
-from stackwright.core.openstack.tenant import Flavor, Thing
 from stackwright.core.ports import secret_data
 from stackwright.local.image.guest import guest_image
 from stackwright.smoke import leftovers
@@ -22,6 +21,7 @@ from stackwright.smoke.host import RealHost
 from stackwright.smoke.openstack.projects import ProjectsApi, administrator, tenant
 from stackwright.smoke.stage import GUEST_IMAGE
 from stackwright.smoke.stage import Stage as Checks
+from stackwright.smoke.tenant import Flavor, Thing
 from tempest import conf, job
 from tempest.facts import Facts
 from tempest.report import Report, parse

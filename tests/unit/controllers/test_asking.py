@@ -11,7 +11,8 @@ import pytest
 
 from stackwright.controllers.infra.references import Answers, Resolver
 from stackwright.controllers.infra.resolve_references import MOST, answered
-from stackwright.core.openstack.clouds import CloudRef, Clouds, Question, Thing, Trouble, question
+from stackwright.core.openstack.clouds import CloudRef, Clouds, Question, Thing, question
+from stackwright.core.openstack.errors import Trouble
 
 CLOUD = CloudRef(("ns", "clouds"), "mine")
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from stackwright.core.openstack.tenant import Agent, Boot, Flavor, Port, Project, Rule, Server, Tenant, Thing
+from stackwright.core.openstack.agents import Agent
 from stackwright.smoke.ports import Failed, Login
+from stackwright.smoke.tenant import Boot, Flavor, Port, Project, Rule, Server, Tenant, Thing
 
 READY = "stackwright-guest: ready after 3.1 s; key from metadata"
 LEASE = "stackwright-guest: eth0 has 192.168.213.5/24, router 192.168.213.1, mtu 1450, by DHCP"

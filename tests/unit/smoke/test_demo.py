@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 from cloud_in_memory import Clock, Host, World
 
-from stackwright.core.openstack.tenant import Server
 from stackwright.smoke.demo import Demo
 from stackwright.smoke.host import ssh_command
 from stackwright.smoke.icmp import echo, is_reply
 from stackwright.smoke.ports import Failed, Login
+from stackwright.smoke.tenant import Server
 
 
 def demo(world: World, folder: Path) -> Demo:

@@ -11,8 +11,9 @@ import pytest
 from http_cloud import HttpCloud
 
 from stackwright.adapters.openstack.client import connect
-from stackwright.core.openstack.tenant import Agent, Boot, CloudError, Flavor, Project, Rule, Server
+from stackwright.core.openstack.agents import Agent
 from stackwright.smoke.openstack.projects import ProjectsApi, tenant
+from stackwright.smoke.tenant import Boot, CloudError, Flavor, Project, Rule, Server
 
 pytestmark = pytest.mark.filterwarnings(
     "ignore::DeprecationWarning", "ignore::PendingDeprecationWarning", "ignore::ResourceWarning"

@@ -17,7 +17,7 @@ from stackwright.adapters.public_api import Endpoint, Live, look
 from stackwright.cli.show.public import nodes
 from stackwright.cli.ui.tree import lines
 from stackwright.core.openstack.access import Access
-from stackwright.core.openstack.tenant import Agent
+from stackwright.core.openstack.agents import Agent
 from stackwright.runtime import x509
 from stackwright.smoke.host import RealHost
 from stackwright.smoke.ports import Failed

@@ -12,12 +12,13 @@ import pytest
 from cloud_in_memory import Clock, Host, Projects, World
 
 from stackwright.cli.ui.progress import silent
-from stackwright.core.openstack.tenant import Agent, CloudError, Project, Rule
+from stackwright.core.openstack.agents import Agent
 from stackwright.smoke import leftovers, report
 from stackwright.smoke.checks import CHECKS, chosen, names
 from stackwright.smoke.checks.machine import socket_url
 from stackwright.smoke.run import FAILED, PASSED, SKIPPED, Result, run
 from stackwright.smoke.stage import Stage
+from stackwright.smoke.tenant import CloudError, Project, Rule
 
 RULES = {Rule("icmp"), Rule("tcp", 22)}
 

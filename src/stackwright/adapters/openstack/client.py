@@ -6,12 +6,10 @@ nor environment variables decide where a client connects: the caller names the c
 
 from __future__ import annotations
 
-import functools
 import threading
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
 
-from stackwright.core.openstack.tenant import CloudError
 from stackwright.core.plan import Key
 from stackwright.core.ports import Refused
 
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 
 AUTH = ("username", "password", "auth_url", "project_name", "user_domain_name", "project_domain_name")
 TIMEOUT = 30
-C = TypeVar("C")
 
 
 def demand(admin: Mapping[str, str], secret: Key) -> None:
@@ -96,28 +93,3 @@ def status_of(error: Exception) -> int:
 def message_of(error: Exception) -> str:
     """Message of the service, or of the library, in one line."""
     return " ".join(str(getattr(error, "details", "") or error).split())[:300]
-
-
-def explained(cls: type[C]) -> type[C]:
-    """Class decorator: public methods raise CloudError for every SDK error."""
-    for name, method in list(vars(cls).items()):
-        if callable(method) and not name.startswith("_"):
-            setattr(cls, name, _explained(method))
-    return cls
-
-
-def _explained(method: Callable[..., Any]) -> Callable[..., Any]:
-    @functools.wraps(method)
-    def call(*args: Any, **kwargs: Any) -> Any:
-        from keystoneauth1.exceptions import ClientException
-        from openstack.exceptions import SDKException
-
-        try:
-            return method(*args, **kwargs)
-        except (ClientException, SDKException, OSError) as error:
-            status = status_of(error)
-            said = f"HTTP {status}: {message_of(error)}" if status else message_of(error) or type(error).__name__
-            passing = status in (404, 408, 409, 429) or status >= 500 or not status
-            raise CloudError(f"{method.__name__}: {said}", passing=passing) from error
-
-    return call

@@ -16,8 +16,6 @@ if TYPE_CHECKING:
     from stackwright.core.plan import Object
     from stackwright.core.ports import Reader
 
-# In an OpenStack: users have data in them, or an address that others know and that nobody gets again.
-IRREPLACEABLE = ("server", "volume", "floating-ip")
 YesOption = Annotated[bool, typer.Option("--yes", "-y", help="Do not ask before something is lost; for scripts.")]
 
 
@@ -28,15 +26,15 @@ def losses(found: Iterable[Entry]) -> list[str]:
     from stackwright.api.registry import CLOUD_KINDS, SERVER_KINDS, SERVICE_KINDS
     from stackwright.api.services.contracts import DatabaseAccount
     from stackwright.cli.change.plan_render import DELETE, NOTE
+    from stackwright.core.openstack.resource_types import TYPES
 
+    precious = {what for what, facts in TYPES.items() if facts.precious}
     own = (*CLOUD_KINDS, *SERVICE_KINDS, *SERVER_KINDS)
     kinds = {resource.KIND.kind for resource in own} | {DatabaseAccount.KIND.kind}
     return [
         entry.what
         for entry in found
-        if (
-            entry.does == DELETE and (entry.verb == "helm" or entry.subject[0] in kinds or entry.thing in IRREPLACEABLE)
-        )
+        if (entry.does == DELETE and (entry.verb == "helm" or entry.subject[0] in kinds or entry.thing in precious))
         or (entry.does == NOTE and entry.verb == "lost")
     ]
 

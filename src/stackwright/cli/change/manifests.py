@@ -179,7 +179,7 @@ def _lacking(name: Any) -> str:
 
 def _kind(document: Object) -> Kind | None:
     """Of Cluster API any kind will do: its manifests of clusters have its own kinds and ours in one file."""
-    from stackwright.core.clusterapi import kind_of
+    from stackwright.controllers.infra.clusterapi import kind_of
 
     name, api_version = document.get("kind"), document.get("apiVersion")
     if not isinstance(name, str):

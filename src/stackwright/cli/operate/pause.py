@@ -84,7 +84,7 @@ async def found(reader: Reader, namespace: str, what: str) -> tuple[Kind, Object
 
 async def _annotated(cluster: Cluster, kind: Kind, obj: Object, paused: bool) -> bool:
     from stackwright.api.registry import SERVER_KINDS
-    from stackwright.core import clusterapi
+    from stackwright.controllers.infra import clusterapi
     from stackwright.core.objects import key_of
     from stackwright.core.pausing import ANNOTATION
     from stackwright.runtime import pausing

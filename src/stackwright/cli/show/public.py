@@ -9,7 +9,7 @@ from stackwright.cli.ui.tree import BLOCKED, READY, Node
 
 if TYPE_CHECKING:
     from stackwright.adapters.public_api import Live
-    from stackwright.core.openstack.tenant import Agent
+    from stackwright.core.openstack.agents import Agent
     from stackwright.core.ports import Reader
 
 

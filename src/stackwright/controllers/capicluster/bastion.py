@@ -15,6 +15,8 @@ from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import BASTION, record_of
 from stackwright.controllers.capicluster.stages import BASTION_READY
 from stackwright.controllers.infra.addresses import is_of, kept_away
+from stackwright.controllers.infra.clusterapi import cluster_name
+from stackwright.controllers.infra.managed_resources import Owner
 from stackwright.controllers.infra.server_template import (
     MADE_OF,
     SERVER,
@@ -25,11 +27,9 @@ from stackwright.controllers.infra.server_template import (
     server_spec,
     taken_over,
 )
-from stackwright.core.clusterapi import cluster_name
 from stackwright.core.conditions import Condition, blocked, copied, done, find, waiting
 from stackwright.core.objects import annotation, is_deleting, key_of
 from stackwright.core.openstack.clouds import Thing
-from stackwright.core.openstack.managed_resources import Owner
 from stackwright.core.plan import Action, Apply, Delete, Object
 
 

@@ -17,15 +17,15 @@ from stackwright.controllers.capicluster.objects import Wanted, attached, named_
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, BASTION, SUBNET, record_of, written
 from stackwright.controllers.capicluster.stages import NETWORK_READY, ROUTER_READY, report, stage_of, stopped
+from stackwright.controllers.infra.clusterapi import is_managed_elsewhere
 from stackwright.controllers.infra.drift import corrections, strangers
 from stackwright.controllers.infra.drift import told as set_back
-from stackwright.core.clusterapi import is_managed_elsewhere
+from stackwright.controllers.infra.managed_resources import Owner, Record, Step, step
+from stackwright.controllers.infra.pausing import pausable
+from stackwright.controllers.infra.teardown import POLL
 from stackwright.core.conditions import blocked, copied, done, find, waiting
 from stackwright.core.objects import is_deleting
 from stackwright.core.openstack.clouds import Slot
-from stackwright.core.openstack.managed_resources import Owner, Record, Step, step
-from stackwright.core.openstack.teardown import POLL
-from stackwright.core.pausing import pausable
 from stackwright.core.plan import Plan
 
 DRIFT = 60.0

@@ -10,11 +10,11 @@ from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import API, record_of
 from stackwright.controllers.capicluster.stages import ENDPOINT_READY
 from stackwright.controllers.infra.addresses import is_of, kept_away
-from stackwright.core.clusterapi import CONTROL_PLANE
+from stackwright.controllers.infra.clusterapi import CONTROL_PLANE
+from stackwright.controllers.infra.managed_resources import Owner
 from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import completed, is_deleting
 from stackwright.core.openstack.clouds import CloudCall, Thing
-from stackwright.core.openstack.managed_resources import Owner
 from stackwright.core.plan import Apply, Object
 
 ANOTHER = "make the cluster with another one in spec.apiServer.floatingIP"

@@ -12,9 +12,9 @@ from stackwright.controllers.capicluster.objects import named_addresses
 from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import record_of, written
 from stackwright.controllers.capicluster.stages import FIELDS
+from stackwright.controllers.infra import teardown
 from stackwright.core.conditions import Condition, waiting
 from stackwright.core.objects import has_finalizer
-from stackwright.core.openstack import teardown
 from stackwright.core.plan import Action, Plan
 
 

@@ -26,9 +26,9 @@ from stackwright.controllers.capicluster.record import (
     group,
     record_of,
 )
+from stackwright.controllers.infra.managed_resources import Owner, Part, Step
 from stackwright.core.objects import key_of, shortened
 from stackwright.core.openstack.clouds import ADD_INTERFACE, CloudCall, Slot
-from stackwright.core.openstack.managed_resources import Owner, Part, Step
 from stackwright.core.plan import Key
 
 Ids = Mapping[Slot, Any]

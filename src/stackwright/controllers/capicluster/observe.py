@@ -10,19 +10,19 @@ from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.controllers.capicluster.record import record_of
 from stackwright.controllers.capicluster.resolve import Found, resolve
-from stackwright.controllers.infra.clusterapi import cluster_referring
+from stackwright.controllers.infra.cloud_observation import Seen, looked, troubled
+from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
+from stackwright.controllers.infra.clusterapi import cluster_name, is_managed_elsewhere
 from stackwright.controllers.infra.credentials import cloud_of
-from stackwright.controllers.infra.origin import origin_of
+from stackwright.controllers.infra.origin import is_restored
+from stackwright.controllers.infra.pausing import capi_pause_cause
+from stackwright.controllers.infra.reads import cluster_referring, origin_of
 from stackwright.controllers.infra.resolve_references import answered
 from stackwright.controllers.infra.server_template import SERVER
-from stackwright.core.clusterapi import NAME as CLUSTER_NAME
-from stackwright.core.clusterapi import cluster_name, is_managed_elsewhere
 from stackwright.core.conditions import is_ready
 from stackwright.core.objects import belongs, has_finalizer, is_deleting
-from stackwright.core.openstack.cloud_observation import Seen, looked, troubled
-from stackwright.core.openstack.clouds import Asker, Clouds, Denied, Trouble, What, ids
-from stackwright.core.openstack.origin import is_restored
-from stackwright.core.pausing import capi_pause_cause
+from stackwright.core.openstack.clouds import Asker, Clouds, What, ids, look
+from stackwright.core.openstack.errors import Denied, Trouble
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -75,7 +75,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
             seen = replace(seen, cloud=cloud)
             if not is_deleting(obj):
                 seen = replace(seen, found=await answered(clouds, cloud, partial(resolve, spec, seen.status)))
-            return looked(seen, await clouds.look(cloud, _asker(seen)), record_of(seen.status))
+            return looked(seen, await look(clouds, cloud, _asker(seen)), record_of(seen.status))
     except (Trouble, Denied) as error:
         return troubled(seen, error)
 

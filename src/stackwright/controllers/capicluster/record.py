@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stackwright.controllers.infra.managed_resources import Record, listed, unlisted
 from stackwright.core.openstack.clouds import Slot
-from stackwright.core.openstack.managed_resources import Record, listed, unlisted
 
 NETWORK: Slot = ("network", "cluster")
 SUBNET: Slot = ("subnet", "cluster")

@@ -12,10 +12,10 @@ from functools import partial
 from typing import Any
 
 from stackwright.controllers.capicluster.record import group
+from stackwright.controllers.infra.managed_resources import Part
 from stackwright.core.digest import digest
 from stackwright.core.openstack.clouds import Slot
 from stackwright.core.openstack.group_rules import meaning
-from stackwright.core.openstack.managed_resources import Part
 
 CONTROL_PLANE, WORKER, BASTION = "controlplane", "worker", "bastion"
 NODES = (CONTROL_PLANE, WORKER)

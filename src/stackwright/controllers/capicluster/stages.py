@@ -8,11 +8,11 @@ from typing import Any
 from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, NETWORK, ROUTER, SUBNET, group, record_of
 from stackwright.controllers.capicluster.resolve import router, subnet
+from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
+from stackwright.controllers.infra.managed_resources import Step
 from stackwright.controllers.infra.references import named
 from stackwright.core.conditions import Condition, copied, done, find, summary, waiting
-from stackwright.core.openstack.cloud_observation import AUTHENTICATION, project
 from stackwright.core.openstack.clouds import Slot
-from stackwright.core.openstack.managed_resources import Step
 from stackwright.core.plan import Action, Plan
 
 NETWORK_READY, ROUTER_READY, GROUPS_READY = "NetworkReady", "RouterReady", "SecurityGroupsReady"

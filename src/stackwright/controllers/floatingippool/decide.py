@@ -24,14 +24,14 @@ from stackwright.controllers.floatingippool.objects import (
 )
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.controllers.infra.addresses import MARKED, is_of
+from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
+from stackwright.controllers.infra.managed_resources import Owner, Step, listed, step, unlisted
+from stackwright.controllers.infra.pausing import pausable
 from stackwright.controllers.infra.server_template import SERVER
-from stackwright.core.clusterapi import ADDRESS, CLAIM
 from stackwright.core.conditions import READY, Condition, blocked, done, summary, waiting
 from stackwright.core.objects import OWNER, is_deleting, key_of, label
-from stackwright.core.openstack.cloud_observation import AUTHENTICATION, project
 from stackwright.core.openstack.clouds import CloudCall, Slot, Thing
-from stackwright.core.openstack.managed_resources import Owner, Step, listed, step, unlisted
-from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Apply, Delete, Key, Object, Plan
 
 ADDRESSES, MAX_REACHED = "AddressesReady", "MaxIPsReached"

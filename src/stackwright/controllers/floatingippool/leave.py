@@ -6,12 +6,12 @@ from collections.abc import Collection
 
 from stackwright.controllers.floatingippool.objects import FIELDS, is_stale
 from stackwright.controllers.floatingippool.observe import KIND, Observed
-from stackwright.core.clusterapi import ADDRESS, CLAIM
+from stackwright.controllers.infra import teardown
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
+from stackwright.controllers.infra.managed_resources import listed, unlisted
 from stackwright.core.conditions import waiting
 from stackwright.core.objects import has_finalizer, key_of
-from stackwright.core.openstack import teardown
 from stackwright.core.openstack.clouds import PREFIX, marked_by
-from stackwright.core.openstack.managed_resources import listed, unlisted
 from stackwright.core.plan import Delete, Finalizer, Plan, Warn
 
 SHOWN = 20  # ids in an Event, whose message is limited to 1024 characters

@@ -8,7 +8,8 @@ from typing import Any
 
 from stackwright.api.infra.ports import TEXT
 from stackwright.controllers.floatingippool.observe import KIND, Observed
-from stackwright.core.clusterapi import ADDRESS, CLAIM, of_cluster
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, of_cluster
+from stackwright.controllers.infra.managed_resources import Part
 from stackwright.core.conditions import Condition, copied, find, merged, stamp
 from stackwright.core.objects import (
     OWNER,
@@ -22,7 +23,6 @@ from stackwright.core.objects import (
     shortened,
 )
 from stackwright.core.openstack.clouds import Look, Slot, Thing, mark, marked_by
-from stackwright.core.openstack.managed_resources import Part
 from stackwright.core.plan import Object, SetStatus
 
 GROUP = KIND.group

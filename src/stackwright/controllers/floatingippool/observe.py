@@ -8,19 +8,19 @@ from functools import partial
 from typing import Any
 
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
-from stackwright.controllers.infra.clusterapi import cluster_of, list_if_served
+from stackwright.controllers.infra.cloud_observation import Seen, looked, troubled
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, is_capi_paused
+from stackwright.controllers.infra.clusterapi import NAME as NAME_LABEL
 from stackwright.controllers.infra.credentials import cloud_of
-from stackwright.controllers.infra.origin import origin_of
+from stackwright.controllers.infra.managed_resources import unlisted
+from stackwright.controllers.infra.pausing import capi_pause_cause
+from stackwright.controllers.infra.reads import cluster_of, list_if_served, origin_of
 from stackwright.controllers.infra.references import Answers, Resolver, named
 from stackwright.controllers.infra.resolve_references import answered
 from stackwright.controllers.infra.server_template import SERVER
-from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, is_capi_paused
-from stackwright.core.clusterapi import NAME as NAME_LABEL
 from stackwright.core.objects import has_finalizer, is_deleting, label
-from stackwright.core.openstack.cloud_observation import Seen, looked, troubled
-from stackwright.core.openstack.clouds import Asker, Clouds, Denied, Question, Thing, Trouble, What, ids, question
-from stackwright.core.openstack.managed_resources import unlisted
-from stackwright.core.pausing import capi_pause_cause
+from stackwright.core.openstack.clouds import Asker, Clouds, Question, Thing, What, ids, look, question
+from stackwright.core.openstack.errors import Denied, Trouble
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -89,7 +89,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
             seen = replace(seen, cloud=cloud)
             if not is_deleting(obj):
                 seen = replace(seen, found=await answered(clouds, cloud, partial(_resolve, spec, seen.status)))
-            return looked(seen, await clouds.look(cloud, _asker(seen)), unlisted(seen.status.get("resources")))
+            return looked(seen, await look(clouds, cloud, _asker(seen)), unlisted(seen.status.get("resources")))
     except (Trouble, Denied) as error:
         return troubled(seen, error)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
+from stackwright.controllers.infra.managed_resources import Record
 from stackwright.core.openstack.clouds import Thing, marked_by
-from stackwright.core.openstack.managed_resources import Record
 
 MARKED = "has the mark of another object in its description; remove that if the object is gone"
 

@@ -12,23 +12,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from stackwright.core.openstack.clouds import Question, Thing, question
+from stackwright.core.openstack.resource_types import TYPES
 
 Answers = Mapping[Question, tuple[Thing, ...]]
 TOLD = 5  # ids shown of several matches
-TAGS = {"tags": "tags", "tagsAny": "tags-any", "notTags": "not-tags", "notTagsAny": "not-tags-any"}
-COMMON = {"name": "name", "description": "description", "projectID": "project_id", **TAGS}
-FILTERS: Mapping[str, Mapping[str, str]] = {
-    "image": {"name": "name", "tags": "tag"},
-    "flavor": {"name": "name"},
-    "server-group": {"name": "name"},
-    "network": COMMON,
-    "security-group": COMMON,
-    "router": COMMON,
-    "subnet": {
-        **COMMON, "ipVersion": "ip_version", "gatewayIP": "gateway_ip", "cidr": "cidr",
-        "ipv6AddressMode": "ipv6_address_mode", "ipv6RAMode": "ipv6_ra_mode",
-    },
-}  # fmt: skip
 
 
 def named(thing: Thing, **more: Any) -> dict[str, Any]:
@@ -57,7 +44,7 @@ class Resolver:
 
     def there(self, what: str, param: Mapping[str, Any], where: str, **more: Any) -> Thing | None:
         """Like `one`, but an id is queried too: the resource must exist, and its facts are needed."""
-        wanted = {FILTERS[what][name]: value for name, value in (param.get("filter") or {}).items()}
+        wanted = {TYPES[what].filters[name]: value for name, value in (param.get("filter") or {}).items()}
         named = {"id": param["id"]} if param.get("id") else {}
         return self.ask(question(what, **named, **wanted, **more), where)
 

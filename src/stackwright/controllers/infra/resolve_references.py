@@ -6,7 +6,8 @@ from collections.abc import Callable, Sequence
 from typing import Protocol, TypeVar
 
 from stackwright.controllers.infra.references import Answers
-from stackwright.core.openstack.clouds import CloudRef, Clouds, Question, Thing, Trouble
+from stackwright.core.openstack.clouds import CloudRef, Clouds, Question, Thing
+from stackwright.core.openstack.errors import Reason, Trouble
 
 ROUNDS = 4  # for example the network, its subnet, the network of a subnet
 AT_ONCE = 8  # queries per call of find_all
@@ -35,6 +36,8 @@ async def answered(clouds: Clouds, cloud: CloudRef, resolve: Callable[[Answers],
             answers |= zip(some, await clouds.find_all(cloud, some), strict=True)
             weight += sum(thing.weight for asked in some for thing in answers[asked])
             if weight > MOST:
-                raise Trouble("Unreachable", f"{cloud}: answers have more than {MOST >> 20} MiB, which is not read")
+                raise Trouble(
+                    Reason.UNREACHABLE, f"{cloud}: answers have more than {MOST >> 20} MiB, which is not read"
+                )
         found = resolve(answers)
     return found

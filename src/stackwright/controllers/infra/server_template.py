@@ -14,10 +14,10 @@ from pydantic import ValidationError
 
 from stackwright.api.infra.server import OpenStackServer, OpenStackServerSpec
 from stackwright.api.meta import OURS
-from stackwright.core.clusterapi import NAME
+from stackwright.controllers.infra.clusterapi import NAME
+from stackwright.controllers.infra.origin import inherited
 from stackwright.core.digest import digest
 from stackwright.core.objects import annotation, belongs, covers, key_of, label, owned
-from stackwright.core.openstack.origin import inherited
 from stackwright.core.plan import Apply, Key, Object
 
 SERVER = OpenStackServer.KIND

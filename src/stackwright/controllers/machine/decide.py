@@ -10,15 +10,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stackwright.controllers.infra.origin import guard, is_guarded, is_restored
+from stackwright.controllers.infra.pausing import pausable
 from stackwright.controllers.infra.server_template import INSTANCE, SERVER, passed_on, taken_over
+from stackwright.controllers.infra.teardown import DELETED, POLL
 from stackwright.controllers.machine.objects import provider_id, server_of
 from stackwright.controllers.machine.observe import KIND, Observed
 from stackwright.controllers.machine.wait import BOOTSTRAP, reason_to_wait
 from stackwright.core.conditions import PROGRESSING, READY, Condition, blocked, copied, find, summary, waiting
 from stackwright.core.objects import belongs, completed, has_finalizer, is_deleting, key_of
-from stackwright.core.openstack.origin import guard, is_guarded, is_restored
-from stackwright.core.openstack.teardown import DELETED, POLL
-from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Object, Plan, Warn
 
 FIELDS = {

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from stackwright.controllers.infra.clusterapi import CONTROL_PLANE
+from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
 from stackwright.controllers.infra.server_template import Place, place_of, server_object, server_spec
 from stackwright.controllers.machine.observe import Observed
-from stackwright.core.clusterapi import CONTROL_PLANE
-from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.objects import annotation, key_of, label
 from stackwright.core.plan import Object
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from stackwright.controllers.infra.clusterapi import MACHINE, owner_named
+from stackwright.controllers.infra.clusterapi import NAME as CLUSTER_NAME
 from stackwright.controllers.infra.server_template import INSTANCE, homeless
 from stackwright.controllers.machine.objects import bootstrap_secret, place
 from stackwright.controllers.machine.observe import Observed
-from stackwright.core.clusterapi import MACHINE, owner_named
-from stackwright.core.clusterapi import NAME as CLUSTER_NAME
 from stackwright.core.conditions import Condition, blocked, waiting, why_not_ready
 from stackwright.core.objects import is_deleting, label
 

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from stackwright.controllers.infra.managed_resources import Part
 from stackwright.controllers.infra.references import Answers
 from stackwright.core.openstack.clouds import SERVER, Question, Slot, Thing, question
-from stackwright.core.openstack.managed_resources import Part
 
 SHARED = "it has no mark of this object, and its project is shared with other namespaces"
 

@@ -11,8 +11,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
 from stackwright.controllers.infra.drift import corrections, told
+from stackwright.controllers.infra.managed_resources import Owner, Part, Record, Step, remove, step
+from stackwright.controllers.infra.pausing import pausable
 from stackwright.controllers.infra.server_template import INSTANCE
+from stackwright.controllers.infra.teardown import POLL, leave
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.observe import KIND, Observed
 from stackwright.controllers.server.pool import pooled
@@ -20,11 +24,7 @@ from stackwright.controllers.server.record import record_of, written
 from stackwright.controllers.server.state import addresses, detached, state_of
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
 from stackwright.core.objects import is_deleting, key_of
-from stackwright.core.openstack.cloud_observation import AUTHENTICATION, project
 from stackwright.core.openstack.clouds import SERVER, Slot, Thing
-from stackwright.core.openstack.managed_resources import Owner, Part, Record, Step, remove, step
-from stackwright.core.openstack.teardown import POLL, leave
-from stackwright.core.pausing import pausable
 from stackwright.core.plan import Action, Plan
 
 RESOLVED, RESOURCES = "Resolved", "ResourcesReady"

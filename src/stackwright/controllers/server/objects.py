@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from stackwright.controllers.infra.managed_resources import Part
 from stackwright.core.openstack.clouds import SERVER, Slot, Thing
-from stackwright.core.openstack.managed_resources import Part
 from stackwright.core.plan import Key
 
 ROOT = "root"

@@ -15,32 +15,21 @@ from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
-from stackwright.controllers.infra.clusterapi import cluster_of, cluster_referring, get_if_served
+from stackwright.controllers.infra.cloud_observation import Seen, looked, troubled
+from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
 from stackwright.controllers.infra.credentials import cloud_of
-from stackwright.controllers.infra.origin import origin_of
+from stackwright.controllers.infra.managed_resources import Record, is_gone, unlisted
+from stackwright.controllers.infra.origin import identity
+from stackwright.controllers.infra.pausing import capi_pause_cause
+from stackwright.controllers.infra.reads import cluster_of, cluster_referring, get_if_served, origin_of
 from stackwright.controllers.infra.resolve_references import answered
 from stackwright.controllers.server.adopt import SHARED, Adoption, adopt
 from stackwright.controllers.server.objects import parts
 from stackwright.controllers.server.record import record_of
 from stackwright.controllers.server.resolve import Resolved, resolve
-from stackwright.core.clusterapi import ADDRESS, CLAIM, claim_name, owner_named
 from stackwright.core.objects import OWNER, has_finalizer, is_deleting, key_of, label, owner_label
-from stackwright.core.openstack.cloud_observation import Seen, looked, troubled
-from stackwright.core.openstack.clouds import (
-    SERVER,
-    Asker,
-    CloudRef,
-    Clouds,
-    Denied,
-    Trouble,
-    What,
-    ids,
-    marked_by,
-    question,
-)
-from stackwright.core.openstack.managed_resources import Record, is_gone, unlisted
-from stackwright.core.openstack.origin import identity
-from stackwright.core.pausing import capi_pause_cause
+from stackwright.core.openstack.clouds import SERVER, Asker, CloudRef, Clouds, What, ids, look, marked_by, question
+from stackwright.core.openstack.errors import Denied, Trouble
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
@@ -94,8 +83,7 @@ async def observe(clouds: Clouds, reader: Reader, key: Key, now: float) -> Obser
             seen = replace(seen, cloud=cloud)
             if spec.get("floatingIPPoolRef") and not is_deleting(obj):
                 seen = replace(seen, pool=await _pool(clouds, cloud, reader, obj, spec["floatingIPPoolRef"]["name"]))
-            look = await clouds.look(cloud, _asker(seen))
-            seen = looked(seen, look, record_of(seen.status))
+            seen = looked(seen, await look(clouds, cloud, _asker(seen)), record_of(seen.status))
             if seen.trouble or is_deleting(obj):
                 return seen
             if resolved := seen.status.get("resolved"):

@@ -8,14 +8,14 @@ user or of another object is left there.
 from __future__ import annotations
 
 from stackwright.controllers.infra.addresses import is_of, kept_away
+from stackwright.controllers.infra.clusterapi import CLAIM, claim_name, of_cluster
+from stackwright.controllers.infra.managed_resources import Owner, Step
+from stackwright.controllers.infra.origin import is_restored
 from stackwright.controllers.server.objects import port_slots
 from stackwright.controllers.server.observe import KIND, Observed
-from stackwright.core.clusterapi import CLAIM, claim_name, of_cluster
 from stackwright.core.conditions import Condition, done, find, waiting
 from stackwright.core.objects import belongs, key_of, owned
 from stackwright.core.openstack.clouds import Slot
-from stackwright.core.openstack.managed_resources import Owner, Step
-from stackwright.core.openstack.origin import is_restored
 from stackwright.core.plan import Action, Apply, Object
 
 POOLED = "FloatingAddressFromPoolReady"

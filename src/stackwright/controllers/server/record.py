@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from stackwright.controllers.infra.managed_resources import Record
 from stackwright.core.openstack.clouds import SERVER, Slot, What
-from stackwright.core.openstack.managed_resources import Record
 
 FIELDS: tuple[tuple[What, str], ...] = (("port", "ports"), ("trunk", "trunks"), ("volume", "volumes"))
 

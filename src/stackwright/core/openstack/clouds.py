@@ -16,16 +16,12 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, Protocol, TypeVar
 
-from stackwright.core.conditions import steady
 from stackwright.core.digest import digest
+from stackwright.core.openstack.errors import Reason, Trouble
 from stackwright.core.plan import Action, Key
-from stackwright.core.ports import NotYet, Refused
 
 Do = Literal["create", "update", "delete"]
-What = Literal[
-    "server", "port", "trunk", "volume", "floating-ip",
-    "network", "subnet", "router", "security-group", "security-group-rule",
-]  # fmt: skip
+What = str  # name of a type in resource_types.TYPES
 Slot = tuple[What, str]  # a resource of an object: its type, and its name among resources of this type
 SERVER: Slot = ("server", "")
 PREFIX = "stackwright"
@@ -222,24 +218,24 @@ def removes(action: Action) -> bool:
     return isinstance(action, CloudCall) and action.do == "delete"
 
 
-class Trouble(NotYet):
-    """A transient error of the cloud. `reason` is the reason of the condition, `after` the seconds until a retry."""
+@dataclass(frozen=True)
+class Done:
+    """The call was executed; the id is that of the created, changed or deleted resource."""
 
-    def __init__(self, reason: str, text: str, after: float | None = None) -> None:
-        super().__init__(steady(text))
-        self.reason, self.after = reason, after
+    id: str
 
 
-class Denied(Refused):
-    """A terminal error of the cloud: a user must change something. `reason` is the reason of the condition."""
+@dataclass(frozen=True)
+class Deferred:
+    """The call was not sent. It can be submitted again after `after` seconds, or when the object is woken before."""
 
-    def __init__(self, reason: str, text: str) -> None:
-        super().__init__(steady(text))
-        self.reason = reason if reason.startswith("Blocked") else f"Blocked{reason}"
+    reason: Reason
+    text: str
+    after: float | None = None
 
 
 class Clouds(Protocol):
-    """The port to all OpenStacks for which credentials exist. Every method may raise Trouble or Denied."""
+    """The port to all OpenStacks for which credentials exist. Every method but `view` may raise Trouble or Denied."""
 
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         """Bound all requests of one observation of an object: after LONGEST it raises Trouble.
@@ -247,8 +243,15 @@ class Clouds(Protocol):
         The next observations reuse its answers, for an hour or until one of them ends without Trouble.
         """
 
-    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
-        """The resources of the object; all subscriptions share the lists of a project."""
+    async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
+        """Register an object, and list what its view needs. All subscriptions share the lists of a project.
+
+        While the object waits for a change, its project is watched and changes of its resources wake it. Without a
+        renewal, the subscription ends after an hour.
+        """
+
+    def view(self, asker: Asker) -> Look:
+        """The resources of a subscribed object as of the last lists, without a request."""
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         """The resources found; an answer may be a minute old, or from an earlier observation that was not completed."""
@@ -256,12 +259,27 @@ class Clouds(Protocol):
     async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
         """Several searches concurrently; there should be few."""
 
-    async def run(self, call: CloudCall) -> str:
-        """Execute a call for an object that called `look` before; returns the id of the created or changed resource.
+    async def submit(self, call: CloudCall) -> Done | Deferred:
+        """Execute a call of an object that is subscribed with the credentials of the call.
 
         Deleting an absent resource is not an error. The call times out after LONGEST; a call of many requests
         continues when it is repeated.
         """
+
+
+async def look(clouds: Clouds, cloud: CloudRef, asker: Asker) -> Look:
+    """Subscribe an object, and view its resources."""
+    await clouds.subscribe(cloud, asker)
+    return clouds.view(asker)
+
+
+async def run(clouds: Clouds, call: CloudCall) -> str:
+    """Submit a call; returns the id. Raises Trouble if it is deferred."""
+    match await clouds.submit(call):
+        case Done(id_):
+            return id_
+        case Deferred(reason, text, after):
+            raise Trouble(reason, text, after)
 
 
 def fill(value: Any, made: Mapping[Slot, str]) -> Any:

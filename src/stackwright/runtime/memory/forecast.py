@@ -21,18 +21,17 @@ from stackwright.core.openstack.clouds import (
     CloudCall,
     CloudRef,
     Clouds,
-    Denied,
+    Deferred,
+    Done,
     Look,
     Question,
     Thing,
-    Trouble,
+    look,
     mark,
 )
+from stackwright.core.openstack.errors import Denied, Trouble
+from stackwright.core.openstack.resource_types import TYPES
 from stackwright.core.plan import Key
-
-WELL: Mapping[str, str] = {"server": "ACTIVE", "volume": "available"}
-# Types whose ids other objects reference, so they must be UUIDs; ids of other types are descriptive texts.
-NAMED = ("network", "subnet", "security-group")
 
 
 class ForecastClouds:
@@ -42,14 +41,19 @@ class ForecastClouds:
         self._asked = asked
         self._things: dict[tuple[str, str], Thing | None] = {}  # changed here; None means deleted
         self._seen: dict[tuple[str, str], Thing] = {}  # as last read
+        self._views: dict[str, tuple[Thing, ...]] = {}  # uid → resources of the object as last read
         self.unheard: dict[CloudRef, str] = {}  # clouds that could not be asked → cause
 
     def in_time(self, controller: str, key: Key) -> AbstractAsyncContextManager[None]:
         return nullcontext()
 
-    async def look(self, cloud: CloudRef, asker: Asker) -> Look:
-        found = {(thing.what, thing.id): thing for thing in await self._real(cloud, asker)}
-        self._seen.update(found)
+    async def subscribe(self, cloud: CloudRef, asker: Asker) -> None:
+        found = await self._real(cloud, asker)
+        self._views[asker.uid] = found
+        self._seen.update({(thing.what, thing.id): thing for thing in found})
+
+    def view(self, asker: Asker) -> Look:
+        found = {(thing.what, thing.id): thing for thing in self._views[asker.uid]}
         own = f":{asker.uid}:"
         for key, thing in self._things.items():
             if thing is None:
@@ -61,10 +65,10 @@ class ForecastClouds:
     async def _real(self, cloud: CloudRef, asker: Asker) -> tuple[Thing, ...]:
         if self._asked is not None and cloud not in self.unheard:
             try:
-                return (await self._asked.look(cloud, replace(asker, waits=False, begun=False))).things
+                return (await look(self._asked, cloud, replace(asker, waits=False, begun=False))).things
             except (Trouble, Denied) as error:
                 self.unheard[cloud] = str(error)
-        return tuple(Thing(what, id_, state=WELL.get(what, "")) for what, id_ in sorted(asker.ids))
+        return tuple(Thing(what, id_, state=TYPES[what].built) for what, id_ in sorted(asker.ids))
 
     async def find(self, cloud: CloudRef, asked: Question) -> tuple[Thing, ...]:
         if self._asked is not None and cloud not in self.unheard:
@@ -78,20 +82,17 @@ class ForecastClouds:
     async def find_all(self, cloud: CloudRef, asked: Sequence[Question]) -> Sequence[tuple[Thing, ...]]:
         return [await self.find(cloud, each) for each in asked]
 
-    async def run(self, call: CloudCall) -> str:
+    async def submit(self, call: CloudCall) -> Done | Deferred:
         what, name = call.slot
         if call.do == "create":
             made = self._new(what, f"new {what} {name}".rstrip(), call.uid)
-            free = {
-                "port": {"device_id": ""},
-                "floating-ip": {"floating_ip_address": f"(address of {made})", "port_id": ""},
-            }
-            facts = {**call.body, **free.get(what, {})}
+            address = {"floating_ip_address": f"(address of {made})"} if what == "floating-ip" else {}
+            facts = {**call.body, **TYPES[what].detached, **address}
             known = mark(call.uid, call.slot)
             self._things[what, made] = Thing(
-                what, made, str(call.body.get("name") or ""), WELL.get(what, ""), known, facts
+                what, made, str(call.body.get("name") or ""), TYPES[what].built, known, facts
             )
-            return made
+            return Done(made)
         if call.do == "delete":
             self._things[what, call.id] = None
         elif port := call.body.get(ADD_INTERFACE):
@@ -100,7 +101,7 @@ class ForecastClouds:
             self._attach((what, call.id), call.body)
         else:
             self._change((what, call.id), **call.body)
-        return call.id
+        return Done(call.id)
 
     def _new(self, what: str, text: str, uid: str) -> str:
         """A new id; a number distinguishes resources with the same name."""
@@ -127,7 +128,7 @@ class ForecastClouds:
 
 
 def _id(what: str, text: str, uid: str = "") -> str:
-    if what not in NAMED:
+    if not TYPES[what].named:
         return text
     made = digest(text, uid)
     return f"00000000-0000-4000-{made[:4]}-{made[4:]}"

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from stackwright.core.openstack.tenant import Flavor, Rule
 from stackwright.runtime.x509 import ssh_keypair
 from stackwright.smoke import leftovers
 from stackwright.smoke.ports import Failed
 from stackwright.smoke.stage import GUEST_IMAGE, Stage
+from stackwright.smoke.tenant import Flavor, Rule
 
 CIDR = "192.168.213.0/24"
 ICMP = Rule("icmp")

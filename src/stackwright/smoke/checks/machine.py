@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from stackwright.core.openstack.tenant import Boot
 from stackwright.smoke.ports import Failed
 from stackwright.smoke.stage import Stage, is_busy
+from stackwright.smoke.tenant import Boot
 
 BOOT_LIMIT = 180
 GUEST_LIMIT = 180

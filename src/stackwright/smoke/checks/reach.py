@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from stackwright.core.openstack.tenant import Rule
 from stackwright.smoke.checks.basis import ICMP, SSH
 from stackwright.smoke.ports import Failed
 from stackwright.smoke.stage import Stage, metadata_of, silent
+from stackwright.smoke.tenant import Rule
 
 PING_LIMIT = 120
 SSH_LIMIT = 180

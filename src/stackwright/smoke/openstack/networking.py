@@ -1,12 +1,13 @@
-"""Networks, routers, security groups and floating IPs by openstacksdk: core.openstack.tenant.Networking."""
+"""Networks, routers, security groups and floating IPs by openstacksdk: smoke.tenant.Networking."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.client import explained
-from stackwright.core.openstack.tenant import Agent, Port, Rule
+from stackwright.core.openstack.agents import Agent
+from stackwright.smoke.openstack.errors import explained
+from stackwright.smoke.tenant import Port, Rule
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

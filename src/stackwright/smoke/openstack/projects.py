@@ -1,4 +1,4 @@
-"""Temporary projects and everything in them, with the administrator's rights: core.openstack.tenant.Projects."""
+"""Temporary projects and everything in them, with the administrator's rights: smoke.tenant.Projects."""
 
 from __future__ import annotations
 
@@ -6,11 +6,12 @@ import secrets
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.client import connect, explained
+from stackwright.adapters.openstack.client import connect
 from stackwright.core.openstack.access import Access
-from stackwright.core.openstack.tenant import Project, Tenant, Thing
 from stackwright.smoke.openstack.computing import ComputingApi
+from stackwright.smoke.openstack.errors import explained
 from stackwright.smoke.openstack.networking import NetworkingApi
+from stackwright.smoke.tenant import Project, Tenant, Thing
 
 if TYPE_CHECKING:
     from openstack.connection import Connection

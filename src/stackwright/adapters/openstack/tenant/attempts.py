@@ -16,7 +16,8 @@ from contextvars import ContextVar
 from stackwright.adapters.openstack.tenant.limiter import Who
 from stackwright.adapters.openstack.tenant.project_session import Attempt, Project
 from stackwright.adapters.openstack.transport.deadline import in_time
-from stackwright.core.openstack.clouds import LONGEST, Denied
+from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.errors import Denied
 
 _current: ContextVar[Attempt | None] = ContextVar("attempt", default=None)
 

@@ -7,14 +7,15 @@ import math
 import time
 from dataclasses import dataclass, field
 
+from stackwright.adapters.openstack.tenant.confirm import is_confirmed
 from stackwright.adapters.openstack.tenant.limiter import Scheduler, Who
 from stackwright.adapters.openstack.tenant.single_flight import SingleFlight
 from stackwright.adapters.openstack.tenant.snapshot import Snapshot
 from stackwright.adapters.openstack.transport.connection_pool import Line
 from stackwright.core.openstack.clouds import Asker, Question, Thing
+from stackwright.core.openstack.resource_types import TYPES
 
 ANSWER = 60.0  # seconds for which an answer to a question is valid
-WATCHED = frozenset({"server", "volume"})  # they change state without a request
 ANSWERS = 8 << 20  # bytes of cached questions and answers per project
 FORGET = 3600.0  # seconds without a look until an object is forgotten; objects look every minute unless paused
 
@@ -104,9 +105,22 @@ class Project:
         """Number of lists of servers in progress."""
         return self.whole.flies + self.part.flies
 
+    def kinds(self, asker: Asker) -> frozenset[str]:
+        """Types that the cloud has. A recorded id outweighs the cloud's answer that it lacks the service."""
+        return frozenset(asker.kinds) - (self.snapshot.absent.keys() - {what for what, _ in asker.ids})
+
+    def listed(self, asker: Asker) -> frozenset[str]:
+        """Those of them that have been listed."""
+        return self.kinds(asker) & self.snapshot.taken.keys()
+
+    def is_sure(self, asker: Asker) -> bool:
+        """Whether no list of them lacks what may exist nevertheless."""
+        doubted = self.kinds(asker) & self.snapshot.doubts.lists.keys()
+        return not doubted and is_confirmed(self.snapshot, asker, self.listed(asker))
+
     def keeps(self, what: str, asker: Asker, settled: float) -> bool:
         """Whether a waiting object needs no request: the watch refreshes this type, or the object has none of it."""
-        if what not in WATCHED or not self.watched or what in self.snapshot.doubts.lists:
+        if not TYPES[what].built or not self.watched or what in self.snapshot.doubts.lists:
             return False
         if what == "server" or any(kind == what for kind, _ in asker.ids):
             return self.snapshot.kept(what, settled, time.monotonic())

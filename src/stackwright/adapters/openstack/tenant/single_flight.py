@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Coroutine, Iterable
 from typing import Any, Generic, TypeVar
 
-from stackwright.core.openstack.clouds import Trouble
+from stackwright.core.openstack.errors import Reason, Trouble
 
 T = TypeVar("T")
 PATIENCE = 5.0  # seconds from the start of the request
@@ -47,7 +47,8 @@ class SingleFlight(Generic[T]):
         left = self._began + patience - time.monotonic()
         done, _ = await asyncio.wait({task}, timeout=max(0.0, left))
         if not done:
-            raise Late("Unreachable", f"{what}: no answer within {patience:.0f} s; it is still waited for")
+            text = f"{what}: no answer within {patience:.0f} s; it is still waited for"
+            raise Late(Reason.UNREACHABLE, text)
         return task.result()
 
     def begin(self, ask: Callable[[], Coroutine[Any, Any, T]]) -> asyncio.Task[T]:

@@ -9,52 +9,24 @@ and a list that began before a write does not undo it.
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 from urllib.parse import quote
 
-from stackwright.adapters.openstack.tenant import things
 from stackwright.adapters.openstack.tenant.confirm import CONFIRM, Doubts
 from stackwright.adapters.openstack.tenant.references import own, pages
-from stackwright.adapters.openstack.transport.send import key_in, send
+from stackwright.adapters.openstack.tenant.rest_types import REST, TIMES, send, thing_of
 from stackwright.adapters.openstack.transport.shapes import thing_in
-from stackwright.core.openstack.clouds import Asker, Thing, Trouble
+from stackwright.core.openstack.clouds import Asker, Thing
+from stackwright.core.openstack.errors import Reason, Trouble
+from stackwright.core.openstack.resource_types import TYPES, dependents
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
 
-_NETWORK = ("admin_state_up", "mtu", "port_security_enabled", "subnets", "tags")
-_ROUTER = ("admin_state_up", "external_gateway_info", "tags")
-_SUBNET = ("network_id", "cidr", "gateway_ip", "dns_nameservers", "tags")
-LISTS: Mapping[str, tuple[str, str, str, Callable[[Mapping[str, Any]], Thing]]] = {
-    "server": ("compute", "/servers/detail", "servers", things.server),
-    "port": ("network", "/ports", "ports", things.port),
-    "trunk": ("network", "/trunks", "trunks", things.plain("trunk", "port_id", "sub_ports", "tags")),
-    "volume": ("block_storage", "/volumes/detail", "volumes", things.volume),
-    "network": ("network", "/networks", "networks", things.plain("network", *_NETWORK)),
-    "subnet": ("network", "/subnets", "subnets", things.plain("subnet", *_SUBNET)),
-    "router": ("network", "/routers", "routers", things.plain("router", *_ROUTER)),
-    "security-group": ("network", "/security-groups", "security_groups", things.plain("security-group", "tags")),
-    "security-group-rule": (
-        "network", "/security-group-rules", "security_group_rules",
-        things.plain("security-group-rule", "security_group_id"),
-    ),
-    "floating-ip": (
-        "network", "/floatingips", "floatingips",
-        things.plain("floating-ip", "floating_ip_address", "port_id", "fixed_ip_address", "tags"),
-    ),
-}  # fmt: skip
-# Maximum age of a list in seconds: for an object that waits, and for one that does not.
-RARELY = (60.0, 180.0)
-AGE = {**dict.fromkeys(LISTS, RARELY), "server": (0.5, 50.0), "volume": (2.0, 180.0)}
 # Seconds between whole lists of servers: lists of changes include deletions, but not detached volumes or new tags.
 WHOLE = 180.0
-# A list starts again only after this multiple of its duration, to leave the service to others: for a whole list, Nova
-# requests the security groups of all ports from Neutron. A peek is exempt: it is cheap, and slow only when it queues
-# behind other requests to Nova.
-TIMES = 20.0
-SHARE = {**dict.fromkeys(LISTS, TIMES), "server": 1.0, "volume": 3.0}
 OVERLAP = 5.0  # seconds before the last list that a list of changes includes: clocks differ, transactions take time
 PART = 10.0  # seconds for which peeks replace a list of changed servers
 LEAVING = 1.0  # the same while an object waits for the deletion of a server
@@ -62,7 +34,6 @@ ABSENT = 60.0  # seconds after which a service that the cloud lacked is tried ag
 KEPT = 3.0  # seconds since the last refresh for which a waiting object needs no request
 ACTIVE, DELETED = "ACTIVE", "DELETED"
 SETTLE = 8.0  # seconds by which a request whose process died or timed out has taken effect
-MISSING = ("trunk", "volume")  # types whose service or extension a cloud may lack
 
 
 @dataclass
@@ -136,16 +107,16 @@ class Snapshot:
         self.doubts.single.add((thing.what, thing.id))
 
     def deleted(self, key: tuple[str, str], now: float) -> None:
-        """Remove what the cloud deleted at our request; with a security group, also its rules."""
-        rules = {k for k, thing in self.things.items() if thing.facts.get("security_group_id") == key[1]}
-        for each in {key, *(rules if key[0] == "security-group" else ())}:
+        """Remove what the cloud deleted at our request, with the resources that it contained."""
+        parts = dependents(key[0], "parent")
+        for each in {key, *self._naming(parts, {key[1]})}:
             self.drop(each, now)
             self.doubts.gone.add(each)
 
     def _goes(self, thing: Thing) -> bool:
-        """Whether a list is expected to lack it: it is being deleted, or it is a rule of a deleted group."""
-        group = thing.facts.get("security_group_id")
-        orphan = group is not None and ("security-group", group) not in self.things
+        """Whether a list is expected to lack it: it is being deleted, or it was in a resource that is."""
+        what, field = TYPES[thing.what].parent or ("", "")
+        orphan = thing.facts.get(field) is not None and (what, thing.facts[field]) not in self.things
         return orphan or _leaving(thing) or thing.state.lower() in ("deleting", "deleted", "soft_deleted")
 
     def write(self, thing: Thing, now: float) -> None:
@@ -164,11 +135,11 @@ class Snapshot:
             self.write(replace(thing, facts={**thing.facts, "task_state": "deleting"}), now)
 
     def drop(self, key: tuple[str, str], now: float) -> None:
-        """Remove it; floating IPs of a port are detached at once."""
+        """Remove it; resources that were attached to it are detached at once."""
         self._pop(key)
         self.written[key] = now
-        for address in list(self._owned.get(key[1], ())) if key[0] == "port" else ():
-            self.changed(address, {"port_id": None, "fixed_ip_address": None}, now)
+        for other in list(self._owned.get(key[1], ())) if dependents(key[0], "attached") else ():
+            self.changed(other, TYPES[other[0]].detached, now)
 
     def forget(self, before: float) -> None:
         """Drop the times of writes that precede every list in progress."""
@@ -221,7 +192,7 @@ class Snapshot:
 
     def age(self, what: str, waits: bool) -> float:
         """Seconds from the start of a list to the start of the next."""
-        return max(AGE[what][0 if waits else 1], SHARE[what] * self.took.get(what, 0.0))
+        return max(REST[what].age[0 if waits else 1], REST[what].share * self.took.get(what, 0.0))
 
     def ago(self, now: float) -> float:
         """Seconds that the next list of changed servers must look back."""
@@ -232,20 +203,27 @@ class Snapshot:
         return now - self.taken["server"] >= max(WHOLE, TIMES * self.took_whole)
 
     def of(self, asker: Asker) -> tuple[Thing, ...]:
-        """Resources of the asker; also rules in its security groups and floating IPs at its ports that others own."""
+        """Resources of the asker; also those of others that are in one of them, or attached to one."""
         keys = asker.ids | self._owned.get(asker.uid, set())
-        keys = keys.union(*(self._owned.get(id_, ()) for what, id_ in keys if what == "port"))
-        if groups := {id_ for what, id_ in keys if what == "security-group"}:
-            keys |= {key for key, thing in self.things.items() if thing.facts.get("security_group_id") in groups}
+        whats = {what for what, _ in keys}
+        hosts = {what for what in whats if dependents(what, "attached")}
+        keys = keys.union(*(self._owned.get(id_, ()) for what, id_ in keys if what in hosts))
+        for what in whats:
+            if parts := dependents(what, "parent"):
+                keys |= self._naming(parts, {id_ for each, id_ in keys if each == what})
         return tuple(self.things[key] for key in sorted(keys) if key in self.things)
+
+    def _naming(self, parts: Mapping[str, str], ids: Container[str]) -> set[tuple[str, str]]:
+        """Resources of these types whose field (type → field) has one of the ids."""
+        return {key for key, thing in self.things.items() if key[0] in parts and thing.facts.get(parts[key[0]]) in ids}
 
 
 def _owners(thing: Thing) -> Iterator[str]:
-    """The uid in the mark, and the port of a floating IP."""
+    """The uid in the mark, and the resource to which it is attached."""
     if thing.mark:
         yield thing.mark.split(":")[1]
-    if thing.what == "floating-ip" and thing.facts.get("port_id"):
-        yield thing.facts["port_id"]
+    if (pair := TYPES[thing.what].attached) and thing.facts.get(pair[1]):
+        yield thing.facts[pair[1]]
 
 
 def _leaving(thing: Thing) -> bool:
@@ -259,9 +237,9 @@ def _lasting(thing: Thing) -> dict[str, Any]:
 
 def fetch(connection: Connection, what: str, since: str = "") -> list[Thing]:
     """Fetch a list, whole or of changes since a time. Raises Trouble or Denied."""
-    service, path, key, thing = LISTS[what]
-    params = {**own(connection, service), **({"changes-since": since} if since else {})}
-    return [thing(raw) for raw in pages(connection, service, path, key, params)]
+    rest = REST[what]
+    params = {**own(connection, rest), **({"changes-since": since} if since else {})}
+    return [thing_of(what, raw) for raw in pages(connection, rest, params, rest.details)]
 
 
 def single(connection: Connection, what: str, id_: str) -> Thing | None:
@@ -269,10 +247,10 @@ def single(connection: Connection, what: str, id_: str) -> Thing | None:
     try:
         answer = send(connection, what, "GET", f"/{quote(id_, safe='')}")
     except Trouble as error:
-        if error.reason != "NotFound":
+        if error.cause is not Reason.NOT_FOUND:
             raise
         return None
-    return LISTS[what][3](thing_in(answer, key_in(what)))
+    return thing_of(what, thing_in(answer, REST[what].key, REST[what].shape))
 
 
 def peek(connection: Connection, since: str) -> list[str]:
@@ -281,7 +259,7 @@ def peek(connection: Connection, since: str) -> list[str]:
     A list of ids takes Nova a fraction of the time: for details it requests the groups of all ports from Neutron.
     """
     params = {"changes-since": since, "status": ACTIVE}
-    return [str(raw["id"]) for raw in pages(connection, "compute", "/servers", "servers", params)]
+    return [str(raw["id"]) for raw in pages(connection, REST["server"], params)]
 
 
 def stamp(seconds: float) -> str:

@@ -25,7 +25,8 @@ from stackwright.adapters.openstack.transport.login import Count, Login, connect
 from stackwright.adapters.openstack.transport.send import problem
 from stackwright.adapters.openstack.transport.shapes import project_of
 from stackwright.adapters.threads import LibraryFailed, contained, in_thread_of
-from stackwright.core.openstack.clouds import LONGEST, Denied, Trouble
+from stackwright.core.openstack.clouds import LONGEST
+from stackwright.core.openstack.errors import Denied, Reason, Trouble
 
 if TYPE_CHECKING:
     from openstack.connection import Connection
@@ -68,10 +69,10 @@ class Line:
         now = time.monotonic()
         if self._quiet and now < self._quiet[0]:
             until, error = self._quiet
-            raise Trouble(error.reason, str(error), (until - now) * random.uniform(*SPREAD))  # noqa: S311
+            raise Trouble(error.cause, str(error), (until - now) * random.uniform(*SPREAD))  # noqa: S311
         silent = self._silent.get(service)  # read once: this is called in threads too
         if silent and now < silent[0]:
-            raise Trouble(silent[1].reason, str(silent[1]))
+            raise Trouble(silent[1].cause, str(silent[1]))
 
     async def do(self, service: str, what: Callable[[Connection], T], *, queues: bool = True) -> T:
         """Call `what` in a thread. Raises Trouble or Denied for every failure.
@@ -96,7 +97,7 @@ class Line:
             if after((1 - BEGIN) * LONGEST) > until:
                 if tries and (silent := self._silent.get(service)):
                     self._silent[service] = time.monotonic(), silent[1]  # the next caller tries
-                raise Trouble("Unreachable", WAITED)
+                raise Trouble(Reason.UNREACHABLE, WAITED)
             began = time.monotonic()
             try:
                 answer = what()
@@ -114,12 +115,12 @@ class Line:
         now = time.monotonic()
         if isinstance(error, Denied):
             return
-        if error.reason == "RateLimited":
+        if error.cause is Reason.RATE_LIMITED:
             until = now + (error.after or PAUSE)
             if self._quiet is None or until > self._quiet[0]:
                 self._quiet = until, error
-        hung = not late and error.reason in ("Unreachable", "ServerError") and now - began > SLOW
-        if hung or error.reason == "AuthenticationFailed":
+        hung = not late and error.cause in (Reason.UNREACHABLE, Reason.SERVER_ERROR) and now - began > SLOW
+        if hung or error.cause is Reason.AUTHENTICATION_FAILED:
             self._silent[service] = now + PAUSE, error
 
     def _guarded(self, service: str, what: Callable[[Connection], T]) -> T:
@@ -138,13 +139,13 @@ class Line:
                 self.place = f"{project_of(self._connection) or None}{f'@{region}' if region else ''}"
             return answer
         except exceptions.Unauthorized as error:
-            raise Trouble("AuthenticationFailed", self._told(error, service)) from None
+            raise Trouble(Reason.AUTHENTICATION_FAILED, self._told(error, service)) from None
         except exceptions.TooManyRequests as error:  # from Keystone; responses of other services do not raise
             raise problem(429, self._told(error, service), str(error.retry_after or "")) from None
         except (exceptions.EndpointNotFound, ServiceDisabledException) as error:
-            raise Denied("ServiceMissing", self._told(error, service)) from None
+            raise Denied(Reason.SERVICE_MISSING, self._told(error, service)) from None
         except (exceptions.ClientException, SDKException, OSError, LibraryFailed) as error:
-            raise Trouble("Unreachable", self._told(error, service)) from None
+            raise Trouble(Reason.UNREACHABLE, self._told(error, service)) from None
 
     def _told(self, error: Exception, service: str) -> str:
         """The message with the cloud's URL: objects that share the connection may have other names for the cloud."""

@@ -10,7 +10,8 @@ from contextlib import asynccontextmanager
 from contextvars import ContextVar
 from typing import TypeVar
 
-from stackwright.core.openstack.clouds import LATE, Trouble
+from stackwright.core.openstack.clouds import LATE
+from stackwright.core.openstack.errors import Reason, Trouble
 
 T = TypeVar("T")
 _until: ContextVar[float] = ContextVar("until", default=math.inf)
@@ -42,4 +43,4 @@ async def in_time(seconds: float | None) -> AsyncIterator[None]:
         async with asyncio.timeout(seconds):
             yield
     except TimeoutError:
-        raise Trouble("Unreachable", LATE) from None
+        raise Trouble(Reason.UNREACHABLE, LATE) from None

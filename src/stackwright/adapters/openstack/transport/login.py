@@ -18,7 +18,8 @@ from typing import TYPE_CHECKING, Any
 from stackwright.adapters.openstack.client import TIMEOUT, prepared
 from stackwright.adapters.openstack.transport.clouds_yaml import BadEntry, entry_of
 from stackwright.adapters.threads import contained, in_thread
-from stackwright.core.openstack.clouds import CloudRef, Trouble
+from stackwright.core.openstack.clouds import CloudRef
+from stackwright.core.openstack.errors import Reason, Trouble
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import secret_data
 
@@ -74,15 +75,15 @@ class Logins:
 def login_of(cloud: CloudRef, data: Mapping[str, str], now: float) -> Login:
     where = f"Secret {'/'.join(cloud.secret)}"
     if not data:
-        raise Trouble("CredentialsMissing", f"{where} does not exist")
+        raise Trouble(Reason.CREDENTIALS_MISSING, f"{where} does not exist")
     try:
         entry = entry_of(data.get("clouds.yaml", ""), cloud.cloud)
     except BadEntry as error:
-        raise Trouble("CredentialsInvalid", f"clouds.yaml in {where}: {error}") from None
+        raise Trouble(Reason.CREDENTIALS_INVALID, f"clouds.yaml in {where}: {error}") from None
     try:
         data.get("cacert", "").encode()
     except UnicodeEncodeError:
-        raise Trouble("CredentialsInvalid", f"cacert in {where}: must be a certificate as text, in PEM") from None
+        raise Trouble(Reason.CREDENTIALS_INVALID, f"cacert in {where}: must be a certificate as text, in PEM") from None
     entry = {**entry, **({"region_name": cloud.region} if cloud.region else {})}
     return login_by(entry, data.get("cacert", ""), now)
 
@@ -108,7 +109,9 @@ def connection(login: Login, files: ExitStack, count: Count = lambda method, cod
         made = prepared(contained(Connection, **{**login.entry, **more}))
     except Exception as error:
         files.close()
-        raise Trouble("CredentialsInvalid", f"the cloud's entry cannot be used: {_told(error, login.entry)}") from None
+        raise Trouble(
+            Reason.CREDENTIALS_INVALID, f"the cloud's entry cannot be used: {_told(error, login.entry)}"
+        ) from None
     for scheme in ("http://", "https://"):
         made.session.session.mount(scheme, Bounded())
     made.session.session.hooks["response"].append(

@@ -72,11 +72,11 @@ def greets(address: str, patience: float = 1.0) -> bool:
 
 
 def run(ctx: Context, report: Report) -> None:
-    from stackwright.core.openstack.tenant import CloudError
     from stackwright.local.image.guest import guest_image
     from stackwright.smoke.demo import Demo
     from stackwright.smoke.host import RealHost
     from stackwright.smoke.ports import Failed
+    from stackwright.smoke.tenant import CloudError
 
     found = hosting(ctx)
     assert found, "otherwise the step is done"

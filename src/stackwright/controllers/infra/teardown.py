@@ -11,11 +11,11 @@ from dataclasses import replace
 from typing import Any
 
 from stackwright.api.meta import Kind
+from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, Seen
+from stackwright.controllers.infra.managed_resources import Owner, Record, removal
 from stackwright.core.conditions import Condition, summary, waiting
 from stackwright.core.objects import has_finalizer
-from stackwright.core.openstack.cloud_observation import AUTHENTICATION, Seen
 from stackwright.core.openstack.clouds import Look, Slot
-from stackwright.core.openstack.managed_resources import Owner, Record, removal
 from stackwright.core.plan import Action, Finalizer, Plan, Warn
 
 DELETED = "Deleted"

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
+from stackwright.core.openstack.agents import Agent
+
 
 class CloudError(Exception):
     """An API call failed; `passing` if the same call may succeed soon."""
@@ -67,16 +69,6 @@ class Server:
     fault: str = ""
     host: str = ""
     key: str = ""
-
-
-@dataclass(frozen=True)
-class Agent:
-    """A network agent or a compute service on a node."""
-
-    name: str
-    host: str
-    up: bool
-    enabled: bool = True
 
 
 @dataclass(frozen=True)

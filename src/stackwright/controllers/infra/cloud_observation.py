@@ -7,20 +7,21 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 from stackwright.api.meta import Kind
+from stackwright.controllers.infra.origin import guard, identity, is_guarded
 from stackwright.core.conditions import Condition, blocked, waiting
 from stackwright.core.objects import has_finalizer, is_deleting
-from stackwright.core.openstack.clouds import CloudRef, Denied, Look, Trouble
-from stackwright.core.openstack.origin import guard, identity, is_guarded
+from stackwright.core.openstack.clouds import CloudRef, Look
+from stackwright.core.openstack.errors import Denied, Reason, Trouble
 from stackwright.core.plan import Finalizer, Object
 
 AUTHENTICATION, CLOUD = "OpenStackAuthenticationSucceeded", "CloudReachable"
 LOGIN = (
-    "AuthenticationFailed",
-    "CredentialsMissing",
-    "CredentialsInvalid",
-    "IdentityNotFound",
-    "BlockedIdentityAccessDenied",
-    "BlockedOtherProject",
+    Reason.AUTHENTICATION_FAILED,
+    Reason.CREDENTIALS_MISSING,
+    Reason.CREDENTIALS_INVALID,
+    Reason.IDENTITY_NOT_FOUND,
+    Reason.IDENTITY_ACCESS_DENIED,
+    Reason.OTHER_PROJECT,
 )
 
 
@@ -81,7 +82,7 @@ def looked(seen: S, look: Look, record: Mapping[Any, Any]) -> S:
     was = str(seen.status.get("project") or "")
     if record and was and look.place and _elsewhere(was, look.place):
         text = f"spec.identityRef leads to project {look.place}, and what was made is in project {was}"
-        return troubled(seen, Denied("OtherProject", f"{text}: name credentials for that one"))
+        return troubled(seen, Denied(Reason.OTHER_PROJECT, f"{text}: name credentials for that one"))
     return replace(seen, look=look)
 
 
@@ -99,7 +100,7 @@ def project(seen: Seen, record: Mapping[Any, Any]) -> str:
 
 def troubled(seen: S, error: Trouble | Denied) -> S:
     """Add the error of the cloud, as a waiting or blocked condition."""
-    stage = AUTHENTICATION if error.reason in LOGIN else CLOUD
+    stage = AUTHENTICATION if error.cause in LOGIN else CLOUD
     if isinstance(error, Trouble):
         return replace(seen, trouble=waiting(stage, str(error), error.reason), after=error.after)
     return replace(seen, trouble=blocked(stage, error.reason, str(error)))

@@ -21,26 +21,20 @@ from stackwright.core.openstack.clouds import (
     Made,
     Slot,
     Thing,
-    What,
     mark,
     marked_by,
 )
+from stackwright.core.openstack.resource_types import TYPES, deletion_order
 from stackwright.core.plan import Key
 
 Record = Mapping[Slot, str]
 Others = Sequence[tuple[Slot, Thing, bool]]  # slot, another resource with its mark, whether that is a foreign copy
-# Order of deletion: a resource that uses others comes before them. Resources of one type are deleted together;
-# Neutron deletes the rules of a security group with the group.
-TAKEN_AWAY: tuple[What, ...] = (
-    "server", "floating-ip", "trunk", "port", "volume", "router", "subnet", "network", "security-group",
-)  # fmt: skip
 TWICE = 300.0  # maximum age difference in seconds of two volumes that a repeated create request made
-GONE = ("DELETED", "SOFT_DELETED")  # states of a server that only an administrator of the cloud can restore
 
 
 def is_gone(thing: Thing) -> bool:
-    """Whether a listed server is deleted. Listed resources of other types always exist, in any state."""
-    return thing.what == "server" and thing.state in GONE
+    """Whether a listed resource is deleted."""
+    return thing.state in TYPES[thing.what].gone
 
 
 def listed(record: Mapping[Slot, Any]) -> list[dict[str, Any]]:
@@ -130,8 +124,8 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
     if lost or twins:
         return Step(known, twins, lost, things)
     if ambiguous:
-        ids = ", ".join(thing.id for thing in ambiguous)
-        wait = f"Cannot tell which volume belongs to this server: {ids}"
+        what, ids = ambiguous[0].what, ", ".join(thing.id for thing in ambiguous)
+        wait = f"Cannot tell which {what} belongs to this server: {ids}"
         return Step(known, things=things, wait=wait, ambiguous=ambiguous)
     for part in parts:
         if part.slot in known:
@@ -176,7 +170,7 @@ def _others(owner: Owner, record: Record, look: Look) -> Others:
     for thing in look.things:
         slot, ours = wanted.get(thing.mark, (None, None))
         if slot and record[slot] != thing.id and not is_gone(thing):
-            found.append((slot, thing, thing.what == "volume" and _is_copy(thing, ours)))
+            found.append((slot, thing, TYPES[thing.what].copied and _is_copy(thing, ours)))
     return found
 
 
@@ -195,11 +189,11 @@ def _is_copy(volume: Thing, ours: Thing | None) -> bool:
 
 def _ambiguous(found: Sequence[Thing]) -> bool:
     """Whether exactly one of these volumes with one mark is ours, but which one is unknown. Order of `Look.marked`."""
-    return len(found) > 1 and found[0].what == "volume" and not found[0].facts.get(ANSWERED)
+    return len(found) > 1 and TYPES[found[0].what].copied and not found[0].facts.get(ANSWERED)
 
 
 def removal(owner: Owner, record: Record, look: Look) -> Step:
-    """The next step of deleting all recorded or marked resources, by type in the order of TAKEN_AWAY.
+    """The next step of deleting all recorded or marked resources, by type in the order of `deletion_order`.
 
     Duplicates are deleted before the recorded resource, and foreign copies are kept; the record, which is kept until
     then, distinguishes them. Without a record all volumes that share a mark are kept: deleting them one at a time
@@ -214,7 +208,7 @@ def removal(owner: Owner, record: Record, look: Look) -> Step:
     found = {(t.what, t.id): t for t in look.things if not is_gone(t)}
     left = {key: t for key, t in found.items() if key in names or (marked_by(t, owner.uid) and key not in copies)}
     kept = {slot: id_ for slot, id_ in record.items() if (slot[0], id_) in left or slot in copied or not look.certain}
-    for what in TAKEN_AWAY:
+    for what in deletion_order():
         if due := [thing for thing in left.values() if thing.what == what]:
             calls = (remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
             return Step(
@@ -227,8 +221,9 @@ def removal(owner: Owner, record: Record, look: Look) -> Step:
 def _several(owner: Owner, record: Record, look: Look) -> set[tuple[str, str]]:
     """Volumes that share a mark without a record: one of them is ours."""
     known = {mark(owner.uid, slot) for slot in record}
-    marks = Counter(t.mark for t in look.things if t.what == "volume" and marked_by(t, owner.uid))
-    return {(t.what, t.id) for t in look.things if t.what == "volume" and marks[t.mark] > 1 and t.mark not in known}
+    copied = [t for t in look.things if TYPES[t.what].copied]
+    marks = Counter(t.mark for t in copied if marked_by(t, owner.uid))
+    return {(t.what, t.id) for t in copied if marks[t.mark] > 1 and t.mark not in known}
 
 
 def remove(owner: Owner, slot: Slot, thing: Thing, why: str = "") -> CloudCall | None:
