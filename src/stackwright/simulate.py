@@ -31,7 +31,10 @@ from stackwright.core.plan import Action, Apply, Key, Object, Plan
 from stackwright.core.ports import Conflict, Contents, NotYet, Ports, Reader, Refused
 from stackwright.core.settings import Settings
 from stackwright.runtime import x509
-from stackwright.runtime.execute import execute
+from stackwright.runtime.cluster.specs import replace_spec
+from stackwright.runtime.cycle.execute import execute
+from stackwright.runtime.cycle.pausing import unless_paused
+from stackwright.runtime.cycle.report import after_failure, report
 from stackwright.runtime.memory import (
     ForecastClouds,
     FrozenClock,
@@ -44,9 +47,6 @@ from stackwright.runtime.memory import (
     SeededEntropy,
     ceph,
 )
-from stackwright.runtime.pausing import unless_paused
-from stackwright.runtime.report import after_failure, report
-from stackwright.runtime.specs import replace_spec
 from stackwright.services.ceph import KEYS, REQUESTS
 
 # Those whose plans change something outside; the others only tell, or follow pods.

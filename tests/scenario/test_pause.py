@@ -13,7 +13,7 @@ from stackwright.core.objects import owner_reference
 from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import Delete, Plan
 from stackwright.core.settings import Settings
-from stackwright.runtime.pausing import EVERY, held, stackwright_pause_cause
+from stackwright.runtime.cycle.pausing import EVERY, held, stackwright_pause_cause
 from stackwright.simulate import Request, simulate
 
 pytestmark = pytest.mark.looptime

@@ -33,7 +33,7 @@ from stackwright.core.plan import Object
 from stackwright.core.ports import Cluster, Ports
 from stackwright.core.settings import Settings
 from stackwright.runtime.accounts import AccountChecks
-from stackwright.runtime.cache import PARTIAL, CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.cache import PARTIAL, CachedReader, Store, WriteThrough
 from stackwright.runtime.memory import (
     Crash,
     Fuse,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackwright.core.workload_health import pod_cause, pods_of, why, workload_ready
+from stackwright.core.kubernetes.workload_health import pod_cause, pods_of, why, workload_ready
 
 
 def pod(name="p-0", labels=None, **status):

@@ -22,7 +22,7 @@ from stackwright.core.openstack.clouds import CloudCall, CloudRef, Look, Thing, 
 from stackwright.core.openstack.managed_resources import Owner, removal
 from stackwright.core.plan import Plan, SetLabel
 from stackwright.core.settings import Settings
-from stackwright.runtime.cache import Store
+from stackwright.runtime.cluster.cache import Store
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import REMOTE, SHARE, SOON, Item, Runtime, bounded
 

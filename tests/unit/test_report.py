@@ -9,8 +9,8 @@ from stackwright.core.conditions import Condition, blocked, done, summary, waiti
 from stackwright.core.controller import Controller
 from stackwright.core.plan import Finalizer, Plan
 from stackwright.core.ports import NotYet, Refused
+from stackwright.runtime.cycle.report import after_failure, report, status_of
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
-from stackwright.runtime.report import after_failure, report, status_of
 
 CONTROLLER = Controller("test", "osdpl", Memcached.KIND, (), None, None)
 KEY = ("n", "x")

@@ -23,11 +23,11 @@ from stackwright.core.openstack.clouds import Slot, at_once, fill, removes
 from stackwright.core.plan import Key, Object, Plan
 from stackwright.core.ports import Conflict, NotYet, Ports, Reader, Refused
 from stackwright.runtime import faults, metrics
-from stackwright.runtime.cache import PARTIAL, Store, is_told_of, is_watched
-from stackwright.runtime.execute import execute
-from stackwright.runtime.pausing import is_stackwright_paused, unless_paused
+from stackwright.runtime.cluster.cache import PARTIAL, Store, is_told_of, is_watched
+from stackwright.runtime.cycle.execute import execute
+from stackwright.runtime.cycle.pausing import is_stackwright_paused, unless_paused
+from stackwright.runtime.cycle.report import after_failure, report
 from stackwright.runtime.queue import KeyedQueue
-from stackwright.runtime.report import after_failure, report
 
 Item = tuple[str, Key]  # controller's name, key
 RESERVED = 2  # workers for urgent work

@@ -217,7 +217,7 @@ async def forecast(
     """
     from stackwright.cli.change.costs import costs
     from stackwright.cli.change.plan_render import CUT_OFF, FAIL, NOTE, Entry, entries
-    from stackwright.core.workload_health import causes
+    from stackwright.core.kubernetes.workload_health import causes
     from stackwright.simulate import simulate
 
     result = await simulate(reader, settings, request, now, outside)

@@ -16,10 +16,10 @@ from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cli.output import ago
 from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, UNKNOWN, Node, Subject
 from stackwright.core.conditions import find, is_blocked
+from stackwright.core.kubernetes.workload_health import pod_cause, pods_of, why, workload_ready
 from stackwright.core.objects import is_deleting, key_of, label
 from stackwright.core.plan import Object
 from stackwright.core.ports import Reader
-from stackwright.core.workload_health import pod_cause, pods_of, why, workload_ready
 from stackwright.services.registry import SERVICES
 
 INSTANCE = "app.kubernetes.io/instance"

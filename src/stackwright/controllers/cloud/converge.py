@@ -16,7 +16,6 @@ from stackwright.api.kinds import DAEMONSET
 from stackwright.controllers.cloud.objects import Refinement, Wanted, service_object, service_pods, wanted_services
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.cloud.voters import Path, option, update_voter_errors
-from stackwright.core import precache
 from stackwright.core.conditions import (
     PROGRESSING,
     Condition,
@@ -29,9 +28,10 @@ from stackwright.core.conditions import (
     waiting,
     why_not_ready,
 )
+from stackwright.core.kubernetes import precache
+from stackwright.core.kubernetes.tolerations import Toleration
 from stackwright.core.objects import CLOUD, ensure, is_deleting, key_of, label
 from stackwright.core.plan import Action, Delete, Object, Plan
-from stackwright.core.tolerations import Toleration
 from stackwright.services.registry import BY_KIND
 
 INFRASTRUCTURE = "infra"

@@ -33,18 +33,18 @@ from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.helmbundle.claims import past, release_key, statuses_of
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.validate import permitted, problems
-from stackwright.core import precache, tolerations
 from stackwright.core.ages import Progress
 from stackwright.core.conditions import Condition, blocked, condition_type, done, is_true, steady, summary, waiting
 from stackwright.core.digest import digest
 from stackwright.core.helm.records import FAILED, is_transient
 from stackwright.core.helm.rollouts import active, is_starting, is_unschedulable, lost, node_of, own
-from stackwright.core.nodes import are, named
+from stackwright.core.kubernetes import precache, tolerations
+from stackwright.core.kubernetes.nodes import are, named
+from stackwright.core.kubernetes.workload_health import why, workload_ready
 from stackwright.core.objects import CLOUD, controller_of, has_finalizer, is_deleting, label
 from stackwright.core.plan import Action, Delete, Finalizer, HelmRollback, HelmUninstall, HelmUpgrade, Key, Object, Plan
 from stackwright.core.ports import Release
 from stackwright.core.settings import Settings
-from stackwright.core.workload_health import why, workload_ready
 from stackwright.services.registry import VOTING
 from stackwright.services.voters import DEFAULT, field_of, voter_error, voters_by
 

@@ -16,7 +16,7 @@ from stackwright.core.objects import annotation, is_deleting
 from stackwright.core.pausing import ANNOTATION, PAUSED_CONDITION, with_pause_ended
 from stackwright.core.plan import Object, Plan
 from stackwright.core.ports import NotYet, Reader
-from stackwright.runtime.report import after_failure
+from stackwright.runtime.cycle.report import after_failure
 
 EVERY = 60.0  # requeue in seconds: not every container of a split operator observes the resume of a cloud
 DEEPEST = 8  # levels of owners to follow: a cloud, its service, and objects of the service
