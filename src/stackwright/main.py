@@ -36,9 +36,10 @@ from stackwright.runtime.accounts import AccountChecks
 from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.cluster.source import KopfSource
 from stackwright.runtime.cluster.watches import Watches
+from stackwright.runtime.events import Item
 from stackwright.runtime.health import Health
 from stackwright.runtime.queue import KeyedQueue
-from stackwright.runtime.reconcile import Item, Runtime
+from stackwright.runtime.reconcile import Runtime
 
 YOUNG = 5000  # new objects between two runs of Python's garbage collector, whose default is 700
 

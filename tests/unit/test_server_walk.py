@@ -14,6 +14,7 @@ from stackwright.api.kinds import NAMESPACE
 from stackwright.controllers.server.decide import decide
 from stackwright.controllers.server.observe import KIND, observe
 from stackwright.core.conditions import READY, Condition
+from stackwright.core.controller import Controller
 from stackwright.core.objects import FINALIZER
 from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Denied, Look, Thing, Trouble, fill
 from stackwright.core.plan import Finalizer, Object
@@ -44,6 +45,9 @@ class Clouds(MemoryClouds):
         unseen = frozenset(asker.kinds) - {"server"} if self.young else frozenset[str]()
         seen = tuple(thing for thing in found.things if thing.what not in unseen and thing.id != self.hidden)
         return replace(found, things=seen, unseen=unseen, settled=not self.hidden)
+
+
+CONTROLLER = Controller("server", "servers", KIND, (), cast(Any, None), decide)
 
 
 class Walk:
@@ -90,7 +94,7 @@ class Walk:
                     self.obj = None
                     return
         except (Trouble, Denied) as error:
-            plan = after_failure(plan, self.obj, error)
+            plan = after_failure(CONTROLLER, plan, self.obj, error)
         if any(f"{call.do} {call.slot[0]}" == self.dies for call in plan.actions if isinstance(call, CloudCall)):
             self.dies, self.clouds.young = "", True
         elif plan.conditions:

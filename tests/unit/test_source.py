@@ -197,7 +197,7 @@ async def partly_watched(change):
     """What a reader sees of a Secret, after `change` that no watch told of; also its store's keys."""
     cluster, store = MemoryCluster(), Store()
     store.watch(SECRET)
-    ports = SimpleNamespace(cluster=cluster)
+    ports = SimpleNamespace(cluster=cluster, clock=None)
     reader = CachedReader(store, cluster)
     runtime = reconcile.Runtime([], ports, reader, store, KeyedQueue())
     first = cluster.put(

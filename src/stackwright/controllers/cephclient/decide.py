@@ -13,7 +13,7 @@ from pydantic import ValidationError
 from stackwright.api.errors import messages
 from stackwright.api.services.contracts import CephClientSpec
 from stackwright.controllers.cephclient.observe import Observed
-from stackwright.core.conditions import Condition, blocked, done, summary, waiting
+from stackwright.core.conditions import Condition, blocked, done, summary, waiting, waiting_for
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, is_deleting
 from stackwright.core.plan import Plan
@@ -36,7 +36,7 @@ def decide(seen: Observed) -> Plan:
         return _report(seen, blocked(STAGE, "InvalidSpec", "; ".join(messages(error, CephClientSpec))))
     meta = seen.obj["metadata"]
     if seen.source is None:
-        return _report(seen, waiting(STAGE, f"Waiting for Ceph {meta['namespace']}/{spec.instance}: it does not exist"))
+        return _report(seen, waiting_for(STAGE, f"Ceph {meta['namespace']}/{spec.instance}", "it does not exist"))
     poll = None if seen.trial else POLL
     if lack := _lacking(seen, spec.client):
         return _report(seen, waiting(STAGE, lack, "WaitingForCeph"), requeue=poll)

@@ -26,6 +26,7 @@ from stackwright.core.conditions import (
     is_ready,
     summary,
     waiting,
+    waiting_for,
     why_not_ready,
 )
 from stackwright.core.kubernetes import precache
@@ -128,7 +129,7 @@ def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tupl
     if changes := ensure(DAEMONSET, holder, seen.holder):
         return list(changes), waiting("Images", "The images that the nodes shall hold are being written", "Applying")
     if lacking := precache.lacking(seen.holder, seen.nodes, images):
-        return [], waiting("Images", f"Waiting for {lacking}")
+        return [], waiting_for("Images", lacking)
     return [], done("Images")
 
 

@@ -82,6 +82,6 @@ def controllers(settings: Settings, ages: Ages) -> tuple[Controller, ...]:
         (Watch(HelmBundle.KIND, all_in_namespace(OpenStackDeployment.KIND)),),
         children.observe,
         children.decide,
-        ready=False,
+        owns_ready=False,
     )
     return (releases, upward)

@@ -34,7 +34,17 @@ from stackwright.controllers.helmbundle.claims import past, release_key, statuse
 from stackwright.controllers.helmbundle.observe import Observed
 from stackwright.controllers.helmbundle.validate import permitted, problems
 from stackwright.core.ages import Progress
-from stackwright.core.conditions import Condition, blocked, condition_type, done, is_true, steady, summary, waiting
+from stackwright.core.conditions import (
+    Condition,
+    blocked,
+    condition_type,
+    done,
+    is_true,
+    steady,
+    summary,
+    waiting,
+    waiting_for,
+)
 from stackwright.core.digest import digest
 from stackwright.core.helm.records import FAILED, is_transient
 from stackwright.core.helm.rollouts import active, is_starting, is_unschedulable, lost, node_of, own
@@ -140,8 +150,8 @@ def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
 def _held(name: str, step: Step, by: list[str]) -> Step:
     if not step.actions:
         return step
-    message = f"Waiting for what is asked of release {', '.join(by)} to be put right"
-    return Step((), waiting(condition_type(name), message), {**step.status, "message": message})
+    condition = waiting_for(condition_type(name), f"what is asked of release {', '.join(by)} to be put right")
+    return Step((), condition, {**step.status, "message": condition.message})
 
 
 def _release_voter_error(seen: Observed, wanted: Object) -> str:
@@ -192,9 +202,8 @@ def _release(seen: Observed, wanted: Object) -> Step:
         if error := _release_voter_error(seen, wanted):
             status = _status(record, success=False, message=error)
             return Step((), blocked(condition_type(name), "WouldLoseMajority", error), status, holds=True)
-        if lacking := _lacking(seen, wanted):
-            message = f"Waiting for {lacking}"
-            return Step((), waiting(condition_type(name), message), _status(record, success=False, message=message))
+        if wait := _lacking(seen, wanted):
+            return Step((), wait, _status(record, success=False, message=wait.message))
         return _upgrade(seen, wanted, record, target)
     return _watch(seen, wanted, record, target)
 
@@ -217,15 +226,17 @@ def _retry(wanted: Object, record: Release | None, target: str, back: list[str])
     return Step((), condition, status, SETTLE, first=True)
 
 
-def _lacking(seen: Observed, wanted: Object) -> str:
+def _lacking(seen: Observed, wanted: Object) -> Condition | None:
     """What a release still waits for: values for this chart version and, in a cloud, its images on the nodes."""
-    made_for = wanted.get("chartDigest")
+    made_for, type_ = wanted.get("chartDigest"), condition_type(wanted["name"])
     if made_for and made_for != seen.settings.charts.get(wanted["chart"]):
-        return f"values for this version of the chart {wanted['chart']}, which its service makes"
+        chart = f"this version of the chart {wanted['chart']}"
+        return waiting(type_, f"Waiting for values for {chart}, which its service makes")
     if not label(seen.obj, CLOUD):
-        return ""
+        return None
     values = wanted.get("values") or {}
-    return precache.lacking(seen.holder, seen.nodes, precache.images_of(values), tolerations.of_values(values))
+    images = precache.lacking(seen.holder, seen.nodes, precache.images_of(values), tolerations.of_values(values))
+    return waiting_for(type_, images) if images else None
 
 
 def _status(

@@ -43,7 +43,7 @@ def leave(
         return going(stage, _status(seen, written(record)), requeue=seen.after or POLL)
     found = removal(Owner(seen.cloud, seen.identity), *_without(record, seen.look, keeps))
     if not found.whole:
-        stage = waiting(DELETED, found.wait, "Deleting")
+        stage = Condition(DELETED, False, "Deleting", found.wait, found.waits_for)
         return going(stage, _status(seen, written(found.record)), found.calls)
     left = ", ".join(f"{thing.what} {thing.id}" for thing in found.copies)
     text = f"Left in the cloud: with our mark, made by somebody else or not known to be ours, {left}"
