@@ -6,12 +6,12 @@ holds no secret: it references passwords by the Secret that contains them, and t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from stackwright.api.meta import Kind
-from stackwright.core.conditions import Condition
+from stackwright.core.conditions import Condition, summary
 
 Object = dict[str, Any]
 Key = tuple[str, str]  # namespace, name
@@ -309,3 +309,13 @@ class Plan:
     @property
     def empty(self) -> bool:
         return not self.actions
+
+
+def staged(
+    stages: Sequence[Condition],
+    status: Mapping[str, Any],
+    actions: tuple[Action, ...] = (),
+    requeue: float | None = None,
+) -> Plan:
+    """A plan that reports stages, and Ready and Progressing as their summary."""
+    return Plan(actions, (*summary(stages), *stages), status, requeue)

@@ -9,7 +9,8 @@ from stackwright.controllers.capicluster.observe import Observed
 from stackwright.controllers.capicluster.record import API, BASTION, GROUPS, NETWORK, ROUTER, SUBNET, group, record_of
 from stackwright.controllers.capicluster.resolve import router, subnet
 from stackwright.controllers.infra.references import named
-from stackwright.core.conditions import Condition, copied, done, find, summary, waiting
+from stackwright.controllers.infra.report import keeping
+from stackwright.core.conditions import Condition, copied, done, find, waiting
 from stackwright.core.openstack.cloud_observation import AUTHENTICATION, project
 from stackwright.core.openstack.clouds import Slot
 from stackwright.core.openstack.managed_resources import Step
@@ -68,9 +69,8 @@ def report(
         ahead = [done(AUTHENTICATION)]
     now = {stage.type: stage for stage in told}
     stages = (*ahead, *(now.get(type_) or _before(seen, type_) for type_ in STAGES))
-    kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
-    kept["project"] = project(seen, record_of(seen.status))
-    return Plan(actions, (*summary(stages), *stages), {**kept, **status}, requeue)
+    status["project"] = project(seen, record_of(seen.status))
+    return keeping(seen.status, FIELDS, stages, actions, requeue, **status)
 
 
 def _before(seen: Observed, type_: str) -> Condition:

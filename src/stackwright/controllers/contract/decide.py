@@ -23,14 +23,13 @@ from stackwright.core.conditions import (
     blocked,
     done,
     is_serving,
-    summary,
     waiting,
     waiting_for,
     why_not_serving,
 )
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, has_finalizer, is_deleting
-from stackwright.core.plan import Action, Finalizer, Object, Plan
+from stackwright.core.plan import Action, Finalizer, Object, Plan, staged
 from stackwright.core.secrets.writes import EnsureSecret
 
 RECHECK, SPREAD = 300, 120  # seconds
@@ -146,7 +145,7 @@ def _report(
         "losses": record.losses,
         "providerSince": record.since,
     }
-    return Plan(actions, (*summary([stage]), stage), status, requeue)
+    return staged([stage], status, actions, requeue)
 
 
 def _remove(seen: Observed) -> Plan:

@@ -24,9 +24,10 @@ from stackwright.controllers.floatingippool.objects import (
 )
 from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.controllers.infra.addresses import MARKED, is_of
+from stackwright.controllers.infra.report import keeping
 from stackwright.controllers.infra.server_template import SERVER
 from stackwright.core.clusterapi import ADDRESS, CLAIM
-from stackwright.core.conditions import READY, Condition, blocked, done, summary, waiting
+from stackwright.core.conditions import READY, Condition, blocked, done, waiting
 from stackwright.core.objects import OWNER, is_deleting, key_of, label
 from stackwright.core.openstack.cloud_observation import AUTHENTICATION, project
 from stackwright.core.openstack.clouds import CloudCall, Slot, Thing
@@ -64,10 +65,9 @@ def _report(
     seen: Observed, stage: Condition, actions: tuple[Action, ...] = (), requeue: float = POLL, **status: Any
 ) -> Plan:
     """Status fields that are not passed keep their values."""
-    kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
     ahead = (done(AUTHENTICATION),) if seen.look and stage.type != AUTHENTICATION else ()
-    kept["project"] = project(seen, unlisted(seen.status.get("resources")))
-    return Plan(actions, (*summary([*ahead, stage]), *ahead, stage), {**kept, **status}, requeue)
+    status["project"] = project(seen, unlisted(seen.status.get("resources")))
+    return keeping(seen.status, FIELDS, [*ahead, stage], actions, requeue, **status)
 
 
 def _serve(seen: Observed) -> Plan:

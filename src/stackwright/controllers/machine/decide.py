@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from stackwright.controllers.infra.report import keeping
 from stackwright.controllers.infra.server_template import INSTANCE, SERVER, passed_on, taken_over
 from stackwright.controllers.machine.objects import provider_id, server_of
 from stackwright.controllers.machine.observe import KIND, Observed
@@ -69,11 +70,7 @@ def _report(
     seen: Observed, stage: Condition, actions: tuple[Action, ...] = (), requeue: float | None = None, **status: Any
 ) -> Plan:
     """Status fields that are not passed keep their values."""
-    return Plan(actions, (*summary([stage]), stage), {**_kept(seen), **status}, requeue)
-
-
-def _kept(seen: Observed) -> dict[str, Any]:
-    return {name: seen.status.get(name, default) for name, default in FIELDS.items()}
+    return keeping(seen.status, FIELDS, [stage], actions, requeue, **status)
 
 
 def _changes(seen: Observed, server: Object) -> tuple[Action, ...]:

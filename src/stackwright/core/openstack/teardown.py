@@ -11,12 +11,12 @@ from dataclasses import replace
 from typing import Any
 
 from stackwright.api.meta import Kind
-from stackwright.core.conditions import Condition, summary, waiting
+from stackwright.core.conditions import Condition, waiting
 from stackwright.core.objects import has_finalizer
 from stackwright.core.openstack.cloud_observation import AUTHENTICATION, Seen
 from stackwright.core.openstack.clouds import Look, Slot
 from stackwright.core.openstack.managed_resources import Owner, Record, removal
-from stackwright.core.plan import Action, Finalizer, Plan, Warn
+from stackwright.core.plan import Action, Finalizer, Plan, Warn, staged
 
 DELETED = "Deleted"
 POLL = 15.0  # seconds between reconciles while waiting
@@ -53,7 +53,7 @@ def leave(
 
 def going(stage: Condition, status: Mapping[str, Any], actions: tuple[Action, ...] = (), requeue: float = POLL) -> Plan:
     """A plan that reports a deletion in progress."""
-    return Plan(actions, (*summary([stage]), stage), dict(status), requeue)
+    return staged([stage], dict(status), actions, requeue)
 
 
 def _status(seen: Seen, written: Mapping[str, Any]) -> dict[str, Any]:

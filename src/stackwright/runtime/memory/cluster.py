@@ -196,7 +196,7 @@ class MemoryCluster:
 
     def _serves(self, kind: Kind) -> None:
         if kind in self.unserved:
-            raise NotServed(f"the API does not serve {kind.plural} of {kind.api_version}")
+            raise NotServed(f"the API does not serve {kind.plural} of {kind.api_version}", kind.group)
 
     async def _live(self, kind: Kind, key: Key) -> Object | None:
         if (kind, key) not in self._objects and self._base is not None and (kind, key) not in self._hidden:
