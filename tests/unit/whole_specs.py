@@ -17,8 +17,8 @@ from stackwright.api.services.kinds import ServiceSpec
 from stackwright.controllers.cloud.decide import decide as decide_deployment
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.controlplane.decide import decide as decide_control_plane
+from stackwright.controllers.helmbundle.decide import decide as decide_helmbundle
 from stackwright.controllers.helmbundle.observe import Observed as Bundle
-from stackwright.controllers.helmbundle.release import decide as decide_helmbundle
 from stackwright.controllers.service.decide import decide as decide_service
 from stackwright.controllers.service.objects import bundle
 from stackwright.controllers.service.observe import observe as observe_service

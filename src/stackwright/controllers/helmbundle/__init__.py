@@ -10,8 +10,8 @@ from stackwright.api.kinds import JOB, NODE, POD, SECRET, WORKLOADS
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.helmbundle import children
 from stackwright.controllers.helmbundle.claims import claims, release_key, statuses_of
+from stackwright.controllers.helmbundle.decide import decide
 from stackwright.controllers.helmbundle.observe import INSTANCE, observe
-from stackwright.controllers.helmbundle.release import decide
 from stackwright.core.ages import Ages
 from stackwright.core.controller import Controller, Lookup, Watch, all_in_namespace
 from stackwright.core.kubernetes import precache
