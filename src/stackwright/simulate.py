@@ -1,9 +1,9 @@
 """What would happen: the real controllers on a copy of the cluster, with every step assumed to succeed.
 
-The cycle is the operator's own (runtime/cycle/cycle.py); only its ports are in memory. Here is what a plan needs beside
-it: the order of the controllers, what each turn changed or waits for, and when nothing is left to do. Reads fall
-through to the real cluster, once per object; nothing is ever written there and no program is started. Workloads are
-left out of sight, so a release counts as ready when it is installed, and each level then goes on to the next.
+The cycle is that of the operator (runtime/cycle/cycle.py), with ports in memory. This module adds what a plan needs:
+the order of the controllers, the actions and waits of each turn, and the end, when nothing changes any more. Objects
+are read from the real cluster once; nothing is written there and no program is started. Workloads are not read, so a
+release counts as ready when it is installed, and the next level continues.
 """
 
 from __future__ import annotations
@@ -187,11 +187,11 @@ class _Simulation:
         self.world.writes.clear()
 
     async def _turn(self, controller: Controller, key: Key) -> None:
-        with contextlib.suppress(Conflict):  # it is told as an error of its action, and the next round decides anew
+        with contextlib.suppress(Conflict):  # its step reports it, and the next round decides again
             await self.cycle.run(controller, key)
 
     async def _execute(self, controller: Controller, key: Key, actions: Sequence[Action]) -> Mapping[Slot, str]:
-        """The Executor of the cycle: one action at a time, each a step."""
+        """The Executor of the cycle: runs the actions one by one, and records each as a step."""
         self.about = f"{controller.kind.kind} {'/'.join(key)}"
         made: dict[Slot, str] = {}
         for action in actions:
@@ -206,7 +206,7 @@ class _Simulation:
         return made
 
     async def _report(self, controller: Controller, plan: Plan, current: Object, failure: Failure | None) -> bool:
-        """The Reporter of the cycle: on the object as the actions left it, if they did."""
+        """The Reporter of the cycle, for the object after the actions, unless they deleted it."""
         self._note_waits(controller, plan, key_of(current))
         after = await self.world.get(controller.kind, key_of(current))
         return after is not None and await report(controller, plan, after, self.world, self.clock.now())
@@ -231,13 +231,13 @@ class _Simulation:
         self.forecast.steps.append(Step(self.round, self.about, action, before))
 
     def _note_failure(self, action: Action, error: str) -> None:
-        """Once: an action that cannot succeed would come back in each round."""
+        """Records a failure once, although each round repeats an action that cannot succeed."""
         if (self.about, error) not in self._told:
             self._told.add((self.about, error))
             self.forecast.steps.append(Step(self.round, self.about, action, error=error))
 
     def _note_waits(self, controller: Controller, plan: Plan, key: Key) -> None:
-        """Each wait once, without its cause, which changes as what is waited for gets on."""
+        """Records each wait once, without its cause, which changes from round to round."""
         for condition in plan.conditions:
             wait = self._wait_of(condition)
             if condition.type == READY:

@@ -51,7 +51,7 @@ def steady(text: str) -> str:
 
 @dataclass(frozen=True)
 class Wait:
-    """What a condition waits for. Its message begins with it, and a plan shows each wait once.
+    """What a condition waits for. Its message is built from this, and a plan shows each wait once.
 
     what  the objects, such as `MariaDB openstack/mariadb`
     gone  whether it waits for their deletion
@@ -66,7 +66,7 @@ class Wait:
 
 @dataclass(frozen=True)
 class SameAs:
-    """A condition that repeats Ready of another object waits for what that object waits for."""
+    """The same wait as that of another object, whose Ready a condition repeats."""
 
     kind: Kind
     key: tuple[str, str]
@@ -74,7 +74,7 @@ class SameAs:
 
 @dataclass(frozen=True)
 class Condition:
-    """`waits_for` is for plans and not part of the status."""
+    """waits_for  for plans; not part of the status"""
 
     type: str
     status: bool | None
@@ -107,7 +107,7 @@ def waiting(type_: str, message: str, reason: str = "Waiting") -> Condition:
 
 
 def waiting_for(type_: str, what: str, cause: str = "", reason: str = "Waiting", *, gone: bool = False) -> Condition:
-    """A condition that waits for objects, with the cause of the wait; see Wait."""
+    """A condition that waits for objects; `cause` is why the wait lasts."""
     wait = Wait(what, gone)
     return Condition(type_, False, reason, f"Waiting for {wait}{f': {cause}' if cause else ''}", wait)
 

@@ -30,13 +30,14 @@ class Watch:
 @dataclass(frozen=True)
 class Controller:
     """name     also the field manager (stackwright-<name>) and a label of its metrics
-    role     the container it runs in: osdpl, helmbundle, health, secrets or node
+    role     the container it runs in: osdpl, helmbundle, health, secrets, node or servers
     observe  reads only; None when the object is gone and nothing is owed
     decide   pure: what was observed → Plan
     reports  whether the status of the object is ours to write; where not, a failure is told by an Event
-    owns_ready whether Ready of the object is this controller's; where not, a failed action is told in the conditions
-             of this controller, and an error of our own by an Event
-    finalizes it removes the finalizer of an object whose Ready is another controller's until the object is deleted
+    owns_ready  whether this controller reports Ready of the object; otherwise the conditions of this controller report
+             a failed action, and an Event reports an internal error
+    finalizes   it removes the finalizer of the object, so it reports Ready while the object is being deleted, although
+             another controller does so before
     pausable whether `stackwright pause` holds its actions: those that change what a cloud is
     urgent   short work that must not wait behind long calls (Helm's take minutes): it has workers of its own
     remote   it asks OpenStacks that users name, which may let it wait for minutes: each namespace has workers for it
@@ -58,7 +59,7 @@ class Controller:
     pausable: bool = False
 
     def owns_ready_of(self, obj: Object) -> bool:
-        """Whether Ready of this object is this controller's now."""
+        """Whether this controller reports Ready of this object now."""
         return self.owns_ready or (self.finalizes and is_deleting(obj))
 
     @property

@@ -1,4 +1,4 @@
-"""Changes of objects → keys in the queue. No key is queued twice, and no change is handled here."""
+"""Changed objects → keys in the queue. Nothing else happens on an event, so a burst of events costs one reconcile."""
 
 from __future__ import annotations
 

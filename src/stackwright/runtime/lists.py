@@ -1,6 +1,6 @@
-"""Lists of whole kinds: at the start, of a watch that begins anew, and now and then. They show what no event told.
+"""Compares lists of whole kinds with the cache: at the start, when a watch begins anew, and periodically.
 
-An object that a list lacks is dropped only after a read of its own, because it may have been created after the list.
+An object that a list lacks is read before it is dropped, because it may have been created after the list.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ from typing import Generic, TypeVar
 
 T = TypeVar("T", bound=Hashable)
 TICK = 0.001  # timers may fire this much too early; waiting for the remainder would busy-loop
-SHORTEST = 2 * TICK  # a shorter delay would be over at once, and the item would ask for the remainder again and again
+SHORTEST = 2 * TICK  # a shorter delay would end at once, and the item would request the remainder repeatedly
 DOUBLINGS = 16  # limits the exponent of the backoff; the longest delay is reached earlier
 # Token bucket of a shared item: BURST runs without delay, refilled by one every PACE seconds.
 BURST, PACE = 100, 1.0

@@ -157,7 +157,7 @@ class Runtime:
             log.warning("internal error not told", controller=controller.name, cause=type(further).__name__)
 
     async def _execute(self, controller: Controller, key: Key, actions: Sequence[Action]) -> Mapping[Slot, str]:
-        """The Executor of the cycle: with a deadline for the worker, a line of the log and a metric for each action."""
+        """The Executor of the cycle: extends the worker's deadline, and logs and counts each action."""
         since, latest = self._busy[controller.name, key]
         self._busy[controller.name, key] = (since, latest + LONGEST * len(actions))
         for action in actions:

@@ -34,7 +34,7 @@ from stackwright.simulate import Step
 CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "call", "wait", "fail", "note"
 SIGNS = {CREATE: "+", CHANGE: "~", DELETE: "-", CALL: "»", WAIT: "…", FAIL: "✗", NOTE: "!"}
 BUILT = ""
-RELEASE = "HelmRelease"  # the kind of a release, which is no object, as a subject
+RELEASE = "HelmRelease"  # the kind of the subject for a release, which is not an object
 CUT_OFF = "The controllers did not come to rest; the plan is cut off here"
 
 
@@ -48,9 +48,9 @@ class Sourced:
 
 @dataclass(frozen=True)
 class Entry:
-    """verb   apply, helm, sql, …
-    thing  of an OpenStack that it is about, if it is: server, volume, …
-    subject  kind, namespace and name of the object or release that it is about; empty where it is about none
+    """verb     apply, helm, sql, …
+    thing    of an OpenStack that it is about, if it is: server, volume, …
+    subject  kind, namespace and name of the object or release; empty for entries without one
     """
 
     does: str

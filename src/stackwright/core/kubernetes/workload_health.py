@@ -93,7 +93,7 @@ def pod_cause(pod: Object) -> str:
 
 
 def is_stuck(pod: Object) -> bool:
-    """Whether Kubernetes alone will hardly get on with a pod, for the cause that `pod_cause` tells."""
+    """Whether the cause that `pod_cause` returns probably needs a user: Kubernetes alone does not resolve it."""
     status = pod.get("status") or {}
     if pod["metadata"].get("deletionTimestamp") or (status.get("phase") == "Failed" and status.get("message")):
         return False

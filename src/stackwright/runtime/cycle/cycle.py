@@ -1,7 +1,7 @@
 """One reconcile of one object: observe → decide → execute → report.
 
-The operator runs it from its queue, on its cache (runtime/reconcile.py); `simulate` runs it on a copy of the cluster in
-memory. Both pass the same ports: where to read, the clock, what executes actions, and what reports.
+The operator runs it for the keys of its queue, on its cache (runtime/reconcile.py); `simulate` runs it on a copy of the
+cluster in memory. They differ only in the ports: reader, clock, executor and reporter.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from stackwright.core.ports import Clock, Cluster, NotYet, Reader, Refused
 from stackwright.runtime.cycle.pausing import unless_paused
 from stackwright.runtime.cycle.report import after_failure, report
 
-SOON = 2.0  # seconds from a removal to the next look: what goes takes a moment, and may never go
+SOON = 2.0  # seconds from a deletion in an OpenStack to the next reconcile: it takes a moment, or never ends
 Failure = NotYet | Refused
 
 

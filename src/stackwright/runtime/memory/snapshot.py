@@ -1,6 +1,5 @@
-"""The cluster as it is, for a copy in memory. Values of Secrets are blanked: no forecast can show one.
-
-What is left of a Secret is why a Helm release failed.
+"""The present cluster, as the base of a copy in memory. Values of Secrets are blanked, so no forecast can show them;
+only the cause of a failed Helm release is kept.
 """
 
 from __future__ import annotations
