@@ -141,7 +141,9 @@ class _Simulation:
             contents=outside.contents or MemoryContents(),
             clouds=clouds,
         )
-        self.cycle = Cycle(self.world, self.clock, self._execute, self._report, pauses=not request.resumed)
+        self.cycle = Cycle(
+            self.world, self.clock, self._execute, self._report, pauses=not request.resumed, limited=False
+        )
         self.round = 0
         self.about = ""
         self._waits: dict[tuple[Kind, Key], Wait | None] = {}  # what Ready of an object waits for

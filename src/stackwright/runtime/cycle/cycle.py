@@ -48,19 +48,31 @@ GONE = Result("gone")
 
 
 class Cycle:
-    """pauses  whether `stackwright pause` holds actions"""
+    """pauses   whether `stackwright pause` holds actions
+    limited  whether a plan deletes a limited number of resources in an OpenStack
+    """
 
     def __init__(
-        self, reader: Reader, clock: Clock, execute: Executor, report: Reporter, *, pauses: bool = True
+        self,
+        reader: Reader,
+        clock: Clock,
+        execute: Executor,
+        report: Reporter,
+        *,
+        pauses: bool = True,
+        limited: bool = True,
     ) -> None:
-        self._reader, self._clock, self._execute, self._report, self._pauses = reader, clock, execute, report, pauses
+        self._reader, self._clock, self._execute, self._report = reader, clock, execute, report
+        self._pauses, self._limited = pauses, limited
 
     async def run(self, controller: Controller, key: Key) -> Result:
         """Reconcile an object once. Raises Conflict, and errors of the observation and of the report."""
         seen = await controller.observe(self._reader, key, self._clock.now())
         if seen is None:
             return GONE
-        plan = bounded(controller.decide(seen))
+        plan = controller.decide(seen)
+        if self._limited:
+            plan = bounded(plan)
         if self._pauses:
             plan = await unless_paused(controller, plan, self._reader, seen.obj)
         try:
