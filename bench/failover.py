@@ -67,7 +67,7 @@ async def _side(count: int, *, urgent: bool) -> list[float]:
     from stackwright.core.ages import Ages
     from stackwright.core.ports import Ports, absent
     from stackwright.core.settings import Settings
-    from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+    from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
     from stackwright.runtime.memory import MemoryCluster, SeededEntropy
     from stackwright.runtime.queue import KeyedQueue
     from stackwright.runtime.reconcile import Runtime

@@ -38,8 +38,8 @@ from stackwright.core.ports import Ports, absent
 from stackwright.core.secrets.writes import EnsureSecret
 from stackwright.local.kubernetes import ephemeral
 from stackwright.local.kubernetes.api import Api
-from stackwright.runtime.execute import execute
-from stackwright.runtime.report import status_of
+from stackwright.runtime.cycle.execute import execute
+from stackwright.runtime.cycle.report import status_of
 
 SPACE = "bench"
 MANAGER = "stackwright-database"

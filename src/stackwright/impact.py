@@ -137,10 +137,12 @@ def _retained(volume: str | None, facts: Facts) -> bool:
     return bool(found and (found.get("spec") or {}).get("persistentVolumeReclaimPolicy") == "Retain")
 
 
-def missing(steps: Iterable[Step], there: Iterable[Key], facts: Facts) -> tuple[str, ...]:
-    """StorageClasses of releases that are new: `there` are those that are not."""
+def missing(steps: Iterable[Step], there: Iterable[Key], facts: Facts) -> dict[str, list[str]]:
+    """StorageClass → the new releases whose claims lack it; "" is the default one. `there` are releases that are not
+    new.
+    """
     if facts.classes is None:
-        return ()
+        return {}
     known = set(there)
     names = {each["metadata"]["name"] for each in facts.classes}
     default = any(annotation(each, DEFAULT_CLASS) == "true" for each in facts.classes)
@@ -155,10 +157,8 @@ def missing(steps: Iterable[Step], there: Iterable[Key], facts: Facts) -> tuple[
             continue
         name = volume.get("class_name")
         if (name and name not in names) or not (name or default):
-            wanted.setdefault(f"StorageClass {name}" if name else "a default StorageClass", []).append(
-                "/".join(action.release)
-            )
-    return tuple(f"{what}, for claims of {', '.join(releases)}" for what, releases in wanted.items())
+            wanted.setdefault(str(name or ""), []).append("/".join(action.release))
+    return wanted
 
 
 def restarts(before: Sequence[Object] | None, after: Sequence[Object]) -> tuple[Restart, ...]:

@@ -33,12 +33,13 @@ from stackwright.core.ports import Cluster, Directories, Ports, Refused, absent
 from stackwright.core.settings import Settings
 from stackwright.runtime import logs, metrics
 from stackwright.runtime.accounts import AccountChecks
-from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.source import KopfSource
+from stackwright.runtime.cluster.watches import Watches
+from stackwright.runtime.events import Item
 from stackwright.runtime.health import Health
 from stackwright.runtime.queue import KeyedQueue
-from stackwright.runtime.reconcile import Item, Runtime
-from stackwright.runtime.source import KopfSource
-from stackwright.runtime.watches import Watches
+from stackwright.runtime.reconcile import Runtime
 
 YOUNG = 5000  # new objects between two runs of Python's garbage collector, whose default is 700
 
@@ -150,8 +151,8 @@ def _queue() -> KeyedQueue[Item]:
 async def operate(options: Options) -> None:
     """Run the operator until it is cancelled or a part of it ends."""
     from stackwright.controllers.validate import errors_of
-    from stackwright.runtime.admission import Admission
-    from stackwright.runtime.certificate import Certificate
+    from stackwright.runtime.webhook.admission import Admission
+    from stackwright.runtime.webhook.certificate import Certificate
 
     logs.configure(options.log_level)
     cluster = _connect(options.kubeconfig)

@@ -21,7 +21,7 @@ from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Conflict, NotYet, Refused
 from stackwright.local.tools import binary
-from stackwright.runtime.certificate import CONFIGURATION
+from stackwright.runtime.webhook.certificate import CONFIGURATION
 
 CHART = Path(__file__).parents[2] / "charts/stackwright"
 SPACE, FINALIZER, NEVER = "away", "test.stackwright.dev/hold", "2030-01-01T00:00:00Z"

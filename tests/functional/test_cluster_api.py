@@ -30,7 +30,7 @@ from stackwright.core.conditions import READY, done, waiting
 from stackwright.core.settings import Settings
 from stackwright.local import tools
 from stackwright.local.kubernetes import ephemeral
-from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.memory.openstack import MemoryClouds
 from stackwright.runtime.reconcile import Runtime
 

@@ -14,9 +14,9 @@ from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
 from stackwright.cli.change.manifests import MANAGER
 from stackwright.core.ports import Refused
+from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.memory.faults import Crash, FaultyCluster
-from stackwright.runtime.specs import replace_spec
 
 KIND = OpenStackDeployment.KIND
 FIRST = {"openstack_version": "epoxy", "preset": "core", "size": "tiny"}

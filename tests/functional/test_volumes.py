@@ -19,7 +19,7 @@ from stackwright.core.helm.records import SELECTOR, releases
 from stackwright.core.plan import GrowClaim, HelmUpgrade
 from stackwright.core.ports import Ports, Refused, absent
 from stackwright.local import tools
-from stackwright.runtime.execute import execute
+from stackwright.runtime.cycle.execute import execute
 
 ROOT = Path(__file__).parents[2]
 VALUES = yaml.safe_load((ROOT / "tests/golden/charts/glance/default/values.yaml").read_text())

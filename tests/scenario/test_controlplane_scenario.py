@@ -11,7 +11,7 @@ from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import DAEMONSET, SECRET, STATEFULSET
 from stackwright.api.registry import SERVICE_KINDS
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.core import precache
+from stackwright.core.kubernetes import precache
 from stackwright.core.ports import Refused, secret_data
 
 pytestmark = pytest.mark.looptime

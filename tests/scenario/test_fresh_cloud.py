@@ -1,5 +1,7 @@
 """A cloud from nothing to Ready, and what an unchanged one costs."""
 
+from collections import Counter
+
 import pytest
 from world import NAMESPACE, SETTINGS, UNSCHEDULABLE, WORKLOADS, World, assert_only_accounts_are_looked_at, ready_world
 
@@ -77,6 +79,15 @@ async def test_a_watch_that_is_late_makes_no_difference_to_the_outcome():
         await world.settle()
         assert world.ready()
     assert late.state() == prompt.state()
+
+
+async def test_a_watch_that_is_late_has_no_release_looked_at_again_and_again():
+    """The rest of a delay, however short, takes time to pass."""
+    world = World(latency=0.05)
+    world.cloud()
+    await world.settle()
+    looks = Counter(item for item in world.reconciles if item[0] == "helmbundle")
+    assert max(looks.values()) < 20
 
 
 async def test_what_is_in_flight_when_the_operator_is_killed_is_taken_up_by_the_next_one():

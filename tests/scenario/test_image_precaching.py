@@ -6,7 +6,7 @@ from world import CONTROL_PLANE, EVERY_ROLE, NAMESPACE, SETTINGS, UNREADY, World
 
 from stackwright.api.kinds import DAEMONSET, POD
 from stackwright.api.services.kinds import RabbitMQ
-from stackwright.core import precache
+from stackwright.core.kubernetes import precache
 from stackwright.core.settings import Settings
 
 pytestmark = pytest.mark.looptime

@@ -12,7 +12,7 @@ from stackwright.adapters.directories import LocalDirectories
 from stackwright.api.kinds import PV, PVC, STORAGE_CLASS
 from stackwright.controllers.volume import Place, controllers
 from stackwright.core.ports import Directories, NotYet, Ports, absent
-from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.memory import Crash, FaultyCluster, FrozenClock, Fuse, MemoryCluster, SeededEntropy
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime

@@ -33,7 +33,8 @@ from stackwright.core.plan import Object
 from stackwright.core.ports import Cluster, Ports
 from stackwright.core.settings import Settings
 from stackwright.runtime.accounts import AccountChecks
-from stackwright.runtime.cache import PARTIAL, CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.cache import PARTIAL, CachedReader, Store, WriteThrough
+from stackwright.runtime.events import Item
 from stackwright.runtime.memory import (
     Crash,
     Fuse,
@@ -48,7 +49,7 @@ from stackwright.runtime.memory import (
     faulty,
 )
 from stackwright.runtime.queue import KeyedQueue
-from stackwright.runtime.reconcile import Item, Runtime
+from stackwright.runtime.reconcile import Runtime
 from stackwright.services.ceph import REQUESTS
 from stackwright.services.declaration import CLOUD_AUTHORITY, PLACES
 

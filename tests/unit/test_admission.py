@@ -22,8 +22,8 @@ from stackwright.api.registry import ADMITTED
 from stackwright.controllers.validate import errors_of
 from stackwright.core.bounds import VALUES, has_more
 from stackwright.main import Options, settings
-from stackwright.runtime import admission
-from stackwright.runtime.admission import AT_ONCE, LARGEST, Admission
+from stackwright.runtime.webhook import admission
+from stackwright.runtime.webhook.admission import AT_ONCE, LARGEST, Admission
 
 SECRET_TEXT = "hunter2"
 Ask = Callable[..., Any]

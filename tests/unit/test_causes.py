@@ -2,7 +2,7 @@
 
 import pytest
 
-from stackwright.core.workload_health import pod_cause, pods_of, why, workload_ready
+from stackwright.core.kubernetes.workload_health import is_stuck, pod_cause, pods_of, why, workload_ready
 
 
 def pod(name="p-0", labels=None, **status):
@@ -142,10 +142,25 @@ PODS = {
 }
 
 
+STUCK = {
+    "image missing",
+    "crash loop",
+    "crash loop of a program that said why",
+    "crash loop of an init container",
+    "secret missing",
+    "unschedulable",
+}
+
+
 @pytest.mark.parametrize("case", PODS)
 def test_the_cause_of_a_pod_is_named(case):
     status, expected = PODS[case]
     assert pod_cause(status) == expected
+
+
+@pytest.mark.parametrize("case", PODS)
+def test_a_pod_is_stuck_if_kubernetes_alone_will_hardly_get_on_with_it(case):
+    assert is_stuck(PODS[case][0]) == (case in STUCK)
 
 
 @pytest.mark.parametrize("delay", ["10s", "20s", "40s", "1m20s", "2m40s", "5m0s"])

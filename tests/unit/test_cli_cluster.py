@@ -11,7 +11,7 @@ import typer
 
 from stackwright.cli import cluster, common
 from stackwright.cli.cluster import CliError, connected, kubeconfig, run
-from stackwright.core.ports import NotYet
+from stackwright.core.ports import Unreachable
 
 
 @pytest.fixture
@@ -93,7 +93,7 @@ def test_a_place_that_nobody_named_and_that_nobody_may_look_into_is_passed_over(
 
 def test_a_failure_is_a_sentence_and_an_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
     async def unreachable() -> None:
-        raise NotYet("list Pod: the Kubernetes API cannot be reached: refused")
+        raise Unreachable("list Pod: the Kubernetes API cannot be reached: refused")
 
     with pytest.raises(typer.Exit) as caught:
         run(unreachable())

@@ -20,11 +20,17 @@ from stackwright.runtime.memory import MemoryCluster
 
 KEY = ("openstack", "cloud")
 SPEC = {"openstack_version": "epoxy", "preset": "core", "size": "single"}
-LOST = [Entry(DELETE, "helm", "release openstack/nova"), Entry(DELETE, "delete", "Nova openstack/nova")]
+
+
+def deleted(kind: str, name: str) -> Entry:
+    return Entry(DELETE, "delete", f"{kind} openstack/{name}", subject=(kind, "openstack", name))
+
+
+LOST = [Entry(DELETE, "helm", "release openstack/nova"), deleted("Nova", "nova")]
 REPLACED = [
-    Entry(DELETE, "delete", "Job openstack/db-sync"),
-    Entry(DELETE, "delete", "HelmBundle openstack/openstack-nova"),
-    Entry(DELETE, "delete", "MessagingAccount openstack/nova"),
+    deleted("Job", "db-sync"),
+    deleted("HelmBundle", "openstack-nova"),
+    deleted("MessagingAccount", "nova"),
     Entry(CHANGE, "helm", "release openstack/glance"),
 ]
 
@@ -35,7 +41,7 @@ def called(*words: str, stdin: str = "") -> Any:
 
 def test_losses_are_releases_services_and_databases() -> None:
     assert losses([*LOST, *REPLACED]) == ["release openstack/nova", "Nova openstack/nova"]
-    assert losses([Entry(DELETE, "delete", "DatabaseAccount openstack/nova")])
+    assert losses([deleted("DatabaseAccount", "nova")])
 
 
 @pytest.mark.parametrize(

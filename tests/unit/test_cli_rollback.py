@@ -22,9 +22,9 @@ from stackwright.core.objects import CLOUD, DIGEST, owner_reference
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Conflict, Refused
 from stackwright.core.secrets import revisions
+from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.memory.faults import Crash, FaultyCluster
-from stackwright.runtime.specs import replace_spec
 
 SPACE = "openstack"
 KEY = (SPACE, "cloud")

@@ -24,7 +24,7 @@ from stackwright.core.plan import (
 from stackwright.core.ports import Conflict, NotYet, Ports, Refused, secret_data
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret, RotateKeys
-from stackwright.runtime.execute import execute
+from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import (
     FrozenClock,
     MemoryBroker,

@@ -10,7 +10,7 @@ import pytest
 
 from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.core.controller import Controller
-from stackwright.runtime.cache import Store
+from stackwright.runtime.cluster.cache import Store
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
 

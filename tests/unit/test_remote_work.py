@@ -22,9 +22,11 @@ from stackwright.core.objects import key_of
 from stackwright.core.openstack.clouds import CloudCall, CloudRef, Done, Look, Thing, mark
 from stackwright.core.plan import Plan, SetLabel
 from stackwright.core.settings import Settings
-from stackwright.runtime.cache import Store
+from stackwright.runtime.cluster.cache import Store
+from stackwright.runtime.cycle.cycle import SOON, bounded
+from stackwright.runtime.events import Item
 from stackwright.runtime.queue import KeyedQueue
-from stackwright.runtime.reconcile import REMOTE, SHARE, SOON, Item, Runtime, bounded
+from stackwright.runtime.reconcile import REMOTE, SHARE, Runtime
 
 SLOW = 60.0  # seconds for a request, as much as an answer may take
 WORKERS = 8

@@ -16,7 +16,7 @@ from stackwright.core.controller import ByOwner, Controller, Watch
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Apply, Plan
 from stackwright.core.ports import NotYet, Ports, Refused
-from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.memory import (
     FrozenClock,
     MemoryBroker,

@@ -27,7 +27,7 @@ from stackwright.core.secrets.writes import (
     RotateKeys,
     SecretWrite,
 )
-from stackwright.runtime.execute import execute
+from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import (
     FrozenClock,
     MemoryBroker,
@@ -70,7 +70,7 @@ def ports() -> Any:
 
 
 def made(ports: Ports, name: str, monkeypatch: pytest.MonkeyPatch) -> Object:
-    monkeypatch.setattr("stackwright.runtime.secrets.kind_of", lambda name: CONFIGMAP)
+    monkeypatch.setattr("stackwright.runtime.cycle.secrets.kind_of", lambda name: CONFIGMAP)
     obj = {"metadata": {"namespace": "n", "name": name}, "spec": {"text": "t"}}
     return ports.cluster.put(CONFIGMAP, {"apiVersion": "v1", "kind": "ConfigMap", **obj})  # type: ignore[attr-defined]
 

@@ -21,7 +21,7 @@ from stackwright.core.ports import Ports, Refused, secret_data
 from stackwright.core.secrets.cephkeys import access
 from stackwright.core.secrets.filling import fill
 from stackwright.core.secrets.writes import CopySecret, EnsureSecret
-from stackwright.runtime.execute import execute
+from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import (
     FrozenClock,
     MemoryBroker,

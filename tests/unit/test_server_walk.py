@@ -14,6 +14,7 @@ from stackwright.api.kinds import NAMESPACE
 from stackwright.controllers.server.decide import decide
 from stackwright.controllers.server.observe import KIND, observe
 from stackwright.core.conditions import READY, Condition
+from stackwright.core.controller import Controller
 from stackwright.core.objects import FINALIZER
 from stackwright.core.openstack.clouds import Asker, CloudCall, CloudRef, Look, Thing, fill
 from stackwright.core.openstack.clouds import run as submit
@@ -21,8 +22,8 @@ from stackwright.core.openstack.errors import Denied, Trouble
 from stackwright.core.plan import Finalizer, Object
 from stackwright.core.ports import Reader
 from stackwright.core.prune import without_empties
+from stackwright.runtime.cycle.report import after_failure
 from stackwright.runtime.memory import FrozenClock, MemoryClouds
-from stackwright.runtime.report import after_failure
 
 UID = "5b6c1d0e-0000-4000-8000-000000000001"
 MAKING = ("create port", "create trunk", "create volume", "create server", "delete server")
@@ -49,6 +50,9 @@ class Clouds(MemoryClouds):
         unseen = frozenset(asker.kinds) - {"server"} if self.young else frozenset[str]()
         seen = tuple(thing for thing in found.things if thing.what not in unseen and thing.id != self.hidden)
         return replace(found, things=seen, unseen=unseen, settled=not self.hidden)
+
+
+CONTROLLER = Controller("server", "servers", KIND, (), cast(Any, None), decide)
 
 
 class Walk:
@@ -95,7 +99,7 @@ class Walk:
                     self.obj = None
                     return
         except (Trouble, Denied) as error:
-            plan = after_failure(plan, self.obj, error)
+            plan = after_failure(CONTROLLER, plan, self.obj, error)
         if any(f"{call.do} {call.slot[0]}" == self.dies for call in plan.actions if isinstance(call, CloudCall)):
             self.dies, self.clouds.young = "", True
         elif plan.conditions:

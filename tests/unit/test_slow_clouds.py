@@ -35,7 +35,7 @@ from stackwright.core.openstack.errors import Trouble
 from stackwright.core.ports import Ports
 from stackwright.core.settings import Settings
 from stackwright.runtime import reconcile
-from stackwright.runtime.cache import CachedReader, Store, WriteThrough
+from stackwright.runtime.cluster.cache import CachedReader, Store, WriteThrough
 from stackwright.runtime.health import Health
 from stackwright.runtime.memory import (
     FrozenClock,

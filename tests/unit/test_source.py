@@ -19,12 +19,13 @@ from stackwright.core.controller import Watch
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Plan
 from stackwright.core.ports import Conflict, NotServed, NotYet, Refused
-from stackwright.runtime import reconcile, watches
-from stackwright.runtime.cache import CachedReader, Store
+from stackwright.runtime import reconcile
+from stackwright.runtime.cluster import watches
+from stackwright.runtime.cluster.cache import CachedReader, Store
+from stackwright.runtime.cluster.watches import PAUSE, SILENT, Watches
 from stackwright.runtime.health import Health
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.queue import KeyedQueue
-from stackwright.runtime.watches import PAUSE, SILENT, Watches
 
 pytestmark = pytest.mark.looptime
 KIND = Memcached.KIND
@@ -196,7 +197,7 @@ async def partly_watched(change):
     """What a reader sees of a Secret, after `change` that no watch told of; also its store's keys."""
     cluster, store = MemoryCluster(), Store()
     store.watch(SECRET)
-    ports = SimpleNamespace(cluster=cluster)
+    ports = SimpleNamespace(cluster=cluster, clock=None)
     reader = CachedReader(store, cluster)
     runtime = reconcile.Runtime([], ports, reader, store, KeyedQueue())
     first = cluster.put(

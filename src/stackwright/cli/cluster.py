@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-import re
 from collections.abc import AsyncIterator, Callable, Collection, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -29,6 +28,8 @@ T = TypeVar("T")
 NAMESPACE = "openstack"
 OPERATOR_NAMESPACE = "stackwright"
 MISSING = "there is no such file"
+CLUSTER_API = "cluster.x-k8s.io"  # the group of its own kinds, and the end of those of its providers
+OUR_PROVIDER = f"infrastructure.{CLUSTER_API}"
 POD_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 KubeconfigOption = Annotated[
@@ -148,15 +149,18 @@ def run(work: Coroutine[Any, Any, T], interrupted: int = 130) -> T:
         fail(str(error))
     except (NotYet, Refused, Conflict) as error:
         common.trace()
-        fail(_explained(str(error)))
+        fail(_explained(error))
 
 
-def _explained(text: str) -> str:
-    if "cannot be reached" in text:
+def _explained(error: Exception) -> str:
+    from stackwright.core.ports import NotServed, Unreachable
+
+    text = str(error)
+    if isinstance(error, Unreachable):
         return f"{text}\nIs it running? `stackwright up` starts the local one, `stackwright doctor` examines it."
-    if re.search(r"the API does not serve \S+ of (?!infrastructure\.)(\w+\.)?cluster\.x-k8s\.io/", text):
+    if isinstance(error, NotServed) and error.group.endswith(CLUSTER_API) and error.group != OUR_PROVIDER:
         return f"{text}\nCluster API, or this provider of it, is not installed here; `clusterctl init` installs it."
-    if "the API does not serve" in text:
+    if isinstance(error, NotServed):
         return f"{text}\nStackwright is not installed on this cluster; `stackwright up` installs it."
     return text
 

@@ -20,10 +20,18 @@ class NotYet(Exception):
     after: float | None = None
 
 
+class Unreachable(NotYet):
+    """The Kubernetes API gives no response."""
+
+
 class NotServed(NotYet):
-    """The Kubernetes API does not serve this kind, at least not yet: its CRD or API service is not installed."""
+    """The Kubernetes API does not serve a kind of this group: its CRD or API service is not installed, or not yet."""
 
     reason = "KindMissing"
+
+    def __init__(self, text: str, group: str = "") -> None:
+        super().__init__(text)
+        self.group = group
 
 
 class StillMissing(NotYet):

@@ -9,7 +9,7 @@ from typing import Any
 
 from stackwright.api.registry import RESOURCES
 from stackwright.core.conditions import find, is_blocked
-from stackwright.core.workload_health import causes
+from stackwright.core.kubernetes.workload_health import causes
 from stackwright.local import tools
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster

@@ -12,8 +12,8 @@ from aiohttp import web
 
 from stackwright.api.meta import Kind
 from stackwright.core.ports import Conflict, NotYet, Refused
+from stackwright.runtime.cluster.watches import Watches
 from stackwright.runtime.reconcile import Runtime
-from stackwright.runtime.watches import Watches
 
 ANSWER = 3.0  # timeout in seconds; shorter than that of a probe
 

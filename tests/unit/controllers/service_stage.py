@@ -7,7 +7,7 @@ from stackwright.controllers.service.decide import decide
 from stackwright.controllers.service.observe import observe
 from stackwright.core.ports import Ports
 from stackwright.core.settings import Settings
-from stackwright.runtime.execute import execute
+from stackwright.runtime.cycle.execute import execute
 from stackwright.runtime.memory import (
     FrozenClock,
     MemoryBroker,

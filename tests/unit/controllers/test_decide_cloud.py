@@ -14,7 +14,7 @@ from stackwright.controllers.cloud.decide import decide
 from stackwright.controllers.cloud.objects import service_object, service_pods, wanted_services
 from stackwright.controllers.cloud.observe import Observed, observe
 from stackwright.controllers.cloud.validate import parse
-from stackwright.core import precache
+from stackwright.core.kubernetes import precache
 from stackwright.core.objects import DIGEST
 from stackwright.core.plan import Delete
 from stackwright.core.secrets.writes import ExtractSecret

@@ -15,8 +15,9 @@ from stackwright.api.registry import ADMITTED
 from stackwright.api.services.helmbundle import HelmBundle, HelmBundleSpec
 from stackwright.api.services.kinds import Keystone, Nova
 from stackwright.controllers.helmbundle import controllers
-from stackwright.controllers.helmbundle.decide import RETRY_FAILED, decide
+from stackwright.controllers.helmbundle.decide import decide
 from stackwright.controllers.helmbundle.observe import Observed, observe
+from stackwright.controllers.helmbundle.step import RETRY_FAILED
 from stackwright.controllers.validate import errors_of
 from stackwright.core.ages import Ages
 from stackwright.core.helm.records import BUNDLE_LABEL, bundle_label

@@ -71,7 +71,8 @@ def _absent(call: Call, status: Mapping[str, Any], message: str) -> Exception:
         return NotYet(f"{call}: namespace {details.get('name')} does not exist")
     if details.get("name"):
         return Conflict(f"{call}: the object is gone", call.kind, call.key)
-    return NotServed(f"{call}: the API does not serve {call.kind.plural} of {call.kind.api_version}: {message}")
+    text = f"{call}: the API does not serve {call.kind.plural} of {call.kind.api_version}: {message}"
+    return NotServed(text, call.kind.group)
 
 
 def _forbidden(call: Call, status: Mapping[str, Any], message: str) -> Exception:

@@ -27,7 +27,7 @@ from yaml import YAMLError
 
 from stackwright.adapters.kubernetes.command import Exec, Served, Tell, output
 from stackwright.api.errors import printable
-from stackwright.core.ports import NotYet, Refused
+from stackwright.core.ports import NotYet, Refused, Unreachable
 
 # Timeout in seconds for a command of a kubeconfig; users may have to log in with a browser.
 LOGIN = 120.0
@@ -174,7 +174,8 @@ def explained(what: object) -> Iterator[None]:
     except httpx2.LocalProtocolError:  # its text repeats the header
         raise NotYet(f"{login}: its token has characters that no header has") from None
     except (httpx2.TransportError, OSError) as error:
-        raise NotYet(f"{what}: the Kubernetes API cannot be reached: {str(error) or type(error).__name__}") from error
+        text = f"{what}: the Kubernetes API cannot be reached: {str(error) or type(error).__name__}"
+        raise Unreachable(text) from error
     except UnicodeDecodeError:  # its text repeats what it read
         raise NotYet(f"{login}: the file of its token is no text") from None
     except ConfigError as error:  # from a command or file that should provide a token

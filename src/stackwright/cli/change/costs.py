@@ -48,7 +48,7 @@ def rendering() -> Iterator[Render | None]:
 async def costs(reader: Reader, result: Forecast, namespace: str, render: Render | None) -> list[Entry]:
     """Raises nothing for what may not be read: then it is not told."""
     from stackwright.api.kinds import SECRET
-    from stackwright.cli.change.plan_render import FAIL, Entry, notes
+    from stackwright.cli.change.plan_render import FAIL, RELEASE, Entry, notes
     from stackwright.core.helm.records import SELECTOR, revisions
     from stackwright.core.ports import NotYet, Refused
     from stackwright.impact import lost, missing
@@ -69,7 +69,8 @@ async def costs(reader: Reader, result: Forecast, namespace: str, render: Render
         )
         for release, answer in zip(changed, answers, strict=True):
             if isinstance(answer, Refused | NotYet):
-                failed.append(Entry(FAIL, "helm", f"release {'/'.join(release)}", str(answer)))
+                what = f"release {'/'.join(release)}"
+                failed.append(Entry(FAIL, "helm", what, str(answer), subject=(RELEASE, *release)))
             elif isinstance(answer, BaseException):
                 raise answer
             else:

@@ -96,8 +96,8 @@ async def check_changes(reader: Reader, manifests: list[Manifest]) -> None:
     from stackwright.controllers.voters import KINDS
     from stackwright.core.objects import key_of
     from stackwright.core.ports import Refused
+    from stackwright.runtime.cluster.specs import replace_spec
     from stackwright.runtime.memory import MemoryCluster
-    from stackwright.runtime.specs import replace_spec
 
     kinds = {resource.KIND for resource in RESOURCES if hasattr(resource, "CHANGES")} | KINDS
     if not (concerned := [each for each in manifests if each.kind in kinds]):

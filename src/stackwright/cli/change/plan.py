@@ -217,7 +217,7 @@ async def forecast(
     """
     from stackwright.cli.change.costs import costs
     from stackwright.cli.change.plan_render import CUT_OFF, FAIL, NOTE, Entry, entries
-    from stackwright.core.workload_health import causes
+    from stackwright.core.kubernetes.workload_health import causes
     from stackwright.simulate import simulate
 
     result = await simulate(reader, settings, request, now, outside)
@@ -276,7 +276,7 @@ def _failure(bundle: Any, release: str) -> str:
 
 def _as_deployed(settings: Settings, bundle: Any, wanted: Any, digest: str) -> bool:
     """Whether the release has the values that its HelmBundle has now: by digest, or because the operator says so."""
-    from stackwright.controllers.helmbundle.decide import release_digest
+    from stackwright.controllers.helmbundle.step import release_digest
 
     status = bundle.get("status") or {}
     said = (status.get("releaseStatuses") or {}).get(wanted["name"]) or {}

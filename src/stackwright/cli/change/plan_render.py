@@ -34,6 +34,7 @@ from stackwright.simulate import Step
 CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "call", "wait", "fail", "note"
 SIGNS = {CREATE: "+", CHANGE: "~", DELETE: "-", CALL: "»", WAIT: "…", FAIL: "✗", NOTE: "!"}
 BUILT = ""
+RELEASE = "HelmRelease"  # the kind of the subject for a release, which is not an object
 CUT_OFF = "The controllers did not come to rest; the plan is cut off here"
 
 
@@ -47,8 +48,9 @@ class Sourced:
 
 @dataclass(frozen=True)
 class Entry:
-    """verb   apply, helm, sql, …
-    thing  of an OpenStack that it is about, if it is: server, volume, …
+    """verb     apply, helm, sql, …
+    thing    of an OpenStack that it is about, if it is: server, volume, …
+    subject  kind, namespace and name of the object or release; empty for entries without one
     """
 
     does: str
@@ -58,16 +60,7 @@ class Entry:
     changes: tuple[Sourced, ...] = ()
     note: str = ""
     thing: str = ""
-
-    @property
-    def subject(self) -> tuple[str, str, str]:
-        """Kind, namespace and name of the object or release that it is about; empty where it is about none."""
-        words = self.what.partition(", ")[0].split(" ")
-        if len(words) != 2 or words[0].endswith(":"):
-            return "", "", ""
-        kind = "HelmRelease" if words[0] == "release" else words[0]
-        namespace, _, name = words[1].rpartition("/")
-        return kind, namespace, name
+    subject: tuple[str, str, str] = ("", "", "")
 
     def as_dict(self) -> dict[str, Any]:
         kind, namespace, name = self.subject
@@ -120,7 +113,7 @@ def entries(steps: Iterable[Step], background: Background) -> list[Entry]:
                 kind, key = step.removed
                 asked = step.about == "you" and kind.kind == "OpenStackDeployment"
                 why = "asked for" if asked else "what it belongs to goes"
-                found.append(Entry(DELETE, "delete", f"{kind.kind} {'/'.join(key)}", why))
+                found.append(Entry(DELETE, "delete", f"{kind.kind} {'/'.join(key)}", why, subject=(kind.kind, *key)))
         elif step.wait:
             found.append(Entry(WAIT, "wait", f"{step.about} waits for {step.wait}"))
         elif step.error:
@@ -138,7 +131,7 @@ def _entry(step: Step, background: Background) -> Entry:
         case Apply():
             return _apply(step, action)
         case Delete():
-            return Entry(DELETE, "delete", action.target, action.why)
+            return Entry(DELETE, "delete", action.target, action.why, subject=(action.kind.kind, *action.key))
         case CloudCall():
             does = {"create": CREATE, "update": CHANGE, "delete": DELETE}[action.do]
             what = f"{action.target.removeprefix(action.do).strip()} in {action.cloud}"
@@ -146,7 +139,8 @@ def _entry(step: Step, background: Background) -> Entry:
         case HelmUpgrade():
             return _upgrade(action, background)
         case HelmUninstall():
-            return Entry(DELETE, "helm", f"release {action.target}", f"for {step.about}")
+            what, subject = f"release {action.target}", (RELEASE, *action.release)
+            return Entry(DELETE, "helm", what, f"for {step.about}", subject=subject)
         case _ if isinstance(action, SecretWrite):
             return _secret(step, action, background)
         case _:
@@ -155,9 +149,9 @@ def _entry(step: Step, background: Background) -> Entry:
 
 
 def _apply(step: Step, action: Apply) -> Entry:
-    why = f"for {step.about}" if step.about != "you" else ""
+    why, subject = f"for {step.about}" if step.about != "you" else "", (action.kind.kind, *key_of(action.obj))
     if step.before is None:
-        return Entry(CREATE, "apply", action.target, why)
+        return Entry(CREATE, "apply", action.target, why, subject=subject)
     if action.why == "edited by someone else":
         why = "somebody else edited it; it is set back"
     differ: tuple[Sourced, ...] = ()
@@ -167,7 +161,7 @@ def _apply(step: Step, action: Apply) -> Entry:
         differ = tuple(Sourced(change) for change in changes(old, new, ("spec",)))
     if step.about != "you":  # defaults that only the API server fills in
         differ = tuple(each for each in differ if each.change.new is not ABSENT)
-    return Entry(CHANGE, "apply", action.target, why, differ)
+    return Entry(CHANGE, "apply", action.target, why, differ, subject=subject)
 
 
 def _readable(spec: Mapping[str, Any]) -> dict[str, Any]:
@@ -189,15 +183,16 @@ def _upgrade(action: HelmUpgrade, background: Background) -> Entry:
     )
     background.releases[action.release] = Deployed(action.chart, action.values)
     what = f"release {action.target}, chart {action.chart} {action.version}".rstrip()
+    subject = (RELEASE, *action.release)
     failure = background.failures.pop(action.release, "")
     notes = [f"the last attempt failed: {failure}"] if failure else []
     if deployed is None:
-        return Entry(CREATE, "helm", what, changes=differ, note="; ".join(notes))
+        return Entry(CREATE, "helm", what, changes=differ, note="; ".join(notes), subject=subject)
     if not deployed.known:
         notes.append("the deployed values are not known; compared with the HelmBundle's")
     if not differ and deployed.known:
         notes.append("same values, other chart: the files of this stackwright's chart are not the deployed ones")
-    return Entry(CHANGE, "helm", what, changes=differ, note="; ".join(notes))
+    return Entry(CHANGE, "helm", what, changes=differ, note="; ".join(notes), subject=subject)
 
 
 def source_of(path: Path, chart: str, before: Sequence[Object], after: Sequence[Object]) -> str:
@@ -243,19 +238,30 @@ def _secret(step: Step, action: SecretWrite, background: Background) -> Entry:
     else:
         names = sorted({name for options in action.sections.values() for name, _ in options.values()})
         made = f"sensitive options from Secret {', '.join(names)}"
-    what = f"{SECRET.kind} {'/'.join(action.key)}"
-    return Entry(CHANGE if exists else CREATE, "secret", what, f"for {step.about}", note=made)
+    what, subject = f"{SECRET.kind} {'/'.join(action.key)}", (SECRET.kind, *action.key)
+    return Entry(CHANGE if exists else CREATE, "secret", what, f"for {step.about}", note=made, subject=subject)
 
 
-def notes(lost: Iterable[str], restarts: Mapping[Key, Iterable[Restart]], missing: Iterable[str]) -> list[Entry]:
+def notes(
+    lost: Iterable[str], restarts: Mapping[Key, Iterable[Restart]], missing: Mapping[str, Sequence[str]]
+) -> list[Entry]:
     """What a plan costs, as entries that follow its steps."""
     found = [Entry(NOTE, "lost", what) for what in lost]
     found += [
-        Entry(NOTE, "restart", each.workload, f"{each.pods}; {each.meanwhile}")
+        Entry(NOTE, "restart", each.workload, f"{each.pods}; {each.meanwhile}", subject=_workload(each))
         for release in restarts
         for each in restarts[release]
     ]
-    return [*found, *(Entry(NOTE, "missing", what) for what in missing)]
+    for name, releases in missing.items():
+        what = f"StorageClass {name}" if name else "a default StorageClass"
+        subject = ("StorageClass", "", name) if name else ("", "", "")
+        found.append(Entry(NOTE, "missing", f"{what}, for claims of {', '.join(releases)}", subject=subject))
+    return found
+
+
+def _workload(restart: Restart) -> tuple[str, str, str]:
+    kind, name = restart.workload.split(" ")
+    return kind, "", name
 
 
 def unproven(values: Iterable[tuple[str, object]]) -> list[Entry]:

@@ -87,7 +87,7 @@ async def _annotated(cluster: Cluster, kind: Kind, obj: Object, paused: bool) ->
     from stackwright.controllers.infra import clusterapi
     from stackwright.core.objects import key_of
     from stackwright.core.pausing import ANNOTATION
-    from stackwright.runtime import pausing
+    from stackwright.runtime.cycle import pausing
 
     of_cluster_api = kind in {resource.KIND for resource in SERVER_KINDS}
     if (clusterapi.is_capi_paused(obj) if of_cluster_api else pausing.is_stackwright_paused(obj)) == paused:

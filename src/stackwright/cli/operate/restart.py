@@ -118,9 +118,9 @@ async def _done(cluster: Cluster, obj: Object) -> str | None:
     """What to say of a workload whose pods are new and ready, but for nodes that are away; None while they are not."""
     from stackwright.api.kinds import NODE, POD
     from stackwright.core.helm.rollouts import is_as_wanted, lost, node_of
-    from stackwright.core.nodes import are, away, named
+    from stackwright.core.kubernetes.nodes import are, away, named
+    from stackwright.core.kubernetes.workload_health import workload_ready
     from stackwright.core.ports import NotYet, Refused
-    from stackwright.core.workload_health import workload_ready
 
     if workload_ready(obj):
         return ""

@@ -47,7 +47,7 @@ def rollback(
     from stackwright.cli.change.manifests import MANAGER, BadManifest, Manifest, check_changes
     from stackwright.cli.cluster import CliError, connected, run, the_cloud
     from stackwright.cli.operate.wait import Patience, follow
-    from stackwright.runtime.specs import replace_spec
+    from stackwright.runtime.cluster.specs import replace_spec
 
     async def work() -> None:
         async with connected(kubeconfig) as cluster:

@@ -176,7 +176,7 @@ def applications(what: str) -> set[str]:
 
 def streams_of(pods: list[Object], container: str | None) -> tuple[list[Stream], list[str]]:
     """Logs to read, and why those of other containers cannot be read yet."""
-    from stackwright.core.workload_health import pod_cause
+    from stackwright.core.kubernetes.workload_health import pod_cause
 
     found: list[Stream] = []
     silent = []

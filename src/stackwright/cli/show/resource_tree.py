@@ -16,10 +16,10 @@ from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cli.output import ago
 from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, UNKNOWN, Node, Subject
 from stackwright.core.conditions import find, is_blocked
+from stackwright.core.kubernetes.workload_health import is_stuck, pod_cause, pods_of, why, workload_ready
 from stackwright.core.objects import is_deleting, key_of, label
 from stackwright.core.plan import Object
 from stackwright.core.ports import Reader
-from stackwright.core.workload_health import pod_cause, pods_of, why, workload_ready
 from stackwright.services.registry import SERVICES
 
 INSTANCE = "app.kubernetes.io/instance"
@@ -143,13 +143,8 @@ def pod(world: World, obj: Object) -> Node:
     if good and not is_deleting(obj):
         return Node(READY, title, "", ("completed", *facts[:1]) if finished else tuple(facts), (), subject)
     cause = pod_cause(obj).removeprefix(title).lstrip(":, ") or f"{status.get('phase', 'unknown')}".lower()
-    return Node(_pod_state(cause), title, cause, tuple(fact for fact in facts if fact), (), subject)
-
-
-def _pod_state(cause: str) -> str:
-    """Blocked when Kubernetes alone will hardly get on."""
-    stuck = ("cannot be scheduled", "CrashLoopBackOff", "ImagePull", "ErrImage", "CreateContainerConfigError")
-    return BLOCKED if any(word in cause for word in stuck) else BUSY
+    state = BLOCKED if is_stuck(obj) else BUSY
+    return Node(state, title, cause, tuple(fact for fact in facts if fact), (), subject)
 
 
 def _worst(children: Iterable[Node]) -> str:

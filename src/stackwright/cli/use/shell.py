@@ -75,7 +75,7 @@ async def client_pod(reader: Reader, namespace: str) -> str:
     from stackwright.api.services.helmbundle import HelmBundle
     from stackwright.cli.cluster import CliError
     from stackwright.core.conditions import is_ready, why_not_ready
-    from stackwright.core.workload_health import pod_cause
+    from stackwright.core.kubernetes.workload_health import pod_cause
 
     pods = sorted(await reader.list(POD, namespace, LABELS), key=lambda pod: str(pod["metadata"]["name"]))
     for pod in pods:

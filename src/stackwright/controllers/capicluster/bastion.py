@@ -27,7 +27,7 @@ from stackwright.controllers.infra.server_template import (
     server_spec,
     taken_over,
 )
-from stackwright.core.conditions import Condition, blocked, copied, done, find, waiting
+from stackwright.core.conditions import Condition, SameAs, blocked, copied, done, find, waiting, waiting_for
 from stackwright.core.objects import annotation, is_deleting, key_of
 from stackwright.core.openstack.clouds import Thing
 from stackwright.core.plan import Action, Apply, Delete, Object
@@ -85,17 +85,19 @@ def _made(seen: Observed, desired: Object) -> Outcome:
 def gone(seen: Observed, server: Object) -> Outcome:
     """The deletion of the bastion, and the cause of a wait."""
     ready = find(server)
-    wait = waiting(BASTION_READY, f"Waiting for OpenStackServer {seen.bastion_name} to go", "Deleting")
+    cause, reason = "", "Deleting"
     if is_deleting(server) and ready and ready["status"] != "True":
-        wait = waiting(BASTION_READY, f"{wait.message}: {ready['message']}", ready["reason"])
+        cause, reason = ready["message"], ready["reason"]
+    wait = waiting_for(BASTION_READY, f"OpenStackServer {seen.bastion_name}", cause, reason, gone=True)
     return Outcome(wait, removed(seen, server), _status(server))
 
 
 def _there(seen: Observed, owner: Owner, server: Object) -> Outcome:
     status, ready = server.get("status") or {}, find(server)
     if not status.get("ready") or not ready:
-        text = f"Waiting for OpenStackServer {seen.bastion_name}"
-        wait = copied(ready, BASTION_READY) if ready and ready["status"] != "True" else waiting(BASTION_READY, text)
+        wait = waiting_for(BASTION_READY, f"OpenStackServer {seen.bastion_name}")
+        if ready and ready["status"] != "True":
+            wait = copied(ready, BASTION_READY, SameAs(SERVER, key_of(server)))
         return Outcome(wait, (), _status(server))
     address, port, lacking = _address(seen), first_port(server), seen.found.lacking if seen.found else ()
     if address is None and _looked(seen) and seen.spec["bastion"].get("floatingIP"):

@@ -13,7 +13,7 @@ from stackwright.controllers.capicluster.observe import KIND, Observed
 from stackwright.controllers.capicluster.record import record_of, written
 from stackwright.controllers.capicluster.stages import FIELDS
 from stackwright.controllers.infra import teardown
-from stackwright.core.conditions import Condition, waiting
+from stackwright.core.conditions import Condition, waiting_for
 from stackwright.core.objects import has_finalizer
 from stackwright.core.plan import Action, Plan
 
@@ -23,7 +23,8 @@ def leave(seen: Observed) -> Plan:
         return Plan()
     if seen.machines:
         names = ", ".join(each["metadata"]["name"] for each in seen.machines)
-        return _held(seen, waiting(teardown.DELETED, f"Waiting for OpenStackMachine {names} to go", "MachinesLeft"))
+        stage = waiting_for(teardown.DELETED, f"OpenStackMachine {names}", reason="MachinesLeft", gone=True)
+        return _held(seen, stage)
     if seen.bastion is not None:
         found = gone(seen, seen.bastion)
         return _held(seen, replace(found.condition, type=teardown.DELETED), found.actions)

@@ -11,7 +11,8 @@ from stackwright.controllers.capicluster.resolve import router, subnet
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, project
 from stackwright.controllers.infra.managed_resources import Step
 from stackwright.controllers.infra.references import named
-from stackwright.core.conditions import Condition, copied, done, find, summary, waiting
+from stackwright.controllers.infra.report import keeping
+from stackwright.core.conditions import Condition, copied, done, find, waiting
 from stackwright.core.openstack.clouds import Slot
 from stackwright.core.plan import Action, Plan
 
@@ -68,9 +69,8 @@ def report(
         ahead = [done(AUTHENTICATION)]
     now = {stage.type: stage for stage in told}
     stages = (*ahead, *(now.get(type_) or _before(seen, type_) for type_ in STAGES))
-    kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
-    kept["project"] = project(seen, record_of(seen.status))
-    return Plan(actions, (*summary(stages), *stages), {**kept, **status}, requeue)
+    status["project"] = project(seen, record_of(seen.status))
+    return keeping(seen.status, FIELDS, stages, actions, requeue, **status)
 
 
 def _before(seen: Observed, type_: str) -> Condition:

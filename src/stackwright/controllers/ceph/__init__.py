@@ -16,4 +16,6 @@ def controller() -> Controller:
     every = all_in_namespace(Ceph.KIND)
     kinds = (CephClient.KIND, CephRGW.KIND, CONFIGMAP, SECRET)
     watches = tuple(Watch(kind, every) for kind in kinds)
-    return Controller("ceph-exchange", "secrets", Ceph.KIND, watches, observe, decide, ready=False, pausable=True)
+    return Controller(
+        "ceph-exchange", "secrets", Ceph.KIND, watches, observe, decide, owns_ready=False, finalizes=True, pausable=True
+    )

@@ -13,10 +13,10 @@ from pydantic import ValidationError
 from stackwright.api.errors import messages
 from stackwright.api.services.contracts import CephClientSpec
 from stackwright.controllers.cephclient.observe import Observed
-from stackwright.core.conditions import Condition, blocked, done, summary, waiting
+from stackwright.core.conditions import Condition, blocked, done, waiting, waiting_for
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, is_deleting
-from stackwright.core.plan import Plan
+from stackwright.core.plan import Action, Plan, staged
 from stackwright.core.secrets.cephkeys import MONITORS
 from stackwright.core.secrets.writes import CephAccess
 from stackwright.services.ceph import REQUESTS
@@ -36,7 +36,7 @@ def decide(seen: Observed) -> Plan:
         return _report(seen, blocked(STAGE, "InvalidSpec", "; ".join(messages(error, CephClientSpec))))
     meta = seen.obj["metadata"]
     if seen.source is None:
-        return _report(seen, waiting(STAGE, f"Waiting for Ceph {meta['namespace']}/{spec.instance}: it does not exist"))
+        return _report(seen, waiting_for(STAGE, f"Ceph {meta['namespace']}/{spec.instance}", "it does not exist"))
     poll = None if seen.trial else POLL
     if lack := _lacking(seen, spec.client):
         return _report(seen, waiting(STAGE, lack, "WaitingForCeph"), requeue=poll)
@@ -53,8 +53,7 @@ def decide(seen: Observed) -> Plan:
         secret_uuid(meta["namespace"], spec.client),
         made,
     )
-    plan = _report(seen, done(STAGE), made, refresh)
-    return Plan((access,), plan.conditions, plan.status, plan.requeue)
+    return _report(seen, done(STAGE), made, refresh, access)
 
 
 def secret_uuid(namespace: str, client: str) -> str:
@@ -73,6 +72,6 @@ def _lacking(seen: Observed, client: str) -> str:
     return f"{where}: it has no {' and no '.join(missing)}; {asked}" if missing else ""
 
 
-def _report(seen: Observed, stage: Condition, made: str = "", requeue: float | None = None) -> Plan:
+def _report(seen: Observed, stage: Condition, made: str = "", requeue: float | None = None, *actions: Action) -> Plan:
     status = {"digest": made, "secretName": str(seen.obj["spec"].get("secretName", ""))}
-    return Plan((), (*summary([stage]), stage), status, requeue)
+    return staged([stage], status, actions, requeue)

@@ -11,8 +11,8 @@ from stackwright.api.meta import Kind
 from stackwright.api.registry import SERVICE_KINDS
 from stackwright.controllers.cloud.decide import decide
 from stackwright.controllers.cloud.observe import CLOUDS, observe
-from stackwright.core import precache
 from stackwright.core.controller import ByOwner, Controller, Keys, Watch, all_in_namespace
+from stackwright.core.kubernetes import precache
 from stackwright.core.objects import key_of, label
 from stackwright.core.settings import Settings
 

@@ -16,7 +16,6 @@ from stackwright.api.kinds import DAEMONSET
 from stackwright.controllers.cloud.objects import Refinement, Wanted, service_object, service_pods, wanted_services
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.cloud.voters import Path, option, update_voter_errors
-from stackwright.core import precache
 from stackwright.core.conditions import (
     PROGRESSING,
     Condition,
@@ -27,11 +26,13 @@ from stackwright.core.conditions import (
     is_ready,
     summary,
     waiting,
+    waiting_for,
     why_not_ready,
 )
+from stackwright.core.kubernetes import precache
+from stackwright.core.kubernetes.tolerations import Toleration
 from stackwright.core.objects import CLOUD, ensure, is_deleting, key_of, label
 from stackwright.core.plan import Action, Delete, Object, Plan
-from stackwright.core.tolerations import Toleration
 from stackwright.services.registry import BY_KIND
 
 INFRASTRUCTURE = "infra"
@@ -128,7 +129,7 @@ def _images(seen: Observed, wanted: list[Wanted], desired: list[Object]) -> tupl
     if changes := ensure(DAEMONSET, holder, seen.holder):
         return list(changes), waiting("Images", "The images that the nodes shall hold are being written", "Applying")
     if lacking := precache.lacking(seen.holder, seen.nodes, images):
-        return [], waiting("Images", f"Waiting for {lacking}")
+        return [], waiting_for("Images", lacking)
     return [], done("Images")
 
 

@@ -18,11 +18,11 @@ from stackwright.api import reference
 from stackwright.api.cloud.deployment import Charts, OpenStackDeploymentSpec
 from stackwright.api.errors import NOT_SUPPORTED
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.core import tolerations
+from stackwright.core.kubernetes import tolerations
+from stackwright.core.kubernetes.precache import images_of
+from stackwright.core.kubernetes.tolerations import Toleration
 from stackwright.core.objects import CLOUD, ORPHAN, annotation, owned
 from stackwright.core.plan import Object
-from stackwright.core.precache import images_of
-from stackwright.core.tolerations import Toleration
 from stackwright.services.declaration import Context, Service
 from stackwright.services.registry import BY_SERVICE
 from stackwright.services.sizes import PRESETS

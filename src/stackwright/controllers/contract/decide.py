@@ -18,10 +18,18 @@ from pydantic import ValidationError
 from stackwright.api.errors import messages
 from stackwright.controllers.contract.objects import claims, fulfilled, order, secret_of, serving_since, uid
 from stackwright.controllers.contract.observe import Observed
-from stackwright.core.conditions import Condition, blocked, done, is_serving, summary, waiting, why_not_serving
+from stackwright.core.conditions import (
+    Condition,
+    blocked,
+    done,
+    is_serving,
+    waiting,
+    waiting_for,
+    why_not_serving,
+)
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, has_finalizer, is_deleting
-from stackwright.core.plan import Action, Finalizer, Object, Plan
+from stackwright.core.plan import Action, Finalizer, Object, Plan, staged
 from stackwright.core.secrets.writes import EnsureSecret
 
 RECHECK, SPREAD = 300, 120  # seconds
@@ -97,11 +105,12 @@ def _account(seen: Observed, spec: object, actions: list[Action], record: Record
     if record.digest == made.digest and has_finalizer(seen.obj) and not actions:
         known = replace(made, since=seen.since or record.since)
         return _report(seen, (), done("Account"), known, LOOK if seen.silent else _recheck(seen.obj))
-    cause = f"Waiting for {seen.contract.instance_kind.kind} {namespace}/{seen.obj['spec']['instance']}"
+    provider = f"{seen.contract.instance_kind.kind} {namespace}/{seen.obj['spec']['instance']}"
     if not is_serving(seen.instance):
-        return _report(seen, tuple(actions), waiting("Account", f"{cause}: {why_not_serving(seen.instance)}"), record)
+        stage = waiting_for("Account", provider, why_not_serving(seen.instance))
+        return _report(seen, tuple(actions), stage, record)
     if record.digest and seen.silent:  # an account that is made anew before its loss is known hides it
-        return _report(seen, tuple(actions), waiting("Account", f"{cause}: {seen.silent}"), record, LOOK)
+        return _report(seen, tuple(actions), waiting_for("Account", provider, seen.silent), record, LOOK)
     if record.digest and record.provider not in ("", made.provider):  # a new provider, which never had the account
         made = replace(made, losses=made.losses + 1)
     # The action runs before the report: if it fails, this status is not written. The finalizer is set before the
@@ -136,7 +145,7 @@ def _report(
         "losses": record.losses,
         "providerSince": record.since,
     }
-    return Plan(actions, (*summary([stage]), stage), status, requeue)
+    return staged([stage], status, actions, requeue)
 
 
 def _remove(seen: Observed) -> Plan:

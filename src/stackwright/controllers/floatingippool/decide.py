@@ -28,8 +28,9 @@ from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, proj
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
 from stackwright.controllers.infra.managed_resources import Owner, Step, listed, step, unlisted
 from stackwright.controllers.infra.pausing import pausable
+from stackwright.controllers.infra.report import keeping
 from stackwright.controllers.infra.server_template import SERVER
-from stackwright.core.conditions import READY, Condition, blocked, done, summary, waiting
+from stackwright.core.conditions import READY, Condition, blocked, done, waiting
 from stackwright.core.objects import OWNER, is_deleting, key_of, label
 from stackwright.core.openstack.clouds import CloudCall, Slot, Thing
 from stackwright.core.plan import Action, Apply, Delete, Key, Object, Plan
@@ -64,10 +65,9 @@ def _report(
     seen: Observed, stage: Condition, actions: tuple[Action, ...] = (), requeue: float = POLL, **status: Any
 ) -> Plan:
     """Status fields that are not passed keep their values."""
-    kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
     ahead = (done(AUTHENTICATION),) if seen.look and stage.type != AUTHENTICATION else ()
-    kept["project"] = project(seen, unlisted(seen.status.get("resources")))
-    return Plan(actions, (*summary([*ahead, stage]), *ahead, stage), {**kept, **status}, requeue)
+    status["project"] = project(seen, unlisted(seen.status.get("resources")))
+    return keeping(seen.status, FIELDS, [*ahead, stage], actions, requeue, **status)
 
 
 def _serve(seen: Observed) -> Plan:

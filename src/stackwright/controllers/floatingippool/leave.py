@@ -9,7 +9,7 @@ from stackwright.controllers.floatingippool.observe import KIND, Observed
 from stackwright.controllers.infra import teardown
 from stackwright.controllers.infra.clusterapi import ADDRESS, CLAIM
 from stackwright.controllers.infra.managed_resources import listed, unlisted
-from stackwright.core.conditions import waiting
+from stackwright.core.conditions import waiting, waiting_for
 from stackwright.core.objects import has_finalizer, key_of
 from stackwright.core.openstack.clouds import PREFIX, marked_by
 from stackwright.core.plan import Delete, Finalizer, Plan, Warn
@@ -29,7 +29,7 @@ def leave(seen: Observed) -> Plan:
     if seen.addresses:
         stale = tuple(Delete(ADDRESS, key_of(each)) for each in seen.addresses if is_stale(seen, each))
         names = ", ".join(each["metadata"]["name"] for each in seen.addresses)
-        stage = waiting(teardown.DELETED, f"Waiting for {CLAIM.kind} {names} to go", "InUse")
+        stage = waiting_for(teardown.DELETED, f"{CLAIM.kind} {names}", reason="InUse", gone=True)
         return teardown.going(stage, {name: seen.status[name] for name in FIELDS if name in seen.status}, stale)
     if seen.spec.get("reclaimPolicy") == "Delete" or not has_finalizer(seen.obj):
         given = seen.spec.get("preAllocatedFloatingIPs") or ()

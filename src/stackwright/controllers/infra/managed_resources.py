@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from stackwright.core.conditions import Wait
 from stackwright.core.openstack.clouds import (
     ANSWERED,
     CREATED,
@@ -76,6 +77,7 @@ class Step:
     lost       slots whose recorded resource no longer exists; they are still in the record
     things     slot → resource, for all recorded resources that exist
     wait       why nothing can be created yet although a resource is missing
+    waits_for  the resources whose deletion it waits for
     ambiguous  volumes of which exactly one is ours, but which one is unknown; the step waits for a user to resolve it
     copies     volumes that remain after deletion: they carry our mark, but are foreign copies or may be
     """
@@ -85,6 +87,7 @@ class Step:
     lost: tuple[Slot, ...] = ()
     things: Mapping[Slot, Thing] = field(default_factory=dict)
     wait: str = ""
+    waits_for: Wait | None = None
     ambiguous: tuple[Thing, ...] = ()
     copies: tuple[Thing, ...] = ()
 
@@ -201,7 +204,7 @@ def removal(owner: Owner, record: Record, look: Look) -> Step:
     """
     others = _others(owner, record, look)
     if twins := _twins(owner, others):
-        return Step(record, twins, wait="Waiting for what was made twice to go")
+        return _until_gone(record, twins, "what was made twice")
     kept_for = {(t.what, t.id): slot for slot, t, is_copy in others if is_copy}
     copies, copied = kept_for.keys() | _several(owner, record, look), set(kept_for.values())
     names = {(slot[0], id_): slot for slot, id_ in record.items()}
@@ -211,11 +214,14 @@ def removal(owner: Owner, record: Record, look: Look) -> Step:
     for what in deletion_order():
         if due := [thing for thing in left.values() if thing.what == what]:
             calls = (remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
-            return Step(
-                kept, tuple(call for call in calls if call is not None), wait=f"Waiting for {_named(due)} to go"
-            )
+            return _until_gone(kept, tuple(call for call in calls if call is not None), _named(due))
     told = tuple(thing for key, thing in found.items() if key in copies)
     return Step(kept, wait="" if look.certain else "Looking whether anything is left", copies=told)
+
+
+def _until_gone(record: Record, calls: tuple[CloudCall, ...], what: str) -> Step:
+    wait = Wait(what, gone=True)
+    return Step(record, calls, wait=f"Waiting for {wait}", waits_for=wait)
 
 
 def _several(owner: Owner, record: Record, look: Look) -> set[tuple[str, str]]:

@@ -13,10 +13,10 @@ from typing import Any
 from stackwright.api.meta import Kind
 from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, Seen
 from stackwright.controllers.infra.managed_resources import Owner, Record, removal
-from stackwright.core.conditions import Condition, summary, waiting
+from stackwright.core.conditions import Condition, waiting
 from stackwright.core.objects import has_finalizer
 from stackwright.core.openstack.clouds import Look, Slot
-from stackwright.core.plan import Action, Finalizer, Plan, Warn
+from stackwright.core.plan import Action, Finalizer, Plan, Warn, staged
 
 DELETED = "Deleted"
 POLL = 15.0  # seconds between reconciles while waiting
@@ -43,7 +43,7 @@ def leave(
         return going(stage, _status(seen, written(record)), requeue=seen.after or POLL)
     found = removal(Owner(seen.cloud, seen.identity), *_without(record, seen.look, keeps))
     if not found.whole:
-        stage = waiting(DELETED, found.wait, "Deleting")
+        stage = Condition(DELETED, False, "Deleting", found.wait, found.waits_for)
         return going(stage, _status(seen, written(found.record)), found.calls)
     left = ", ".join(f"{thing.what} {thing.id}" for thing in found.copies)
     text = f"Left in the cloud: with our mark, made by somebody else or not known to be ours, {left}"
@@ -53,7 +53,7 @@ def leave(
 
 def going(stage: Condition, status: Mapping[str, Any], actions: tuple[Action, ...] = (), requeue: float = POLL) -> Plan:
     """A plan that reports a deletion in progress."""
-    return Plan(actions, (*summary([stage]), stage), dict(status), requeue)
+    return staged([stage], dict(status), actions, requeue)
 
 
 def _status(seen: Seen, written: Mapping[str, Any]) -> dict[str, Any]:

@@ -7,17 +7,28 @@ never recreated: Cluster API replaces the machine.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from stackwright.controllers.infra.origin import guard, is_guarded, is_restored
 from stackwright.controllers.infra.pausing import pausable
+from stackwright.controllers.infra.report import keeping
 from stackwright.controllers.infra.server_template import INSTANCE, SERVER, passed_on, taken_over
 from stackwright.controllers.infra.teardown import DELETED, POLL
 from stackwright.controllers.machine.objects import provider_id, server_of
 from stackwright.controllers.machine.observe import KIND, Observed
 from stackwright.controllers.machine.wait import BOOTSTRAP, reason_to_wait
-from stackwright.core.conditions import PROGRESSING, READY, Condition, blocked, copied, find, summary, waiting
+from stackwright.core.conditions import (
+    PROGRESSING,
+    READY,
+    Condition,
+    SameAs,
+    blocked,
+    copied,
+    find,
+    summary,
+    waiting,
+    waiting_for,
+)
 from stackwright.core.objects import belongs, completed, has_finalizer, is_deleting, key_of
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Object, Plan, Warn
 
@@ -59,11 +70,7 @@ def _report(
     seen: Observed, stage: Condition, actions: tuple[Action, ...] = (), requeue: float | None = None, **status: Any
 ) -> Plan:
     """Status fields that are not passed keep their values."""
-    return Plan(actions, (*summary([stage]), stage), {**_kept(seen), **status}, requeue)
-
-
-def _kept(seen: Observed) -> dict[str, Any]:
-    return {name: seen.status.get(name, default) for name, default in FIELDS.items()}
+    return keeping(seen.status, FIELDS, [stage], actions, requeue, **status)
 
 
 def _changes(seen: Observed, server: Object) -> tuple[Action, ...]:
@@ -96,15 +103,16 @@ def _names(known: Any, server_id: Any) -> bool:
     return bool(str(known).rsplit("/", 1)[-1] == server_id)
 
 
-def _conditions(server: Mapping[str, Any]) -> tuple[Condition, ...]:
+def _conditions(server: Object) -> tuple[Condition, ...]:
     """The server's conditions; the cause of a wait before an instance exists is also used for InstanceReady."""
     ready, instance, progressing = (find(server, type_) for type_ in (READY, INSTANCE, PROGRESSING))
     if ready is None:
-        stage = waiting(INSTANCE, f"Waiting for OpenStackServer {server['metadata']['name']} to be looked at")
+        stage = waiting_for(INSTANCE, f"OpenStackServer {server['metadata']['name']} to be looked at")
         return (*summary([stage]), stage)
+    same = SameAs(SERVER, key_of(server))
     first = copied(ready)
     second = copied(progressing) if progressing else Condition(PROGRESSING, None, first.reason, first.message)
-    return first, second, copied(instance or ready, INSTANCE)
+    return first, second, copied(instance or ready, INSTANCE, same)
 
 
 def _left(seen: Observed) -> tuple[Warn, ...]:
@@ -126,7 +134,8 @@ def _leave(seen: Observed) -> Plan:
         return Plan((*_left(seen), Finalizer(KIND, seen.obj, False)))
     actions = (*_changes(seen, server), *(() if is_deleting(server) else (Delete(SERVER, key_of(server)),)))
     ready = find(server)
-    cause = copied(ready, DELETED) if ready and is_deleting(server) and ready["status"] != "True" else None
-    stage = cause or waiting(DELETED, f"Waiting for OpenStackServer {server['metadata']['name']} to go", "Deleting")
+    stage = waiting_for(DELETED, f"OpenStackServer {server['metadata']['name']}", reason="Deleting", gone=True)
+    if ready and is_deleting(server) and ready["status"] != "True":
+        stage = copied(ready, DELETED, SameAs(SERVER, key_of(server)))
     instance = (server.get("status") or {}).get("instanceID") or seen.status.get("instanceID") or ""
     return _report(seen, stage, actions, None, ready=False, instanceID=instance)

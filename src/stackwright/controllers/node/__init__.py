@@ -11,4 +11,4 @@ from stackwright.core.controller import Controller, Watch, all_in_namespace
 
 def controller() -> Controller:
     kind = OpenStackDeployment.KIND
-    return Controller("node", "node", kind, (Watch(NODE, all_in_namespace(kind)),), observe, decide, ready=False)
+    return Controller("node", "node", kind, (Watch(NODE, all_in_namespace(kind)),), observe, decide, owns_ready=False)

@@ -11,4 +11,4 @@ from stackwright.core.controller import Controller, Watch, all_in_namespace
 
 def controller() -> Controller:
     watch = Watch(POD, all_in_namespace(MariaDB.KIND))
-    return Controller("primary", "health", MariaDB.KIND, (watch,), observe, decide, urgent=True, ready=False)
+    return Controller("primary", "health", MariaDB.KIND, (watch,), observe, decide, urgent=True, owns_ready=False)

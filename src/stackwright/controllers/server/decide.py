@@ -15,6 +15,7 @@ from stackwright.controllers.infra.cloud_observation import AUTHENTICATION, proj
 from stackwright.controllers.infra.drift import corrections, told
 from stackwright.controllers.infra.managed_resources import Owner, Part, Record, Step, remove, step
 from stackwright.controllers.infra.pausing import pausable
+from stackwright.controllers.infra.report import keeping
 from stackwright.controllers.infra.server_template import INSTANCE
 from stackwright.controllers.infra.teardown import POLL, leave
 from stackwright.controllers.server.objects import parts
@@ -22,7 +23,7 @@ from stackwright.controllers.server.observe import KIND, Observed
 from stackwright.controllers.server.pool import pooled
 from stackwright.controllers.server.record import record_of, written
 from stackwright.controllers.server.state import addresses, detached, state_of
-from stackwright.core.conditions import Condition, blocked, done, summary, waiting
+from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.objects import is_deleting, key_of
 from stackwright.core.openstack.clouds import SERVER, Slot, Thing
 from stackwright.core.plan import Action, Plan
@@ -56,11 +57,10 @@ def _report(
     seen: Observed, *stages: Condition, actions: tuple[Action, ...] = (), requeue: float | None = None, **status: Any
 ) -> Plan:
     """Status fields that are not passed keep their values."""
-    kept = {name: seen.status.get(name, default) for name, default in FIELDS.items()}
     login = () if any(stage.type == AUTHENTICATION for stage in stages) or not seen.look else (done(AUTHENTICATION),)
-    told = (*login, *stages)
-    kept["project"] = project(seen, record_of(seen.status))
-    return Plan(actions, (*summary(told), *told), {**kept, **status}, requeue)
+    every = (*login, *stages)
+    status["project"] = project(seen, record_of(seen.status))
+    return keeping(seen.status, FIELDS, every, actions, requeue, **status)
 
 
 def _resolve(seen: Observed) -> Plan:

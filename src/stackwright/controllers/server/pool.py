@@ -13,7 +13,7 @@ from stackwright.controllers.infra.managed_resources import Owner, Step
 from stackwright.controllers.infra.origin import is_restored
 from stackwright.controllers.server.objects import port_slots
 from stackwright.controllers.server.observe import KIND, Observed
-from stackwright.core.conditions import Condition, done, find, waiting
+from stackwright.core.conditions import Condition, done, find, waiting, waiting_for
 from stackwright.core.objects import belongs, key_of, owned
 from stackwright.core.openstack.clouds import Slot
 from stackwright.core.plan import Action, Apply, Object
@@ -35,9 +35,9 @@ def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[
         taken = Apply(CLAIM, _claim(seen, reference), "taken over")
         return waiting(POOLED, f"Taking over {named}", "Applying"), (taken,)
     if not belongs(claim, seen.obj["metadata"]["uid"]):
-        return waiting(POOLED, f"Waiting for an earlier {named} to go", "NameTaken"), ()
+        return waiting_for(POOLED, f"an earlier {named}", reason="NameTaken", gone=True), ()
     if not seen.pool.address:
-        return _unserved(claim, f"Waiting for pool {reference['name']} to serve {named}"), ()
+        return _unserved(claim, f"pool {reference['name']} to serve {named}"), ()
     assert seen.look is not None
     if "floating-ip" in seen.look.unseen:
         return done(POOLED), ()
@@ -56,12 +56,13 @@ def pooled(seen: Observed, owner: Owner, found: Step) -> tuple[Condition, tuple[
     return waiting(POOLED, f"Floating IP {seen.pool.address} is being attached", "Applying"), (call,)
 
 
-def _unserved(claim: Object, text: str) -> Condition:
+def _unserved(claim: Object, what: str) -> Condition:
     """The condition, with the cause from the claim's status."""
     ready = find(claim)
     if ready is None or ready["status"] == "True":
-        return waiting(POOLED, text)
-    return waiting(POOLED, f"{text}: {ready.get('message') or ready.get('reason')}", ready.get("reason") or "Waiting")
+        return waiting_for(POOLED, what)
+    cause = str(ready.get("message") or ready.get("reason"))
+    return waiting_for(POOLED, what, cause, ready.get("reason") or "Waiting")
 
 
 def _claim(seen: Observed, reference: Object) -> Object:

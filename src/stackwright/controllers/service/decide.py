@@ -23,7 +23,18 @@ from stackwright.controllers.service.objects import (
 from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.controllers.service.serving import serving
 from stackwright.controllers.service.volumes import grown
-from stackwright.core.conditions import Condition, blocked, done, find, is_ready, summary, waiting, why_not_ready
+from stackwright.core.conditions import (
+    Condition,
+    SameAs,
+    blocked,
+    done,
+    find,
+    is_ready,
+    summary,
+    waiting,
+    waiting_for,
+    why_not_ready,
+)
 from stackwright.core.objects import (
     AUTHORITY,
     DIGEST,
@@ -241,8 +252,7 @@ def _contracts(seen: Observed, context: Context) -> tuple[list[Action], list[Con
         if needed or not is_ready(current):
             cause = "it is being asked for" if needed else why_not_ready(current)
             reason = str((find(current) or {}).get("reason") or "Waiting")
-            text = f"Waiting for {contract.kind.kind} {context.namespace}/{name}: {cause}"
-            stage = Condition(contract.stage, False, reason, text)
+            stage = waiting_for(contract.stage, f"{contract.kind.kind} {context.namespace}/{name}", cause, reason)
         if contract.stage not in stages or stages[contract.stage].status:
             stages[contract.stage] = stage
         gates += [stage] if contract.gates else []
@@ -272,4 +282,5 @@ def _release(seen: Observed, desired: Object) -> tuple[list[Action], Condition]:
     if is_ready(seen.bundle):
         return [], done(RELEASE)
     reason = str((find(seen.bundle) or {}).get("reason") or "Installing")
-    return [], Condition(RELEASE, False, reason, why_not_ready(seen.bundle))
+    same = SameAs(HelmBundle.KIND, key_of(desired))
+    return [], Condition(RELEASE, False, reason, why_not_ready(seen.bundle), same)

@@ -9,9 +9,9 @@ from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.controllers.service.observe import Observed, secret_name
 from stackwright.core.digest import digest
 from stackwright.core.helm.merge import merge
+from stackwright.core.kubernetes.quantity import amount
 from stackwright.core.objects import CLOUD, DIGEST, annotation, label, owned
 from stackwright.core.plan import Object
-from stackwright.core.quantity import amount
 from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret
 from stackwright.services.declaration import (
     CLOUD_AUTHORITY,

@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping
 
 from stackwright.controllers.service.observe import Observed
 from stackwright.core.conditions import Condition, done, waiting
+from stackwright.core.kubernetes.quantity import amount
 from stackwright.core.objects import is_deleting, label
 from stackwright.core.plan import GrowClaim, Object
-from stackwright.core.quantity import amount
 
 TYPE = "Volumes"
 

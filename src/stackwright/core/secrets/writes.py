@@ -1,4 +1,4 @@
-"""The actions that write Secrets. They contain no values, only their sources; runtime/secrets.py resolves these."""
+"""The actions that write Secrets. They contain no values, only sources, which runtime/cycle/secrets.py resolves."""
 
 from __future__ import annotations
 

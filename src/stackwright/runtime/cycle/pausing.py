@@ -16,7 +16,7 @@ from stackwright.core.objects import annotation, is_deleting
 from stackwright.core.pausing import ANNOTATION, PAUSED_CONDITION, with_pause_ended
 from stackwright.core.plan import Object, Plan
 from stackwright.core.ports import NotYet, Reader
-from stackwright.runtime.report import after_failure
+from stackwright.runtime.cycle.report import after_failure
 
 EVERY = 60.0  # requeue in seconds: not every container of a split operator observes the resume of a cloud
 DEEPEST = 8  # levels of owners to follow: a cloud, its service, and objects of the service
@@ -62,16 +62,16 @@ async def unless_paused(controller: Controller, plan: Plan, reader: Reader, obj:
     if not controller.pausable:
         return plan
     if cause := await stackwright_pause_cause(reader, obj):
-        return held(plan, obj, cause)
+        return held(controller, plan, obj, cause)
     return with_pause_ended(plan, obj)
 
 
-def held(plan: Plan, obj: Object, cause: str) -> Plan:
+def held(controller: Controller, plan: Plan, obj: Object, cause: str) -> Plan:
     """The plan without its actions. Ready reports that changes wait, if any; Paused reports the cause."""
     told = plan
     if plan.actions:
         waits = f"{len(plan.actions)} change{'s wait' if len(plan.actions) > 1 else ' waits'}"
-        told = after_failure(plan, obj, Paused(f"Paused by {cause}; {waits} for `stackwright resume`"))
+        told = after_failure(controller, plan, obj, Paused(f"Paused by {cause}; {waits} for `stackwright resume`"))
     if plan.conditions:
         told = replace(
             told, conditions=(*told.conditions, done(PAUSED_CONDITION, f"Paused by {cause}", PAUSED_CONDITION))

@@ -40,7 +40,7 @@ from stackwright.core.plan import (
 )
 from stackwright.core.ports import Conflict, NotYet, Ports, Refused, StillMissing, secret_data
 from stackwright.core.secrets.writes import SecretWrite
-from stackwright.runtime import secrets
+from stackwright.runtime.cycle import secrets
 
 _Account = TypeVar("_Account", SqlAccount, BrokerAccount, CatalogEntry)
 

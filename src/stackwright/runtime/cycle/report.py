@@ -15,8 +15,8 @@ import structlog
 from stackwright.api.meta import Kind
 from stackwright.core.conditions import DONE, PROGRESSING, READY, Condition, find, merged, stamp, steady
 from stackwright.core.controller import Controller
-from stackwright.core.objects import generation
-from stackwright.core.plan import Finalizer, Object, Plan
+from stackwright.core.objects import generation, is_deleting
+from stackwright.core.plan import Object, Plan
 from stackwright.core.ports import Cluster, Refused
 
 log = structlog.get_logger()
@@ -24,21 +24,20 @@ log = structlog.get_logger()
 _UNDECLARED = re.compile(r"\.?\bstatus((?:\.[^\s.:]+)+): field not declared in schema")
 
 
-def after_failure(plan: Plan, current: Object, error: Exception) -> Plan:
+def after_failure(controller: Controller, plan: Plan, current: Object, error: Exception) -> Plan:
     """The report of a plan after one of its actions failed."""
     status = current.get("status") or {}
     kept = {name: status[name] for name in plan.status if name in status}
-    refused = isinstance(error, Refused)
     reason, message = str(getattr(error, "reason", "Waiting")), str(error)
-    own = [c for c in plan.conditions if c.type not in (READY, PROGRESSING)]
-    if own and len(own) == len(plan.conditions):  # another controller owns Ready, and reads these conditions
-        told = [Condition(c.type, False, reason, message) if c.reason == DONE else c for c in own]
+    stages = [c for c in plan.conditions if c.type not in (READY, PROGRESSING)]
+    if not controller.owns_ready_of(current):  # the owner of Ready reads these conditions
+        told = [Condition(c.type, False, reason, message) if c.reason == DONE else c for c in stages]
         return Plan((), tuple(told), kept)
-    stages = [_unless_new(c, status) for c in own]
-    if not plan.conditions and not any(isinstance(action, Finalizer) for action in plan.actions):
-        return Plan(status=kept)  # this controller does not own Ready
+    if not plan.conditions and not is_deleting(current):
+        return Plan(status=kept)  # the plan leaves the conditions as they are
     ready = Condition(READY, False, reason, message)
-    return Plan((), (ready, Condition(PROGRESSING, not refused, reason, message), *stages), kept)
+    progressing = Condition(PROGRESSING, not isinstance(error, Refused), reason, message)
+    return Plan((), (ready, progressing, *(_unless_new(c, status) for c in stages)), kept)
 
 
 def _unless_new(condition: Condition, status: Object) -> Condition:

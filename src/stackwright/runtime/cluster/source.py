@@ -2,7 +2,7 @@
 
 Kopf does what is tedious to do well: discovery, streaming, bookmarks, re-authentication, dead connections. Its
 state-keeping handlers, timers, daemons and indices are not used: they write to every object and cost milliseconds each.
-An event becomes an entry in our store and keys in our queue. Nor is its admission server: see runtime/admission.py.
+An event becomes an entry in our store and keys in our queue. Nor is its admission server: runtime/webhook/admission.py.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from kopf._cogs.structs.credentials import Vault
 from stackwright.api.meta import Kind
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Object
-from stackwright.runtime.cache import PARTIAL
+from stackwright.runtime.cluster.cache import PARTIAL
 
 OnEvent = Callable[[bool, Kind, Object], None]
 

@@ -12,6 +12,9 @@ from stackwright.core.conditions import is_true
 
 Object = Mapping[str, Any]
 _QUIET = {"ContainerCreating", "PodInitializing"}
+_STUCK = {
+    "CrashLoopBackOff", "CreateContainerConfigError", "ErrImageNeverPull", "ErrImagePull", "ImagePullBackOff",
+}  # fmt: skip
 
 
 def workload_ready(obj: Object) -> bool:
@@ -77,7 +80,7 @@ def pod_cause(pod: Object) -> str:
     scheduled = conditions.get("PodScheduled") or {}
     if scheduled.get("status") == "False":
         return f"Pod {meta['name']} cannot be scheduled: {scheduled.get('message', '')}"
-    for container in [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]:
+    for container in _containers(status):
         if cause := _container_cause(container):
             return f"Pod {meta['name']}, container {container['name']}: {cause}"
     ready = conditions.get("Ready") or {}
@@ -87,6 +90,21 @@ def pod_cause(pod: Object) -> str:
             return f"Pod {meta['name']}: node {node} does not answer"
         return f"Pod {meta['name']} runs but does not pass its readiness probe yet"
     return ""
+
+
+def is_stuck(pod: Object) -> bool:
+    """Whether the cause that `pod_cause` returns probably needs a user: Kubernetes alone does not resolve it."""
+    status = pod.get("status") or {}
+    if pod["metadata"].get("deletionTimestamp") or (status.get("phase") == "Failed" and status.get("message")):
+        return False
+    if any(c["type"] == "PodScheduled" and c["status"] == "False" for c in status.get("conditions") or ()):
+        return True
+    first = next((each for each in _containers(status) if _container_cause(each)), {})
+    return ((first.get("state") or {}).get("waiting") or {}).get("reason") in _STUCK
+
+
+def _containers(status: Object) -> list[Object]:
+    return [*(status.get("initContainerStatuses") or ()), *(status.get("containerStatuses") or ())]
 
 
 def _all_done(status: Object) -> bool:

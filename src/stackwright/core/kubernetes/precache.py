@@ -12,10 +12,10 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from stackwright.api.kinds import DAEMONSET
-from stackwright.core.nodes import is_up
+from stackwright.core.kubernetes.nodes import is_up
+from stackwright.core.kubernetes.tolerations import Toleration, is_tolerated
 from stackwright.core.objects import generation, owned
 from stackwright.core.plan import Object
-from stackwright.core.tolerations import Toleration, is_tolerated
 
 NAME = "image-precaching"
 LABELS = {"application": NAME, "component": "images"}
