@@ -19,7 +19,7 @@ from functools import partial
 
 from stackwright.api.kinds import DAEMONSET, JOB, POD, SECRET, WORKLOADS
 from stackwright.api.meta import Kind
-from stackwright.api.registry import RESOURCES
+from stackwright.cloud.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
 from stackwright.core.conditions import find
@@ -47,7 +47,7 @@ from stackwright.runtime.memory import (
 from stackwright.runtime.pausing import unless_paused
 from stackwright.runtime.report import after_failure, report
 from stackwright.runtime.specs import replace_spec
-from stackwright.services.ceph import KEYS, REQUESTS
+from stackwright.services.ceph.values import KEYS, REQUESTS
 
 # Those whose plans change something outside; the others only tell, or follow pods.
 ROLES = ("osdpl", "helmbundle", "secrets", "servers")

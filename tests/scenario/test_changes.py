@@ -3,12 +3,12 @@
 import pytest
 from world import NAMESPACE, UNREADY, World, cloud_object, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, POD, SECRET, STATEFULSET
-from stackwright.api.registry import RESOURCES
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import Keystone, MariaDB, Memcached, RabbitMQ
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import RESOURCES
 from stackwright.core.ports import Refused, secret_data
 
 pytestmark = pytest.mark.looptime

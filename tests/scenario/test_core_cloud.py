@@ -8,12 +8,12 @@ import world as module
 from world import EVERY_ROLE, NAMESPACE, SETTINGS, UNREADY, World, built_world, ready_world
 
 from stackwright.api.kinds import DAEMONSET, DEPLOYMENT, SECRET
-from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.api.services.contracts import KeystoneService, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.ports import secret_data
 from stackwright.core.settings import Settings
-from stackwright.services import placement
+from stackwright.services.placement import values as placement
 
 pytestmark = pytest.mark.looptime
 WITHOUT_IMAGES = {"services": ["~image"]}

@@ -3,11 +3,11 @@
 import pytest
 from world import NAMESPACE, SETTINGS, UNSCHEDULABLE, WORKLOADS, World, assert_only_accounts_are_looked_at, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import POD, SECRET
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import Keystone, MariaDB, Memcached, RabbitMQ
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import secret_data
 from stackwright.services.registry import SERVICES
 from stackwright.services.sizes import SIZES

@@ -15,7 +15,6 @@ from test_plan import CLOUD, NOW, applied, cloud, deployed, empty, installed, ov
 from world import EVERY_ROLE, NAMESPACE, SETTINGS, World, cloud_object
 
 from stackwright import simulate
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NODE
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import Glance
@@ -23,6 +22,7 @@ from stackwright.cli.change.confirm import foreseen_losses, losses
 from stackwright.cli.change.manifests import MANAGER, Manifest
 from stackwright.cli.change.plan import forecast
 from stackwright.cli.change.plan_render import CUT_OFF, Entry
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.clusterapi import CLAIM
 from stackwright.core.objects import ORPHAN
 from stackwright.core.openstack.clouds import Clouds

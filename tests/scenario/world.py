@@ -19,11 +19,11 @@ from typing import Any
 from faulty_clouds import FaultyClouds
 
 from stackwright.adapters.helm.command import privileged_charts
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, JOB, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
-from stackwright.api.registry import RESOURCES
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
 from stackwright.core.conditions import find, is_ready
@@ -49,7 +49,7 @@ from stackwright.runtime.memory import (
 )
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Item, Runtime
-from stackwright.services.ceph import REQUESTS
+from stackwright.services.ceph.values import REQUESTS
 from stackwright.services.declaration import PLACES
 
 NAMESPACE = "openstack"

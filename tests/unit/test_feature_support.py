@@ -10,10 +10,10 @@ import pytest
 import yaml
 from pydantic import BaseModel
 
-from stackwright.api.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
-from stackwright.services.cinder import RBD
+from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+from stackwright.cloud.support import DRIVER, NAMED, TESTED, accepted, untested
+from stackwright.services.cinder.values import RBD
 from stackwright.services.sizes import PRESETS
-from stackwright.services.support import DRIVER, NAMED, TESTED, accepted, untested
 
 ROOT = Path(__file__).parents[2]
 CLOUDS = ("cloud", "storage", "identity")

@@ -7,8 +7,8 @@ from hypothesis import strategies as st
 
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.core.secrets.fernet import rotate, start
-from stackwright.services import keystone
 from stackwright.services.declaration import Context
+from stackwright.services.keystone import values as keystone
 
 
 def turns(count, max_active):

@@ -7,9 +7,9 @@ import pytest
 import structlog
 from test_runtime import KEY, Operator, controller, plan, put
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import POD
 from stackwright.api.services.kinds import Keystone, Memcached
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.catalog import controllers
 from stackwright.core.conditions import done
 from stackwright.core.controller import Watch

@@ -6,9 +6,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import Keystone, MariaDB
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.local import doctor
 from stackwright.local.commands import LocalError
 from stackwright.local.config import LocalCluster

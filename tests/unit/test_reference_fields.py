@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from stackwright.api import reference
-from stackwright.api.cloud.deployment import SERVICES
 from stackwright.api.errors import NOT_SUPPORTED
-from stackwright.api.registry import BY_KIND
 from stackwright.cli.change.manifests import check
+from stackwright.cloud.deployment import SERVICES
+from stackwright.cloud.registry import BY_KIND
 
 CLEANED = "{barbican, masakari, nova, cinder, glance, heat, aodh, manila, horizon}"
 POLICIES = (

@@ -10,11 +10,11 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import MariaDB
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.catalog import controllers
 from stackwright.core.controller import Controller
 from stackwright.core.objects import key_of

@@ -32,7 +32,7 @@ from stackwright.runtime.memory import (
     SeededEntropy,
 )
 from stackwright.services.declaration import Context
-from stackwright.services.keystone import ADMIN_SECRET, SERVICE, KeystoneSettings
+from stackwright.services.keystone.values import ADMIN_SECRET, SERVICE, KeystoneSettings
 
 HOSTILE = (
     "a\n[DEFAULT]\ntransport_url = evil",

@@ -6,8 +6,8 @@ from dataclasses import replace
 import pytest
 
 from stackwright.api.services.kinds import ServiceSpec, Size
-from stackwright.services import nova
 from stackwright.services.declaration import COMPUTE, Context, NodeRef, Values
+from stackwright.services.nova import values as nova
 
 SIZES: tuple[Size, ...] = ("single", "tiny", "small", "medium")
 NODES = (NodeRef("node2", "10.0.0.2"), NodeRef("node1", "10.0.0.1"))

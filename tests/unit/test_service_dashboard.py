@@ -10,7 +10,7 @@ import pytest
 
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.services.declaration import Context, Values
-from stackwright.services.horizon import SERVICE, HorizonSettings
+from stackwright.services.horizon.values import SERVICE, HorizonSettings
 
 SCRIPT = Path(__file__).parents[2] / "charts/horizon/bin/local_settings.py"
 

@@ -2,7 +2,7 @@
 
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.services.declaration import Certificate, Context
-from stackwright.services.ingress import SERVICE
+from stackwright.services.ingress.values import SERVICE
 
 FIELDS = {"ca_cert": "ca", "api_cert": "crt", "api_key": "key"}
 

@@ -5,10 +5,11 @@ import re
 import pytest
 from pydantic import ValidationError
 
-from stackwright.api.cloud.features_storage import CinderFeatures
 from stackwright.api.services.kinds import ServiceSpec, Size
-from stackwright.services import cinder, etcd
+from stackwright.services.cinder import values as cinder
+from stackwright.services.cinder.features import CinderFeatures
 from stackwright.services.declaration import Context, Contract, Service, Values
+from stackwright.services.etcd import values as etcd
 
 SIZES: tuple[Size, ...] = ("single", "tiny", "small", "medium")
 NFS = "cinder.volume.drivers.nfs.NfsDriver"

@@ -6,12 +6,14 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.services.kinds import Ceph, Etcd, MariaDB, ServiceSpec
+from stackwright.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.validate import errors_of
-from stackwright.services import ceph, etcd, mariadb
+from stackwright.services.ceph import values as ceph
 from stackwright.services.declaration import Context, Service
+from stackwright.services.etcd import values as etcd
+from stackwright.services.mariadb import values as mariadb
 
 REQUIRED = {"affinity": {"anti": {"type": {"default": "requiredDuringSchedulingIgnoredDuringExecution"}}}}
 

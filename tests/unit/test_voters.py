@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 import yaml
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import Ceph, Etcd, MariaDB
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.validate import errors_of
 from stackwright.services.registry import SERVICES
 from stackwright.services.voters import DEFAULT, field_of

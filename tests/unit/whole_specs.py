@@ -10,10 +10,10 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.crd import KEEP
 from stackwright.api.kinds import NODE
 from stackwright.api.services.kinds import ServiceSpec
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.decide import decide as decide_deployment
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.controlplane.decide import decide as decide_control_plane

@@ -10,11 +10,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.api.cloud.features_storage import Cleanup
 from stackwright.api.services.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
 from stackwright.api.services.kinds import Ceph, Keystone, MariaDB, RabbitMQ
+from stackwright.services.cinder.features import Cleanup
 from stackwright.services.declaration import INGRESS_CLASS, PUBLIC_TLS, Context, Contract, Values
-from stackwright.services.memcached import servers
+from stackwright.services.memcached.values import servers
 
 NOTIFICATION_BUS = "rabbitmq"
 

@@ -2,39 +2,37 @@
 
 from __future__ import annotations
 
-from stackwright.services import (
-    ceph,
-    ceph_rgw,
-    cinder,
-    etcd,
-    glance,
-    horizon,
-    ingress,
-    keystone,
-    mariadb,
-    memcached,
-    neutron,
-    nova,
-    placement,
-    rabbitmq,
-)
+from stackwright.services.ceph.values import SERVICE as ceph
+from stackwright.services.ceph_rgw.values import SERVICE as ceph_rgw
+from stackwright.services.cinder.values import SERVICE as cinder
 from stackwright.services.declaration import Service
+from stackwright.services.etcd.values import SERVICE as etcd
+from stackwright.services.glance.values import SERVICE as glance
+from stackwright.services.horizon.values import SERVICE as horizon
+from stackwright.services.ingress.values import SERVICE as ingress
+from stackwright.services.keystone.values import SERVICE as keystone
+from stackwright.services.mariadb.values import SERVICE as mariadb
+from stackwright.services.memcached.values import SERVICE as memcached
+from stackwright.services.neutron.values import SERVICE as neutron
+from stackwright.services.nova.values import SERVICE as nova
+from stackwright.services.placement.values import SERVICE as placement
+from stackwright.services.rabbitmq.values import SERVICE as rabbitmq
 
 SERVICES: tuple[Service, ...] = (
-    mariadb.SERVICE,
-    rabbitmq.SERVICE,
-    memcached.SERVICE,
-    etcd.SERVICE,
-    ceph.SERVICE,
-    keystone.SERVICE,
-    ingress.SERVICE,
-    ceph_rgw.SERVICE,
-    glance.SERVICE,
-    placement.SERVICE,
-    cinder.SERVICE,
-    neutron.SERVICE,
-    nova.SERVICE,
-    horizon.SERVICE,
+    mariadb,
+    rabbitmq,
+    memcached,
+    etcd,
+    ceph,
+    keystone,
+    ingress,
+    ceph_rgw,
+    glance,
+    placement,
+    cinder,
+    neutron,
+    nova,
+    horizon,
 )
 
 BY_SERVICE = {declared.service: declared for declared in SERVICES}

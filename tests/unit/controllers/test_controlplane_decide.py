@@ -8,9 +8,9 @@ from builders import ANY, NAMESPACE, condition, makes_nothing, obj, with_ready
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.api.cloud.controlplane import NEEDS, STAGE, OpenStackControlPlane, OpenStackControlPlaneSpec
 from stackwright.api.fields import ini
 from stackwright.api.services.kinds import ServiceSpec
+from stackwright.cloud.controlplane import NEEDS, STAGE, OpenStackControlPlane, OpenStackControlPlaneSpec
 from stackwright.controllers.cloud.objects import Wanted, service_object, settings, wanted_names, wanted_services
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.controlplane.decide import decide

@@ -7,10 +7,10 @@ from builders import CONDITIONS, NAMESPACE, condition, obj, with_ready
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NODE, POD, SECRET
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import MariaDB
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.health.decide import decide as decide_health
 from stackwright.controllers.health.observe import Observed as HealthSeen
 from stackwright.controllers.helmbundle import children

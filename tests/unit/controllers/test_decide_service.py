@@ -20,7 +20,10 @@ from stackwright.controllers.service.observe import observe
 from stackwright.core.objects import DIGEST
 from stackwright.core.plan import Apply, Delete
 from stackwright.core.secrets.writes import CopySecret, EnsureSecret, RotateKeys
-from stackwright.services import etcd, glance, keystone, memcached
+from stackwright.services.etcd import values as etcd
+from stackwright.services.glance import values as glance
+from stackwright.services.keystone import values as keystone
+from stackwright.services.memcached import values as memcached
 from stackwright.services.registry import SERVICES
 from stackwright.services.values import LOSSES, merged_values
 

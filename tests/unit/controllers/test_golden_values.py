@@ -4,9 +4,9 @@ import pytest
 import yaml
 from builders import NAMESPACE, obj
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NODE
 from stackwright.api.services.kinds import Keystone, ServiceSpec
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.objects import overrides, service_object, wanted_services
 from stackwright.controllers.cloud.validate import parse
 from stackwright.controllers.service.objects import chart_values

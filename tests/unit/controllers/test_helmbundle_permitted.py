@@ -11,9 +11,9 @@ from builders import NAMESPACE, condition, obj
 from pydantic import ValidationError
 
 from stackwright.adapters.helm.command import HelmCli
-from stackwright.api.registry import ADMITTED
 from stackwright.api.services.helmbundle import HelmBundle, HelmBundleSpec
 from stackwright.api.services.kinds import Keystone, Nova
+from stackwright.cloud.registry import ADMITTED
 from stackwright.controllers.helmbundle import controllers
 from stackwright.controllers.helmbundle.decide import RETRY_FAILED, decide
 from stackwright.controllers.helmbundle.observe import Observed, observe

@@ -5,13 +5,18 @@ from builders import NAMESPACE, condition
 from service_stage import SETTINGS, Stage
 
 from stackwright.api.kinds import POD, SECRET
-from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.api.services.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.plan import Apply, Delete
 from stackwright.core.ports import secret_data
-from stackwright.services import glance, keystone, mariadb, neutron, nova, rabbitmq
 from stackwright.services.declaration import Context, Settings
+from stackwright.services.glance import values as glance
+from stackwright.services.keystone import values as keystone
+from stackwright.services.mariadb import values as mariadb
 from stackwright.services.needs import Endpoint, database, identity, messaging, notifications
+from stackwright.services.neutron import values as neutron
+from stackwright.services.nova import values as nova
+from stackwright.services.rabbitmq import values as rabbitmq
 from stackwright.services.registry import SERVICES
 
 

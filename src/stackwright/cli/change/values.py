@@ -61,9 +61,9 @@ def values(
 
 
 def _cloud(files: list[Path], namespace: str | None) -> Object:
-    from stackwright.api.cloud.deployment import OpenStackDeployment
     from stackwright.cli.change.manifests import BadManifest, load_all
     from stackwright.cli.cluster import fail
+    from stackwright.cloud.deployment import OpenStackDeployment
 
     try:
         asked = [each for each in load_all(files, namespace) if each.kind == OpenStackDeployment.KIND]

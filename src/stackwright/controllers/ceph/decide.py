@@ -26,7 +26,7 @@ from stackwright.core.objects import (
 )
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Key, Object, Plan, Publish
 from stackwright.core.secrets.writes import GatherSecret
-from stackwright.services.ceph import (
+from stackwright.services.ceph.values import (
     CONDITIONS,
     EXCHANGE,
     GATEWAY,

@@ -11,7 +11,7 @@ from stackwright.api.services.contracts import CephClient, CephClientSpec
 from stackwright.api.services.kinds import Ceph
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.services.ceph import KEYS, CephSettings
+from stackwright.services.ceph.values import KEYS, CephSettings
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from stackwright.api.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
 from stackwright.api.errors import bounded
+from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
 from stackwright.controllers.cloud.objects import Wanted, overrides, service_object, wanted_services
 from stackwright.core.helm.chart_schema import Schema, value_errors
 from stackwright.core.helm.sensitive import cut

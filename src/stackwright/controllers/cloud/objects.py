@@ -15,9 +15,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from stackwright.api import reference
-from stackwright.api.cloud.deployment import Charts, OpenStackDeploymentSpec
 from stackwright.api.errors import NOT_SUPPORTED
 from stackwright.api.services.kinds import ServiceSpec
+from stackwright.cloud.deployment import Charts, OpenStackDeploymentSpec
 from stackwright.core import tolerations
 from stackwright.core.objects import CLOUD, ORPHAN, annotation, owned
 from stackwright.core.plan import Object

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pydantic import ValidationError
 
-from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.api.errors import messages
+from stackwright.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.controllers.cloud.objects import lost_needs, settings, spec_errors, wanted_names
 from stackwright.core.plan import Object
 from stackwright.services.registry import SERVICES

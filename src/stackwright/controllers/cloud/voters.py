@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from stackwright.api.immutability import update_errors
+from stackwright.cloud.immutability import update_errors
 from stackwright.controllers.cloud.charts import place
 from stackwright.controllers.cloud.objects import Wanted
 from stackwright.controllers.cloud.observe import Observed

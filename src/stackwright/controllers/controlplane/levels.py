@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlaneSpec
-from stackwright.api.cloud.controlplane_templates import RabbitTemplate
 from stackwright.api.fields import ini
+from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
+from stackwright.cloud.controlplane_templates import RabbitTemplate
 from stackwright.controllers.cloud.objects import Wanted
 
 Level = tuple[str, dict[str, Any]]

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlaneSpec
-from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
+from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
+from stackwright.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.controllers.cloud.objects import Refinement, Wanted
 from stackwright.controllers.controlplane.levels import levels
 from stackwright.services.sizes import PRESETS

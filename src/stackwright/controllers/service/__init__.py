@@ -6,8 +6,8 @@ from collections.abc import Iterable
 from functools import partial
 
 from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLASS
-from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.controllers.service.decide import decide
 from stackwright.controllers.service.observe import has_claims, observe
 from stackwright.core.controller import ByOwner, Controller, Keys, Lookup, Watch, all_in_namespace

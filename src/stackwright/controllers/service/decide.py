@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwright.api.registry import kind_of
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.registry import kind_of
 from stackwright.controllers.service.backends import LOOK, given_up
 from stackwright.controllers.service.objects import (
     bundle,

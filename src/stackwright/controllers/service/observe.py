@@ -13,10 +13,10 @@ from pydantic import ValidationError
 
 from stackwright.api.errors import messages
 from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLASS
-from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.api.services.contracts import CephClient, DatabaseAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import ServiceSpec
+from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.helm.sensitive import Sections, cut
 from stackwright.core.objects import OPTIONS, OWNER, annotation, owner_label
 from stackwright.core.plan import Key, Object

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import Object
 from stackwright.core.secrets.cephkeys import MONITORS
-from stackwright.services.ceph import KEYS
+from stackwright.services.ceph.values import KEYS
 from stackwright.services.needs import POOLS
 
 

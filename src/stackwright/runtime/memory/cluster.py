@@ -17,7 +17,7 @@ from pydantic import ValidationError
 
 from stackwright.api.kinds import EVENT, JOB, NAMESPACE, POD, WORKLOADS
 from stackwright.api.meta import Kind
-from stackwright.api.registry import BY_KIND
+from stackwright.cloud.registry import BY_KIND
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Clock, Conflict, NotServed, Reader, Refused
 from stackwright.core.prune import without_empties

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from stackwright.api.services.kinds import Size
 from stackwright.services.declaration import GATEWAY, Context, Values
 from stackwright.services.needs import api_conf
-from stackwright.services.ovs import NORTHBOUND, SOUTHBOUND, bridge_mappings, is_ovn, remote
+from stackwright.services.neutron.ovs import NORTHBOUND, SOUTHBOUND, bridge_mappings, is_ovn, remote
 
 
 @dataclass(frozen=True)

@@ -10,10 +10,9 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from stackwright.api.cloud.features import GlanceBackends, GlanceFeatures, GlanceFileBackend, GlanceStore, GlanceVolume
-from stackwright.api.cloud.features_storage import Cleanup
 from stackwright.api.fields.lines import Line
 from stackwright.api.services.kinds import Glance, Size
+from stackwright.services.cinder.features import Cleanup
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Settings, Values, placed
 from stackwright.services.needs import (
     CEPH_CONF,
@@ -26,6 +25,13 @@ from stackwright.services.needs import (
     identity,
     ingress_values,
     notifications,
+)
+from stackwright.services.neutron.features import (
+    GlanceBackends,
+    GlanceFeatures,
+    GlanceFileBackend,
+    GlanceStore,
+    GlanceVolume,
 )
 from stackwright.services.sizes import limits
 

@@ -11,7 +11,6 @@ from typing import Literal
 
 from pydantic import Field
 
-from stackwright.api.cloud.features import KeystoneFeatures, SecretKey
 from stackwright.api.fields.naming import InstanceName
 from stackwright.api.services.kinds import Keystone
 from stackwright.services.declaration import (
@@ -26,8 +25,9 @@ from stackwright.services.declaration import (
     Values,
     placed,
 )
-from stackwright.services.memcached import servers
+from stackwright.services.memcached.values import servers
 from stackwright.services.needs import database, endpoint_values, ingress_values, messaging
+from stackwright.services.neutron.features import KeystoneFeatures, SecretKey
 from stackwright.services.sizes import SIZES, limits
 
 ADMIN_SECRET = "keystone-admin"  # noqa: S105 - the name of a Secret

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from stackwright.api.cloud.features import Quantity
 from stackwright.api.fields import ini
 from stackwright.api.fields.lines import Line
 from stackwright.api.fields.naming import OptionalObjectName, SecretKeyName
@@ -26,6 +25,7 @@ from stackwright.api.support import (
     UnsupportedTexts,
     unsupported,
 )
+from stackwright.services.neutron.features import Quantity
 
 Database = Literal["openstack"]
 Bus = Literal["rabbitmq"]

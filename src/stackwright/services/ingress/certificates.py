@@ -14,10 +14,10 @@ from typing import Annotated, Any
 from pydantic import Field, ValidationError, WithJsonSchema, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
-from stackwright.api.cloud.features import SecretValue
 from stackwright.api.crd import KEEP
 from stackwright.api.meta import Model
 from stackwright.api.support import Absent, absent
+from stackwright.services.neutron.features import SecretValue
 
 GIVEN = "openstack-given-certificate"
 WHERE = ("features", "ssl", "public_endpoints")

@@ -10,12 +10,10 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from stackwright.api.cloud.features import NovaFeatures
-from stackwright.api.cloud.features_storage import Cleanup
 from stackwright.api.fields.lines import Line
 from stackwright.api.fields.naming import InstanceName
 from stackwright.api.services.kinds import Nova, Size
-from stackwright.services import libvirt
+from stackwright.services.cinder.features import Cleanup
 from stackwright.services.declaration import (
     COMPUTE,
     CONTROL_PLANE,
@@ -43,6 +41,8 @@ from stackwright.services.needs import (
     messaging,
     notifications,
 )
+from stackwright.services.neutron.features import NovaFeatures
+from stackwright.services.nova import libvirt
 from stackwright.services.sizes import limits
 
 PORT = 8774

@@ -11,8 +11,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from stackwright.api.errors import model_in
-from stackwright.api.registry import BY_KIND
 from stackwright.api.rules import Change, Raw
+from stackwright.cloud.registry import BY_KIND
 
 
 def update_errors(old: Raw, new: Raw) -> list[str]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.infra.capi import InfraResource
 from stackwright.api.infra.cluster.cluster import OpenStackCluster, OpenStackClusterTemplate
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
@@ -30,6 +28,8 @@ from stackwright.api.services.kinds import (
     RabbitMQ,
     ServiceResource,
 )
+from stackwright.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.deployment import OpenStackDeployment
 
 SERVICE_KINDS: tuple[type[ServiceResource], ...] = (
     Keystone,

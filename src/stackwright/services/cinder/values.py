@@ -12,11 +12,11 @@ from typing import Any
 
 from pydantic import Field
 
-from stackwright.api.cloud.features_storage import DEFAULT_BACKEND, CinderBackend, CinderFeatures, Cleanup, VolumeType
 from stackwright.api.fields.lines import Line
 from stackwright.api.fields.naming import InstanceName
 from stackwright.api.services.kinds import Cinder, Size
 from stackwright.core.helm.merge import merge
+from stackwright.services.cinder.features import DEFAULT_BACKEND, CinderBackend, CinderFeatures, Cleanup, VolumeType
 from stackwright.services.declaration import (
     CONTROL_PLANE,
     Certificate,
@@ -28,7 +28,7 @@ from stackwright.services.declaration import (
     Values,
     placed,
 )
-from stackwright.services.etcd import tooz_url
+from stackwright.services.etcd.values import tooz_url
 from stackwright.services.needs import (
     CEPH_CONF,
     Endpoint,

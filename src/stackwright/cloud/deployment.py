@@ -11,16 +11,6 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, field_validator
 
 from stackwright.api import reference
-from stackwright.api.cloud.certificates import Ssl
-from stackwright.api.cloud.features import (
-    GlanceFeatures,
-    HorizonFeatures,
-    KeystoneFeatures,
-    MessagingFeatures,
-    NeutronFeatures,
-    NovaFeatures,
-)
-from stackwright.api.cloud.features_storage import CephFeatures, CinderFeatures, DatabaseFeatures
 from stackwright.api.errors import NOT_SUPPORTED
 from stackwright.api.fields.lines import Line
 from stackwright.api.fields.naming import OptionalObjectName
@@ -29,6 +19,16 @@ from stackwright.api.rules import Change
 from stackwright.api.services.helmbundle import FreeForm
 from stackwright.api.services.kinds import SIZE_KEEPS_VOTERS, LogLevel, Release, Size
 from stackwright.api.support import Absent, Unsupported, absent, unsupported
+from stackwright.services.cinder.features import CephFeatures, CinderFeatures, DatabaseFeatures
+from stackwright.services.ingress.certificates import Ssl
+from stackwright.services.neutron.features import (
+    GlanceFeatures,
+    HorizonFeatures,
+    KeystoneFeatures,
+    MessagingFeatures,
+    NeutronFeatures,
+    NovaFeatures,
+)
 
 DOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from pydantic import Field
 
 from stackwright.api.services.kinds import CephRGW
-from stackwright.services.ceph import ADMIN_SECRET, GATEWAY, GATEWAY_URLS, KEYS, monitors
+from stackwright.services.ceph.values import ADMIN_SECRET, GATEWAY, GATEWAY_URLS, KEYS, monitors
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Settings, Values, placed
 from stackwright.services.needs import Endpoint, identity, ingress_values
 

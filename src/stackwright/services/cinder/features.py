@@ -7,13 +7,13 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from stackwright.api.cloud.features import Quantity
 from stackwright.api.fields.cron import Schedule
 from stackwright.api.fields.lines import LINE, Line, unlined
 from stackwright.api.fields.naming import NamespaceName
 from stackwright.api.meta import Model
 from stackwright.api.services.helmbundle import FreeForm
 from stackwright.api.support import Absent, OffAnyway, Unsupported, absent, unsupported
+from stackwright.services.neutron.features import Quantity
 
 DEFAULT_BACKEND = "rbd"
 LIMIT = r"[A-Za-z0-9_.:-]{1,255}"

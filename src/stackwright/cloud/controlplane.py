@@ -11,19 +11,6 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from stackwright.api.cloud.controlplane_templates import (
-    BusReference,
-    GaleraTemplates,
-    GlanceTemplate,
-    HorizonTemplate,
-    KeystoneTemplate,
-    MemcachedTemplates,
-    NeutronTemplate,
-    NovaTemplate,
-    PlacementTemplate,
-    RabbitTemplates,
-)
-from stackwright.api.cloud.deployment import ServiceState
 from stackwright.api.fields.naming import ObjectName, OptionalObjectName
 from stackwright.api.meta import CamelModel, Column, Kind, Resource, Status
 from stackwright.api.rules import Change, at, maybe
@@ -38,6 +25,19 @@ from stackwright.api.support import (
     absent,
     unsupported,
 )
+from stackwright.cloud.controlplane_templates import (
+    BusReference,
+    GaleraTemplates,
+    GlanceTemplate,
+    HorizonTemplate,
+    KeystoneTemplate,
+    MemcachedTemplates,
+    NeutronTemplate,
+    NovaTemplate,
+    PlacementTemplate,
+    RabbitTemplates,
+)
+from stackwright.cloud.deployment import ServiceState
 
 CORE = "core.openstack.org"
 STAGE = f"{CORE}/deployment-stage"

@@ -12,10 +12,10 @@ from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
 from pydantic import BaseModel
 
-from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
-from stackwright.api.cloud.features import GlanceFileBackend, GlanceStore
 from stackwright.api.support import OffAnyway
-from stackwright.services.cinder import RBD
+from stackwright.cloud.deployment import OpenStackDeploymentSpec
+from stackwright.services.cinder.values import RBD
+from stackwright.services.neutron.features import GlanceFileBackend, GlanceStore
 
 Value = str | bool
 RENDERED_ONLY = ""

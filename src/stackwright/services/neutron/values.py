@@ -11,7 +11,6 @@ from collections import Counter
 
 from pydantic import Field, model_validator
 
-from stackwright.api.cloud.features import NeutronFeatures
 from stackwright.api.fields.naming import InstanceName
 from stackwright.api.services.kinds import Neutron
 from stackwright.services.declaration import (
@@ -28,10 +27,11 @@ from stackwright.services.declaration import (
     Values,
     placed,
 )
-from stackwright.services.keystone import ADMIN_SECRET
+from stackwright.services.keystone.values import ADMIN_SECRET
 from stackwright.services.needs import Endpoint, database, identity, ingress_values, messaging, notifications
-from stackwright.services.neutron_conf import SIZES, conf
-from stackwright.services.ovs import OPENVSWITCH_CHART, OVN_CHART, is_ovn
+from stackwright.services.neutron.conf import SIZES, conf
+from stackwright.services.neutron.features import NeutronFeatures
+from stackwright.services.neutron.ovs import OPENVSWITCH_CHART, OVN_CHART, is_ovn
 from stackwright.services.sizes import limits
 
 PORT = 9696

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackwright.api.cloud.features import HorizonFeatures
 from stackwright.api.services.kinds import Horizon, Size
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Settings, Values, placed
-from stackwright.services.keystone import auth_url
-from stackwright.services.memcached import servers
+from stackwright.services.keystone.values import auth_url
+from stackwright.services.memcached.values import servers
 from stackwright.services.needs import ingress_values
+from stackwright.services.neutron.features import HorizonFeatures
 from stackwright.services.sizes import limits
 
 NAME = "horizon"

@@ -8,8 +8,6 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from stackwright.api.cloud.certificates import PublicEndpoints
-from stackwright.api.cloud.features import SecretValue
 from stackwright.api.services.kinds import Ingress
 from stackwright.services.declaration import (
     CONTROL_PLANE,
@@ -23,6 +21,8 @@ from stackwright.services.declaration import (
     Values,
     placed,
 )
+from stackwright.services.ingress.certificates import PublicEndpoints
+from stackwright.services.neutron.features import SecretValue
 
 
 class IngressSettings(Settings):

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from stackwright.api.cloud.features_storage import CephFeatures
 from stackwright.api.services.kinds import Ceph
+from stackwright.services.cinder.features import CephFeatures
 from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Settings, Values, placed
 from stackwright.services.needs import ceph_secret
 

@@ -1,0 +1,1 @@
+"""Everything that Stackwright knows about horizon."""
