@@ -26,7 +26,6 @@ from stackwright.api.crd import crd
 from stackwright.api.kinds import CRD, NAMESPACE
 from stackwright.api.meta import Kind
 from stackwright.api.services.contracts import DatabaseAccount
-from stackwright.api.services.kinds import MariaDB
 from stackwright.cloud.registry import RESOURCES
 from stackwright.controllers.contract.database import DATABASE
 from stackwright.controllers.contract.decide import decide
@@ -40,6 +39,7 @@ from stackwright.local.kubernetes import ephemeral
 from stackwright.local.kubernetes.api import Api
 from stackwright.runtime.execute import execute
 from stackwright.runtime.report import status_of
+from stackwright.services.mariadb.kind import MariaDB
 
 SPACE = "bench"
 MANAGER = "stackwright-database"

@@ -9,8 +9,8 @@ import yaml
 from test_charts import ROOT, helm
 
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.services.declaration import Context
-from stackwright.services.ingress.values import SERVICE
+from stackwright.services.context import Context
+from stackwright.services.ingress import SERVICE
 
 
 def test_the_chart_takes_the_values(tmp_path: Path) -> None:

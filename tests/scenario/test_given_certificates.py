@@ -17,7 +17,6 @@ from world import NAMESPACE, SETTINGS, World, cloud_object, ready_world
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.secrecy import blanked
-from stackwright.api.services.kinds import Ingress
 from stackwright.cli.change.manifests import BadManifest, load
 from stackwright.cli.change.plan import forecast
 from stackwright.cli.ui.steps import lines as lines_of
@@ -29,8 +28,9 @@ from stackwright.core.objects import belongs
 from stackwright.core.ports import secret_data
 from stackwright.core.secrets.writes import ExtractSecret
 from stackwright.runtime import x509 as made
-from stackwright.services.declaration import PUBLIC_TLS
-from stackwright.services.ingress.certificates import GIVEN
+from stackwright.services.context import PUBLIC_TLS
+from stackwright.services.ingress.features import GIVEN
+from stackwright.services.ingress.kind import Ingress
 from stackwright.simulate import Request
 
 pytestmark = pytest.mark.looptime
@@ -260,7 +260,7 @@ def test_certificates_of_others_are_accepted_as_they_are(key: Any) -> None:
 
 
 def test_an_ingress_without_a_cloud_takes_references_only() -> None:
-    from stackwright.services.ingress.values import IngressSettings
+    from stackwright.services.ingress.features import IngressSettings
 
     with pytest.raises(ValueError, match="api_key"):
         IngressSettings.model_validate({"public_endpoints": GOOD})

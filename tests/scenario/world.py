@@ -50,7 +50,7 @@ from stackwright.runtime.memory import (
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Item, Runtime
 from stackwright.services.ceph.values import REQUESTS
-from stackwright.services.declaration import PLACES
+from stackwright.services.context import PLACES
 
 NAMESPACE = "openstack"
 NAME = "cloud"

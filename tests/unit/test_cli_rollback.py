@@ -12,7 +12,6 @@ from typer.testing import CliRunner
 
 from stackwright.api.kinds import NAMESPACE, SECRET
 from stackwright.api.meta import Kind
-from stackwright.api.services.kinds import Cinder
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cli.change.manifests import MANAGER
@@ -25,6 +24,7 @@ from stackwright.core.secrets import revisions
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.memory.faults import Crash, FaultyCluster
 from stackwright.runtime.specs import replace_spec
+from stackwright.services.cinder.kind import Cinder
 
 SPACE = "openstack"
 KEY = (SPACE, "cloud")

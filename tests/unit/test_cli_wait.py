@@ -9,7 +9,6 @@ import pytest
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind, Resource
-from stackwright.api.services.kinds import Keystone
 from stackwright.cli.change.apply import _wait as apply_wait
 from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.cluster import CliError
@@ -22,6 +21,7 @@ from stackwright.controllers.catalog import controllers
 from stackwright.core.plan import Key, Object
 from stackwright.core.settings import Settings
 from stackwright.runtime.memory import MemoryCluster
+from stackwright.services.keystone.kind import Keystone
 
 KIND = OpenStackDeployment.KIND
 

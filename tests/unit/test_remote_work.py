@@ -13,7 +13,6 @@ import pytest
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import MariaDB
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.catalog import controllers
 from stackwright.core.controller import Controller
@@ -25,6 +24,7 @@ from stackwright.core.settings import Settings
 from stackwright.runtime.cache import Store
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import REMOTE, SHARE, SOON, Item, Runtime, bounded
+from stackwright.services.mariadb.kind import MariaDB
 
 SLOW = 60.0  # seconds for a request, as much as an answer may take
 WORKERS = 8

@@ -36,7 +36,7 @@ from stackwright.runtime.memory import (
     MemorySql,
     SeededEntropy,
 )
-from stackwright.services.ingress.certificates import key_of
+from stackwright.services.ingress.features import key_of
 
 KEY = ("n", "keystone-admin")
 AUTHORITY = ("n", "openstack-ca")

@@ -3,9 +3,9 @@
 import pytest
 
 from stackwright.api.services.kinds import ServiceSpec, Size
-from stackwright.services.declaration import Context, Service, Values
-from stackwright.services.glance import values as glance
-from stackwright.services.placement import values as placement
+from stackwright.services import glance, placement
+from stackwright.services.context import Context, Values
+from stackwright.services.declaration import Service
 
 SIZES: tuple[Size, ...] = ("single", "tiny", "small", "medium")
 

@@ -6,14 +6,16 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.services.kinds import Ceph, Etcd, MariaDB, ServiceSpec
+from stackwright.api.services.kinds import ServiceSpec
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.validate import errors_of
-from stackwright.services.ceph import values as ceph
-from stackwright.services.declaration import Context, Service
-from stackwright.services.etcd import values as etcd
-from stackwright.services.mariadb import values as mariadb
+from stackwright.services import ceph, etcd, mariadb
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.context import Context
+from stackwright.services.declaration import Service
+from stackwright.services.etcd.kind import Etcd
+from stackwright.services.mariadb.kind import MariaDB
 
 REQUIRED = {"affinity": {"anti": {"type": {"default": "requiredDuringSchedulingIgnoredDuringExecution"}}}}
 

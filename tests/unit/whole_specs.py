@@ -26,7 +26,7 @@ from stackwright.controllers.validate import errors_of
 from stackwright.core.plan import Apply
 from stackwright.core.settings import Settings
 from stackwright.runtime.memory import MemoryCluster
-from stackwright.services.declaration import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context
+from stackwright.services.context import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context
 from stackwright.services.registry import BY_KIND, SERVICES
 from stackwright.services.values import merged_values
 

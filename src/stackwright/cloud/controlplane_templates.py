@@ -14,6 +14,7 @@ from pydantic import AfterValidator, Field, model_validator
 from stackwright.api.fields import ini
 from stackwright.api.fields.lines import Line
 from stackwright.api.fields.naming import OptionalObjectName, SecretKeyName
+from stackwright.api.fields.shared import Quantity
 from stackwright.api.meta import CamelModel
 from stackwright.api.support import (
     Unsupported,
@@ -25,7 +26,6 @@ from stackwright.api.support import (
     UnsupportedTexts,
     unsupported,
 )
-from stackwright.services.neutron.features import Quantity
 
 Database = Literal["openstack"]
 Bus = Literal["rabbitmq"]

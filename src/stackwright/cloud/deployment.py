@@ -17,18 +17,10 @@ from stackwright.api.fields.naming import OptionalObjectName
 from stackwright.api.meta import LCM, Column, Kind, Model, Resource, Status
 from stackwright.api.rules import Change
 from stackwright.api.services.helmbundle import FreeForm
-from stackwright.api.services.kinds import SIZE_KEEPS_VOTERS, LogLevel, Release, Size
-from stackwright.api.support import Absent, Unsupported, absent, unsupported
-from stackwright.services.cinder.features import CephFeatures, CinderFeatures, DatabaseFeatures
-from stackwright.services.ingress.certificates import Ssl
-from stackwright.services.neutron.features import (
-    GlanceFeatures,
-    HorizonFeatures,
-    KeystoneFeatures,
-    MessagingFeatures,
-    NeutronFeatures,
-    NovaFeatures,
-)
+from stackwright.api.services.kinds import SIZE_KEEPS_VOTERS, Release, Size
+from stackwright.api.support import Unsupported, unsupported
+from stackwright.cloud.features import SERVICES, Features
+from stackwright.services.declaration import Preset
 
 DOMAIN = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
 
@@ -59,93 +51,6 @@ class Artifacts(Model):
         return [name for name, url in self if url]
 
 
-class ServiceLogging(Model):
-    level: LogLevel = Field("INFO", description="Log level of the service.")
-
-
-class Cadf(Model):
-    enabled: bool = Field(description="Send audit events.")
-    driver: Literal["messagingv2", "log"] = Field("messagingv2", description="To the message bus or to the log.")
-
-
-def _logging(name: str) -> Any:
-    return Field(default_factory=ServiceLogging, description=f"Logging of {name}.")
-
-
-class Logging(Model):
-    keystone: ServiceLogging = _logging("Keystone")
-    glance: ServiceLogging = _logging("Glance")
-    cinder: ServiceLogging = _logging("Cinder")
-    placement: ServiceLogging = _logging("Placement")
-    nova: ServiceLogging = _logging("Nova")
-    neutron: ServiceLogging = _logging("Neutron")
-    horizon: ServiceLogging = _logging("Horizon")
-    cadf: Cadf | None = Field(None, description="Audit events (CADF) of the identity service.")
-
-
-SERVICES = (
-    "block-storage",
-    "ceph",
-    "compute",
-    "coordination",
-    "dashboard",
-    "database",
-    "identity",
-    "image",
-    "ingress",
-    "memcached",
-    "messaging",
-    "networking",
-    "object-storage",
-    "placement",
-)
-ServiceName = Literal[
-    "block-storage", "ceph", "compute", "coordination", "dashboard", "database", "identity", "image", "ingress",
-    "memcached", "messaging", "networking", "object-storage", "placement",
-    "~block-storage", "~ceph", "~compute", "~coordination", "~dashboard", "~database", "~identity", "~image",
-    "~ingress", "~memcached", "~messaging", "~networking", "~object-storage", "~placement",
-]  # fmt: skip
-
-
-class NetworkPolicies(Model):
-    enabled: bool = Field(True, description="Let only declared connections through to the cloud's pods.")
-
-
-class Features(Model):
-    services: list[ServiceName] = Field(
-        default_factory=list, description="Services beside those of the preset; ~name takes one away."
-    )
-    keystone: KeystoneFeatures = Field(default_factory=KeystoneFeatures, description="The identity service.")
-    logging: Logging = Field(default_factory=Logging, description="Log levels and audit events.")
-    network_policies: NetworkPolicies = Field(default_factory=NetworkPolicies, description="Network policies.")
-    policies: Unsupported = unsupported("API policies.")
-    ssl: Ssl = Field(default_factory=lambda: Ssl(), description="TLS of public endpoints.")
-    glance: GlanceFeatures = Field(default_factory=GlanceFeatures, description="The image service.")
-    ceph: CephFeatures = Field(default_factory=lambda: CephFeatures(), description="Storage in Ceph.")
-    database: DatabaseFeatures = Field(default_factory=DatabaseFeatures, description="Clean-up of the databases.")
-    telemetry: Unsupported = unsupported("Telemetry.")
-    designate: Unsupported = unsupported("DNS service.")
-    barbican: Unsupported = unsupported("Key manager.")
-    cloudprober: Unsupported = unsupported("Cloud prober.")
-    nova: NovaFeatures = Field(default_factory=lambda: NovaFeatures(), description="The compute service.")
-    horizon: HorizonFeatures = Field(default_factory=lambda: HorizonFeatures(), description="The dashboard.")
-    neutron: NeutronFeatures = Field(default_factory=lambda: NeutronFeatures(), description="The networking service.")
-    messaging: MessagingFeatures = Field(default_factory=MessagingFeatures, description="The message buses.")
-    ironic: Unsupported = unsupported("Bare metal service.")
-    octavia: Unsupported = unsupported("Load balancer service.")
-    stacklight: Absent | None = absent("StackLight.")
-    cinder: CinderFeatures = Field(default_factory=CinderFeatures, description="The block storage service.")
-    manila: Unsupported = unsupported("Shared file systems.")
-    masakari: Unsupported = unsupported("Instance high availability.")
-
-    @field_validator("services")
-    @classmethod
-    def _not_both(cls, value: list[str]) -> list[str]:
-        if both := sorted({name for name in value if f"~{name}" in value}):
-            raise ValueError(f"{', '.join(both)}: listed both with and without ~; remove one of the two")
-        return value
-
-
 class NodeOverride(Model):
     services: FreeForm = Field(
         default_factory=dict,
@@ -156,7 +61,7 @@ class NodeOverride(Model):
 
 class OpenStackDeploymentSpec(Model):
     openstack_version: Release = Field(description="OpenStack release; epoxy is 2025.1.")
-    preset: Literal["core", "compute"] = Field(description="Which services are deployed.")
+    preset: Preset = Field(description="Which services are deployed.")
     size: Size = Field(description="How large the cloud is: replicas, workers, memory.")
     public_domain_name: str = Field(
         "it.just.works", pattern=DOMAIN, description="Domain of public endpoints: <service>.<domain>."

@@ -11,42 +11,12 @@ from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind, Resource
 from stackwright.api.services.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import (
-    Ceph,
-    CephRGW,
-    Cinder,
-    Etcd,
-    Glance,
-    Horizon,
-    Ingress,
-    Keystone,
-    MariaDB,
-    Memcached,
-    Neutron,
-    Nova,
-    Placement,
-    RabbitMQ,
-    ServiceResource,
-)
+from stackwright.api.services.kinds import ServiceResource
 from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.services.registry import SERVICES
 
-SERVICE_KINDS: tuple[type[ServiceResource], ...] = (
-    Keystone,
-    MariaDB,
-    RabbitMQ,
-    Memcached,
-    Etcd,
-    Ceph,
-    Ingress,
-    CephRGW,
-    Glance,
-    Placement,
-    Cinder,
-    Neutron,
-    Nova,
-    Horizon,
-)
+SERVICE_KINDS: tuple[type[ServiceResource], ...] = tuple(declared.resource for declared in SERVICES)
 CONTRACT_KINDS: tuple[type[Resource], ...] = (DatabaseAccount, MessagingAccount, KeystoneService, CephClient)
 CLOUD_KINDS: tuple[type[Resource], ...] = (OpenStackDeployment, OpenStackControlPlane)
 # Kinds of resources in a cloud, ours or any other. Admission checks these, as it checks clouds.

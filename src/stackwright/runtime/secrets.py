@@ -44,7 +44,7 @@ from stackwright.core.secrets.writes import (
     RotateKeys,
     SecretWrite,
 )
-from stackwright.services.ingress import certificates
+from stackwright.services.ingress import features as certificates
 
 
 async def write(action: SecretWrite, ports: Ports, manager: str) -> None:

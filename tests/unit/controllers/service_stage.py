@@ -17,8 +17,8 @@ from stackwright.runtime.memory import (
     MemorySql,
     SeededEntropy,
 )
-from stackwright.services.declaration import PLACES
-from stackwright.services.keystone import values as keystone
+from stackwright.services import keystone
+from stackwright.services.context import PLACES
 
 SETTINGS = Settings({}, {})
 

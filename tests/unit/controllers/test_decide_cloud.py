@@ -10,8 +10,9 @@ from hypothesis import strategies as st
 from stackwright.api.kinds import SECRET
 from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.decide import decide
-from stackwright.controllers.cloud.objects import service_object, service_pods, wanted_services
+from stackwright.controllers.cloud.objects import service_object, service_pods
 from stackwright.controllers.cloud.observe import Observed, observe
+from stackwright.controllers.cloud.selection import wanted_services
 from stackwright.controllers.cloud.validate import parse
 from stackwright.core import precache
 from stackwright.core.objects import DIGEST
@@ -20,7 +21,7 @@ from stackwright.core.secrets.writes import ExtractSecret
 from stackwright.core.settings import Settings
 from stackwright.runtime import x509
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
-from stackwright.services.ingress.certificates import GIVEN
+from stackwright.services.ingress.features import GIVEN
 from stackwright.services.registry import BY_SERVICE, SERVICES
 
 CLOUD = OpenStackDeployment.KIND

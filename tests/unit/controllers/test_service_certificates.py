@@ -14,9 +14,8 @@ from stackwright.core.ports import secret_data
 from stackwright.core.secrets import renewal
 from stackwright.core.secrets.writes import EnsureCertificate, GatherSecret
 from stackwright.runtime import x509
-from stackwright.services.declaration import PLACES
-from stackwright.services.ingress import values as ingress
-from stackwright.services.nova import values as nova
+from stackwright.services import ingress, nova
+from stackwright.services.context import PLACES
 
 DAY = 24 * 3600.0
 TLS = (NAMESPACE, "openstack-public-tls")

@@ -28,7 +28,7 @@ from stackwright.core.secrets.writes import (
     SecretWrite,
 )
 from stackwright.impact import Restart
-from stackwright.services.ingress.certificates import referenced
+from stackwright.services.ingress.features import referenced
 from stackwright.simulate import Step
 
 CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "call", "wait", "fail", "note"

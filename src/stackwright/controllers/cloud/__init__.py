@@ -14,7 +14,7 @@ from stackwright.core import precache
 from stackwright.core.controller import ByOwner, Controller, Keys, Watch, all_in_namespace
 from stackwright.core.objects import key_of, label
 from stackwright.core.settings import Settings
-from stackwright.services.ingress.certificates import GIVEN
+from stackwright.services.ingress.features import GIVEN
 
 
 def _by_holder(kind: Kind) -> Keys:

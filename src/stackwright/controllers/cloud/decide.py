@@ -11,8 +11,8 @@ from stackwright.core.conditions import Condition, blocked
 from stackwright.core.objects import DIGEST, annotation, is_deleting, key_of
 from stackwright.core.plan import Action, Delete, Plan
 from stackwright.core.secrets.writes import ExtractSecret
-from stackwright.services.ingress import certificates
-from stackwright.services.ingress.certificates import GIVEN, WHERE, texts
+from stackwright.services.ingress import features as certificates
+from stackwright.services.ingress.features import GIVEN, WHERE, texts
 
 
 def decide(seen: Observed) -> Plan:

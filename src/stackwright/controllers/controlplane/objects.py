@@ -9,22 +9,14 @@ from typing import Any
 
 from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
-from stackwright.controllers.cloud.objects import Refinement, Wanted
+from stackwright.controllers.cloud.objects import Refinement
+from stackwright.controllers.cloud.selection import Wanted
 from stackwright.controllers.controlplane.levels import levels
-from stackwright.services.sizes import PRESETS
+from stackwright.services.registry import PRESETS
+from stackwright.services.registry import SERVICES as RECORDS
 
 # Section → short name of its service.
-SERVICES = {
-    "galera": "database",
-    "rabbitmq": "messaging",
-    "memcached": "memcached",
-    "keystone": "identity",
-    "glance": "image",
-    "placement": "placement",
-    "neutron": "networking",
-    "nova": "compute",
-    "horizon": "dashboard",
-}
+SERVICES = {declared.section: declared.service for declared in RECORDS if declared.section}
 
 
 def deployment(spec: OpenStackControlPlaneSpec) -> OpenStackDeploymentSpec:

@@ -14,7 +14,8 @@ from stackwright.core.controller import ByOwner, Controller, Keys, Lookup, Watch
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
 from stackwright.core.settings import Settings
-from stackwright.services.declaration import CLOUD_AUTHORITY, Service
+from stackwright.services.context import CLOUD_AUTHORITY
+from stackwright.services.declaration import Service
 from stackwright.services.registry import SERVICES
 
 

@@ -39,7 +39,7 @@ from stackwright.core.plan import Action, Delete, Object, Plan
 from stackwright.core.secrets import renewal
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import RotateKeys
-from stackwright.services.declaration import CLOUD_AUTHORITY, Context
+from stackwright.services.context import CLOUD_AUTHORITY, Context
 from stackwright.services.voters import field_of, level, values_error
 
 RELEASE = "Release"

@@ -22,7 +22,8 @@ from stackwright.core.objects import OPTIONS, OWNER, annotation, owner_label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
-from stackwright.services.declaration import CLOUD_AUTHORITY, PLACES, Context, NodeRef, Service, bundle_name
+from stackwright.services.context import CLOUD_AUTHORITY, PLACES, Context, NodeRef
+from stackwright.services.declaration import Service, bundle_name
 
 
 @dataclass(frozen=True)

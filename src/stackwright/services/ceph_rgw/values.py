@@ -1,17 +1,14 @@
-"""Object storage: the Ceph gateway, which serves Swift and S3 and authenticates users at Keystone.
-
-The gateway of the cloud's own Ceph runs here. An external Ceph runs its own gateway: it gets the user that
-authenticates at Keystone (`controllers/ceph`) and returns its URLs in the Secret of its keys; the catalog uses these.
-"""
+"""Values and the contract of the Ceph gateway."""
 
 from __future__ import annotations
 
 from pydantic import Field
 
-from stackwright.api.services.kinds import CephRGW
-from stackwright.services.ceph.values import ADMIN_SECRET, GATEWAY, GATEWAY_URLS, KEYS, monitors
-from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Settings, Values, placed
-from stackwright.services.needs import Endpoint, identity, ingress_values
+from stackwright.services.ceph.values import ADMIN_SECRET, GATEWAY_URLS, KEYS, monitors
+from stackwright.services.context import CONTROL_PLANE, Context, Settings, Values, placed
+from stackwright.services.declaration import Contract
+from stackwright.services.ingress.endpoints import ingress_values
+from stackwright.services.keystone.catalog import Endpoint, identity
 
 PORT = 8080
 HOST = "object-store"
@@ -33,7 +30,7 @@ def endpoint(context: Context) -> Endpoint:
     return Endpoint("object-store", f"{internal}{PATH}", f"{public}{PATH}", "Object storage")
 
 
-def _values(context: Context) -> Values:
+def chart_values(context: Context) -> Values:
     return {
         "images": {"tags": {"ceph_rgw": context.image("ceph")}},
         "endpoints": {
@@ -48,26 +45,12 @@ def _values(context: Context) -> Values:
     }
 
 
-def _lacks(context: Context) -> str:
+def lacks(context: Context) -> str:
     missing = [name for name in GATEWAY_URLS if not context.facts.get(name)]
     if context.settings.trial or not missing:
         return ""
     return f"Waiting for {' and '.join(missing)} in Secret {KEYS} of the Ceph: where its gateway is"
 
 
-def _contracts(context: Context) -> tuple[Contract, ...]:
-    return () if _lacks(context) else (identity(context, endpoint(context)),)
-
-
-SERVICE = Service(
-    service="object-storage",
-    name="ceph-rgw",
-    group="openstack",
-    resource=CephRGW,
-    charts=(Chart("ceph-rgw", _values, wanted=lambda context: context.settings.trial, options=("ceph",)),),
-    contracts=_contracts,
-    settings=CephRGWSettings,
-    requires=lambda settings: ("identity", "ceph"),
-    facts=GATEWAY,
-    lacks=_lacks,
-)
+def contracts(context: Context) -> tuple[Contract, ...]:
+    return () if lacks(context) else (identity(context, endpoint(context)),)

@@ -1,4 +1,4 @@
-"""Features of storage and databases: the models of `features.ceph`, `features.cinder` and `features.database`."""
+"""The features of the block storage service, and what it takes from the cloud around it."""
 
 from __future__ import annotations
 
@@ -7,27 +7,28 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from stackwright.api.fields.cron import Schedule
 from stackwright.api.fields.lines import LINE, Line, unlined
-from stackwright.api.fields.naming import NamespaceName
+from stackwright.api.fields.naming import InstanceName
 from stackwright.api.meta import Model
 from stackwright.api.services.helmbundle import FreeForm
-from stackwright.api.support import Absent, OffAnyway, Unsupported, absent, unsupported
-from stackwright.services.neutron.features import Quantity
+from stackwright.api.support import Unsupported, unsupported
+from stackwright.services.ceph.clients import CEPH_CONF
+from stackwright.services.context import Settings, Values
+from stackwright.services.mariadb.cleanup import Cleanup
 
 DEFAULT_BACKEND = "rbd"
+RBD = "cinder.volume.drivers.rbd.RBDDriver"
+CEPH_BACKUP = "cinder.backup.drivers.ceph.CephBackupDriver"
+SWIFT_BACKUP = "cinder.backup.drivers.swift.SwiftBackupDriver"
+DEFAULT_BACKENDS = {DEFAULT_BACKEND: {"values": {"conf": {"backends": {DEFAULT_BACKEND: {"volume_driver": RBD}}}}}}
+# Defaults of a back end in Ceph; pool, user and secret UUID are in the client's Secret.
+RBD_OPTIONS: Values = {
+    "rbd_ceph_conf": CEPH_CONF,
+    "rbd_flatten_volume_from_snapshot": False,
+    "rbd_max_clone_depth": 5,
+    "report_discard_supported": True,
+}
 LIMIT = r"[A-Za-z0-9_.:-]{1,255}"
-
-
-class CephFeatures(Model):
-    """Settings of Ceph; these fields are ours, because the reference reads everything from the shared Secret."""
-
-    shared_namespace: NamespaceName = Field(
-        "openstack-ceph-shared",
-        description="Where Secret openstack-ceph-keys of an external Ceph is.",
-    )
-    osds: int | None = Field(None, ge=1, le=32, description="OSDs of the cloud's own Ceph; absent: by size, 1 or 3.")
-    osd_size: Quantity = Field("20Gi", description="Space of each, which is taken from the disk when it is used.")
 
 
 class CinderBackendValues(Model):
@@ -152,28 +153,55 @@ class CinderFeatures(Model):
         return self
 
 
-# --- database
+class CinderSettings(CinderFeatures, Settings):
+    """features.cinder."""
 
+    messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object.")
+    services: list[Line] = Field(
+        default_factory=list, description="Services of the cloud, as features.services has them."
+    )
+    cleanup: Cleanup = Field(default_factory=Cleanup, description="features.database.cleanup.cinder.")
 
-class Cleanup(Model):
-    enabled: bool = Field(True, description="Remove what was deleted long ago from the database.")
-    schedule: Schedule = Field("1 0 * * 1", description="When, as cron has it.")
-    age: int = Field(30, ge=1, description="Days that a deleted thing is kept.")
-    batch: int = Field(1000, ge=1, description="Rows of one step.")
+    @property
+    def backends(self) -> dict[str, CinderBackend]:
+        """The enabled back ends, by name."""
+        if not self.volume.enabled:
+            return {}
+        asked = self.volume.backends or {
+            name: CinderBackend.model_validate(backend) for name, backend in DEFAULT_BACKENDS.items()
+        }
+        return {name: backend for name, backend in asked.items() if backend.enabled}
 
+    @property
+    def sections(self) -> dict[str, Values]:
+        """Section of cinder.conf → its options, of all back ends."""
+        found: dict[str, Values] = {}
+        for backend in self.backends.values():
+            for name, options in backend.values.conf["backends"].items():
+                above = RBD_OPTIONS if options.get("volume_driver") == RBD else {}
+                found[name] = {**above, "volume_backend_name": name, **options}
+        return found
 
-class DatabaseCleanup(Model):
-    nova: Cleanup = Field(default_factory=Cleanup, description="Of Nova.")
-    cinder: Cleanup = Field(default_factory=Cleanup, description="Of Cinder.")
-    glance: Cleanup = Field(default_factory=Cleanup, description="Of Glance.")
-    barbican: Absent | None = absent("Of Barbican.")
-    masakari: Absent | None = absent("Of Masakari.")
-    heat: Absent | None = absent("Of Heat.")
-    aodh: Absent | None = absent("Of Aodh.")
-    manila: Absent | None = absent("Of Manila.")
-    horizon: Absent | None = absent("Of Horizon.")
+    @property
+    def rbd_sections(self) -> list[str]:
+        return [name for name, options in self.sections.items() if options.get("volume_driver") == RBD]
 
+    @property
+    def backup_driver(self) -> str:
+        """Empty if backups are disabled."""
+        if not self.backup.enabled:
+            return ""
+        return SWIFT_BACKUP if "object-storage" in self.services else CEPH_BACKUP
 
-class DatabaseFeatures(Model):
-    cleanup: DatabaseCleanup = Field(default_factory=DatabaseCleanup, description="Purge jobs.")
-    backup: OffAnyway | None = absent("Backups of the database.")
+    @property
+    def in_ceph(self) -> bool:
+        return bool(self.rbd_sections) or self.backup_driver == CEPH_BACKUP
+
+    @property
+    def coordinated(self) -> bool:
+        return "coordination" in self.services
+
+    @property
+    def clustered(self) -> bool:
+        """Whether every pod of cinder-volume can do the work of any other."""
+        return self.coordinated and bool(self.sections) and len(self.rbd_sections) == len(self.sections)

@@ -1,8 +1,4 @@
-"""Cinder: the block storage service. Volumes are in Ceph, or in any back end that a cloud describes.
-
-One component serves all back ends, with one process for each. If its locks (coordination) and its storage are shared,
-its pods form a cluster: each of them can take over the work of another.
-"""
+"""Values, contracts and the certificate of Cinder."""
 
 from __future__ import annotations
 
@@ -10,38 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from pydantic import Field
-
-from stackwright.api.fields.lines import Line
-from stackwright.api.fields.naming import InstanceName
-from stackwright.api.services.kinds import Cinder, Size
+from stackwright.api.services.kinds import Size
 from stackwright.core.helm.merge import merge
-from stackwright.services.cinder.features import DEFAULT_BACKEND, CinderBackend, CinderFeatures, Cleanup, VolumeType
-from stackwright.services.declaration import (
-    CONTROL_PLANE,
-    Certificate,
-    Chart,
-    Context,
-    Contract,
-    Service,
-    Settings,
-    Values,
-    placed,
-)
+from stackwright.services.ceph.clients import CEPH_CONF, ceph, ceph_secret
+from stackwright.services.cinder.features import CEPH_BACKUP, SWIFT_BACKUP, CinderSettings, VolumeType
+from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
+from stackwright.services.declaration import Certificate, Contract
 from stackwright.services.etcd.values import tooz_url
-from stackwright.services.needs import (
-    CEPH_CONF,
-    Endpoint,
-    api_conf,
-    ceph,
-    ceph_secret,
-    cleanup_values,
-    database,
-    identity,
-    ingress_values,
-    messaging,
-    notifications,
-)
+from stackwright.services.ingress.endpoints import ingress_values
+from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.mariadb.accounts import database
+from stackwright.services.mariadb.cleanup import cleanup_values
+from stackwright.services.oslo import api_conf
+from stackwright.services.rabbitmq.accounts import messaging, notifications
 from stackwright.services.sizes import limits
 
 PORT = 8776
@@ -50,72 +27,7 @@ API = "cinder-api"
 CATALOG = ("cinderv3", "volumev3")
 LOCKS = "/etc/cinder/etcd"  # mount path of the client certificate for etcd
 LOCKS_TLS = "cinder-etcd"
-RBD = "cinder.volume.drivers.rbd.RBDDriver"
-CEPH_BACKUP = "cinder.backup.drivers.ceph.CephBackupDriver"
-SWIFT_BACKUP = "cinder.backup.drivers.swift.SwiftBackupDriver"
-DEFAULT_BACKENDS = {DEFAULT_BACKEND: {"values": {"conf": {"backends": {DEFAULT_BACKEND: {"volume_driver": RBD}}}}}}
-# Defaults of a back end in Ceph; pool, user and secret UUID are in the client's Secret.
-RBD_OPTIONS: Values = {
-    "rbd_ceph_conf": CEPH_CONF,
-    "rbd_flatten_volume_from_snapshot": False,
-    "rbd_max_clone_depth": 5,
-    "report_discard_supported": True,
-}
 RBD_CLIENT = {"rbd_pool": "pool:volumes", "rbd_user": "user", "rbd_secret_uuid": "secret_uuid"}
-
-
-class CinderSettings(CinderFeatures, Settings):
-    """features.cinder."""
-
-    messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object.")
-    services: list[Line] = Field(
-        default_factory=list, description="Services of the cloud, as features.services has them."
-    )
-    cleanup: Cleanup = Field(default_factory=Cleanup, description="features.database.cleanup.cinder.")
-
-    @property
-    def backends(self) -> dict[str, CinderBackend]:
-        """The enabled back ends, by name."""
-        if not self.volume.enabled:
-            return {}
-        asked = self.volume.backends or {
-            name: CinderBackend.model_validate(backend) for name, backend in DEFAULT_BACKENDS.items()
-        }
-        return {name: backend for name, backend in asked.items() if backend.enabled}
-
-    @property
-    def sections(self) -> dict[str, Values]:
-        """Section of cinder.conf → its options, of all back ends."""
-        found: dict[str, Values] = {}
-        for backend in self.backends.values():
-            for name, options in backend.values.conf["backends"].items():
-                above = RBD_OPTIONS if options.get("volume_driver") == RBD else {}
-                found[name] = {**above, "volume_backend_name": name, **options}
-        return found
-
-    @property
-    def rbd_sections(self) -> list[str]:
-        return [name for name, options in self.sections.items() if options.get("volume_driver") == RBD]
-
-    @property
-    def backup_driver(self) -> str:
-        """Empty if backups are disabled."""
-        if not self.backup.enabled:
-            return ""
-        return SWIFT_BACKUP if "object-storage" in self.services else CEPH_BACKUP
-
-    @property
-    def in_ceph(self) -> bool:
-        return bool(self.rbd_sections) or self.backup_driver == CEPH_BACKUP
-
-    @property
-    def coordinated(self) -> bool:
-        return "coordination" in self.services
-
-    @property
-    def clustered(self) -> bool:
-        """Whether every pod of cinder-volume can do the work of any other."""
-        return self.coordinated and bool(self.sections) and len(self.rbd_sections) == len(self.sections)
 
 
 @dataclass(frozen=True)
@@ -214,7 +126,7 @@ def _mounts(settings: CinderSettings) -> bool:
     return any(".nfs." in str(options.get("volume_driver", "")) for options in settings.sections.values())
 
 
-def _values(context: Context) -> Values:
+def chart_values(context: Context) -> Values:
     spec, settings = context.spec, context.settings
     size = SIZES[spec.size]
     image = context.image("cinder")
@@ -266,7 +178,7 @@ def _storage(settings: CinderSettings, name: str) -> Contract:
     return ceph(name, roles, options)
 
 
-def _contracts(context: Context) -> tuple[Contract, ...]:
+def contracts(context: Context) -> tuple[Contract, ...]:
     settings = context.settings
     known = identity(context, endpoint(context))
     return (
@@ -278,30 +190,5 @@ def _contracts(context: Context) -> tuple[Contract, ...]:
     )
 
 
-def _certificates(context: Context) -> tuple[Certificate, ...]:
+def certificates(context: Context) -> tuple[Certificate, ...]:
     return (Certificate(LOCKS_TLS, names=(context.name,)),) if context.settings.coordinated else ()
-
-
-SERVICE = Service(
-    service="block-storage",
-    name="cinder",
-    group="openstack",
-    resource=Cinder,
-    charts=(
-        Chart(
-            "cinder",
-            _values,
-            in_ceph=("volume", "backup"),
-            options=("cinder", "backends", "cinder_api_uwsgi", "logging"),
-        ),
-    ),
-    contracts=_contracts,
-    certificates=_certificates,
-    settings=CinderSettings,
-    conf_files={"cinder": "cinder"},
-    requires=lambda settings: (
-        *("database", "messaging", "identity", "coordination"),
-        *(("ceph",) if settings.in_ceph else ()),
-    ),
-    backends=lambda settings: tuple(sorted(settings.sections)),
-)

@@ -1,21 +1,10 @@
-"""etcd: locks shared by all processes of a service, so that several processes can work on the same resources.
-
-Members and clients authenticate only by certificates of the cloud's own authority.
-"""
+"""Values and the certificate of etcd."""
 
 from __future__ import annotations
 
-from stackwright.api.services.kinds import Etcd, Size
-from stackwright.services.declaration import (
-    CONTROL_PLANE,
-    Certificate,
-    Chart,
-    Context,
-    Service,
-    Values,
-    members,
-    placed,
-)
+from stackwright.api.services.kinds import Size
+from stackwright.services.context import CONTROL_PLANE, Context, Values, members, placed
+from stackwright.services.declaration import Certificate
 
 PORT = 2379
 API = "etcd"
@@ -30,7 +19,7 @@ def tooz_url(context: Context, folder: str) -> str:
     return f"etcd3+https://{context.host(API)}:{PORT}?{options}"
 
 
-def _values(context: Context) -> Values:
+def chart_values(context: Context) -> Values:
     return {
         "images": {"tags": {"etcd": context.image("etcd")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
@@ -41,17 +30,7 @@ def _values(context: Context) -> Values:
     }
 
 
-def _certificates(context: Context) -> tuple[Certificate, ...]:
+def certificates(context: Context) -> tuple[Certificate, ...]:
     """One certificate for all members, which are servers and clients of each other."""
     names = (API, f"{API}.{context.namespace}.svc", context.host(API), f"*.{context.host(PEERS)}", "localhost")
     return (Certificate(TLS, names=names, addresses=("127.0.0.1",)),)
-
-
-SERVICE = Service(
-    service="coordination",
-    name="etcd",
-    group="infra",
-    resource=Etcd,
-    charts=(Chart("etcd", _values, claims=("server",), voters="server"),),
-    certificates=_certificates,
-)

@@ -1,65 +1,27 @@
-"""Glance: the image service. Each image store is a section: files on a volume, Ceph, or Cinder's volumes.
-
-Without configured stores, images are in Ceph if the cloud has one, otherwise in files. The volume for files can be
-mounted on a single node at a time (ReadWriteOnce), so there is one pod at every size, which scales by workers.
-"""
+"""Values and contracts of Glance."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pydantic import Field
-
-from stackwright.api.fields.lines import Line
-from stackwright.api.services.kinds import Glance, Size
-from stackwright.services.cinder.features import Cleanup
-from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Settings, Values, placed
-from stackwright.services.needs import (
-    CEPH_CONF,
-    Endpoint,
-    api_conf,
-    ceph,
-    ceph_secret,
-    cleanup_values,
-    database,
-    identity,
-    ingress_values,
-    notifications,
-)
-from stackwright.services.neutron.features import (
-    GlanceBackends,
-    GlanceFeatures,
-    GlanceFileBackend,
-    GlanceStore,
+from stackwright.api.services.kinds import Size
+from stackwright.services.ceph.clients import CEPH_CONF, ceph, ceph_secret
+from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
+from stackwright.services.declaration import Contract
+from stackwright.services.glance.features import (
+    GlanceSettings,
     GlanceVolume,
 )
+from stackwright.services.ingress.endpoints import ingress_values
+from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.mariadb.accounts import database
+from stackwright.services.mariadb.cleanup import cleanup_values
+from stackwright.services.oslo import api_conf
+from stackwright.services.rabbitmq.accounts import notifications
 from stackwright.services.sizes import limits
 
 PORT = 9292
 API = "glance-api"
-_FILES = GlanceBackends(file={"images": GlanceFileBackend(default=True, pvc=GlanceVolume(size="10Gi"))})
-_IN_CEPH = GlanceBackends(rbd={"rbd": GlanceStore(default=True)})
-
-
-class GlanceSettings(GlanceFeatures, Settings):
-    """features.glance, and facts about the rest of the cloud."""
-
-    services: list[Line] = Field(
-        default_factory=list, description="Services of the cloud, as features.services has them."
-    )
-    cleanup: Cleanup = Field(default_factory=Cleanup, description="features.database.cleanup.glance.")
-
-    @property
-    def stores(self) -> GlanceBackends:
-        """The configured stores, or the default of the cloud."""
-        if self.backends.stores:
-            return self.backends
-        return _IN_CEPH if "ceph" in self.services else _FILES
-
-    @property
-    def default_store(self) -> str:
-        stores = self.stores.stores
-        return next((name for name, store in stores.items() if store.default), next(iter(stores)))
 
 
 @dataclass(frozen=True)
@@ -121,7 +83,7 @@ def _store_conf(context: Context) -> Values:
     return sections
 
 
-def _values(context: Context) -> Values:
+def chart_values(context: Context) -> Values:
     spec = context.spec
     size = SIZES[spec.size]
     store, volume = _volume(context)
@@ -163,7 +125,7 @@ def _values(context: Context) -> Values:
     }
 
 
-def _contracts(context: Context) -> tuple[Contract, ...]:
+def contracts(context: Context) -> tuple[Contract, ...]:
     asked = [database(context.name), notifications(context.name), identity(context, endpoint(context))]
     if rbd := context.settings.stores.rbd:
         options = {name: {"rbd_store_pool": "pool:images", "rbd_store_user": "user"} for name in rbd}
@@ -171,7 +133,7 @@ def _contracts(context: Context) -> tuple[Contract, ...]:
     return tuple(asked)
 
 
-def _requires(settings: GlanceSettings) -> tuple[str, ...]:
+def requires(settings: GlanceSettings) -> tuple[str, ...]:
     stores = settings.stores
     return (
         "database",
@@ -180,19 +142,3 @@ def _requires(settings: GlanceSettings) -> tuple[str, ...]:
         *(["ceph"] if stores.rbd else []),
         *(["block-storage"] if stores.cinder else []),
     )
-
-
-SERVICE = Service(
-    service="image",
-    name="glance",
-    group="openstack",
-    resource=Glance,
-    charts=(
-        Chart("glance", _values, in_ceph=("api",), claims=("api",), options=("glance", "glance_api_uwsgi", "logging")),
-    ),
-    contracts=_contracts,
-    settings=GlanceSettings,
-    conf_files={"glance": "glance"},
-    requires=_requires,
-    backends=lambda settings: tuple(sorted(settings.stores.stores)),
-)

@@ -1,28 +1,20 @@
-"""Horizon: the dashboard. It calls the other services inside the cluster; only browsers use its public name.
-
-The service catalog determines the panels of a user, so these values do not list the cloud's other services.
-"""
+"""Values of Horizon."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackwright.api.services.kinds import Horizon, Size
-from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Settings, Values, placed
+from stackwright.api.services.kinds import Size
+from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
+from stackwright.services.ingress.endpoints import ingress_values
 from stackwright.services.keystone.values import auth_url
 from stackwright.services.memcached.values import servers
-from stackwright.services.needs import ingress_values
-from stackwright.services.neutron.features import HorizonFeatures
 from stackwright.services.sizes import limits
 
 NAME = "horizon"
 PORT = 80
 CONTAINER_PORT = 8080
 SECRET_KEY = "horizon-secret-key"  # noqa: S105 - the name of a Secret
-
-
-class HorizonSettings(HorizonFeatures, Settings):
-    """features.horizon."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +62,7 @@ def _settings(context: Context) -> Values:
     return settings
 
 
-def _values(context: Context) -> Values:
+def chart_values(context: Context) -> Values:
     size = SIZES[context.spec.size]
     return {
         "images": {"tags": {"horizon": context.image("horizon")}},
@@ -84,15 +76,3 @@ def _values(context: Context) -> Values:
         "secrets": {"secret_key": SECRET_KEY},
         "conf": {"horizon": _settings(context), "horizon_uwsgi": {"uwsgi": {"processes": size.workers}}},
     }
-
-
-SERVICE = Service(
-    service="dashboard",
-    name=NAME,
-    group="openstack",
-    resource=Horizon,
-    charts=(Chart("horizon", _values, options=("horizon_uwsgi",)),),
-    secrets=lambda context: (Secret(SECRET_KEY, generated=("secret_key",)),),
-    settings=HorizonSettings,
-    requires=lambda settings: ("memcached", "identity"),
-)

@@ -1,39 +1,13 @@
-"""The ingress: serves the Ingress objects of the other services with TLS, on the control-plane nodes.
-
-It owns the certificate that they all name: the user's own one, or one of the cloud's authority for all names below the
-public domain.
-"""
+"""Values and the certificate of the ingress."""
 
 from __future__ import annotations
 
-from pydantic import Field
-
-from stackwright.api.services.kinds import Ingress
-from stackwright.services.declaration import (
-    CONTROL_PLANE,
-    INGRESS_CLASS,
-    PUBLIC_TLS,
-    Certificate,
-    Chart,
-    Context,
-    Service,
-    Settings,
-    Values,
-    placed,
-)
-from stackwright.services.ingress.certificates import PublicEndpoints
-from stackwright.services.neutron.features import SecretValue
+from stackwright.api.fields.shared import SecretValue
+from stackwright.services.context import CONTROL_PLANE, INGRESS_CLASS, PUBLIC_TLS, Context, Values, placed
+from stackwright.services.declaration import Certificate
 
 
-class IngressSettings(Settings):
-    """The part of features.ssl for public endpoints."""
-
-    public_endpoints: PublicEndpoints | None = Field(
-        None, description="TLS of public endpoints; absent: Stackwright makes an authority and a certificate."
-    )
-
-
-def _certificates(context: Context) -> tuple[Certificate, ...]:
+def certificates(context: Context) -> tuple[Certificate, ...]:
     given = context.settings.public_endpoints
     if given:
         files = {"ca.crt": given.ca_cert, "tls.crt": given.api_cert, "tls.key": given.api_key}
@@ -46,7 +20,7 @@ def _where(value: SecretValue) -> tuple[str, str]:
     return secret.name, secret.key
 
 
-def _values(context: Context) -> Values:
+def chart_values(context: Context) -> Values:
     return {
         "images": {"tags": {"ingress": context.image("ingress")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
@@ -54,14 +28,3 @@ def _values(context: Context) -> Values:
         "ingress_class": {"name": INGRESS_CLASS},
         "secrets": {"tls": {"public": [PUBLIC_TLS]}},
     }
-
-
-SERVICE = Service(
-    service="ingress",
-    name="ingress",
-    group="infra",
-    resource=Ingress,
-    charts=(Chart("ingress", _values),),
-    certificates=_certificates,
-    settings=IngressSettings,
-)

@@ -1,34 +1,18 @@
-"""Keystone: the identity service, with the client pod that contains the OpenStack command line.
-
-The operator creates and rotates the Fernet keys. The rotation interval is chosen so that no token outlives the key that
-decrypts it (`_keys`). Audit events are sent to the bus only if the cloud requests them: by default Keystone does not
-wait for RabbitMQ.
-"""
+"""Values, Secrets, keys and contracts of Keystone."""
 
 from __future__ import annotations
 
-from typing import Literal
+from dataclasses import dataclass
 
-from pydantic import Field
-
-from stackwright.api.fields.naming import InstanceName
-from stackwright.api.services.kinds import Keystone
-from stackwright.services.declaration import (
-    CONTROL_PLANE,
-    Chart,
-    Context,
-    Contract,
-    Keys,
-    Secret,
-    Service,
-    Settings,
-    Values,
-    placed,
-)
+from stackwright.api.services.kinds import Size
+from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
+from stackwright.services.declaration import Contract, Keys, Secret
+from stackwright.services.ingress.endpoints import endpoint_values, ingress_values
+from stackwright.services.keystone.features import KeystoneSettings
+from stackwright.services.mariadb.accounts import database
 from stackwright.services.memcached.values import servers
-from stackwright.services.needs import database, endpoint_values, ingress_values, messaging
-from stackwright.services.neutron.features import KeystoneFeatures, SecretKey
-from stackwright.services.sizes import SIZES, limits
+from stackwright.services.rabbitmq.accounts import messaging
+from stackwright.services.sizes import limits
 
 ADMIN_SECRET = "keystone-admin"  # noqa: S105 - the name of a Secret
 DATABASE_SECRET = "keystone-database"  # noqa: S105
@@ -57,14 +41,18 @@ clouds:
 """
 
 
-class KeystoneSettings(KeystoneFeatures, Settings):
-    """features.keystone, and the destination of audit events."""
+@dataclass(frozen=True)
+class Sizing:
+    pods: int
+    workers: int
 
-    cadf: Literal["", "messagingv2", "log"] = Field("", description="Where audit events go; empty for nowhere.")
-    messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object for audit events.")
-    admin_password: SecretKey | None = Field(
-        None, description="Where the administrator's first password is; absent: one is made."
-    )
+
+SIZES: dict[Size, Sizing] = {
+    "single": Sizing(1, 2),
+    "tiny": Sizing(3, 2),
+    "small": Sizing(6, 2),
+    "medium": Sizing(15, 2),
+}
 
 
 def auth_url(context: Context) -> str:
@@ -82,7 +70,7 @@ def _cadf(context: Context) -> str:
     return str(context.settings.cadf)
 
 
-def _values(context: Context) -> Values:
+def chart_values(context: Context) -> Values:
     spec = context.spec
     size = SIZES[spec.size]
     audit = {"driver": _cadf(context)} if _cadf(context) else {"driver": "noop"}
@@ -95,7 +83,7 @@ def _values(context: Context) -> Values:
         "images": {"tags": {"keystone_api": context.image("keystone"), "keystone_db_sync": context.image("keystone")}},
         "endpoints": {"cluster_domain_suffix": spec.cluster_domain, "identity": identity},
         "labels": placed(CONTROL_PLANE, "api", "job"),
-        "pod": {"replicas": {"api": size.keystone}, "resources": limits(api=size.keystone_workers)},
+        "pod": {"replicas": {"api": size.pods}, "resources": limits(api=size.workers)},
         "secrets": {
             "oslo_db": {"keystone": DATABASE_SECRET},
             "oslo_messaging": {"keystone": MESSAGING_SECRET if _cadf(context) == "messagingv2" else None},
@@ -120,13 +108,13 @@ def _values(context: Context) -> Values:
                 },
                 "oslo_messaging_notifications": audit,
             },
-            "keystone_api_uwsgi": {"uwsgi": {"processes": size.keystone_workers}},
+            "keystone_api_uwsgi": {"uwsgi": {"processes": size.workers}},
             "logging": {"logger_keystone": {"level": spec.log_level}},
         },
     }
 
 
-def _client_values(context: Context) -> Values:
+def client_values(context: Context) -> Values:
     return {
         "images": {"tags": {"keystone_client": context.image("keystoneclient")}},
         "endpoints": {"cluster_domain_suffix": context.spec.cluster_domain},
@@ -135,7 +123,7 @@ def _client_values(context: Context) -> Values:
     }
 
 
-def _secrets(context: Context) -> tuple[Secret, ...]:
+def secrets(context: Context) -> tuple[Secret, ...]:
     fixed = {"username": "admin", "auth_url": auth_url(context), "region_name": context.spec.region}
     fixed |= _admin(context)
     chosen = context.settings.admin_password
@@ -146,7 +134,7 @@ def _secrets(context: Context) -> tuple[Secret, ...]:
     )
 
 
-def _keys(context: Context) -> tuple[Keys, ...]:
+def keys(context: Context) -> tuple[Keys, ...]:
     # Keystone accepts a token for its lifetime plus 2 days (allow_expired_window), so the oldest of max_active keys
     # must be that old before it is removed.
     window = TOKEN_EXPIRATION + 2 * 24 * 3600
@@ -157,30 +145,11 @@ def _keys(context: Context) -> tuple[Keys, ...]:
     )
 
 
-def _contracts(context: Context) -> tuple[Contract, ...]:
+def contracts(context: Context) -> tuple[Contract, ...]:
     if _cadf(context) != "messagingv2":
         return (database("keystone"),)
     return (database("keystone"), messaging("keystone", context.settings.messaging_instance, username="keystone"))
 
 
-def _requires(settings: KeystoneSettings) -> tuple[str, ...]:
+def requires(settings: KeystoneSettings) -> tuple[str, ...]:
     return ("database",) if settings.cadf != "messagingv2" else ("database", "messaging")
-
-
-SERVICE = Service(
-    service="identity",
-    name="keystone",
-    group="openstack",
-    resource=Keystone,
-    charts=(
-        Chart("keystone", _values, options=("keystone", "keystone_api_uwsgi", "logging")),
-        Chart("keystoneclient", _client_values),
-    ),
-    secrets=_secrets,
-    keys=_keys,
-    contracts=_contracts,
-    settings=KeystoneSettings,
-    conf_files={"keystone": "keystone"},
-    requires=_requires,
-    serves={"component": "api"},
-)

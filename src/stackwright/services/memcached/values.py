@@ -1,16 +1,39 @@
-"""Memcached: the cache that all services share; its content may be lost at any time."""
+"""Values of Memcached, and the addresses of its servers."""
 
 from __future__ import annotations
 
-from stackwright.api.services.kinds import Memcached, ServiceSpec
-from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Service, Values, placed
-from stackwright.services.sizes import SIZES, memory
+from dataclasses import dataclass
+
+from stackwright.api.services.kinds import ServiceSpec, Size
+from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
+from stackwright.services.sizes import memory
 
 PORT = 11211
 
 
+@dataclass(frozen=True)
+class Sizing:
+    """Servers, and the memory of each (MiB)."""
+
+    servers: int
+    memory: int
+
+    @property
+    def limit(self) -> int:
+        """Values, slab overhead, and 4096 connections."""
+        return round(self.memory * 1.25) + 80
+
+
+SIZES: dict[Size, Sizing] = {
+    "single": Sizing(1, 64),
+    "tiny": Sizing(3, 256),
+    "small": Sizing(3, 1024),
+    "medium": Sizing(3, 4096),
+}
+
+
 def replicas(spec: ServiceSpec) -> int:
-    return spec.memcached_replicas or SIZES[spec.size].memcached
+    return spec.memcached_replicas or SIZES[spec.size].servers
 
 
 def servers(spec: ServiceSpec, namespace: str) -> list[str]:
@@ -19,7 +42,7 @@ def servers(spec: ServiceSpec, namespace: str) -> list[str]:
     return [f"memcached-{index}.{suffix}" for index in range(replicas(spec))]
 
 
-def _values(context: Context) -> Values:
+def chart_values(context: Context) -> Values:
     size = SIZES[context.spec.size]
     return {
         "images": {"tags": {"memcached": context.image("memcached")}},
@@ -27,16 +50,7 @@ def _values(context: Context) -> Values:
         "labels": placed(CONTROL_PLANE, "server"),
         "pod": {
             "replicas": {"server": replicas(context.spec)},
-            "resources": {"server": memory(size.memcached_limit, size.memcached_memory + 16)},
+            "resources": {"server": memory(size.limit, size.memory + 16)},
         },
-        "conf": {"memcached": {"memory": size.memcached_memory}},
+        "conf": {"memcached": {"memory": size.memory}},
     }
-
-
-SERVICE = Service(
-    service="memcached",
-    name="memcached",
-    group="infra",
-    resource=Memcached,
-    charts=(Chart("memcached", _values),),
-)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stackwright.api.services.kinds import Size
-from stackwright.services.declaration import GATEWAY, Context, Values
-from stackwright.services.needs import api_conf
+from stackwright.services.context import GATEWAY, Context, Values
 from stackwright.services.neutron.ovs import NORTHBOUND, SOUTHBOUND, bridge_mappings, is_ovn, remote
+from stackwright.services.oslo import api_conf
 
 
 @dataclass(frozen=True)

@@ -1,214 +1,22 @@
-"""Features that each service supports: the same models in `spec.features` of a cloud and in a service object.
-
-`features.nova` of an OpenStackDeployment and `spec.settings` of a Nova have the same fields, so a user of a single
-service knows them already. Fields of the reference that are not supported yet are rejected by name.
-"""
+"""The features of the networking service, and what it takes from the cloud around it."""
 
 from __future__ import annotations
 
 import ipaddress
-import re
-from typing import Annotated, Any, Literal
+from collections import Counter
+from typing import Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from stackwright.api.fields.lines import Line
-from stackwright.api.fields.naming import Format, ObjectName, OptionalObjectName, SecretKeyName
+from stackwright.api.fields.naming import InstanceName
+from stackwright.api.fields.network import Address, InterfaceName, Network, PhysnetName
+from stackwright.api.fields.shared import Enabled
 from stackwright.api.meta import Model
-from stackwright.api.support import (
-    Absent,
-    OffAnyway,
-    Unsupported,
-    UnsupportedList,
-    UnsupportedText,
-    absent,
-    unsupported,
-)
+from stackwright.api.support import Absent, OffAnyway, Unsupported, absent, unsupported
+from stackwright.services.context import Settings
 
-
-def _address(value: str) -> str:
-    ipaddress.ip_address(value)
-    return value
-
-
-def _network(value: str) -> str:
-    ipaddress.ip_network(value)
-    return value
-
-
-Address = Annotated[Line, AfterValidator(_address)]
-Network = Annotated[Line, AfterValidator(_network)]
-InterfaceName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9._-]{0,14}$")]
-PhysnetName = Annotated[str, Field(pattern=r"^[a-zA-Z0-9][a-zA-Z0-9_.-]{0,63}$")]
-Quantity = Annotated[
-    str,
-    Format(
-        r"([0-9]*[1-9][0-9]*(\.[0-9]+)?|0+\.[0-9]*[1-9][0-9]*)(Ki|Mi|Gi|Ti|k|M|G|T)?",
-        32,
-        "must be a number above 0 with a unit, such as 20Gi",
-    ),
-]
-
-
-class SecretKey(Model):
-    name: ObjectName = Field(description="Secret in the namespace of the cloud.")
-    key: SecretKeyName = Field(description="Key in the Secret.")
-
-
-class ValueFrom(Model):
-    secret_key_ref: SecretKey = Field(description="Where the value is.")
-
-
-class SecretValue(Model):
-    """A reference to a text in a Secret, because many users may read the object and the text may be confidential."""
-
-    value_from: ValueFrom = Field(description="Take the value from a Secret.")
-
-
-# --- identity
-
-
-class KeystoneAdmin(Model):
-    project_name: Line = Field("admin", min_length=1, description="Project of the administrator.")
-    user_domain_name: Literal["Default"] = Field("Default", description="Domain of the administrator.")
-    project_domain_name: Literal["Default"] = Field("Default", description="Domain of the project.")
-    default_domain_id: UnsupportedText = unsupported("Id of the default domain.")
-
-
-class KeystoneUsers(Model):
-    admin: KeystoneAdmin = Field(default_factory=KeystoneAdmin, description="The administrator.")
-
-
-class KeystoneFederation(Model):
-    openid: Absent | None = absent("OpenID Connect.")
-
-
-class KeystoneFeatures(Model):
-    users: KeystoneUsers = Field(default_factory=KeystoneUsers, description="Names of built-in users.")
-    federation: KeystoneFederation | None = Field(None, description="Users of others.")
-    keycloak: OffAnyway | None = absent("Keycloak.")
-    domain_specific_configuration: Absent | None = absent("Domains with their own back end.")
-
-
-# --- image
-
-
-class GlanceVolume(Model):
-    size: Quantity = Field(description="Size of the volume.")
-    storage_class_name: OptionalObjectName = Field(
-        "", description="Storage class; empty for persistent_volume_storage_class, and else that of local volumes."
-    )
-
-
-class GlanceFileBackend(Model):
-    default: bool = Field(False, description="Images go here unless a user says otherwise.")
-    pvc: GlanceVolume = Field(description="The volume that holds the images.")
-
-
-class GlanceStore(Model):
-    default: bool = Field(False, description="Images go here unless a user says otherwise.")
-
-
-# Sections that glance-api.conf has anyway; each store adds a section.
-_GLANCE_SECTIONS = {"database", "glance_store", "keystone_authtoken", "paste_deploy", "cors", "healthcheck"}
-
-
-def _store_names(value: dict[str, Any]) -> dict[str, Any]:
-    for name in value:
-        if not re.fullmatch(r"[a-z][a-z0-9_-]{0,39}", name):
-            raise ValueError(f"{name!r} cannot be the name of a store: small letters, digits, _ and - only")
-        if name in _GLANCE_SECTIONS or name.startswith(("os_glance_", "oslo_", "task")):
-            raise ValueError(f"{name} is the name of another section of Glance; take another one")
-    return value
-
-
-class GlanceBackends(Model):
-    file: Annotated[dict[Line, GlanceFileBackend], AfterValidator(_store_names)] = Field(
-        default_factory=dict, max_length=1, description="name → images in files on a volume; one at most."
-    )
-    rbd: Annotated[dict[Line, GlanceStore], AfterValidator(_store_names)] = Field(
-        default_factory=dict, max_length=1, description="name → images in Ceph; one at most."
-    )
-    cinder: Annotated[dict[Line, GlanceStore], AfterValidator(_store_names)] = Field(
-        default_factory=dict, max_length=1, description="name → images in Cinder volumes; one at most."
-    )
-
-    @property
-    def stores(self) -> dict[str, GlanceStore | GlanceFileBackend]:
-        return {**self.rbd, **self.file, **self.cinder}
-
-    @model_validator(mode="after")
-    def _one_default(self) -> GlanceBackends:
-        count = len(self.file) + len(self.rbd) + len(self.cinder)
-        if count != len(self.stores):
-            raise ValueError("two stores have the same name")
-        defaults = [name for name, store in self.stores.items() if store.default]
-        if len(defaults) > 1 or (count > 1 and not defaults):
-            raise ValueError(
-                f"exactly one of several stores is the default; there are: {', '.join(defaults) or 'none'}"
-            )
-        return self
-
-
-class GlanceFeatures(Model):
-    backends: GlanceBackends = Field(default_factory=GlanceBackends, description="Where images are kept.")
-    signature: Absent | None = absent("Signed images.")
-
-
-# --- compute
-
-
-class AllocationRatios(Model):
-    cpu: float = Field(4.0, gt=0, description="Virtual CPUs per physical one.")
-    disk: float = Field(1.0, gt=0, description="Virtual disk per physical one.")
-    ram: float = Field(1.0, gt=0, description="Virtual memory per physical one.")
-
-
-class NovaImages(Model):
-    backend: Literal["local", "qcow2", "raw", "ceph"] = Field(
-        "local",
-        description="Disks of instances: local and qcow2 are copy-on-write files, raw plain files, ceph in Ceph.",
-    )
-    encryption: OffAnyway | None = absent("Encrypted disks.")
-    lvm: Unsupported = unsupported("Disks in LVM.")
-
-
-class Enabled(Model):
-    enabled: bool = Field(description="Whether it is there.")
-
-
-class AlwaysOn(Model):
-    enabled: Literal[True] = Field(True, description="It is always on.")
-
-
-class NoVnc(Model):
-    enabled: bool = Field(True, description="Console in the browser by noVNC.")
-    tls: AlwaysOn = Field(default_factory=AlwaysOn, description="TLS between proxy and hypervisor.")
-
-
-class NovaConsole(Model):
-    novnc: NoVnc = Field(default_factory=NoVnc, description="noVNC.")
-    spice: OffAnyway | None = absent("SPICE.")
-
-
-class NovaLibvirt(Model):
-    tls: Enabled = Field(default=Enabled(enabled=True), description="TLS of live migration.")
-
-
-class NovaFeatures(Model):
-    live_migration_interface: InterfaceName | None = Field(
-        None, description="Network interface of the nodes for live migration; absent for the node's own address."
-    )
-    allocation_ratios: AllocationRatios = Field(
-        default_factory=AllocationRatios, description="How far nodes are overcommitted."
-    )
-    vcpu_type: Line | None = Field(None, description="CPU model of instances, as libvirt names it.")
-    images: NovaImages = Field(default_factory=NovaImages, description="Disks of instances.")
-    console: NovaConsole = Field(default_factory=NovaConsole, description="Consoles of instances.")
-    libvirt: NovaLibvirt = Field(default_factory=NovaLibvirt, description="The hypervisor's daemon.")
-
-
-# --- networking
+RESERVED = ("br-int", "br-tun", "br-tunnel-phy")
 
 
 class ExternalNetwork(Model):
@@ -319,31 +127,36 @@ class NeutronFeatures(Model):
         return self
 
 
-# --- dashboard
+def errors(features: NeutronFeatures) -> list[str]:
+    """Errors of names that must match each other on the nodes."""
+    networks = features.external_networks
+    found = []
+    for field in ("bridge", "interface"):
+        counted = Counter(value for network in networks if (value := getattr(network, field)))
+        found += [
+            f"external_networks: {field} {name} stands there twice" for name, times in counted.items() if times > 1
+        ]
+    for network in networks:
+        if network.bridge in RESERVED:
+            found.append(f"external_networks: bridge {network.bridge} is one of Neutron's own; take another name")
+        if network.interface and network.interface == features.tunnel_interface:
+            found.append(f"external_networks: interface {network.interface} is tunnel_interface; take two")
+    floating = features.floating_network
+    types = [kind for network in networks if network.physnet == floating.physnet for kind in network.network_types]
+    if floating.enabled and types and floating.network_type not in types:
+        found.append(
+            f"floating_network.network_type: {floating.network_type} is not in network_types of {floating.physnet}"
+        )
+    return found
 
 
-class HorizonFeatures(Model):
-    default_theme: Literal["default", "material"] = Field("default", description="Theme that users see first.")
-    themes: UnsupportedList = unsupported("Themes of your own.")
-    motd: Unsupported = unsupported("Messages of the day.")
+class NeutronSettings(NeutronFeatures, Settings):
+    """features.neutron."""
 
+    messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object.")
 
-# --- shared by several services
-
-
-Dedicated = Literal["compute", "networking"]
-
-
-def _dedicated() -> list[Dedicated]:
-    return ["compute", "networking"]
-
-
-class Notifications(Model):
-    external: OffAnyway | None = absent("Notifications to the outside.")
-
-
-class MessagingFeatures(Model):
-    components_with_dedicated_messaging: list[Dedicated] = Field(
-        default_factory=_dedicated, description="Services with a RabbitMQ of their own."
-    )
-    notifications: Notifications | None = Field(None, description="Notifications of the services.")
+    @model_validator(mode="after")
+    def _fit(self) -> NeutronSettings:
+        if found := errors(self):
+            raise ValueError("; ".join(found))
+        return self

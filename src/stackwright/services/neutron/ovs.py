@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from stackwright.services.declaration import CONTROL_PLANE, GATEWAY, OPENVSWITCH, Chart, Context, Values, placed
+from stackwright.services.context import CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context, Values, placed
+from stackwright.services.declaration import Chart, Listener
 
 NORTHBOUND = ("ovn-ovsdb-nb", 6641)
 SOUTHBOUND = ("ovn-ovsdb-sb", 6642)
@@ -57,4 +58,16 @@ def _ovn_values(context: Context) -> Values:
 
 
 OPENVSWITCH_CHART = Chart("openvswitch", _openvswitch_values, ("openvswitch",))
-OVN_CHART = Chart("ovn", _ovn_values, ("controller",), wanted=is_ovn, claims=("ovsdb-nb", "ovsdb-sb"))
+OVN_CHART = Chart(
+    "ovn",
+    _ovn_values,
+    ("controller",),
+    wanted=is_ovn,
+    claims=("ovsdb-nb", "ovsdb-sb"),
+    listens=(
+        Listener("ovsdb-nb", (NORTHBOUND[1],), name="ovn-northbound"),
+        Listener("ovsdb-sb", (SOUTHBOUND[1],), name="ovn-southbound"),
+        Listener("northd"),
+    ),
+    calls=("ovn-northbound", "ovn-southbound"),
+)

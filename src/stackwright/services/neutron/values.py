@@ -1,81 +1,24 @@
-"""Neutron: the networking service, with the switches and agents on the nodes.
-
-The back end `ml2` uses Open vSwitch, with agents for DHCP, routers and metadata on the gateway nodes. With `ml2/ovn`,
-OVN does this, and only the metadata agent remains, on compute nodes. Differences between nodes (the datapath, the
-tunnel endpoint) are detected on the nodes (charts/openvswitch/bin).
-"""
+"""Values, contracts and the Secret of Neutron."""
 
 from __future__ import annotations
 
-from collections import Counter
-
-from pydantic import Field, model_validator
-
-from stackwright.api.fields.naming import InstanceName
-from stackwright.api.services.kinds import Neutron
-from stackwright.services.declaration import (
-    COMPUTE,
-    CONTROL_PLANE,
-    GATEWAY,
-    OPENVSWITCH,
-    Chart,
-    Context,
-    Contract,
-    Secret,
-    Service,
-    Settings,
-    Values,
-    placed,
-)
+from stackwright.services.context import COMPUTE, CONTROL_PLANE, GATEWAY, OPENVSWITCH, Context, Values, placed
+from stackwright.services.declaration import Contract, Secret
+from stackwright.services.ingress.endpoints import ingress_values
+from stackwright.services.keystone.catalog import Endpoint, identity
 from stackwright.services.keystone.values import ADMIN_SECRET
-from stackwright.services.needs import Endpoint, database, identity, ingress_values, messaging, notifications
+from stackwright.services.mariadb.accounts import database
 from stackwright.services.neutron.conf import SIZES, conf
-from stackwright.services.neutron.features import NeutronFeatures
-from stackwright.services.neutron.ovs import OPENVSWITCH_CHART, OVN_CHART, is_ovn
+from stackwright.services.neutron.ovs import is_ovn
+from stackwright.services.rabbitmq.accounts import messaging, notifications
 from stackwright.services.sizes import limits
 
 PORT = 9696
 SERVER = "neutron-server"
 METADATA_PORT = 8775
 METADATA_SECRET = "neutron-metadata-proxy"  # noqa: S105 - the name of a Secret
-RESERVED = ("br-int", "br-tun", "br-tunnel-phy")
 ML2_AGENTS = ("ovs-agent", "dhcp-agent", "l3-agent", "metadata-agent")
 OVN_AGENT = "ovn-metadata-agent"
-
-
-def errors(features: NeutronFeatures) -> list[str]:
-    """Errors of names that must match each other on the nodes."""
-    networks = features.external_networks
-    found = []
-    for field in ("bridge", "interface"):
-        counted = Counter(value for network in networks if (value := getattr(network, field)))
-        found += [
-            f"external_networks: {field} {name} stands there twice" for name, times in counted.items() if times > 1
-        ]
-    for network in networks:
-        if network.bridge in RESERVED:
-            found.append(f"external_networks: bridge {network.bridge} is one of Neutron's own; take another name")
-        if network.interface and network.interface == features.tunnel_interface:
-            found.append(f"external_networks: interface {network.interface} is tunnel_interface; take two")
-    floating = features.floating_network
-    types = [kind for network in networks if network.physnet == floating.physnet for kind in network.network_types]
-    if floating.enabled and types and floating.network_type not in types:
-        found.append(
-            f"floating_network.network_type: {floating.network_type} is not in network_types of {floating.physnet}"
-        )
-    return found
-
-
-class NeutronSettings(NeutronFeatures, Settings):
-    """features.neutron."""
-
-    messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object.")
-
-    @model_validator(mode="after")
-    def _fit(self) -> NeutronSettings:
-        if found := errors(self):
-            raise ValueError("; ".join(found))
-        return self
 
 
 def endpoint(context: Context) -> Endpoint:
@@ -106,7 +49,7 @@ def _manifests(context: Context) -> dict[str, bool]:
     }
 
 
-def _values(context: Context) -> Values:
+def chart_values(context: Context) -> Values:
     spec = context.spec
     name = context.name
     size = SIZES[spec.size]
@@ -149,7 +92,7 @@ def _values(context: Context) -> Values:
     }
 
 
-def _contracts(context: Context) -> tuple[Contract, ...]:
+def contracts(context: Context) -> tuple[Contract, ...]:
     return (
         database(context.name),
         messaging(context.name, context.settings.messaging_instance),
@@ -158,7 +101,7 @@ def _contracts(context: Context) -> tuple[Contract, ...]:
     )
 
 
-def _secrets(context: Context) -> tuple[Secret, ...]:
+def secrets(context: Context) -> tuple[Secret, ...]:
     """The secret that Nova and the metadata agents share, in the format of each."""
     shared = "metadata_proxy_shared_secret = {secret}\n"
     templates = {
@@ -166,37 +109,3 @@ def _secrets(context: Context) -> tuple[Secret, ...]:
         "metadata.conf": f"[DEFAULT]\n{shared}",
     }
     return (Secret(METADATA_SECRET, generated=("secret",), templates=templates),)
-
-
-SERVICE = Service(
-    service="networking",
-    name="neutron",
-    group="openstack",
-    resource=Neutron,
-    charts=(
-        Chart(
-            "neutron",
-            _values,
-            (*ML2_AGENTS, OVN_AGENT),
-            options=(
-                "neutron",
-                "plugins",
-                "dhcp_agent",
-                "l3_agent",
-                "metadata_agent",
-                "ovn_metadata_agent",
-                "neutron_api_uwsgi",
-                "logging",
-            ),
-        ),
-        OPENVSWITCH_CHART,
-        OVN_CHART,
-    ),
-    secrets=_secrets,
-    contracts=_contracts,
-    settings=NeutronSettings,
-    labels=(CONTROL_PLANE, OPENVSWITCH, GATEWAY),
-    conf_files={"neutron": "neutron"},
-    requires=lambda settings: ("database", "messaging", "identity"),
-    driver=lambda settings: settings.backend,
-)

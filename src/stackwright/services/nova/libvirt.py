@@ -11,8 +11,9 @@ from collections.abc import Iterable
 
 from stackwright.core.conditions import Condition, done
 from stackwright.core.plan import Object
-from stackwright.services.declaration import COMPUTE, Certificate, Context, Values, placed
-from stackwright.services.needs import ceph_secret
+from stackwright.services.ceph.clients import ceph_secret
+from stackwright.services.context import COMPUTE, Context, Values, placed
+from stackwright.services.declaration import Certificate
 
 NAME = "libvirt"
 TLS = "libvirt-tls"

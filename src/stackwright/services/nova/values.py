@@ -1,48 +1,20 @@
-"""Nova: the compute service. Its control plane uses databases and a bus; compute nodes use the bus and a hypervisor.
-
-There is one cell. The nodes with the label of compute nodes are Nova's hosts. Their names are part of the values, so a
-new node creates a new Job, which waits for the node and registers it with the API.
-"""
+"""Values, contracts and certificates of Nova."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from pydantic import Field
-
-from stackwright.api.fields.lines import Line
-from stackwright.api.fields.naming import InstanceName
-from stackwright.api.services.kinds import Nova, Size
-from stackwright.services.cinder.features import Cleanup
-from stackwright.services.declaration import (
-    COMPUTE,
-    CONTROL_PLANE,
-    Certificate,
-    Chart,
-    Context,
-    Contract,
-    Secret,
-    Service,
-    Settings,
-    Values,
-    placed,
-)
-from stackwright.services.needs import (
-    CEPH_CONF,
-    Endpoint,
-    api_conf,
-    ceph,
-    ceph_secret,
-    cleanup_values,
-    database,
-    endpoint_values,
-    identity,
-    ingress_values,
-    messaging,
-    notifications,
-)
-from stackwright.services.neutron.features import NovaFeatures
+from stackwright.api.services.kinds import Size
+from stackwright.services.ceph.clients import CEPH_CONF, ceph, ceph_secret
+from stackwright.services.context import COMPUTE, CONTROL_PLANE, Context, Values, placed
+from stackwright.services.declaration import Certificate, Contract
+from stackwright.services.ingress.endpoints import endpoint_values, ingress_values
+from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.mariadb.accounts import database
+from stackwright.services.mariadb.cleanup import cleanup_values
 from stackwright.services.nova import libvirt
+from stackwright.services.oslo import api_conf
+from stackwright.services.rabbitmq.accounts import messaging, notifications
 from stackwright.services.sizes import limits
 
 PORT = 8774
@@ -54,20 +26,6 @@ API_DATABASE = "nova-api"  # name of the contract; database and user are nova_ap
 CELL0 = "nova_cell0"
 METADATA_PROXY = "neutron-metadata-proxy"
 IMAGES_TYPES = {"local": "qcow2", "qcow2": "qcow2", "raw": "raw", "ceph": "rbd"}
-
-
-class NovaSettings(NovaFeatures, Settings):
-    """features.nova."""
-
-    messaging_instance: InstanceName = Field("nova-rabbitmq", description="Name of the RabbitMQ object.")
-    services: list[Line] = Field(
-        default_factory=list, description="Services of the cloud, as features.services has them."
-    )
-    cleanup: Cleanup = Field(default_factory=Cleanup, description="features.database.cleanup.nova.")
-
-    @property
-    def in_ceph(self) -> bool:
-        return self.images.backend == "ceph"
 
 
 @dataclass(frozen=True)
@@ -134,7 +92,7 @@ def _replicas(context: Context) -> dict[str, int]:
     return {"api-osapi": size.api, "scheduler": size.scheduler, **counts}
 
 
-def _values(context: Context) -> Values:
+def chart_values(context: Context) -> Values:
     spec, settings = context.spec, context.settings
     size = SIZES[spec.size]
     image = context.image("nova")
@@ -179,7 +137,7 @@ def _values(context: Context) -> Values:
     }
 
 
-def _contracts(context: Context) -> tuple[Contract, ...]:
+def contracts(context: Context) -> tuple[Contract, ...]:
     names = {"images_rbd_pool": "pool:vms", "rbd_user": "user", "rbd_secret_uuid": "secret_uuid"}
     # Nova clones images, so it reads their pool.
     disks = ceph(context.name, {"vms": False, "images": True}, {"libvirt": names})
@@ -193,7 +151,7 @@ def _contracts(context: Context) -> tuple[Contract, ...]:
     )
 
 
-def _certificates(context: Context) -> tuple[Certificate, ...]:
+def certificates(context: Context) -> tuple[Certificate, ...]:
     """The certificates of the hypervisors, and the client certificate of the console proxy."""
     proxy = Certificate(NOVNC_TLS, names=("nova-novncproxy",))
     return (*libvirt.certificates(context), *([proxy] if _consoles_have_tls(context) else []))
@@ -202,34 +160,3 @@ def _certificates(context: Context) -> tuple[Certificate, ...]:
 def _consoles_have_tls(context: Context) -> bool:
     settings = context.settings
     return bool(settings.console.novnc.enabled and libvirt.certificates(context))
-
-
-SERVICE = Service(
-    service="compute",
-    name="nova",
-    group="openstack",
-    resource=Nova,
-    charts=(
-        Chart("libvirt", libvirt.values, daemonsets=(libvirt.NAME,), options=("libvirtd", "qemu")),
-        Chart(
-            "nova",
-            _values,
-            daemonsets=("compute",),
-            in_ceph=("compute",),
-            options=("nova", "nova_api_uwsgi", "nova_metadata_uwsgi", "sshd", "ssh", "logging"),
-        ),
-    ),
-    secrets=lambda context: (Secret(f"{context.name}-ssh", generated=(), keypairs=("ssh",)),),
-    contracts=_contracts,
-    certificates=_certificates,
-    settings=NovaSettings,
-    labels=(CONTROL_PLANE, COMPUTE),
-    conf_files={"nova": "nova"},
-    told=libvirt.told,
-    # Without Placement it starts no server but keeps existing ones: Placement may be removed and added again.
-    requires=lambda settings: (
-        *("database", "messaging", "identity", "networking"),
-        *(("ceph",) if settings.in_ceph else ()),
-    ),
-    driver=lambda settings: settings.images.backend,
-)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.services.declaration import Values
+from stackwright.services.context import Values
 from stackwright.services.keystone.values import CREDENTIAL_KEYS, FERNET_KEYS
 from stackwright.services.openstack_helm.fixed import FIXED
 from stackwright.services.openstack_helm.made import MADE

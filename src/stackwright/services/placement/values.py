@@ -1,12 +1,16 @@
-"""Placement: the resources of hypervisors and their allocations."""
+"""Values and contracts of Placement."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-from stackwright.api.services.kinds import Placement, Size
-from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Contract, Service, Values, placed
-from stackwright.services.needs import Endpoint, api_conf, database, identity, ingress_values
+from stackwright.api.services.kinds import Size
+from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
+from stackwright.services.declaration import Contract
+from stackwright.services.ingress.endpoints import ingress_values
+from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.mariadb.accounts import database
+from stackwright.services.oslo import api_conf
 from stackwright.services.sizes import limits
 
 PORT = 8778
@@ -32,7 +36,7 @@ def endpoint(context: Context) -> Endpoint:
     return Endpoint("placement", internal, context.public_url("placement", internal), "Placement")
 
 
-def _values(context: Context) -> Values:
+def chart_values(context: Context) -> Values:
     spec = context.spec
     size = SIZES[spec.size]
     image = context.image("placement")
@@ -56,17 +60,5 @@ def _values(context: Context) -> Values:
     }
 
 
-def _contracts(context: Context) -> tuple[Contract, ...]:
+def contracts(context: Context) -> tuple[Contract, ...]:
     return (database(context.name, section="placement_database"), identity(context, endpoint(context)))
-
-
-SERVICE = Service(
-    service="placement",
-    name="placement",
-    group="openstack",
-    resource=Placement,
-    charts=(Chart("placement", _values, options=("placement", "placement_api_uwsgi", "logging")),),
-    contracts=_contracts,
-    conf_files={"placement": "placement"},
-    requires=lambda settings: ("database", "identity"),
-)

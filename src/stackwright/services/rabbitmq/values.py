@@ -1,17 +1,36 @@
-"""RabbitMQ: a message bus; a single node on a persistent volume at every size, as in the reference.
-
-A cloud has several: one for each service that needs a bus, and `rabbitmq` for notifications. Each is a separate object,
-whose name all its Kubernetes objects share.
-"""
+"""Values of RabbitMQ."""
 
 from __future__ import annotations
 
-from stackwright.api.services.kinds import RabbitMQ
-from stackwright.services.declaration import CONTROL_PLANE, Chart, Context, Secret, Service, Values, placed
-from stackwright.services.sizes import SIZES, memory
+from dataclasses import dataclass
+
+from stackwright.api.services.kinds import Size
+from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
+from stackwright.services.sizes import memory, rounded
 
 PORT = 5672
 NOTIFICATIONS_KEPT = 5000  # messages per queue: without a consumer, unread notifications must not fill the memory
+
+
+@dataclass(frozen=True)
+class Sizing:
+    """Memory (MiB), and the volume (GiB)."""
+
+    memory: int
+    volume: int
+
+    @property
+    def limit(self) -> int:
+        """Publishers are blocked at the watermark; garbage collection and paging need half as much again."""
+        return rounded(self.memory * 1.5)
+
+
+SIZES: dict[Size, Sizing] = {
+    "single": Sizing(512, 1),
+    "tiny": Sizing(1024, 5),
+    "small": Sizing(2048, 10),
+    "medium": Sizing(8192, 20),
+}
 
 
 def admin_secret(instance: str) -> str:
@@ -19,7 +38,7 @@ def admin_secret(instance: str) -> str:
     return f"{instance}-admin"
 
 
-def _values(context: Context) -> Values:
+def chart_values(context: Context) -> Values:
     size = SIZES[context.spec.size]
     return {
         "images": {"tags": {"rabbitmq": context.image("rabbitmq")}},
@@ -27,15 +46,15 @@ def _values(context: Context) -> Values:
         "labels": placed(CONTROL_PLANE, "server"),
         "pod": {
             "replicas": {"server": 1},
-            "resources": {"server": memory(size.rabbitmq_limit, size.rabbitmq_memory * 3 // 8)},
+            "resources": {"server": memory(size.limit, size.memory * 3 // 8)},
         },
-        "volume": {"class_name": context.spec.storage_class, "size": f"{size.rabbitmq_volume}Gi"},
+        "volume": {"class_name": context.spec.storage_class, "size": f"{size.volume}Gi"},
         "name": context.name,
         "secrets": {"oslo_messaging": {"admin": admin_secret(context.name)}},
         "conf": {
             "rabbitmq": {
                 # Absolute: a relative watermark would refer to the machine's memory, not the pod's.
-                "vm_memory_high_watermark": {"absolute": f"{size.rabbitmq_memory}MiB"},
+                "vm_memory_high_watermark": {"absolute": f"{size.memory}MiB"},
                 "default_policies": {
                     "operator": {
                         "notifications": {
@@ -48,14 +67,3 @@ def _values(context: Context) -> Values:
             }
         },
     }
-
-
-SERVICE = Service(
-    service="messaging",
-    name="rabbitmq",
-    group="infra",
-    resource=RabbitMQ,
-    charts=(Chart("rabbitmq", _values, claims=("server",), own_name=True, options=("rabbitmq",)),),
-    secrets=lambda context: (Secret(admin_secret(context.name), fixed={"username": "admin"}),),
-    serves={"component": "server"},
-)

@@ -15,9 +15,11 @@ from pydantic import Field, ValidationError, WithJsonSchema, model_validator
 from pydantic_core import InitErrorDetails, PydanticCustomError
 
 from stackwright.api.crd import KEEP
+from stackwright.api.fields.shared import SecretValue
 from stackwright.api.meta import Model
 from stackwright.api.support import Absent, absent
-from stackwright.services.neutron.features import SecretValue
+from stackwright.services.context import Settings, Values
+from stackwright.services.declaration import said
 
 GIVEN = "openstack-given-certificate"
 WHERE = ("features", "ssl", "public_endpoints")
@@ -124,3 +126,16 @@ class Ssl(Model):
         None, description="TLS of public endpoints; absent: Stackwright makes an authority and a certificate."
     )
     tls_proxy: Absent | None = absent("TLS proxies.")
+
+
+class IngressSettings(Settings):
+    """The part of features.ssl for public endpoints."""
+
+    public_endpoints: PublicEndpoints | None = Field(
+        None, description="TLS of public endpoints; absent: Stackwright makes an authority and a certificate."
+    )
+
+
+def given_endpoints(ssl: Ssl) -> Values:
+    """The settings from the features."""
+    return {"public_endpoints": said(ssl.public_endpoints)} if ssl.public_endpoints else {}
