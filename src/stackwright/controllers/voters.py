@@ -1,6 +1,6 @@
 """Errors of an update that reduces the number of voting servers: (stored object, new object) → errors. Pure.
 
-`api/immutability.py` checks sizes; this module checks overrides, which take effect only after all levels are merged.
+`cloud/immutability.py` checks sizes; this module checks overrides, which take effect only after all levels are merged.
 """
 
 from __future__ import annotations
