@@ -20,6 +20,7 @@ from stackwright.controllers.controlplane.levels import NOVA_COMPONENTS, levels
 from stackwright.controllers.controlplane.objects import SERVICES, deployment, refinement
 from stackwright.controllers.controlplane.validate import parse
 from stackwright.core.settings import Settings
+from stackwright.services.cloud import Cloud
 from stackwright.services.context import Context
 from stackwright.services.registry import BY_SERVICE
 from stackwright.services.values import merged_values
@@ -53,7 +54,7 @@ def errors_of(change):
 
 
 def levels_of(change, word, name=None):
-    wanted = Wanted(BY_SERVICE[word], name or BY_SERVICE[word].name)
+    wanted = Wanted(BY_SERVICE[word], name or BY_SERVICE[word].name, Cloud((), (), True))
     return levels(spec_of(change), wanted)
 
 
@@ -198,7 +199,7 @@ def test_the_servers_of_memcached_are_told_to_all_who_use_them():
 
 def test_the_password_is_named_and_never_read():
     spec = spec_of(template("keystone", secret="mine", passwordSelectors={"admin": "Boss"}))
-    wanted = Wanted(BY_SERVICE["identity"], "keystone")
+    wanted = Wanted(BY_SERVICE["identity"], "keystone", Cloud((), (), True))
     assert refinement(spec, wanted).settings == {"admin_password": {"name": "mine", "key": "Boss"}}
     assert refinement(spec_of(), wanted).settings == {"admin_password": {"name": "osp-secret", "key": "AdminPassword"}}
 

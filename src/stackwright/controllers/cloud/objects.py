@@ -12,7 +12,7 @@ from stackwright.api.services.kinds import ServiceSpec
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.controllers.cloud.overrides import overrides
 from stackwright.controllers.cloud.selection import Wanted
-from stackwright.controllers.cloud.settings import cloud_of, settings
+from stackwright.controllers.cloud.settings import settings
 from stackwright.core import tolerations
 from stackwright.core.objects import CLOUD, ORPHAN, annotation, owned
 from stackwright.core.plan import Object
@@ -53,7 +53,7 @@ def service_object(
         "publicDomain": spec.public_domain_name,
         "storageClass": spec.local_volume_storage_class,
         "logLevel": spec.features.logging.level(declared),
-        "settings": {**settings(spec, declared, cloud_of(spec, wanted.among)), **more.settings},
+        "settings": {**settings(spec, declared, wanted.cloud), **more.settings},
         "overrides": [{"source": source, "values": values} for source, values in levels if values],
         **more.fields,
     }

@@ -9,6 +9,7 @@ from pydantic import ValidationError
 
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.controllers.cloud.settings import asked, buses, cloud_of, settings
+from stackwright.services.cloud import Cloud
 from stackwright.services.declaration import Service
 from stackwright.services.rabbitmq import SERVICE as BUS
 from stackwright.services.registry import BY_SERVICE
@@ -16,13 +17,11 @@ from stackwright.services.registry import BY_SERVICE
 
 @dataclass(frozen=True)
 class Wanted:
-    """One service object of a cloud: its service and its name. `among` has the short names of all services of the
-    cloud.
-    """
+    """One service object of a cloud: its service, its name, and the cloud that it is in."""
 
     declared: Service
     name: str
-    among: tuple[str, ...] = field(default=(), compare=False)
+    cloud: Cloud = field(compare=False)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -32,13 +31,13 @@ class Wanted:
 def wanted_services(spec: OpenStackDeploymentSpec) -> list[Wanted]:
     """Services of the preset, plus those added in features.services, minus those removed there (~name)."""
     names = wanted_names(spec)
-    among = tuple(names)
+    cloud = cloud_of(spec, names)
     found = []
     for name in names:
         declared = BY_SERVICE[name]
-        found.append(Wanted(declared, declared.name, among))
+        found.append(Wanted(declared, declared.name, cloud))
         if declared is BUS:
-            found += [Wanted(BUS, f"{owner}-rabbitmq", among) for owner in buses(spec, names)]
+            found += [Wanted(BUS, f"{owner}-rabbitmq", cloud) for owner in buses(spec, names)]
     return found
 
 
