@@ -61,9 +61,11 @@ CONTROL_PLANE = {"openstack-control-plane": "enabled"}
 EVERY_ROLE = dict(PLACES)
 # What a test leaves out that does not say `whole=True`: four services are enough to see how a cloud behaves.
 AWAY = tuple(f"~{name}" for name in ("ingress", "image", "placement", "networking", "compute", "dashboard"))
+# Images that no pod of a cloud has.
+ELSEWHERE = ("base", "base-python", "coredns", "guest", "operator", "operator-base", "python", "tempest")
 CHARTS = {chart.name: chart for declared in SERVICES for chart in declared.charts}
 SETTINGS = Settings(
-    {name: f"example.org/{name}:1" for name in recipes.load().images},
+    {name: f"example.org/{name}:1" for name in recipes.load().images if name not in ELSEWHERE},
     {name: f"digest-of-{name}" for name in CHARTS},
     privileged_charts(),
 )
