@@ -10,7 +10,7 @@ from typing import Any
 
 from stackwright.api.fields import ini
 from stackwright.cloud.controlplane import OpenStackControlPlaneSpec
-from stackwright.cloud.controlplane_templates import RabbitTemplate
+from stackwright.cloud.controlplane.infrastructure import RabbitTemplate
 from stackwright.controllers.cloud.selection import Wanted
 
 Level = tuple[str, dict[str, Any]]

@@ -1,15 +1,10 @@
-"""The templates in the sections of an OpenStackControlPlane: one per service, with its supported fields.
-
-The base models contain fields that many templates of the reference share, most of them rejected as unsupported. Rare
-fields are omitted to keep the CRD small; `reference.py` lists their names. Fields that name another object
-(databaseInstance, memcachedInstance …) accept only the one existing name.
-"""
+"""Templates of OpenStack services in an OpenStackControlPlane."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any, Literal
+from typing import Literal
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import Field, model_validator
 
 from stackwright.api.fields import ini
 from stackwright.api.fields.lines import Line
@@ -19,93 +14,20 @@ from stackwright.api.meta import CamelModel
 from stackwright.api.support import (
     Unsupported,
     UnsupportedFlag,
-    UnsupportedList,
-    UnsupportedMap,
     UnsupportedNumber,
     UnsupportedText,
-    UnsupportedTexts,
     unsupported,
 )
-
-Database = Literal["openstack"]
-Bus = Literal["rabbitmq"]
-
-
-def _ini(text: str) -> str:
-    ini.sections(text)
-    return text
-
-
-Ini = Annotated[str, AfterValidator(_ini)]
-INI = "Options in the form of an INI file; they replace what is built."
-
-
-def _replicas(most: int = 32) -> Any:
-    return Field(1, ge=0, le=most, description="Number of pods.")
-
-
-class BusReference(CamelModel):
-    cluster: Bus = Field("rabbitmq", description="Name of the bus.")
-
-
-class ApiCertificate(CamelModel):
-    """No field is supported; `reference.py` lists the fields of the reference."""
-
-
-class ApiTls(CamelModel):
-    internal: ApiCertificate | None = Field(None, description="Its certificate: not supported.")
-    public: ApiCertificate | None = Field(None, description="Its certificate: not supported.")
-
-
-class PodTls(CamelModel):
-    ca_bundle_secret_name: UnsupportedText = unsupported("Further certificate authorities.")
-
-
-class ServiceTls(PodTls):
-    api: ApiTls | None = Field(None, description="TLS of the API: not supported.")
-
-
-class PodResources(CamelModel):
-    """No field is supported, as in ApiCertificate."""
-
-
-class PodOverride(CamelModel):
-    """No field is supported, as in ApiCertificate."""
-
-
-class Pods(CamelModel):
-    """Fields that templates of single programs share; none is supported."""
-
-    container_image: UnsupportedText = unsupported("Image; give `--images` at installation instead.")
-    node_selector: UnsupportedMap = unsupported("Label of nodes; Stackwright's own labels place pods.")
-    topology_ref: Unsupported = unsupported("Topologies.")
-    resources: PodResources | None = Field(None, description="Requests and limits: none of them is supported.")
-    network_attachments: UnsupportedTexts = unsupported("Further networks of pods.")
-    override: PodOverride | None = Field(None, description="Services and probes: none of them is supported.")
-    tls: PodTls | None = Field(None, description="TLS inside the cluster: not supported.")
-
-
-class Template(Pods):
-    """Fields that templates of whole services share."""
-
-    tls: ServiceTls | None = Field(None, description="TLS inside the cluster: not supported.")
-    secret: OptionalObjectName = Field("", description="Not read: Stackwright makes the passwords of services itself.")
-    database_instance: Database = Field("openstack", description="The database.")
-    memcached_instance: Literal["memcached"] = Field("memcached", description="The cache.")
-    notifications_bus: BusReference | None = Field(None, description="The bus of notifications.")
-    notifications_bus_instance: Bus = Field("rabbitmq", description="The bus of notifications.")
-    custom_service_config_secrets: UnsupportedTexts = unsupported("Options from Secrets.")
-    default_config_overwrite: Unsupported = unsupported("Other files of configuration.")
-    database_account: UnsupportedText = unsupported("Name of the database's user.")
-    service_user: UnsupportedText = unsupported("Name of the service's user.")
-    password_selectors: Unsupported = unsupported("Keys of passwords.")
-    preserve_jobs: bool = Field(False, description="Jobs are kept anyway until the next one.")
-    extra_mounts: UnsupportedList = unsupported("Further volumes.")
-    api_timeout: UnsupportedNumber = unsupported("Timeout of the API.")
-
-
-class Configured(Template):
-    custom_service_config: Ini = Field("", description=INI)
+from stackwright.cloud.controlplane.pods import (
+    INI,
+    Bus,
+    BusReference,
+    Configured,
+    Database,
+    Ini,
+    Template,
+    replicas_field,
+)
 
 
 class AdminSelector(CamelModel):
@@ -117,7 +39,7 @@ class KeystoneTemplate(Configured):
     secret: OptionalObjectName = Field(
         "", description="Secret with the administrator's password; empty for spec.secret."
     )
-    replicas: int = _replicas()
+    replicas: int = replicas_field()
     region: Line = Field("regionOne", min_length=1, description="Region name in the catalog.")
     admin_project: Line = Field("admin", min_length=1, description="Project of the administrator.")
     admin_user: Literal["admin"] = Field("admin", description="Name of the administrator.")
@@ -137,7 +59,7 @@ class GlanceStorage(CamelModel):
 
 
 class GlanceApi(CamelModel):
-    replicas: int = _replicas(1)
+    replicas: int = replicas_field(1)
     type: Literal["single"] = Field("single", description="One API for users and services.")
     custom_service_config: Ini = Field("", description=INI)
 
@@ -156,11 +78,11 @@ class GlanceTemplate(Configured):
 
 
 class PlacementTemplate(Configured):
-    replicas: int = _replicas()
+    replicas: int = replicas_field()
 
 
 class NeutronTemplate(Configured):
-    replicas: int = _replicas()
+    replicas: int = replicas_field()
     core_plugin: Literal["ml2"] = Field("ml2", description="Neutron's core plugin.")
     ml2_mechanism_drivers: list[Literal["openvswitch", "ovn"]] = Field(
         default_factory=list,
@@ -172,7 +94,7 @@ class NeutronTemplate(Configured):
 
 
 class HorizonTemplate(Template):
-    replicas: int = _replicas()
+    replicas: int = replicas_field()
     custom_service_config: UnsupportedText = unsupported("Settings in Python.")
 
 
@@ -180,7 +102,7 @@ class HorizonTemplate(Template):
 
 
 class NovaProgram(CamelModel):
-    replicas: int = _replicas()
+    replicas: int = replicas_field()
     custom_service_config: Ini = Field("", description=f"{INI} All programs of Nova read them.")
 
 
@@ -263,53 +185,3 @@ class NovaTemplate(Template):
                             f"[{section}] {option} two values"
                         )
         return self
-
-
-# --- infrastructure
-
-
-class GaleraTemplate(Pods):
-    replicas: Literal[1, 3] = Field(1, description="Number of servers; of two, either lost would stop both.")
-    secret: OptionalObjectName = Field("", description="Not read: Stackwright makes the password of root itself.")
-    storage_class: OptionalObjectName = Field(
-        "", description="Storage class of the volumes; empty for spec.storageClass."
-    )
-    storage_request: Quantity | None = Field(None, description="Size of each volume; absent: 5Gi.")
-    root_database_account: UnsupportedText = unsupported("Name of the administrator.")
-    custom_service_config: UnsupportedText = unsupported("Options of MariaDB.")
-    disable_non_tls_listeners: UnsupportedFlag = unsupported("TLS alone.", alias="disableNonTLSListeners")
-    log_to_disk: UnsupportedFlag = unsupported("Logs in files.")
-
-
-class GaleraTemplates(CamelModel):
-    openstack: GaleraTemplate = Field(default_factory=lambda: GaleraTemplate(), description="The one database.")
-
-
-class RabbitPersistence(CamelModel):
-    storage: Quantity | None = Field(None, description="Size of the volume; absent: 1Gi.")
-    storage_class_name: OptionalObjectName = Field("", description="Its storage class; empty for spec.storageClass.")
-
-
-class RabbitTemplate(Pods):
-    replicas: Literal[1] = Field(1, description="Number of servers.")
-    persistence: RabbitPersistence = Field(default_factory=lambda: RabbitPersistence(), description="The volume.")
-    queue_type: UnsupportedText = unsupported("Kind of queues.")
-    rabbitmq: Unsupported = unsupported("Options of RabbitMQ.")
-    pod_override: Unsupported = unsupported("Services of single pods.")
-
-
-class RabbitTemplates(CamelModel):
-    rabbitmq: RabbitTemplate = Field(
-        default_factory=lambda: RabbitTemplate(), description="The bus of notifications, and of whoever has none."
-    )
-    rabbitmq_cell1: RabbitTemplate | None = Field(
-        None, alias="rabbitmq-cell1", description="Nova's own bus; absent: Nova shares rabbitmq."
-    )
-
-
-class MemcachedTemplate(Pods):
-    replicas: int = Field(1, ge=1, le=32, description="Number of servers; all services use all of them.")
-
-
-class MemcachedTemplates(CamelModel):
-    memcached: MemcachedTemplate = Field(default_factory=lambda: MemcachedTemplate(), description="The one cache.")

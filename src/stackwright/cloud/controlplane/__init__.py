@@ -25,17 +25,15 @@ from stackwright.api.support import (
     absent,
     unsupported,
 )
-from stackwright.cloud.controlplane_templates import (
-    BusReference,
-    GaleraTemplates,
+from stackwright.cloud.controlplane.infrastructure import GaleraTemplates, MemcachedTemplates, RabbitTemplates
+from stackwright.cloud.controlplane.pods import BusReference
+from stackwright.cloud.controlplane.services import (
     GlanceTemplate,
     HorizonTemplate,
     KeystoneTemplate,
-    MemcachedTemplates,
     NeutronTemplate,
     NovaTemplate,
     PlacementTemplate,
-    RabbitTemplates,
 )
 from stackwright.cloud.deployment import ServiceState
 
