@@ -1,6 +1,6 @@
 """`spec.features` of an OpenStackDeployment: parts of the whole cloud, and those that services declare.
 
-Each record adds its own fields (`derived`). A field of the reference that no record declares is not supported.
+Each service adds its own fields (`derived`). A field of the reference that no service has is not supported.
 """
 
 from __future__ import annotations
@@ -15,11 +15,11 @@ from stackwright.api.services.kinds import LogLevel
 from stackwright.api.support import Absent, OffAnyway, Unsupported, absent, unsupported
 from stackwright.services.declaration import Service
 from stackwright.services.mariadb.cleanup import Cleanup
-from stackwright.services.registry import SERVICES as RECORDS
+from stackwright.services.registry import SERVICES as DECLARED
 
 M = TypeVar("M", bound=Model)
-SERVICES = tuple(sorted(declared.service for declared in RECORDS))
-_OWN_BUS = sorted(declared.service for declared in RECORDS if declared.own_bus)
+SERVICES = tuple(sorted(declared.service for declared in DECLARED))
+_OWN_BUS = sorted(declared.service for declared in DECLARED if declared.own_bus)
 if TYPE_CHECKING:
     ServiceName = str
     Dedicated = str
@@ -31,7 +31,7 @@ else:
 def derived(fields: Mapping[str, Any]) -> Callable[[type[M]], type[M]]:
     """Adds a field of each service that has one; it takes the place of a field that refuses the name.
 
-    Code reads such a field by a method of the model, with the record, never by its name.
+    Code reads such a field by a method of the model, with the declaration, never by its name.
     """
 
     def add(model: type[M]) -> type[M]:
@@ -55,7 +55,7 @@ class Cadf(Model):
             ServiceLogging,
             Field(default_factory=ServiceLogging, description=f"Logging of {each.kind.kind}."),
         )
-        for each in RECORDS
+        for each in DECLARED
         if each.logging
     }
 )
@@ -79,7 +79,7 @@ class NetworkPolicies(Model):
 @derived(
     {
         each.name: (Cleanup, Field(default_factory=Cleanup, description=f"Of {each.kind.kind}."))
-        for each in RECORDS
+        for each in DECLARED
         if each.cleanup
     }
 )
@@ -118,7 +118,7 @@ class MessagingFeatures(Model):
             each.features.model,
             Field(default_factory=each.features.model, description=each.features.description),
         )
-        for each in RECORDS
+        for each in DECLARED
         if each.features
     }
 )
@@ -149,7 +149,7 @@ class Features(Model):
         return value
 
     def of(self, declared: Service) -> Model | None:
-        """The features of a service, of the model of its record; None for a service without any."""
+        """The features of a service, of the model of its declaration; None for a service without any."""
         if declared.features is None:
             return None
         found: Model = getattr(self, declared.features.name or declared.name)

@@ -1,7 +1,7 @@
 """Which feature values were used in a real cloud, and which are only rendered into charts. Pure.
 
-TESTED names for each accepted value the end-to-end test that uses it, or none; the records say it of their services
-(`services/tested.py`).
+TESTED names for each accepted value the end-to-end test that uses it, or none. Each service declares this for its own
+values (`services/tested.py`).
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
 """The table of allowed connections inside a cloud, from which network policies are made. Pure.
 
-It is assembled from the records: a chart lists what its components listen on, and the listeners of others to which its
-pods connect. A pod that the table names accepts only the listed connections; replies, and probes of its own node, are
-always allowed. Pods on the host network have the node's address, so the table names them by the label of their nodes.
+It is assembled from the declarations: a chart lists what its components listen on, and the listeners of others to which
+its pods connect. A pod that the table names accepts only the listed connections; replies, and probes of its own node,
+are always allowed. Pods on the host network have the node's address, so the table names them by the label of their
+nodes.
 """
 
 from __future__ import annotations

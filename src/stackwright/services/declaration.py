@@ -1,8 +1,8 @@
-"""The record of a service: everything that Stackwright knows about it, as data and pure functions.
+"""The declaration of a service: everything that Stackwright knows about it, as data and pure functions.
 
-All lists of services, and all that is said of each service elsewhere, are derived from the records of `registry.py`.
+All lists of services, and all that other modules know about a service, are derived from the declarations in `registry`.
 `values` builds the base values of a chart from the context; the controller merges overrides of users over them, the
-record never does.
+declaration never does.
 """
 
 from __future__ import annotations

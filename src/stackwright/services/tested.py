@@ -1,7 +1,7 @@
-"""How a record says which end-to-end test uses which value of its features.
+"""How a declaration says which end-to-end test uses which value of its features.
 
 A value is used in a real cloud by the test that is named, or is only rendered into charts. `plan` reports the values of
-a cloud that no test uses; docs/reference/support.md lists all. A unit test compares the records with the API.
+a cloud that no test uses; docs/reference/support.md lists all. A unit test compares the declarations with the API.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from stackwright.api.meta import Model
 
 Value = str | bool
 RENDERED_ONLY = ""
-ANY_OTHER = "any other"  # of a free text: each value that the record does not name
+ANY_OTHER = "any other"  # of a free text: each value that the declaration does not name
 
 UP = "test_up_ends_with_a_vm_that_is_active_pinged_and_logged_in_to_by_its_floating_ip"
 SMOKE = "test_smoke_passes_every_check"

@@ -16,19 +16,15 @@ from stackwright.controllers.cloud.validate import parse
 from stackwright.controllers.service.objects import chart_values
 from stackwright.controllers.service.observe import Observed, observe
 from stackwright.core.settings import Settings
+from stackwright.local.image import recipes
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.services.context import COMPUTE, OPENVSWITCH, PLACES, Context
 from stackwright.services.declaration import Chart, Service
 from stackwright.services.keystone.kind import Keystone
 from stackwright.services.registry import PRESETS, SERVICES
 
-IMAGES = (
-    "ceph", "cinder", "etcd",
-    "glance", "horizon", "ingress", "keystone", "keystoneclient", "libvirt", "mariadb", "memcached", "neutron", "nova",
-    "nova-compute", "openvswitch", "ovn", "placement", "rabbitmq",
-)  # fmt: skip
 SIZES = get_args(Size)
-SETTINGS = Settings({name: f"example.org/{name}:1" for name in IMAGES}, {})
+SETTINGS = Settings({name: f"example.org/{name}:1" for name in recipes.load().images}, {})
 
 
 def cloud(preset="core", size="single", **spec):

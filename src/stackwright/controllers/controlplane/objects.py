@@ -13,10 +13,10 @@ from stackwright.controllers.cloud.objects import Refinement
 from stackwright.controllers.cloud.selection import Wanted
 from stackwright.controllers.controlplane.levels import levels
 from stackwright.services.registry import PRESETS
-from stackwright.services.registry import SERVICES as RECORDS
+from stackwright.services.registry import SERVICES as DECLARED
 
 # Section → short name of its service.
-SERVICES = {declared.section: declared.service for declared in RECORDS if declared.section}
+SERVICES = {declared.section: declared.service for declared in DECLARED if declared.section}
 
 
 def deployment(spec: OpenStackControlPlaneSpec) -> OpenStackDeploymentSpec:

@@ -1,4 +1,4 @@
-"""Almanac: a made-up calendar service, with all that a record may say."""
+"""Almanac: a made-up calendar service, with all that a declaration may say."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the records of services say fits together."""
+"""What the declarations of services say fits together."""
 
 from __future__ import annotations
 
