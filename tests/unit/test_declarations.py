@@ -12,7 +12,7 @@ from stackwright.services.registry import PRESETS, SERVICES
 
 CLOUD = Cloud(
     services=tuple(each.service for each in SERVICES),
-    asked=tuple(each.service for each in SERVICES),
+    requested=tuple(each.service for each in SERVICES),
     network_policies=True,
     storage_class="shared",
     audit="log",
@@ -27,7 +27,7 @@ each_service = pytest.mark.parametrize("declared", SERVICES, ids=lambda declared
 
 @each_service
 def test_each_setting_is_a_feature_or_taken_from_the_cloud(declared: Service) -> None:
-    taken = declared.around(CLOUD)
+    taken = declared.from_cloud(CLOUD)
     declared.settings.model_validate(taken)
     features = declared.features.settings(declared.features.model(), CLOUD) if declared.features else {}
     assert not features, "nothing was set"
@@ -41,7 +41,7 @@ def test_each_setting_is_a_feature_or_taken_from_the_cloud(declared: Service) ->
 
 @each_service
 def test_a_clean_up_and_a_bus_are_taken_by_those_that_may_have_them(declared: Service) -> None:
-    taken = declared.around(CLOUD)
+    taken = declared.from_cloud(CLOUD)
     assert ("cleanup" in taken) is declared.cleanup
     if declared.own_bus:
         assert taken["messaging_instance"] == f"{declared.name}-rabbitmq"

@@ -9,15 +9,18 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Cloud:
-    """services  names of all services of the cloud (identity, database …)
-    asked          those that the preset or the user names; the others are required by these
+    """Facts about a cloud.
+
+    services       names of all its services (identity, database …)
+    requested      those that the preset or the user names; the others are required by these
     storage_class  of volumes that are not local; empty for the one of local volumes
     audit          where audit events go: messagingv2, log, or empty for nowhere
-    cleanups       name of a service → what the user set of its clean-up
+    buses          names of the service objects (nova …) with a RabbitMQ of their own
+    cleanups       name of a service object → what the user set of its clean-up
     """
 
     services: tuple[str, ...]
-    asked: tuple[str, ...]
+    requested: tuple[str, ...]
     network_policies: bool
     storage_class: str = ""
     audit: str = ""

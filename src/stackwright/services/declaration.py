@@ -140,7 +140,7 @@ class Features:
     model: type[Model]
     description: str
     name: str = ""
-    settings: Callable[[Any, Cloud], Values] = lambda features, cloud: said(features)
+    settings: Callable[[Any, Cloud], Values] = lambda features, cloud: set_fields(features)
 
 
 @dataclass(frozen=True)
@@ -161,7 +161,7 @@ class Service:
     settings: type[Settings] = Settings
     features: Features | None = None
     # Settings that it takes from the cloud around it.
-    around: Callable[[Cloud], Values] = lambda cloud: {}
+    from_cloud: Callable[[Cloud], Values] = lambda cloud: {}
     secrets: Callable[[Context], tuple[Secret, ...]] = lambda context: ()
     keys: Callable[[Context], tuple[Keys, ...]] = lambda context: ()
     contracts: Callable[[Context], tuple[Contract, ...]] = lambda context: ()
@@ -205,7 +205,7 @@ class Service:
         return frozenset((chart.release(name), chart.name) for chart in self.charts)
 
 
-def said(features: Model) -> Values:
+def set_fields(features: Model) -> Values:
     """The values that a user set in the features of a service."""
     return features.model_dump(mode="json", exclude_unset=True)
 

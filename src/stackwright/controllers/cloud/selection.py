@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pydantic import ValidationError
 
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
-from stackwright.controllers.cloud.settings import asked, buses, cloud_of, settings
+from stackwright.controllers.cloud.settings import buses, cloud_of, requested, settings
 from stackwright.services.cloud import Cloud
 from stackwright.services.declaration import Service
 from stackwright.services.rabbitmq import SERVICE as BUS
@@ -43,7 +43,7 @@ def wanted_services(spec: OpenStackDeploymentSpec) -> list[Wanted]:
 
 def wanted_names(spec: OpenStackDeploymentSpec) -> list[str]:
     """Requested services and their requirements; a service removed by ~name is not added again."""
-    names = asked(spec)
+    names = requested(spec)
     removed = spec.features.removed
     while added := [need for need in _required(spec, names) if need not in names and need not in removed]:
         names += added[:1]

@@ -7,11 +7,11 @@ from typing import Any
 
 from stackwright.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.services.cloud import Cloud
-from stackwright.services.declaration import Service, said
+from stackwright.services.declaration import Service, set_fields
 from stackwright.services.registry import BY_SERVICE, PRESETS, SERVICES
 
 
-def asked(spec: OpenStackDeploymentSpec) -> list[str]:
+def requested(spec: OpenStackDeploymentSpec) -> list[str]:
     """Services that the preset or the user names, without those that these require."""
     kept = [name for name in PRESETS[spec.preset] if name not in spec.features.removed]
     return list(dict.fromkeys([*kept, *spec.features.added]))
@@ -28,12 +28,12 @@ def cloud_of(spec: OpenStackDeploymentSpec, names: Collection[str]) -> Cloud:
     features = spec.features
     return Cloud(
         services=tuple(names),
-        asked=tuple(asked(spec)),
+        requested=tuple(requested(spec)),
         network_policies=features.network_policies.enabled,
         storage_class=spec.persistent_volume_storage_class,
         audit=features.logging.audit,
         buses=frozenset(buses(spec, names)),
-        cleanups={each.name: said(features.database.cleanup.of(each)) for each in SERVICES if each.cleanup},
+        cleanups={each.name: set_fields(features.database.cleanup.of(each)) for each in SERVICES if each.cleanup},
     )
 
 
@@ -44,6 +44,6 @@ def settings(spec: OpenStackDeploymentSpec, declared: Service, cloud: Cloud) -> 
     around = {
         "ingress": "ingress" in cloud.services,
         "network_policies": cloud.network_policies,
-        **declared.around(cloud),
+        **declared.from_cloud(cloud),
     }
     return found | {name: value for name, value in around.items() if value}

@@ -39,7 +39,7 @@ SERVICE = Service(
     secrets=secrets,
     settings=CephSettings,
     features=Features(CephFeatures, "Storage in Ceph."),
-    around=lambda cloud: {"trial": "ceph" in cloud.asked},
+    from_cloud=lambda cloud: {"trial": "ceph" in cloud.requested},
     watched=(EXCHANGE, *CONDITIONS),
     tested={"features.services": service("ceph", IN_CEPH)},
 )

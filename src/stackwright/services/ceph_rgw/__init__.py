@@ -31,7 +31,7 @@ SERVICE = Service(
     ),
     contracts=contracts,
     settings=CephRGWSettings,
-    around=lambda cloud: {"trial": "ceph" in cloud.asked},
+    from_cloud=lambda cloud: {"trial": "ceph" in cloud.requested},
     requires=lambda settings: ("identity", "ceph"),
     facts=GATEWAY,
     lacks=lacks,

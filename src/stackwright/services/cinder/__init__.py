@@ -46,7 +46,7 @@ SERVICE = Service(
     certificates=certificates,
     settings=CinderSettings,
     features=Features(CinderFeatures, "The block storage service."),
-    around=lambda cloud: {
+    from_cloud=lambda cloud: {
         "messaging_instance": cloud.bus("cinder"),
         "services": sorted(cloud.services),
         "cleanup": cloud.cleanup("cinder"),

@@ -35,7 +35,7 @@ SERVICE = Service(
     contracts=contracts,
     settings=GlanceSettings,
     features=Features(GlanceFeatures, "The image service.", settings=with_storage_class),
-    around=lambda cloud: {"services": sorted(cloud.services), "cleanup": cloud.cleanup("glance")},
+    from_cloud=lambda cloud: {"services": sorted(cloud.services), "cleanup": cloud.cleanup("glance")},
     conf_files={"glance": "glance"},
     requires=requires,
     backends=lambda settings: tuple(sorted(settings.stores.stores)),

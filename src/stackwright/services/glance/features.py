@@ -14,7 +14,7 @@ from stackwright.api.meta import Model
 from stackwright.api.support import Absent, absent
 from stackwright.services.cloud import Cloud
 from stackwright.services.context import Settings, Values
-from stackwright.services.declaration import said
+from stackwright.services.declaration import set_fields
 from stackwright.services.mariadb.cleanup import Cleanup
 from stackwright.services.tested import Alternative
 
@@ -108,7 +108,7 @@ class GlanceSettings(GlanceFeatures, Settings):
 
 def with_storage_class(features: GlanceFeatures, cloud: Cloud) -> Values:
     """The features, with the storage class of the cloud for a volume that names none."""
-    found = said(features)
+    found = set_fields(features)
     for store in found.get("backends", {}).get("file", {}).values():
         if cloud.storage_class and not store["pvc"].get("storage_class_name"):
             store["pvc"]["storage_class_name"] = cloud.storage_class

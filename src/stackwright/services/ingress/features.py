@@ -19,7 +19,7 @@ from stackwright.api.fields.shared import SecretValue
 from stackwright.api.meta import Model
 from stackwright.api.support import Absent, absent
 from stackwright.services.context import Settings, Values
-from stackwright.services.declaration import said
+from stackwright.services.declaration import set_fields
 
 GIVEN = "openstack-given-certificate"
 WHERE = ("features", "ssl", "public_endpoints")
@@ -138,4 +138,4 @@ class IngressSettings(Settings):
 
 def given_endpoints(ssl: Ssl) -> Values:
     """The settings from the features."""
-    return {"public_endpoints": said(ssl.public_endpoints)} if ssl.public_endpoints else {}
+    return {"public_endpoints": set_fields(ssl.public_endpoints)} if ssl.public_endpoints else {}

@@ -56,7 +56,7 @@ SERVICE = Service(
     certificates=certificates,
     settings=NovaSettings,
     features=Features(NovaFeatures, "The compute service."),
-    around=lambda cloud: {
+    from_cloud=lambda cloud: {
         "messaging_instance": cloud.bus("nova"),
         "services": sorted(cloud.services),
         "cleanup": cloud.cleanup("nova"),
