@@ -120,7 +120,7 @@ def _fill(cluster: Any) -> None:
     """HelmBundles that never become ready, a MariaDB and its pods."""
     from stackwright.api.kinds import POD
     from stackwright.api.services.helmbundle import HelmBundle
-    from stackwright.api.services.kinds import MariaDB
+    from stackwright.services.mariadb.kind import MariaDB
 
     for index in range(BUNDLES):
         release = {"name": f"busy-{index}", "chart": "busy", "values": {}}

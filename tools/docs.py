@@ -16,9 +16,9 @@ import typer
 from stackwright.api.crd import crd
 from stackwright.api.fields.lines import LINE
 from stackwright.api.meta import Resource
-from stackwright.api.registry import RESOURCES
 from stackwright.cli.app import COMMANDS, LazyCommand, app
-from stackwright.services.support import TESTED
+from stackwright.cloud.registry import RESOURCES
+from stackwright.cloud.support import TESTED
 
 REFERENCE = Path(__file__).parents[1] / "docs/reference"
 NOTE = "<!-- Written by `make docs`; do not edit. -->\n"

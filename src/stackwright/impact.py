@@ -13,10 +13,10 @@ from typing import Any
 from pydantic import ValidationError
 
 from stackwright.api.kinds import STATEFULSET, WORKLOADS
-from stackwright.api.services.kinds import MariaDB
 from stackwright.core.objects import annotation, key_of, label
 from stackwright.core.plan import Apply, Delete, HelmUninstall, HelmUpgrade, Key, Object, SqlAccount
 from stackwright.services.declaration import Service
+from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.registry import SERVICES
 from stackwright.simulate import Step
 

@@ -16,7 +16,7 @@ from functools import partial
 
 from stackwright.api.kinds import DAEMONSET, SECRET
 from stackwright.api.meta import Kind
-from stackwright.api.registry import RESOURCES
+from stackwright.cloud.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
 from stackwright.core.conditions import PROGRESSING, READY, Condition, SameAs, Wait, find
@@ -43,7 +43,7 @@ from stackwright.runtime.memory import (
     ceph,
 )
 from stackwright.runtime.memory.snapshot import Snapshot
-from stackwright.services.ceph import REQUESTS
+from stackwright.services.ceph.values import REQUESTS
 
 # Those whose plans change something outside; the others only tell, or follow pods.
 ROLES = ("osdpl", "helmbundle", "secrets", "servers")

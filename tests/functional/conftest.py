@@ -14,7 +14,7 @@ import pytest_asyncio
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
 from stackwright.api.kinds import CRD
-from stackwright.api.registry import RESOURCES
+from stackwright.cloud.registry import RESOURCES
 from stackwright.core import conditions
 from stackwright.core.ports import Refused
 from stackwright.local.kubernetes import ephemeral

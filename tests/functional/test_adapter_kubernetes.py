@@ -14,7 +14,7 @@ from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.crd import crd
 from stackwright.api.kinds import CONFIGMAP, CRD, EVENT, NAMESPACE
 from stackwright.api.meta import Kind, Resource
-from stackwright.api.registry import RESOURCES, kind_of
+from stackwright.cloud.registry import RESOURCES, kind_of
 from stackwright.core.ports import Conflict, NotYet, Refused
 
 KEYSTONE = kind_of("Keystone")

@@ -13,7 +13,7 @@ import pytest
 from stackwright.adapters.kubernetes.client import KubernetesCluster
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, NAMESPACE, SERVICE
 from stackwright.api.meta import Kind
-from stackwright.api.registry import kind_of
+from stackwright.cloud.registry import kind_of
 from stackwright.core.ports import Cluster, Conflict, NotYet, Refused
 from stackwright.runtime.memory import MemoryCluster
 

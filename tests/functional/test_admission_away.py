@@ -13,11 +13,11 @@ import pytest_asyncio
 import yaml
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
-from stackwright.api.registry import ADMITTED
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import ADMITTED
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Conflict, NotYet, Refused
 from stackwright.local.tools import binary

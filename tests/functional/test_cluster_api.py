@@ -21,7 +21,7 @@ from stackwright.adapters.system import SystemClock
 from stackwright.api.crd import crd
 from stackwright.api.infra.floatingippool import OpenStackFloatingIPPool
 from stackwright.api.kinds import NAMESPACE, SECRET
-from stackwright.api.registry import SERVER_KINDS
+from stackwright.cloud.registry import SERVER_KINDS
 from stackwright.controllers.catalog import controllers
 from stackwright.controllers.floatingippool.objects import ip_address, told_of
 from stackwright.controllers.floatingippool.observe import Observed

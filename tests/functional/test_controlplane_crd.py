@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
 from stackwright.api.kinds import NAMESPACE
+from stackwright.cloud.controlplane import OpenStackControlPlane
 from stackwright.core.ports import Refused
 
 KIND = OpenStackControlPlane.KIND

@@ -7,8 +7,8 @@ from typing import Any
 import pytest
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import Refused
 from stackwright.runtime import x509
 

@@ -16,11 +16,11 @@ import pytest_asyncio
 import yaml
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.crd import crd
 from stackwright.api.kinds import NAMESPACE
 from stackwright.api.meta import Kind
+from stackwright.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import Conflict, NotYet, Refused
 from stackwright.local.tools import binary
 

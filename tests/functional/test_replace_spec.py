@@ -10,9 +10,9 @@ import pytest
 import pytest_asyncio
 
 from stackwright.adapters.kubernetes.client import KubernetesCluster
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
 from stackwright.cli.change.manifests import MANAGER
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import Refused
 from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster

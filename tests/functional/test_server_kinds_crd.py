@@ -33,8 +33,8 @@ from stackwright.api.crd import crd
 from stackwright.api.infra.capi import InfraResource
 from stackwright.api.kinds import CRD, NAMESPACE
 from stackwright.api.meta import Kind
-from stackwright.api.registry import SERVER_KINDS, kind_of
 from stackwright.api.rules import VALIDATIONS
+from stackwright.cloud.registry import SERVER_KINDS, kind_of
 from stackwright.core.ports import Refused
 
 V1BETA1, V1BETA2 = "v1beta1", "v1beta2"

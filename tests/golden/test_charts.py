@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from stackwright.api.registry import RESOURCES
+from stackwright.cloud.registry import RESOURCES
 
 ROOT = Path(__file__).parents[2]
 CHARTS = sorted(path.parent for path in (ROOT / "charts").glob("*/Chart.yaml") if path.parent.name != "lib")

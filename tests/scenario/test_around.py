@@ -6,13 +6,13 @@ import itertools
 import pytest
 from world import CONTROL_PLANE, NAMESPACE, UNREADY, World, cloud_object, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import DEPLOYMENT, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Keystone
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.objects import FINALIZER
 from stackwright.core.ports import NotYet, secret_data
-from stackwright.services.keystone import CREDENTIAL_KEYS, FERNET_KEYS, MAX_ACTIVE_KEYS, TOKEN_EXPIRATION
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.keystone.values import CREDENTIAL_KEYS, FERNET_KEYS, MAX_ACTIVE_KEYS, TOKEN_EXPIRATION
 
 pytestmark = pytest.mark.looptime
 DAY = 24 * 3600.0

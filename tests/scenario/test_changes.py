@@ -3,13 +3,16 @@
 import pytest
 from world import NAMESPACE, UNREADY, World, cloud_object, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, POD, SECRET, STATEFULSET
-from stackwright.api.registry import RESOURCES
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Keystone, MariaDB, Memcached, RabbitMQ
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import RESOURCES
 from stackwright.core.ports import Refused, secret_data
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.mariadb.kind import MariaDB
+from stackwright.services.memcached.kind import Memcached
+from stackwright.services.rabbitmq.kind import RabbitMQ
 
 pytestmark = pytest.mark.looptime
 ONLY_MEMCACHED = {"services": ["~identity", "~database", "~messaging"]}

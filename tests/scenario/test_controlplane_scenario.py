@@ -6,11 +6,11 @@ import pytest
 import yaml
 from world import NAMESPACE, World, assert_only_accounts_are_looked_at
 
-from stackwright.api.cloud.controlplane import STAGE, OpenStackControlPlane
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import DAEMONSET, SECRET, STATEFULSET
-from stackwright.api.registry import SERVICE_KINDS
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.controlplane import STAGE, OpenStackControlPlane
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import SERVICE_KINDS
 from stackwright.core.kubernetes import precache
 from stackwright.core.ports import Refused, secret_data
 

@@ -9,10 +9,11 @@ from capi_world import BASTION, MACHINES, SERVERS, Clusters
 from world import World, ready_world
 
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Glance, Keystone
 from stackwright.core.conditions import find
 from stackwright.core.openstack.errors import Denied
 from stackwright.core.ports import NotYet, Refused
+from stackwright.services.glance.kind import Glance
+from stackwright.services.keystone.kind import Keystone
 
 pytestmark = pytest.mark.looptime
 

@@ -8,11 +8,11 @@ A commit tries a sample of the pictures, and `make sweep` all of them (see `swee
 import pytest
 from world import World, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
-from stackwright.api.registry import CONTRACT_KINDS
-from stackwright.api.services.kinds import Keystone
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.ports import Conflict, NotYet
 from stackwright.runtime.memory import Crash, Fuse
+from stackwright.services.keystone.kind import Keystone
 from sweep import sampled
 
 pytestmark = pytest.mark.looptime

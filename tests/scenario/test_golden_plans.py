@@ -5,8 +5,8 @@ import asyncio
 import pytest
 from world import NAMESPACE, SETTINGS, START, UNREADY, World, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import POD, SECRET, STATEFULSET
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
 from stackwright.core.plan import Plan

@@ -15,14 +15,13 @@ from test_plan import CLOUD, NOW, applied, cloud, deployed, empty, installed, ov
 from world import EVERY_ROLE, NAMESPACE, SETTINGS, World, cloud_object
 
 from stackwright import simulate
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NODE
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Glance
 from stackwright.cli.change.confirm import foreseen_losses, losses
 from stackwright.cli.change.manifests import MANAGER, Manifest
 from stackwright.cli.change.plan import forecast
 from stackwright.cli.change.plan_render import CUT_OFF, Entry
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.infra.clusterapi import CLAIM
 from stackwright.core.objects import ORPHAN
 from stackwright.core.openstack.clouds import Clouds
@@ -30,6 +29,7 @@ from stackwright.core.pausing import ANNOTATION
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import NotYet
 from stackwright.runtime.memory import MemoryCluster
+from stackwright.services.glance.kind import Glance
 from stackwright.simulate import Outside
 
 

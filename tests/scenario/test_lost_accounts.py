@@ -10,9 +10,9 @@ from world import NAMESPACE, UNREADY, World, ready_world
 
 from stackwright.api.kinds import JOB, SECRET, STATEFULSET
 from stackwright.api.services.contracts import DatabaseAccount, KeystoneService, MessagingAccount
-from stackwright.api.services.kinds import MariaDB
 from stackwright.core.ports import NotYet, Refused
 from stackwright.runtime.memory import Crash
+from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.values import LOSSES
 
 pytestmark = pytest.mark.looptime

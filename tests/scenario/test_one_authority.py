@@ -10,7 +10,7 @@ from stackwright.api.kinds import SECRET
 from stackwright.core.objects import AUTHORITY
 from stackwright.core.ports import secret_data
 from stackwright.runtime import x509
-from stackwright.services.declaration import CLOUD_AUTHORITY
+from stackwright.services.context import CLOUD_AUTHORITY
 
 pytestmark = pytest.mark.looptime
 

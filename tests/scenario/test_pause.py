@@ -5,9 +5,9 @@ import asyncio
 import pytest
 from world import NAMESPACE, World, cloud_object, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
-from stackwright.api.registry import BY_KIND, RESOURCES
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import BY_KIND, RESOURCES
 from stackwright.controllers import cloud
 from stackwright.core.conditions import find
 from stackwright.core.objects import owner_reference

@@ -15,22 +15,23 @@ import yaml
 from world import SETTINGS as WORLD_SETTINGS
 from world import cloud_object, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import NODE, PV, PVC, SECRET, STATEFULSET, STORAGE_CLASS
-from stackwright.api.registry import kind_of
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import MariaDB, Neutron
 from stackwright.cli.change.confirm import losses
 from stackwright.cli.change.plan import forecast
 from stackwright.cli.change.plan_render import FAIL, NOTE, Entry, summary
 from stackwright.cli.ui.steps import lines
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import kind_of
 from stackwright.core.openstack.clouds import Look, Thing
 from stackwright.core.openstack.errors import Trouble
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import Refused
 from stackwright.core.settings import Settings
 from stackwright.runtime.memory import FrozenClock, MemoryCluster, MemoryHelm
+from stackwright.services.mariadb.kind import MariaDB
+from stackwright.services.neutron.kind import Neutron
 from stackwright.simulate import Outside, Request, simulate
 
 NOW = 1_750_000_000.0

@@ -8,9 +8,9 @@ from world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_worl
 
 from stackwright.api.kinds import STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Memcached
 from stackwright.core.helm.records import releases
 from stackwright.core.ports import NotYet, Refused
+from stackwright.services.memcached.kind import Memcached
 
 pytestmark = pytest.mark.looptime
 MEMCACHED = {"services": ["~identity", "~database", "~messaging"]}

@@ -5,9 +5,9 @@ import json
 import pytest
 from world import NAMESPACE, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.cli.operate.rollback import choose, kept, spec_of
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import secret_data
 from stackwright.core.secrets.revisions import FIELD, KEPT
 from stackwright.runtime.cluster.specs import replace_spec

@@ -6,13 +6,16 @@ import json
 import pytest
 from world import NAMESPACE, World, ready_world
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services.kinds import Ceph, CephRGW, Cinder, Glance
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.conditions import find, is_ready
 from stackwright.core.objects import ORPHAN
 from stackwright.core.ports import secret_data
-from stackwright.services.ceph import GATEWAY_CREDENTIALS, HEALTH, KEYS, REQUESTS
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.ceph.values import GATEWAY_CREDENTIALS, HEALTH, KEYS, REQUESTS
+from stackwright.services.ceph_rgw.kind import CephRGW
+from stackwright.services.cinder.kind import Cinder
+from stackwright.services.glance.kind import Glance
 
 pytestmark = pytest.mark.looptime
 SHARED = "openstack-ceph-shared"

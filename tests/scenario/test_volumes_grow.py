@@ -9,10 +9,10 @@ import pytest
 from world import NAMESPACE, World, ready_world
 
 from stackwright.api.kinds import PVC, STORAGE_CLASS
-from stackwright.api.services.kinds import MariaDB
 from stackwright.core.conditions import find
 from stackwright.core.plan import Object
 from stackwright.core.ports import Refused
+from stackwright.services.mariadb.kind import MariaDB
 
 pytestmark = pytest.mark.looptime
 NAMES = ("mysql-data-mariadb-server-0", "mysql-data-mariadb-server-1")

@@ -8,7 +8,7 @@ from world import NAMESPACE, SETTINGS, UNREADY, UNSCHEDULABLE, World, ready_worl
 
 from stackwright.api.kinds import DEPLOYMENT, STATEFULSET
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Keystone
+from stackwright.services.keystone.kind import Keystone
 
 pytestmark = pytest.mark.looptime
 # Chart → its service, the component that votes, and a workload of it.

@@ -19,11 +19,11 @@ from typing import Any
 from faulty_clouds import FaultyClouds
 
 from stackwright.adapters.helm.command import privileged_charts
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, JOB, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.meta import Kind
-from stackwright.api.registry import RESOURCES
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import RESOURCES
 from stackwright.controllers.catalog import controllers
 from stackwright.core.ages import Ages
 from stackwright.core.conditions import find, is_ready
@@ -32,6 +32,7 @@ from stackwright.core.objects import AUTHORITY, MANAGED, annotation, version_of
 from stackwright.core.plan import Object
 from stackwright.core.ports import Cluster, Ports
 from stackwright.core.settings import Settings
+from stackwright.local.image import recipes
 from stackwright.runtime.accounts import AccountChecks
 from stackwright.runtime.cluster.cache import PARTIAL, CachedReader, Store, WriteThrough
 from stackwright.runtime.events import Item
@@ -50,8 +51,9 @@ from stackwright.runtime.memory import (
 )
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
-from stackwright.services.ceph import REQUESTS
-from stackwright.services.declaration import CLOUD_AUTHORITY, PLACES
+from stackwright.services.ceph.values import REQUESTS
+from stackwright.services.context import CLOUD_AUTHORITY, PLACES
+from stackwright.services.registry import SERVICES
 
 NAMESPACE = "openstack"
 NAME = "cloud"
@@ -60,22 +62,15 @@ CONTROL_PLANE = {"openstack-control-plane": "enabled"}
 EVERY_ROLE = dict(PLACES)
 # What a test leaves out that does not say `whole=True`: four services are enough to see how a cloud behaves.
 AWAY = tuple(f"~{name}" for name in ("ingress", "image", "placement", "networking", "compute", "dashboard"))
-IMAGES = (
-    "ceph", "cinder", "etcd",
-    "glance", "horizon", "ingress", "keystone", "keystoneclient", "libvirt", "mariadb", "memcached", "neutron", "nova",
-    "nova-compute", "openvswitch", "ovn", "pause", "placement", "rabbitmq",
-)  # fmt: skip
-CHARTS = (
-    "ceph", "ceph-rgw", "cinder", "etcd",
-    "glance", "horizon", "ingress", "keystone", "keystoneclient", "libvirt", "mariadb", "memcached", "neutron", "nova",
-    "openvswitch", "ovn", "placement", "rabbitmq",
-)  # fmt: skip
+# Images that no pod of a cloud has.
+ELSEWHERE = ("base", "base-python", "coredns", "guest", "operator", "operator-base", "python", "tempest")
+CHARTS = {chart.name: chart for declared in SERVICES for chart in declared.charts}
 SETTINGS = Settings(
-    {name: f"example.org/{name}:1" for name in IMAGES},
+    {name: f"example.org/{name}:1" for name in recipes.load().images if name not in ELSEWHERE},
     {name: f"digest-of-{name}" for name in CHARTS},
     privileged_charts(),
 )
-# Chart → its workloads: (kind, name, component).
+# Chart → its workloads: (kind, name, component); of any other chart, a Deployment for each component that listens.
 WORKLOADS: Mapping[str, tuple[tuple[str, str, str], ...]] = {
     "mariadb": (("StatefulSet", "mariadb-server", "server"),),
     "rabbitmq": (("StatefulSet", "rabbitmq-server", "server"),),
@@ -137,7 +132,8 @@ def workloads(chart: str, values: Mapping[str, Any]) -> list[Object]:
     """What a chart makes, as far as the operator can tell."""
     made = []
     application = values.get("name") or chart  # several releases of a chart side by side
-    for kind, name, component in WORKLOADS[chart]:
+    others = [("Deployment", f"{chart}-{each.component}", each.component) for each in CHARTS[chart].listens]
+    for kind, name, component in WORKLOADS.get(chart, others):
         name = name.replace(chart, application, 1)
         labels = {"application": application, "component": component}
         replicas = ((values.get("pod") or {}).get("replicas") or {}).get(component, 1)

@@ -18,7 +18,7 @@ import aiohttp
 import pytest
 
 from stackwright.api.errors import ERRORS, LONG, MORE
-from stackwright.api.registry import ADMITTED
+from stackwright.cloud.registry import ADMITTED
 from stackwright.controllers.validate import errors_of
 from stackwright.core.bounds import VALUES, has_more
 from stackwright.main import Options, settings

@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 from server_objects import GOOD, ID, IDENTITY, MACHINE, OLDER, OTHER, RULE, changed, later, obj
 
-from stackwright.api.immutability import update_errors
 from stackwright.api.rules import FIXED
+from stackwright.cloud.immutability import update_errors
 from stackwright.controllers.validate import TOPOLOGY, errors_of
 
 REGION = "spec.identityRef.region: cannot change, nor be added or removed; make another object"

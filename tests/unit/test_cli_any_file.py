@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from test_cli_commands import called, cluster
 
 from stackwright.api.errors import model_in
-from stackwright.api.registry import BY_KIND
 from stackwright.cli.change.manifests import COMPANIONS, BadManifest, load
+from stackwright.cloud.registry import BY_KIND
 from stackwright.runtime.memory import MemoryCluster
 
 __all__ = ["cluster"]

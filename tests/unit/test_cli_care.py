@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, DAEMONSET, DEPLOYMENT, EVENT, NODE, POD, SECRET, STATEFULSET
 from stackwright.api.secrecy import blanked
 from stackwright.cli import cluster as cli_cluster
@@ -23,6 +22,7 @@ from stackwright.cli.operate import restart
 from stackwright.cli.operate.restart import RESTARTED
 from stackwright.cli.show import report
 from stackwright.cli.show.report import bundle, is_foreign, objects
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import Refused
 from stackwright.runtime.memory import MemoryCluster
 

@@ -14,12 +14,12 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.infra.machine import OpenStackMachine
 from stackwright.api.kinds import NAMESPACE, NODE, POD
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli import common
 from stackwright.cli.app import COMMANDS, app, main
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers import cloud
 from stackwright.local import doctor
 from stackwright.runtime.memory import MemoryCluster

@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.cli.app import app
 from stackwright.cli.change.confirm import confirm, foreseen_losses, losses
 from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.change.plan_render import CHANGE, DELETE, Entry
 from stackwright.cli.cluster import CliError
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.ports import Conflict, NotYet, Refused
 from stackwright.runtime.memory import MemoryCluster
 

@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from test_cli_commands import MANIFEST, called, cluster
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE
 from stackwright.cli.change import confirm
 from stackwright.cli.change.apply import check_namespaces
 from stackwright.cli.change.manifests import BadManifest, Manifest
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.plan import Object
 from stackwright.core.ports import Conflict, NotServed, Refused
 from stackwright.runtime.memory import MemoryCluster

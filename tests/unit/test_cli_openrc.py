@@ -14,12 +14,12 @@ import yaml
 from typer.testing import CliRunner
 
 from stackwright.adapters.openstack.transport.login import Login, login_by
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cli.use.access import default_ca_file, replace, way_from_here
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.openstack.access import NoAccess, access, with_cloud
 from stackwright.runtime.memory import MemoryCluster
 

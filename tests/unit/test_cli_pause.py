@@ -10,14 +10,14 @@ import pytest
 from server_objects import obj as good
 from typer.testing import CliRunner
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.infra.server import OpenStackServer
-from stackwright.api.services.kinds import Keystone
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.infra.clusterapi import PAUSED
 from stackwright.core.pausing import ANNOTATION
 from stackwright.runtime.memory import MemoryCluster
+from stackwright.services.keystone.kind import Keystone
 
 SPACE = "openstack"
 CLOUD = {"openstack_version": "epoxy", "preset": "core", "size": "single"}

@@ -10,13 +10,12 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE, SECRET
 from stackwright.api.meta import Kind
-from stackwright.api.services.kinds import Cinder
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cli.change.manifests import MANAGER
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.digest import digest
 from stackwright.core.objects import CLOUD, DIGEST, owner_reference
 from stackwright.core.plan import Key, Object
@@ -25,6 +24,7 @@ from stackwright.core.secrets import revisions
 from stackwright.runtime.cluster.specs import replace_spec
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.memory.faults import Crash, FaultyCluster
+from stackwright.services.cinder.kind import Cinder
 
 SPACE = "openstack"
 KEY = (SPACE, "cloud")

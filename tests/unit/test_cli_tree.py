@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import DEPLOYMENT, POD
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Keystone, MariaDB
 from stackwright.cli.show.resource_tree import World, trees
 from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, Node, fitted, flat, folded, lines, troubles
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.mariadb.kind import MariaDB
 
 NOW = 1_750_000_000.0
 AT = "2025-06-15T15:05:40Z"  # 60 s before NOW

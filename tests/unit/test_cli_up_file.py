@@ -12,13 +12,13 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import NAMESPACE
 from stackwright.cli import cluster as cli_cluster
 from stackwright.cli.app import app
 from stackwright.cli.change import confirm
 from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.machine.up import _applicable
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.objects import key_of
 from stackwright.local import bringup
 from stackwright.local.commands import LocalError

@@ -6,22 +6,22 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import Kind, Resource
-from stackwright.api.registry import CLOUD_KINDS, RESOURCES, STILL
-from stackwright.api.services.kinds import Keystone
 from stackwright.cli.change.apply import _wait as apply_wait
 from stackwright.cli.change.manifests import Manifest
 from stackwright.cli.cluster import CliError
 from stackwright.cli.operate import wait
 from stackwright.cli.operate.wait import Goal, Patience, asked, follow
+from stackwright.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES, STILL
 from stackwright.controllers.catalog import controllers
 from stackwright.core.plan import Key, Object
 from stackwright.core.settings import Settings
 from stackwright.runtime.memory import MemoryCluster
+from stackwright.services.keystone.kind import Keystone
 
 KIND = OpenStackDeployment.KIND
 

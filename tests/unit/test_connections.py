@@ -10,7 +10,7 @@ import yaml
 
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.services.connections import CONNECTIONS, policies
-from stackwright.services.declaration import COMPUTE, GATEWAY, OPENVSWITCH, Context, NodeRef
+from stackwright.services.context import COMPUTE, GATEWAY, OPENVSWITCH, Context, NodeRef
 from stackwright.services.registry import SERVICES
 
 GOLDEN = Path(__file__).parents[1] / "golden/charts"

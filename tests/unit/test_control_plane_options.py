@@ -11,8 +11,9 @@ from stackwright.api.infra.cluster.changes import CHANGES
 from stackwright.api.infra.cluster.cluster import OpenStackCluster
 from stackwright.controllers.capicluster.objects import api_port
 from stackwright.controllers.cloud.converge import converge
-from stackwright.controllers.cloud.objects import service_object, wanted_services
+from stackwright.controllers.cloud.objects import service_object
 from stackwright.controllers.cloud.observe import Observed
+from stackwright.controllers.cloud.selection import wanted_services
 from stackwright.controllers.cloud.validate import parse as parse_deployment
 from stackwright.controllers.controlplane.levels import levels
 from stackwright.controllers.controlplane.objects import deployment

@@ -9,7 +9,7 @@ import yaml
 
 from stackwright.api.crd import KEEP, MARK
 from stackwright.api.crd import crd as generated
-from stackwright.api.registry import CLOUD_KINDS, CONTRACT_KINDS, RESOURCES, SERVER_KINDS
+from stackwright.cloud.registry import CLOUD_KINDS, CONTRACT_KINDS, RESOURCES, SERVER_KINDS
 
 each_kind = pytest.mark.parametrize("resource", RESOURCES, ids=lambda r: r.KIND.kind)
 NOT_STRUCTURAL = {"$ref", "$defs", "title", "const", "discriminator", "definitions", "examples", MARK}

@@ -7,9 +7,8 @@ import pytest
 import structlog
 from test_runtime import KEY, Operator, controller, plan, put
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import POD
-from stackwright.api.services.kinds import Keystone, Memcached
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.catalog import controllers
 from stackwright.core.conditions import done
 from stackwright.core.controller import Watch
@@ -18,6 +17,8 @@ from stackwright.core.plan import Plan
 from stackwright.core.ports import Conflict
 from stackwright.core.settings import Settings
 from stackwright.runtime import faults
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.memcached.kind import Memcached
 
 pytestmark = pytest.mark.looptime
 SECRET_TEXT = "hunter2-of-a-user"

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from stackwright.api.kinds import CONFIGMAP, DEPLOYMENT, NAMESPACE, SECRET
-from stackwright.api.registry import kind_of
+from stackwright.cloud.registry import kind_of
 from stackwright.core.helm.records import releases
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import Conflict, Refused

@@ -20,7 +20,7 @@ from stackwright.api.fields.naming import NAMESPACE as NAMESPACE_FORMAT
 from stackwright.api.fields.naming import OBJECT, SECRET_KEY
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.kinds import EVENT, NAMESPACE, NODE, SECRET
-from stackwright.api.registry import RESOURCES
+from stackwright.cloud.registry import RESOURCES
 from stackwright.controllers.cloud.validate import parse
 from stackwright.controllers.infra.clusterapi import MACHINE
 from stackwright.controllers.infra.reads import get_if_served

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.api.cloud.certificates import problems
 from stackwright.runtime import x509
+from stackwright.services.ingress.features import problems
 
 NOW = 1_700_000_000.0
 AUTHORITY = x509.authority("mine", NOW)

@@ -8,7 +8,7 @@ from unittest.mock import Mock
 
 import pytest
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.core.controller import Controller
 from stackwright.runtime.cluster.cache import Store
 from stackwright.runtime.queue import KeyedQueue

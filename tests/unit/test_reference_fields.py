@@ -14,10 +14,9 @@ from typing import Any
 import pytest
 
 from stackwright.api import reference
-from stackwright.api.cloud.deployment import SERVICES
 from stackwright.api.errors import NOT_SUPPORTED
-from stackwright.api.registry import BY_KIND
 from stackwright.cli.change.manifests import check
+from stackwright.cloud.registry import BY_KIND
 
 CLEANED = "{barbican, masakari, nova, cinder, glance, heat, aodh, manila, horizon}"
 POLICIES = (
@@ -415,4 +414,3 @@ def test_a_kind_of_the_reference_is_not_supported(kind):
 
 def test_no_kind_that_we_have_counts_as_not_supported():
     assert not reference.KINDS & BY_KIND.keys()
-    assert not reference.SERVICES & set(SERVICES)

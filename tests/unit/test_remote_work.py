@@ -10,11 +10,10 @@ from unittest.mock import AsyncMock, Mock
 
 import pytest
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.infra.server import OpenStackServer
 from stackwright.api.meta import Kind
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import MariaDB
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.catalog import controllers
 from stackwright.controllers.infra.managed_resources import Owner, removal
 from stackwright.core.controller import Controller
@@ -27,6 +26,7 @@ from stackwright.runtime.cycle.cycle import SOON, bounded
 from stackwright.runtime.events import Item
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import REMOTE, SHARE, Runtime
+from stackwright.services.mariadb.kind import MariaDB
 
 SLOW = 60.0  # seconds for a request, as much as an answer may take
 WORKERS = 8

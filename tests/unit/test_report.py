@@ -4,13 +4,13 @@ from dataclasses import replace
 
 import pytest
 
-from stackwright.api.services.kinds import Memcached
 from stackwright.core.conditions import Condition, blocked, done, summary, waiting
 from stackwright.core.controller import Controller
 from stackwright.core.plan import Finalizer, Plan
 from stackwright.core.ports import NotYet, Refused
 from stackwright.runtime.cycle.report import after_failure, report, status_of
 from stackwright.runtime.memory import FrozenClock, MemoryCluster
+from stackwright.services.memcached.kind import Memcached
 
 CONTROLLER = Controller("test", "osdpl", Memcached.KIND, (), None, None)
 ANOTHER = replace(CONTROLLER, owns_ready=False)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import pytest
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services.kinds import Keystone, Memcached
 from stackwright.core.conditions import done, find, steady, summary, waiting
 from stackwright.core.controller import ByOwner, Controller, Watch
 from stackwright.core.objects import key_of
@@ -28,6 +27,8 @@ from stackwright.runtime.memory import (
 )
 from stackwright.runtime.queue import KeyedQueue
 from stackwright.runtime.reconcile import Runtime
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.memcached.kind import Memcached
 
 pytestmark = pytest.mark.looptime
 KEY = ("n", "x")

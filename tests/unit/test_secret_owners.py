@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.cloud.certificates import key_of
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.core.digest import digest
 from stackwright.core.objects import MANAGED, OWNER, annotation, owner_label, owner_reference, owners
@@ -37,6 +36,7 @@ from stackwright.runtime.memory import (
     MemorySql,
     SeededEntropy,
 )
+from stackwright.services.ingress.features import key_of
 
 KEY = ("n", "keystone-admin")
 AUTHORITY = ("n", "openstack-ca")

@@ -31,8 +31,10 @@ from stackwright.runtime.memory import (
     MemorySql,
     SeededEntropy,
 )
-from stackwright.services.declaration import Context
-from stackwright.services.keystone import ADMIN_SECRET, SERVICE, KeystoneSettings
+from stackwright.services.context import Context
+from stackwright.services.keystone import SERVICE
+from stackwright.services.keystone.features import KeystoneSettings
+from stackwright.services.keystone.values import ADMIN_SECRET
 
 HOSTILE = (
     "a\n[DEFAULT]\ntransport_url = evil",

@@ -7,7 +7,8 @@ import pytest
 
 from stackwright.api.services.kinds import ServiceSpec, Size
 from stackwright.services import nova
-from stackwright.services.declaration import COMPUTE, Context, NodeRef, Values
+from stackwright.services.context import COMPUTE, Context, NodeRef, Values
+from stackwright.services.nova import values as nova_values
 
 SIZES: tuple[Size, ...] = ("single", "tiny", "small", "medium")
 NODES = (NodeRef("node2", "10.0.0.2"), NodeRef("node1", "10.0.0.1"))
@@ -39,7 +40,7 @@ def test_compute_nodes_are_the_hosts_that_are_waited_for() -> None:
 
 
 def test_an_api_never_has_a_single_worker_for_events_that_it_waits_for_itself() -> None:
-    assert all(size.api_workers >= 2 for size in nova.SIZES.values())
+    assert all(size.api_workers >= 2 for size in nova_values.SIZES.values())
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -4,7 +4,8 @@ import pytest
 
 from stackwright.api.services.kinds import ServiceSpec, Size
 from stackwright.services import glance, placement
-from stackwright.services.declaration import Context, Service, Values
+from stackwright.services.context import Context, Values
+from stackwright.services.declaration import Service
 
 SIZES: tuple[Size, ...] = ("single", "tiny", "small", "medium")
 

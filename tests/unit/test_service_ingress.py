@@ -1,7 +1,8 @@
 """The declaration of the ingress: its certificate."""
 
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.services.declaration import Certificate, Context
+from stackwright.services.context import Context
+from stackwright.services.declaration import Certificate
 from stackwright.services.ingress import SERVICE
 
 FIELDS = {"ca_cert": "ca", "api_cert": "crt", "api_key": "key"}

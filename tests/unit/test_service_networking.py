@@ -6,8 +6,9 @@ import pytest
 from pydantic import ValidationError
 
 from stackwright.api.services.kinds import ServiceSpec
-from stackwright.services.declaration import Context, NodeRef
-from stackwright.services.neutron import SERVICE, NeutronSettings
+from stackwright.services.context import Context, NodeRef
+from stackwright.services.neutron import SERVICE
+from stackwright.services.neutron.features import NeutronSettings
 
 EXTERNAL = {"physnet": "physnet1", "bridge": "br-ex", "interface": "ext0", "network_types": ["flat"]}
 SUBNET = {

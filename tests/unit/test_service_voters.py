@@ -6,12 +6,16 @@ from typing import Any
 
 import pytest
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
-from stackwright.api.cloud.deployment import OpenStackDeployment
-from stackwright.api.services.kinds import Ceph, Etcd, MariaDB, ServiceSpec
+from stackwright.api.services.kinds import ServiceSpec
+from stackwright.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.validate import errors_of
 from stackwright.services import ceph, etcd, mariadb
-from stackwright.services.declaration import Context, Service
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.context import Context
+from stackwright.services.declaration import Service
+from stackwright.services.etcd.kind import Etcd
+from stackwright.services.mariadb.kind import MariaDB
 
 REQUIRED = {"affinity": {"anti": {"type": {"default": "requiredDuringSchedulingIgnoredDuringExecution"}}}}
 

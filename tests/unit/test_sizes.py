@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from stackwright.api.services.kinds import ServiceSpec, Size
-from stackwright.services.declaration import Context
+from stackwright.services.context import Context
 from stackwright.services.registry import SERVICES
 from stackwright.services.values import merged_values
 

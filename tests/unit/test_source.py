@@ -14,7 +14,6 @@ from kopf._cogs.structs.references import Resource
 from test_runtime import KEY, Operator, controller, put
 
 from stackwright.api.kinds import SECRET
-from stackwright.api.services.kinds import Keystone, Memcached
 from stackwright.core.controller import Watch
 from stackwright.core.objects import MANAGED
 from stackwright.core.plan import Plan
@@ -26,6 +25,8 @@ from stackwright.runtime.cluster.watches import PAUSE, SILENT, Watches
 from stackwright.runtime.health import Health
 from stackwright.runtime.memory import MemoryCluster
 from stackwright.runtime.queue import KeyedQueue
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.memcached.kind import Memcached
 
 pytestmark = pytest.mark.looptime
 KIND = Memcached.KIND

@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from stackwright.api.cloud.features_storage import CinderBackend
 from stackwright.api.services.kinds import ServiceSpec
 from stackwright.core.helm.sensitive import cut
-from stackwright.services.declaration import Context
+from stackwright.services.cinder.features import CinderBackend
+from stackwright.services.context import Context
 from stackwright.services.registry import BY_SERVICE, SERVICES
 from stackwright.services.values import merged_values
 

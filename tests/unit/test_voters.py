@@ -8,10 +8,12 @@ from typing import Any
 import pytest
 import yaml
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Ceph, Etcd, MariaDB
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.validate import errors_of
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.etcd.kind import Etcd
+from stackwright.services.mariadb.kind import MariaDB
 from stackwright.services.registry import SERVICES
 from stackwright.services.voters import DEFAULT, field_of
 

@@ -15,8 +15,9 @@ from typing import Any
 
 import httpx2
 
-from stackwright.core.openstack.access import PUBLIC, Access
+from stackwright.core.openstack.access import Access
 from stackwright.core.openstack.agents import Agent
+from stackwright.services.registry import PUBLIC
 
 LIMIT = 2.0
 
@@ -59,8 +60,9 @@ async def look(access: Access, limit: float = LIMIT) -> Live:
 
 
 async def _endpoint(client: httpx2.AsyncClient, access: Access, word: str) -> Endpoint:
-    host, path = PUBLIC[word]
-    url, start = f"{access.host(host)}{path}", time.monotonic()
+    public = PUBLIC[word]
+    host = public.host
+    url, start = f"{access.host(host)}{public.path}", time.monotonic()
     try:
         answer = await client.get(url)
     except (httpx2.HTTPError, OSError) as error:

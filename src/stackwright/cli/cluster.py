@@ -172,7 +172,7 @@ async def the_cloud(
 
     Raises CliError when the name does not fit.
     """
-    from stackwright.api.cloud.deployment import OpenStackDeployment
+    from stackwright.cloud.deployment import OpenStackDeployment
 
     asked = [each.KIND for each in kinds or (OpenStackDeployment,)]
     clouds = [{**cloud, "kind": kind.kind} for kind in asked for cloud in await reader.list(kind, namespace)]

@@ -33,7 +33,7 @@ def charts(ctx: typer.Context, incomplete: str) -> list[str]:
 
 
 def clouds(ctx: typer.Context, incomplete: str) -> list[str]:
-    from stackwright.api.registry import CLOUD_KINDS
+    from stackwright.cloud.registry import CLOUD_KINDS
 
     return _fitting(_named(ctx, [each.KIND for each in CLOUD_KINDS]), incomplete)
 
@@ -48,7 +48,7 @@ def servers(ctx: typer.Context, incomplete: str) -> list[str]:
 
 def pausable(ctx: typer.Context, incomplete: str) -> list[str]:
     """Clouds, and services of them."""
-    from stackwright.api.registry import CLOUD_KINDS, SERVICE_KINDS
+    from stackwright.cloud.registry import CLOUD_KINDS, SERVICE_KINDS
 
     return _fitting(_named(ctx, [each.KIND for each in (*CLOUD_KINDS, *SERVICE_KINDS)]), incomplete)
 

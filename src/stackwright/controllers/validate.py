@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from stackwright.api.cloud.controlplane import OpenStackControlPlane
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.errors import bounded, printable
-from stackwright.api.immutability import update_errors
-from stackwright.api.registry import SERVER_KINDS, SERVICE_KINDS
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.controlplane import OpenStackControlPlane
+from stackwright.cloud.deployment import OpenStackDeployment
+from stackwright.cloud.immutability import update_errors
+from stackwright.cloud.registry import SERVER_KINDS, SERVICE_KINDS
 from stackwright.controllers.cloud.charts import Schemas, chart_errors, values_errors
 from stackwright.controllers.cloud.validate import parse as parse_deployment
 from stackwright.controllers.controlplane.validate import parse as parse_control_plane

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from stackwright.api.registry import RESOURCES
+from stackwright.cloud.registry import RESOURCES
 from stackwright.core.conditions import find, is_blocked
 from stackwright.core.kubernetes.workload_health import causes
 from stackwright.local import tools

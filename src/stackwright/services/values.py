@@ -12,7 +12,8 @@ from stackwright.api.services.kinds import ServiceSpec
 from stackwright.core.helm.merge import MergeConflict, merge
 from stackwright.core.helm.sensitive import cut
 from stackwright.services.connections import policies
-from stackwright.services.declaration import Chart, Context, Service
+from stackwright.services.context import Context
+from stackwright.services.declaration import Chart, Service
 
 LOSSES = "stackwright.dev/database-losses"
 

@@ -18,7 +18,7 @@ from stackwright.runtime.memory import (
     SeededEntropy,
 )
 from stackwright.services import keystone
-from stackwright.services.declaration import PLACES
+from stackwright.services.context import PLACES
 
 SETTINGS = Settings({}, {})
 

@@ -12,7 +12,7 @@ from stackwright.controllers.cephclient.decide import decide as client
 from stackwright.controllers.cephclient.observe import Observed as ClientSeen
 from stackwright.core.plan import Apply, Delete, Finalizer
 from stackwright.core.secrets.writes import CephAccess, GatherSecret
-from stackwright.services.ceph import CephSettings
+from stackwright.services.ceph.features import CephSettings
 
 CEPH: dict[str, Any] = {
     "apiVersion": "stackwright.dev/v1alpha1",

@@ -11,7 +11,7 @@ from pydantic import ValidationError
 
 from stackwright.api.crd import crd
 from stackwright.api.kinds import SECRET
-from stackwright.api.registry import BY_KIND
+from stackwright.cloud.registry import BY_KIND
 from stackwright.controllers.contract import controllers
 from stackwright.controllers.contract.database import DATABASE
 from stackwright.controllers.contract.decide import AGAIN, decide

@@ -12,7 +12,6 @@ from service_stage import SETTINGS, Stage
 from stackwright.api.kinds import SECRET
 from stackwright.api.services.contracts import DatabaseAccount, MessagingAccount
 from stackwright.api.services.helmbundle import HelmBundle
-from stackwright.api.services.kinds import Etcd, Keystone
 from stackwright.controllers.service.backends import given_up
 from stackwright.controllers.service.decide import CLOCK, POLL, REFRESH, ROTATED, decide
 from stackwright.controllers.service.objects import bundle
@@ -21,11 +20,15 @@ from stackwright.core.objects import DIGEST
 from stackwright.core.plan import Apply, Delete
 from stackwright.core.secrets.writes import CopySecret, EnsureSecret, RotateKeys
 from stackwright.services import etcd, glance, keystone, memcached
+from stackwright.services.etcd.kind import Etcd
+from stackwright.services.keystone.features import KeystoneSettings
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.keystone.values import FERNET_KEYS
 from stackwright.services.registry import SERVICES
 from stackwright.services.values import LOSSES, merged_values
 
 KEY = (NAMESPACE, "keystone")
-KEYSTONE = ", ".join(sorted(keystone.KeystoneSettings.model_fields))
+KEYSTONE = ", ".join(sorted(KeystoneSettings.model_fields))
 
 
 async def test_the_stages_follow_each_other_and_then_nothing_is_left_to_do():
@@ -75,7 +78,7 @@ async def test_a_turn_noted_by_a_clock_that_was_ahead_holds_up_the_next_one_by_n
     assert not [action for action in (await stage.plan()).actions if isinstance(action, RotateKeys)]
     stage.clock.forward(-120)
     turned = await stage.do()
-    assert [action.key[1] for action in turned.actions if isinstance(action, RotateKeys)] == [keystone.FERNET_KEYS]
+    assert [action.key[1] for action in turned.actions if isinstance(action, RotateKeys)] == [FERNET_KEYS]
     assert turned.requeue == CLOCK
     stage.clock.forward(-credentials.every)
     assert len([action for action in (await stage.do()).actions if isinstance(action, RotateKeys)]) == 2
@@ -86,7 +89,7 @@ async def test_a_turn_noted_by_a_clock_that_was_ahead_holds_up_the_next_one_by_n
 async def test_a_note_of_a_turn_that_cannot_be_read_does_not_stop_the_service(noted):
     stage = Stage()
     await stage.do()
-    key = (NAMESPACE, keystone.FERNET_KEYS)
+    key = (NAMESPACE, FERNET_KEYS)
     live = stage.cluster.peek(SECRET, key)
     live["metadata"]["annotations"][ROTATED] = noted
     stage.cluster.put(SECRET, live)
@@ -187,7 +190,7 @@ async def test_values_that_do_not_fit_name_the_level_the_chart_and_the_path():
 )
 def test_a_cloud_has_a_bus_for_audit_events_that_go_there(cadf: str, needed: list[str]):
     """Without it the account would wait for a RabbitMQ that nobody makes."""
-    assert [*keystone.SERVICE.requires(keystone.KeystoneSettings(cadf=cadf))] == needed
+    assert [*keystone.SERVICE.requires(KeystoneSettings(cadf=cadf))] == needed
 
 
 async def test_a_contract_that_is_no_longer_needed_is_deleted_once():

@@ -11,9 +11,8 @@ from builders import NAMESPACE, condition, obj
 from pydantic import ValidationError
 
 from stackwright.adapters.helm.command import HelmCli
-from stackwright.api.registry import ADMITTED
 from stackwright.api.services.helmbundle import HelmBundle, HelmBundleSpec
-from stackwright.api.services.kinds import Keystone, Nova
+from stackwright.cloud.registry import ADMITTED
 from stackwright.controllers.helmbundle import controllers
 from stackwright.controllers.helmbundle.decide import decide
 from stackwright.controllers.helmbundle.observe import Observed, observe
@@ -25,6 +24,8 @@ from stackwright.core.objects import FINALIZER, key_of, owner_reference
 from stackwright.core.plan import HelmUpgrade
 from stackwright.core.ports import Refused
 from stackwright.core.settings import Settings
+from stackwright.services.keystone.kind import Keystone
+from stackwright.services.nova.kind import Nova
 
 SHIPPED = Settings({}, {"memcached": "digest"})
 ANY = Settings({}, {"memcached": "digest"}, unrestricted=True)

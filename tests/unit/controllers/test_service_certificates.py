@@ -15,7 +15,7 @@ from stackwright.core.secrets import renewal
 from stackwright.core.secrets.writes import EnsureCertificate, GatherSecret
 from stackwright.runtime import x509
 from stackwright.services import ingress, nova
-from stackwright.services.declaration import PLACES
+from stackwright.services.context import PLACES
 
 DAY = 24 * 3600.0
 TLS = (NAMESPACE, "openstack-public-tls")

@@ -5,13 +5,16 @@ from builders import NAMESPACE, condition
 from service_stage import SETTINGS, Stage
 
 from stackwright.api.kinds import POD, SECRET
-from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.api.services.contracts import CephClient, DatabaseAccount, KeystoneService, MessagingAccount
+from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.plan import Apply, Delete
 from stackwright.core.ports import secret_data
 from stackwright.services import glance, keystone, mariadb, neutron, nova, rabbitmq
-from stackwright.services.declaration import Context, Settings
-from stackwright.services.needs import Endpoint, database, identity, messaging, notifications
+from stackwright.services.context import Context, Settings
+from stackwright.services.glance import values as glance_values
+from stackwright.services.keystone.catalog import Endpoint, identity
+from stackwright.services.mariadb.accounts import database
+from stackwright.services.rabbitmq.accounts import messaging, notifications
 from stackwright.services.registry import SERVICES
 
 
@@ -175,8 +178,10 @@ def test_the_catalog_names_public_and_internal_urls():
     spec = identity(context(glance.SERVICE, ingress=True), Endpoint("image", "http://i", "https://p", "d", ("nova",)))
     assert spec.spec["endpoints"] == {"internal": "http://i", "public": "https://p"}
     assert spec.spec["sections"] == ["nova"]
-    assert glance.endpoint(context(glance.SERVICE, ingress=True)).public == "https://glance.cloud.example"
-    assert glance.endpoint(context(glance.SERVICE)).public == "http://glance-api.openstack.svc.cluster.local:9292"
+    assert glance_values.endpoint(context(glance.SERVICE, ingress=True)).public == "https://glance.cloud.example"
+    assert (
+        glance_values.endpoint(context(glance.SERVICE)).public == "http://glance-api.openstack.svc.cluster.local:9292"
+    )
 
 
 def pod(name, ready, application, **labels):

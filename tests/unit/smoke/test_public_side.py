@@ -109,7 +109,7 @@ async def test_all_is_asked_at_once(authority: dict[str, str]) -> None:
         live = await look(Here(cloud.url, AUTH, "RegionOne", authority["ca.crt"], services))
     finally:
         cloud.close()
-    assert [each.service for each in live.endpoints] == ["keystone", "glance", "nova", "neutron", "horizon"]
+    assert [each.service for each in live.endpoints] == ["keystone", "glance", "neutron", "nova", "horizon"]
     assert not live.endpoints[0].problem
     assert live.endpoints[0].milliseconds > 0
     assert "onnect" in live.endpoints[-1].problem

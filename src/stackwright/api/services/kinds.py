@@ -6,7 +6,7 @@ declaration of the service (`services/`), so a new kind here is one line.
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -82,7 +82,8 @@ class ServiceResource(Resource):
     status: ServiceStatus = Field(default_factory=ServiceStatus, description="What it is.")
 
 
-def _kind(kind: str, plural: str, short: str) -> Kind:
+def service_kind(kind: str, plural: str, short: str) -> Kind:
+    """The identity of the kind of a service."""
     return Kind(
         OURS, "v1alpha1", kind, plural, short=(short,),
         columns=(
@@ -93,76 +94,3 @@ def _kind(kind: str, plural: str, short: str) -> Kind:
             Column("Age", ".metadata.creationTimestamp", "date"),
         ),
     )  # fmt: skip
-
-
-class Keystone(ServiceResource):
-    DESCRIPTION = "The identity service, and the client that holds the OpenStack command line."
-    KIND: ClassVar[Kind] = _kind("Keystone", "keystones", "ks")
-
-
-class MariaDB(ServiceResource):
-    DESCRIPTION = "The database: a MariaDB Galera cluster."
-    KIND: ClassVar[Kind] = _kind("MariaDB", "mariadbs", "mdb")
-    CHANGES: ClassVar[tuple[Change, ...]] = (SIZE_KEEPS_VOTERS,)
-
-
-class RabbitMQ(ServiceResource):
-    DESCRIPTION = "The message bus."
-    KIND: ClassVar[Kind] = _kind("RabbitMQ", "rabbitmqs", "rmq")
-
-
-class Memcached(ServiceResource):
-    DESCRIPTION = "The cache that all services share."
-    KIND: ClassVar[Kind] = _kind("Memcached", "memcacheds", "mc")
-
-
-class Glance(ServiceResource):
-    DESCRIPTION = "The image service."
-    KIND: ClassVar[Kind] = _kind("Glance", "glances", "gl")
-
-
-class Placement(ServiceResource):
-    DESCRIPTION = "The placement service: what resources there are and who uses them."
-    KIND: ClassVar[Kind] = _kind("Placement", "placements", "pl")
-
-
-class Nova(ServiceResource):
-    DESCRIPTION = "The compute service, with the hypervisors on the compute nodes."
-    KIND: ClassVar[Kind] = _kind("Nova", "novas", "nv")
-
-
-class Neutron(ServiceResource):
-    DESCRIPTION = "The networking service, with its switches and agents on the nodes."
-    KIND: ClassVar[Kind] = _kind("Neutron", "neutrons", "nt")
-
-
-class Horizon(ServiceResource):
-    DESCRIPTION = "The dashboard."
-    KIND: ClassVar[Kind] = _kind("Horizon", "horizons", "hz")
-
-
-class Ingress(ServiceResource):
-    DESCRIPTION = "The way in: public endpoints with TLS."
-    KIND: ClassVar[Kind] = _kind("Ingress", "ingresses", "sing")
-
-
-class Ceph(ServiceResource):
-    DESCRIPTION = "Storage: a small Ceph of the cloud's own, or the watch over one that lives elsewhere."
-    KIND: ClassVar[Kind] = _kind("Ceph", "cephs", "cph")
-    CHANGES: ClassVar[tuple[Change, ...]] = (SIZE_KEEPS_VOTERS,)
-
-
-class CephRGW(ServiceResource):
-    DESCRIPTION = "Object storage: Ceph's gateway, with the Swift API and S3."
-    KIND: ClassVar[Kind] = _kind("CephRGW", "cephrgws", "crgw")
-
-
-class Cinder(ServiceResource):
-    DESCRIPTION = "The block storage service."
-    KIND: ClassVar[Kind] = _kind("Cinder", "cinders", "cd")
-
-
-class Etcd(ServiceResource):
-    DESCRIPTION = "Coordination: locks that all processes of a service share."
-    KIND: ClassVar[Kind] = _kind("Etcd", "etcds", "ec")
-    CHANGES: ClassVar[tuple[Change, ...]] = (SIZE_KEEPS_VOTERS,)

@@ -168,8 +168,8 @@ async def _wait(cluster: Cluster, manifests: list[Manifest], timeout: float, tel
     """For each object that gets ready, in their order; the time is that of all."""
     import time
 
-    from stackwright.api.registry import BY_KIND, STILL
     from stackwright.cli.operate.wait import Patience, follow
+    from stackwright.cloud.registry import BY_KIND, STILL
 
     end = time.monotonic() + timeout
     for manifest in manifests:

@@ -23,9 +23,9 @@ def losses(found: Iterable[Entry]) -> list[str]:
     """What a plan uninstalls, the clouds, services, databases and servers that it deletes, what goes in an OpenStack,
     and what is lost with them or by a change. Accounts are not data.
     """
-    from stackwright.api.registry import CLOUD_KINDS, SERVER_KINDS, SERVICE_KINDS
     from stackwright.api.services.contracts import DatabaseAccount
     from stackwright.cli.change.plan_render import DELETE, NOTE
+    from stackwright.cloud.registry import CLOUD_KINDS, SERVER_KINDS, SERVICE_KINDS
     from stackwright.core.openstack.resource_types import TYPES
 
     precious = {what for what, facts in TYPES.items() if facts.precious}
@@ -46,10 +46,10 @@ async def foreseen_losses(cluster: Reader, manifests: list[Manifest]) -> list[st
     Of what is paused, it is what a resume would take: nobody is asked again then.
     """
     from stackwright.api.kinds import SECRET
-    from stackwright.api.registry import RESOURCES, STILL
     from stackwright.cli.change.manifests import Manifest
     from stackwright.cli.change.plan import foresee
     from stackwright.cli.change.plan_render import CUT_OFF
+    from stackwright.cloud.registry import RESOURCES, STILL
     from stackwright.core.objects import key_of
     from stackwright.core.ports import Conflict, NotYet, Refused
 

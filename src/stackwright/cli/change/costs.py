@@ -84,10 +84,10 @@ async def _unproven(result: Forecast, namespace: str) -> list[Entry]:
     """Of the clouds as they would be, and of services that no cloud owns or whose cloud says it in other words."""
     from pydantic import ValidationError
 
-    from stackwright.api.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
     from stackwright.cli.change.plan_render import unproven
+    from stackwright.cloud.deployment import OpenStackDeployment, OpenStackDeploymentSpec
+    from stackwright.cloud.support import untested, untested_settings
     from stackwright.services.registry import SERVICES
-    from stackwright.services.support import untested, untested_settings
 
     found = list[tuple[str, object]]()
     owners = await result.world.list(OpenStackDeployment.KIND, namespace)

@@ -60,7 +60,7 @@ def crds(
 
 def definitions() -> list[dict[str, Any]]:
     from stackwright.api.crd import crd
-    from stackwright.api.registry import RESOURCES
+    from stackwright.cloud.registry import RESOURCES
 
     return [crd(resource) for resource in RESOURCES]
 

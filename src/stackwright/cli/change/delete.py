@@ -55,8 +55,8 @@ def delete(
 
 
 async def _found(cluster: Cluster, namespace: str, name: str) -> Object:
-    from stackwright.api.registry import CLOUD_KINDS
     from stackwright.cli.cluster import CliError, the_cloud
+    from stackwright.cloud.registry import CLOUD_KINDS
 
     cloud = await the_cloud(cluster, namespace, name, CLOUD_KINDS)
     if cloud is None:
@@ -66,8 +66,8 @@ async def _found(cluster: Cluster, namespace: str, name: str) -> Object:
 
 async def _delete(cluster: Cluster, cloud: Object) -> None:
     """That one, and none that was made under its name since it was shown."""
-    from stackwright.api.registry import kind_of
     from stackwright.cli.cluster import CliError
+    from stackwright.cloud.registry import kind_of
     from stackwright.core.objects import key_of
     from stackwright.core.ports import Conflict
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from stackwright.api.kinds import CONFIGMAP, NAMESPACE, SECRET
 from stackwright.api.meta import Kind
-from stackwright.api.registry import BY_KIND, CLOUD_KINDS, RESOURCES
+from stackwright.cloud.registry import BY_KIND, CLOUD_KINDS, RESOURCES
 
 if TYPE_CHECKING:
     from stackwright.core.ports import Reader

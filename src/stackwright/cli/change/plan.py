@@ -145,9 +145,9 @@ async def _with_secrets(cluster: Reader, manifests: list[Manifest]) -> Reader:
 
 
 async def _request(reader: Reader, namespace: str, manifests: list[Manifest], delete: str | None) -> Request:
-    from stackwright.api.cloud.deployment import OpenStackDeployment
     from stackwright.cli.change.manifests import MANAGER
     from stackwright.cli.cluster import CliError, the_cloud
+    from stackwright.cloud.deployment import OpenStackDeployment
     from stackwright.simulate import Request
 
     mine = [m for m in manifests if m.obj["metadata"].get("namespace", namespace) == namespace]
@@ -234,9 +234,9 @@ async def forecast(
 
 async def _background(result: Forecast, settings: Settings, namespace: str) -> Background:
     from stackwright.api.kinds import SECRET
-    from stackwright.api.registry import BY_KIND
     from stackwright.api.services.helmbundle import HelmBundle
     from stackwright.cli.change.plan_render import Background
+    from stackwright.cloud.registry import BY_KIND
     from stackwright.core.helm.records import SELECTOR, releases
     from stackwright.core.objects import key_of
 

@@ -11,10 +11,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from stackwright.api.cloud.certificates import referenced
 from stackwright.api.kinds import SECRET
-from stackwright.api.registry import BY_KIND
 from stackwright.cli.ui.diff import ABSENT, Change, Path, changes
+from stackwright.cloud.registry import BY_KIND
 from stackwright.core.objects import key_of
 from stackwright.core.openstack.clouds import CloudCall
 from stackwright.core.plan import Apply, Delete, Finalizer, HelmUninstall, HelmUpgrade, Key, Object
@@ -29,6 +28,7 @@ from stackwright.core.secrets.writes import (
     SecretWrite,
 )
 from stackwright.impact import Restart
+from stackwright.services.ingress.features import referenced
 from stackwright.simulate import Step
 
 CREATE, CHANGE, DELETE, CALL, WAIT, FAIL, NOTE = "create", "change", "delete", "call", "wait", "fail", "note"

@@ -61,9 +61,9 @@ def values(
 
 
 def _cloud(files: list[Path], namespace: str | None) -> Object:
-    from stackwright.api.cloud.deployment import OpenStackDeployment
     from stackwright.cli.change.manifests import BadManifest, load_all
     from stackwright.cli.cluster import fail
+    from stackwright.cloud.deployment import OpenStackDeployment
 
     try:
         asked = [each for each in load_all(files, namespace) if each.kind == OpenStackDeployment.KIND]
@@ -78,7 +78,8 @@ def _cloud(files: list[Path], namespace: str | None) -> Object:
 
 async def _built(cloud: Object, chart: str) -> dict[str, Any]:
     """By the way they really go: cloud, service object, its values. Raises ValueError for a chart it has not."""
-    from stackwright.controllers.cloud.objects import service_object, wanted_services
+    from stackwright.controllers.cloud.objects import service_object
+    from stackwright.controllers.cloud.selection import wanted_services
     from stackwright.controllers.cloud.validate import parse
     from stackwright.controllers.service.objects import chart_values
     from stackwright.controllers.service.observe import observe

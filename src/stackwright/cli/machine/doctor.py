@@ -78,8 +78,8 @@ def _variable() -> list[Finding]:
 async def _elsewhere(kubeconfig: Path | None) -> list[Finding]:
     """Findings about pods and objects of any cluster."""
     from stackwright.api.kinds import POD
-    from stackwright.api.registry import RESOURCES
     from stackwright.cli.cluster import connected
+    from stackwright.cloud.registry import RESOURCES
     from stackwright.core.ports import NotServed
     from stackwright.local.doctor import Finding, of_objects, of_pods
 

@@ -71,10 +71,10 @@ def history(
 
 async def _of_cloud(name: str, namespace: str, kubeconfig: Path | None) -> list[tuple[Any, ...]]:
     """(number, when, paths of the fields that it changed) of each revision that is kept, the oldest first."""
-    from stackwright.api.registry import CLOUD_KINDS
     from stackwright.cli.cluster import CliError, connected, the_cloud
     from stackwright.cli.operate.rollback import kept, spec_of
     from stackwright.cli.ui.diff import changes
+    from stackwright.cloud.registry import CLOUD_KINDS
 
     async with connected(kubeconfig) as cluster:
         found = await the_cloud(cluster, namespace, name, CLOUD_KINDS)

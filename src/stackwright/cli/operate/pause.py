@@ -62,9 +62,9 @@ async def found(reader: Reader, namespace: str, what: str) -> tuple[Kind, Object
 
     Raises CliError with what there is.
     """
-    from stackwright.api.registry import CLOUD_KINDS, SERVICE_KINDS
     from stackwright.cli.cluster import CliError
     from stackwright.cli.operate.wait import asked
+    from stackwright.cloud.registry import CLOUD_KINDS, SERVICE_KINDS
     from stackwright.services.registry import SERVICES
 
     if "/" in what:
@@ -83,7 +83,7 @@ async def found(reader: Reader, namespace: str, what: str) -> tuple[Kind, Object
 
 
 async def _annotated(cluster: Cluster, kind: Kind, obj: Object, paused: bool) -> bool:
-    from stackwright.api.registry import SERVER_KINDS
+    from stackwright.cloud.registry import SERVER_KINDS
     from stackwright.controllers.infra import clusterapi
     from stackwright.core.objects import key_of
     from stackwright.core.pausing import ANNOTATION

@@ -42,11 +42,11 @@ def rollback(
 
       stackwright rollback cloud 3 --yes --no-wait
     """
-    from stackwright.api.registry import CLOUD_KINDS, kind_of
     from stackwright.cli.change.confirm import confirm, foreseen_losses
     from stackwright.cli.change.manifests import MANAGER, BadManifest, Manifest, check_changes
     from stackwright.cli.cluster import CliError, connected, run, the_cloud
     from stackwright.cli.operate.wait import Patience, follow
+    from stackwright.cloud.registry import CLOUD_KINDS, kind_of
     from stackwright.runtime.cluster.specs import replace_spec
 
     async def work() -> None:

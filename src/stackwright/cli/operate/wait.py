@@ -104,8 +104,8 @@ def asked(text: str | None, verb: str = "wait for") -> tuple[Kinds, str | None]:
     """The kinds and the name that are meant by `NAME` or `KIND/NAME`. Raises CliError for a kind that is not known, or
     of which nobody can wait for anything, or pause it.
     """
-    from stackwright.api.registry import CLOUD_KINDS, RESOURCES, STILL
     from stackwright.cli.cluster import CliError
+    from stackwright.cloud.registry import CLOUD_KINDS, RESOURCES, STILL
 
     word, slash, name = (text or "").rpartition("/")
     if not slash:
@@ -165,8 +165,8 @@ async def _first(reader: Reader, namespace: str, name: str | None, kinds: Kinds,
     """None where there is none of that name. Raises CliError when a cloud of another name is there that could be meant;
     where one is to be gone, none of its name is what was asked for.
     """
-    from stackwright.api.registry import CLOUD_KINDS
     from stackwright.cli.cluster import the_cloud
+    from stackwright.cloud.registry import CLOUD_KINDS
 
     if name is None or (len(kinds) != 1 and goal is Goal.READY):
         return await the_cloud(reader, namespace, name, kinds or CLOUD_KINDS)
@@ -177,7 +177,7 @@ async def _first(reader: Reader, namespace: str, name: str | None, kinds: Kinds,
 
 
 async def _again(reader: Reader, namespace: str, cloud: Object | None) -> Object | None:
-    from stackwright.api.registry import kind_of
+    from stackwright.cloud.registry import kind_of
     from stackwright.core.ports import NotYet
 
     if cloud is None:

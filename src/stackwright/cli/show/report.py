@@ -94,8 +94,8 @@ def bundle(path: Path, files: dict[str, str]) -> None:
 async def objects(reader: Reader, namespace: str) -> dict[str, str]:
     """File name → JSON: our kinds, workloads, pods and events of the cloud and the operator; nodes and volumes."""
     from stackwright.api import kinds
-    from stackwright.api.registry import RESOURCES
     from stackwright.api.secrecy import blanked
+    from stackwright.cloud.registry import RESOURCES
     from stackwright.core.ports import Conflict, NotYet, Refused
 
     built_in = (*kinds.WORKLOADS, kinds.JOB, kinds.POD, kinds.SERVICE, kinds.PVC, kinds.EVENT)

@@ -11,10 +11,10 @@ from typing import Any
 
 from stackwright.api.kinds import JOB, POD, WORKLOADS
 from stackwright.api.meta import Kind
-from stackwright.api.registry import CLOUD_KINDS, CONTRACT_KINDS, SERVICE_KINDS
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.cli.output import ago
 from stackwright.cli.ui.tree import BLOCKED, BUSY, READY, UNKNOWN, Node, Subject
+from stackwright.cloud.registry import CLOUD_KINDS, CONTRACT_KINDS, SERVICE_KINDS
 from stackwright.core.conditions import find, is_blocked
 from stackwright.core.kubernetes.workload_health import is_stuck, pod_cause, pods_of, why, workload_ready
 from stackwright.core.objects import is_deleting, key_of, label

@@ -44,8 +44,8 @@ def version(output: FormatOption = Format.TABLE, kubeconfig: KubeconfigOption = 
 async def _cluster(kubeconfig: Path | None) -> dict[str, Any]:
     """The operator {version, image} or None; clouds; problem: why they are not known."""
     from stackwright.api.kinds import DEPLOYMENT
-    from stackwright.api.registry import CLOUD_KINDS
     from stackwright.cli.cluster import CliError, connected
+    from stackwright.cloud.registry import CLOUD_KINDS
     from stackwright.core.objects import label
     from stackwright.core.ports import Conflict, NotYet, Refused
 

@@ -6,10 +6,11 @@ from __future__ import annotations
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
 from stackwright.api.services.contracts import CephClient
-from stackwright.api.services.kinds import Ceph, CephRGW
 from stackwright.controllers.ceph.decide import decide
 from stackwright.controllers.ceph.observe import observe
 from stackwright.core.controller import Controller, Watch, all_in_namespace
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.ceph_rgw.kind import CephRGW
 
 
 def controller() -> Controller:

@@ -10,7 +10,6 @@ import json
 from typing import Any
 
 from stackwright.api.kinds import CONFIGMAP, SECRET
-from stackwright.api.services.kinds import Ceph
 from stackwright.controllers.ceph.observe import SOURCES, Observed
 from stackwright.core.conditions import Condition, blocked, done
 from stackwright.core.digest import digest
@@ -26,7 +25,9 @@ from stackwright.core.objects import (
 )
 from stackwright.core.plan import Action, Apply, Delete, Finalizer, Key, Object, Plan, Publish
 from stackwright.core.secrets.writes import GatherSecret
-from stackwright.services.ceph import (
+from stackwright.services.ceph.features import CephSettings
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.ceph.values import (
     CONDITIONS,
     EXCHANGE,
     GATEWAY,
@@ -35,7 +36,6 @@ from stackwright.services.ceph import (
     HEALTH,
     KEYS,
     REQUESTS,
-    CephSettings,
 )
 
 REFRESH = 15.0  # seconds until a change in an external Ceph's Secret is noticed

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.services.contracts import CephClient
-from stackwright.api.services.kinds import Ceph
 from stackwright.controllers.cephclient.decide import decide
 from stackwright.controllers.cephclient.observe import observe
 from stackwright.core.controller import ByOwner, Controller, Lookup, Watch, all_in_namespace
 from stackwright.core.plan import Key, Object
-from stackwright.services.ceph import KEYS
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.ceph.values import KEYS
 
 
 def _by_keys(obj: Object, lookup: Lookup) -> Iterable[Key]:

@@ -19,7 +19,7 @@ from stackwright.core.objects import DIGEST, annotation, is_deleting
 from stackwright.core.plan import Action, Plan, staged
 from stackwright.core.secrets.cephkeys import MONITORS
 from stackwright.core.secrets.writes import CephAccess
-from stackwright.services.ceph import REQUESTS
+from stackwright.services.ceph.values import REQUESTS
 
 STAGE = "Account"
 POLL = 3.0

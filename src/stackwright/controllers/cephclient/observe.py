@@ -8,10 +8,11 @@ from pydantic import ValidationError
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.services.contracts import CephClient, CephClientSpec
-from stackwright.api.services.kinds import Ceph
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
-from stackwright.services.ceph import KEYS, CephSettings
+from stackwright.services.ceph.features import CephSettings
+from stackwright.services.ceph.kind import Ceph
+from stackwright.services.ceph.values import KEYS
 
 
 @dataclass(frozen=True)

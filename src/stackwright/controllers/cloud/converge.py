@@ -11,10 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.api.cloud.deployment import OpenStackDeploymentSpec
 from stackwright.api.kinds import DAEMONSET
-from stackwright.controllers.cloud.objects import Refinement, Wanted, service_object, service_pods, wanted_services
+from stackwright.cloud.deployment import OpenStackDeploymentSpec
+from stackwright.controllers.cloud.objects import Refinement, service_object, service_pods
 from stackwright.controllers.cloud.observe import Observed
+from stackwright.controllers.cloud.selection import Wanted, wanted_services
 from stackwright.controllers.cloud.voters import Path, option, update_voter_errors
 from stackwright.core.conditions import (
     PROGRESSING,

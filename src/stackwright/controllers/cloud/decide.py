@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from stackwright.api.cloud import certificates
-from stackwright.api.cloud.certificates import GIVEN, WHERE, texts
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import SECRET
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.cloud.converge import Entry, another, converge, stopped
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.cloud.validate import parse
@@ -13,6 +11,8 @@ from stackwright.core.conditions import Condition, blocked
 from stackwright.core.objects import DIGEST, annotation, is_deleting, key_of
 from stackwright.core.plan import Action, Delete, Plan
 from stackwright.core.secrets.writes import ExtractSecret
+from stackwright.services.ingress import features as certificates
+from stackwright.services.ingress.features import GIVEN, WHERE, texts
 
 
 def decide(seen: Observed) -> Plan:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from stackwright.api.cloud.controlplane import INFRASTRUCTURE_ONLY, NEEDS, STAGE, OpenStackControlPlaneSpec
+from stackwright.cloud.controlplane import INFRASTRUCTURE_ONLY, NEEDS, STAGE, OpenStackControlPlaneSpec
 from stackwright.controllers.cloud.converge import Entry, another, converge, stopped
 from stackwright.controllers.cloud.observe import Observed
 from stackwright.controllers.controlplane.objects import deployment, refinement

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from stackwright.api.cloud.deployment import OpenStackDeployment
 from stackwright.api.kinds import JOB, NODE, POD, SECRET, WORKLOADS
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.deployment import OpenStackDeployment
 from stackwright.controllers.helmbundle import children
 from stackwright.controllers.helmbundle.claims import claims, release_key, statuses_of
 from stackwright.controllers.helmbundle.decide import decide

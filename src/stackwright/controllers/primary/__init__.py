@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from stackwright.api.kinds import POD
-from stackwright.api.services.kinds import MariaDB
 from stackwright.controllers.primary.decide import decide
 from stackwright.controllers.primary.observe import observe
 from stackwright.core.controller import Controller, Watch, all_in_namespace
+from stackwright.services.mariadb.kind import MariaDB
 
 
 def controller() -> Controller:

@@ -6,15 +6,16 @@ from collections.abc import Iterable
 from functools import partial
 
 from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLASS
-from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.controllers.service.decide import decide
 from stackwright.controllers.service.observe import has_claims, observe
 from stackwright.core.controller import ByOwner, Controller, Keys, Lookup, Watch, all_in_namespace
 from stackwright.core.objects import key_of, label
 from stackwright.core.plan import Key, Object
 from stackwright.core.settings import Settings
-from stackwright.services.declaration import CLOUD_AUTHORITY, Service
+from stackwright.services.context import CLOUD_AUTHORITY
+from stackwright.services.declaration import Service
 from stackwright.services.registry import SERVICES
 
 

@@ -13,8 +13,8 @@ from stackwright.core.conditions import Condition, blocked, done, waiting
 from stackwright.core.digest import digest
 from stackwright.core.objects import CLOUD, DIGEST, ORPHAN, annotation, label
 from stackwright.core.plan import Action, Inventory
-from stackwright.services.declaration import Context
-from stackwright.services.keystone import ADMIN_SECRET
+from stackwright.services.context import Context
+from stackwright.services.keystone.values import ADMIN_SECRET
 
 STAGE = "Backends"
 LOOK = 30.0  # seconds until the next inventory

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from stackwright.api.registry import kind_of
 from stackwright.api.services.helmbundle import HelmBundle
+from stackwright.cloud.registry import kind_of
 from stackwright.controllers.service.backends import LOOK, given_up
 from stackwright.controllers.service.objects import (
     bundle,
@@ -50,7 +50,7 @@ from stackwright.core.plan import Action, Delete, Object, Plan
 from stackwright.core.secrets import renewal
 from stackwright.core.secrets.fernet import ROTATED
 from stackwright.core.secrets.writes import RotateKeys
-from stackwright.services.declaration import CLOUD_AUTHORITY, Context
+from stackwright.services.context import CLOUD_AUTHORITY, Context
 from stackwright.services.voters import field_of, level, values_error
 
 RELEASE = "Release"

@@ -13,15 +13,8 @@ from stackwright.core.kubernetes.quantity import amount
 from stackwright.core.objects import CLOUD, DIGEST, annotation, label, owned
 from stackwright.core.plan import Object
 from stackwright.core.secrets.writes import CopySecret, EnsureCertificate, EnsureSecret, GatherSecret
-from stackwright.services.declaration import (
-    CLOUD_AUTHORITY,
-    Certificate,
-    Chart,
-    Context,
-    Contract,
-    Secret,
-    bundle_name,
-)
+from stackwright.services.context import CLOUD_AUTHORITY, Context
+from stackwright.services.declaration import Certificate, Chart, Contract, Secret, bundle_name
 from stackwright.services.values import merged_values
 
 START_TIMEOUT, LONGEST = 600, 7 * 24 * 3600

@@ -13,16 +13,17 @@ from pydantic import ValidationError
 
 from stackwright.api.errors import messages
 from stackwright.api.kinds import CONFIGMAP, NODE, POD, PVC, SECRET, STORAGE_CLASS
-from stackwright.api.registry import CONTRACT_KINDS
 from stackwright.api.services.contracts import CephClient, DatabaseAccount
 from stackwright.api.services.helmbundle import HelmBundle
 from stackwright.api.services.kinds import ServiceSpec
+from stackwright.cloud.registry import CONTRACT_KINDS
 from stackwright.core.helm.sensitive import Sections, cut
 from stackwright.core.objects import OPTIONS, OWNER, annotation, owner_label
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.core.settings import Settings
-from stackwright.services.declaration import CLOUD_AUTHORITY, PLACES, Context, NodeRef, Service, bundle_name
+from stackwright.services.context import CLOUD_AUTHORITY, PLACES, Context, NodeRef
+from stackwright.services.declaration import Service, bundle_name
 
 
 @dataclass(frozen=True)

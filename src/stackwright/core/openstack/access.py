@@ -17,18 +17,6 @@ TLS_SECRET = "openstack-public-tls"  # noqa: S105
 CA_KEY = "ca.crt"
 NEEDED = ("username", "password", "project_name", "user_domain_name", "project_domain_name")
 
-# Name of a service in an OpenStackDeployment → its public host, and a path that answers without a token.
-PUBLIC = {
-    "identity": ("keystone", "/v3"),
-    "image": ("glance", "/"),
-    "placement": ("placement", "/"),
-    "compute": ("nova", "/"),
-    "networking": ("neutron", "/"),
-    "block-storage": ("cinder", "/"),
-    "object-storage": ("object-store", "/"),
-    "dashboard": ("horizon", "/"),
-}
-
 
 class NoAccess(Exception):
     """The cloud cannot be used from outside the cluster; the text gives the reason."""

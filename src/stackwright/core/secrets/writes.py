@@ -146,7 +146,7 @@ class ExtractSecret(Action):
     """A Secret with texts from the spec of its owner, which the executor reads again.
 
     owner   the owner's identity only: kind, name, namespace, uid
-    fields  field of the Secret, ending in the digest of the text (api.cloud.certificates.key_of) → path in the spec
+    fields  field of the Secret, ending in the digest of the text (services.ingress.features.key_of) → path in the spec
     """
 
     verb = "secret"

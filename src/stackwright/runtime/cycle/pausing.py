@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from stackwright.api.registry import BY_KIND
+from stackwright.cloud.registry import BY_KIND
 from stackwright.core.conditions import done
 from stackwright.core.controller import Controller
 from stackwright.core.objects import annotation, is_deleting

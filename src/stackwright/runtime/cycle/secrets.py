@@ -11,10 +11,9 @@ import math
 import re
 from typing import Any
 
-from stackwright.api.cloud import certificates
 from stackwright.api.fields.lines import LINE
 from stackwright.api.kinds import SECRET
-from stackwright.api.registry import kind_of
+from stackwright.cloud.registry import kind_of
 from stackwright.core.digest import digest
 from stackwright.core.objects import (
     AUTHORITY,
@@ -45,6 +44,7 @@ from stackwright.core.secrets.writes import (
     RotateKeys,
     SecretWrite,
 )
+from stackwright.services.ingress import features as certificates
 
 
 async def write(action: SecretWrite, ports: Ports, manager: str) -> None:

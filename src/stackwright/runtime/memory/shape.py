@@ -13,7 +13,7 @@ from typing import Any
 
 from stackwright.api.crd import KEEP, crd
 from stackwright.api.meta import Kind
-from stackwright.api.registry import RESOURCES
+from stackwright.cloud.registry import RESOURCES
 
 # Maps with arbitrary keys.
 _MAPS = {"labels", "annotations", "data", "stringData", "binaryData", "limits", "requests"}

@@ -10,14 +10,14 @@ from collections.abc import Mapping
 
 from stackwright.api.kinds import JOB, POD, SECRET, WORKLOADS
 from stackwright.api.meta import Kind
-from stackwright.api.registry import RESOURCES
+from stackwright.cloud.registry import RESOURCES
 from stackwright.core.helm.records import cause_only
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 from stackwright.runtime import x509
 from stackwright.runtime.memory import ceph
-from stackwright.services.ceph import KEYS
+from stackwright.services.ceph.values import KEYS
 
 BLANK = base64.b64encode(b"blank").decode()
 UNSEEN = (*WORKLOADS, JOB, POD)

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from stackwright.api.kinds import JOB, POD, WORKLOADS
 from stackwright.api.meta import Kind
-from stackwright.api.registry import BY_KIND
+from stackwright.cloud.registry import BY_KIND
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Conflict, Refused
 from stackwright.runtime.memory.shape import gaps, schema_of, shape_of, unknown_fields, with_defaults, without_nulls

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from stackwright.services.declaration import Values
-from stackwright.services.keystone import CREDENTIAL_KEYS, FERNET_KEYS
+from stackwright.services.context import Values
+from stackwright.services.keystone.values import CREDENTIAL_KEYS, FERNET_KEYS
 from stackwright.services.openstack_helm.fixed import FIXED
 from stackwright.services.openstack_helm.made import MADE
 from stackwright.services.openstack_helm.table import Rule, rules

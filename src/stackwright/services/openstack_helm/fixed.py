@@ -8,7 +8,7 @@ chart.
 
 from __future__ import annotations
 
-from stackwright.services.declaration import Values
+from stackwright.services.context import Values
 
 IMAGES_DIR = "/var/lib/glance/images"
 _CONF_DIR = "/etc/apache2/conf-enabled"

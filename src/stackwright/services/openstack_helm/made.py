@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from stackwright.core.helm.merge import merge
-from stackwright.services.declaration import Values
+from stackwright.services.context import Values
 from stackwright.services.openstack_helm.fixed import IMAGES_DIR
 
 # Files of the configuration directory: path of the Secret's name below `secrets`, key, file.

@@ -10,7 +10,7 @@ import socket
 from pathlib import Path
 from typing import Any
 
-from stackwright.core.openstack.access import ADMIN_SECRET, PUBLIC, TLS_SECRET, Access, NoAccess, access
+from stackwright.core.openstack.access import ADMIN_SECRET, TLS_SECRET, Access, NoAccess, access
 from stackwright.core.ports import secret_data
 from stackwright.local.commands import LocalError, Report
 from stackwright.local.config import LocalCluster
@@ -132,6 +132,8 @@ def summary(ctx: Context) -> list[str]:
         unknown = "-o StrictHostKeyChecking=no -o UserKnownHostsFile=/dev/null"
         told.append(f"Virtual machine:  ssh -i {key} {unknown} {GUEST_USER}@{address}")
     if "dashboard" in found["status"]["services"]:
-        told.append(f"Dashboard:        https://{PUBLIC['dashboard'][0]}.{found['spec']['public_domain_name']}")
+        from stackwright.services.registry import PUBLIC
+
+        told.append(f"Dashboard:        https://{PUBLIC['dashboard'].host}.{found['spec']['public_domain_name']}")
     told.append("Command line:     stackwright openrc --write; openstack --os-cloud stackwright server list")
     return told
