@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import copy
 import io
 import json
 import threading
@@ -381,6 +382,19 @@ def test_what_an_earlier_version_stored_can_be_made_smaller() -> None:
         began = time.process_time()
         assert check(obj, {**obj, "spec": spec}, False) == [], kind
         assert time.process_time() - began < 1, "seconds"
+
+
+def test_metadata_of_what_an_earlier_version_stored_can_be_changed() -> None:
+    check = partial(errors_of, settings=settings(Options()))
+    for kind, spec in floods(MANY):
+        old = {"apiVersion": "x", "kind": kind, "metadata": {"name": "a", "namespace": "b"}, "spec": spec}
+        new_spec = copy.deepcopy(spec)
+        new = {**old, "metadata": {"name": "a", "namespace": "b", "labels": {"a": "b"}}, "spec": new_spec}
+        began = time.process_time()
+        assert check(new, old, False) == [], kind
+        assert time.process_time() - began < 1, "seconds"
+        new_spec["another"] = 1
+        assert check(new, old, False) == [f"spec: must have at most {VALUES} values"], kind
 
 
 def test_values_are_counted_at_every_depth() -> None:
