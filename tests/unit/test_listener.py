@@ -5,19 +5,23 @@ from __future__ import annotations
 import asyncio
 import socket
 import ssl
+import threading
 import time
 import tracemalloc
 from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import Mock
 
+import aiohttp
 import pytest
 from aiohttp import web
 from tls_clients import connected, contexts
 
-from stackwright.runtime import listener
-from stackwright.runtime.listener import HANDSHAKES, SHARE, Server
+from stackwright.runtime import listener, metrics
+from stackwright.runtime.health import Health
+from stackwright.runtime.listener import FEW, HANDSHAKES, SHARE, Server
 
 GET = b"GET / HTTP/1.1\r\nHost: x\r\n\r\n"
 Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
@@ -192,6 +196,40 @@ async def test_what_is_no_tls_is_no_fault(
             await asyncio.open_connection("127.0.0.1", unused_tcp_port, ssl=ssl.create_default_context())
         assert b" 200 " in await asked(await there.connect())
     assert not caplog.records
+
+
+@pytest.mark.parametrize("what", ["health", "metrics"])
+async def test_ports_that_are_polled_have_few_connections(unused_tcp_port: int, what: str) -> None:
+    """prometheus_client has a thread for each; aiohttp's own server has as many as anybody makes."""
+    serve = metrics.serve if what == "metrics" else Health(Mock(stuck=list), Mock(silent=dict)).serve
+    task, said = asyncio.create_task(serve(unused_tcp_port)), list[socket.socket]()
+    await asyncio.sleep(0.2)
+    try:
+        for _ in range(FEW + 20):
+            said.append(await connected(unused_tcp_port, "127.0.0.2"))
+        await asyncio.sleep(0.2)
+        closed = 0
+        for each in said:
+            try:
+                closed += each.recv(1) == b""
+            except BlockingIOError:
+                continue
+            except ConnectionResetError:
+                closed += 1
+        assert closed >= 20
+        assert threading.active_count() < 20
+        path = {"health": "/healthz", "metrics": "/metrics"}[what]
+        async with (
+            aiohttp.ClientSession() as session,
+            session.get(f"http://127.0.0.1:{unused_tcp_port}{path}") as found,
+        ):
+            assert found.status == 200
+            assert ("stackwright_queue_depth" in await found.text()) == (what == "metrics")
+    finally:
+        for each in said:
+            each.close()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
 
 async def test_that_no_descriptor_is_left_ends_nothing(

@@ -20,6 +20,7 @@ from aiohttp import web
 
 from stackwright.runtime.turns import Turns
 
+FEW = 64  # connections of a port that a few programs poll
 CONNECTIONS = 640  # three API servers, each with as many writes at a time as they allow by default, 200
 HANDSHAKES, SHARE = 128, 16  # at a time; those of one address
 HANDSHAKE, LINE = 2.0, 8.0  # seconds that one takes and that its turn is waited for
@@ -52,15 +53,15 @@ class _Connection:
 
 
 class Server(web.Server):
-    """aiohttp's server, which listens by itself."""
+    """aiohttp's server, which listens by itself, for so many connections."""
 
-    def __init__(self, *given: Any, **more: Any) -> None:
+    def __init__(self, *given: Any, connections: int | None = None, **more: Any) -> None:
         # Who leaves waits for no answer any more, and takes no memory.
         super().__init__(*given, handler_cancellation=True, **more)
         # Address → its connections; those that have had an answer are moved to the end.
         self._there: dict[str, dict[_Connection, None]] = {}
         self._known: dict[web.RequestHandler, _Connection] = {}
-        self._count = 0
+        self._count, self._most = 0, connections or CONNECTIONS
         self._turns, self._numbers = Turns(HANDSHAKES, SHARE), itertools.count()
 
     async def listen(self, port: int, context: ssl.SSLContext | None) -> None:
@@ -87,7 +88,7 @@ class Server(web.Server):
         self._there.setdefault(address, {})[made] = None
         self._count += 1
         made.task = asyncio.create_task(self._connect(made, context))
-        if self._count > CONNECTIONS:
+        if self._count > self._most:
             least = self._least()
             self._forget(least)
             least.close()
