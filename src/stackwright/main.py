@@ -102,6 +102,7 @@ def ports(cluster: Cluster, kubeconfig: str | None, clouds: Clouds, unrestricted
 
     return Ports(
         cluster=cluster,
+        # One of four stays free for other namespaces: a call may take minutes, and nobody can take its turn back.
         helm=HelmCli(kubeconfig=kubeconfig, share=3, records=None if unrestricted else cluster),
         sql=MariaDbSql(),
         broker=RabbitBroker(),
@@ -156,15 +157,15 @@ async def operate(options: Options) -> None:
 
     logs.configure(options.log_level)
     cluster = _connect(options.kubeconfig)
-    if options.metrics_port:
-        metrics.serve(options.metrics_port)
     with tempfile.TemporaryDirectory() as folder:
-        beside = []
+        beside: list[Coroutine[Any, Any, None]] = []
         if options.webhook_port:
             own = Certificate(cluster, options.namespace, Path(folder), SystemClock())
             await own.ensure()
             admission = Admission(partial(errors_of, settings=settings(options)), own.context)
-            beside = [own.keep(), admission.serve(options.webhook_port)]
+            beside += [own.keep(), admission.serve(options.webhook_port)]
+        if options.metrics_port:
+            beside.append(metrics.serve(options.metrics_port))
         source = KopfSource(options.kubeconfig)
         await _serve(runtime(cluster, options), source, options.health_port, *beside)
 

@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
+import threading
+import time
 from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import SimpleNamespace
 from typing import Any
 from unittest.mock import Mock
@@ -244,3 +249,69 @@ def test_nobody_can_lock_a_service_out_by_wrong_passwords(identity: Identity) ->
     ensure(identity)
     (user,) = identity.kept["user"]
     assert user.options == {"ignore_lockout_failure_attempts": True}
+
+
+class SlowKeystone:
+    """Each of its answers comes in time, and each page of roles names a next one."""
+
+    def __init__(self) -> None:
+        self.asked = asked = []  # type: list[str]
+
+        class Handler(BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                asked.append(self.path)
+                time.sleep(0.05)
+                found: dict[str, Any] = {each: [] for each in ("services", "endpoints", "role_assignments")}
+                for each in ("projects", "users", "roles"):
+                    found[each] = [{"id": f"{each}{len(asked)}", "name": "other", "enabled": True}]
+                found["roles_links"] = [{"rel": "next", "href": f"{self.url()}/v3/roles?marker={len(asked)}"}]
+                self.answer(200, found)
+
+            def do_POST(self) -> None:
+                self.rfile.read(int(self.headers["Content-Length"]))
+                token = {"expires_at": "2099-01-01T00:00:00Z", "catalog": [], "methods": ["password"], "user": {}}
+                self.answer(201, {"token": token}, **{"X-Subject-Token": "t"})
+
+            do_PATCH = do_PUT = do_POST
+
+            def url(self) -> str:
+                return f"http://127.0.0.1:{self.server.server_address[1]}"
+
+            def answer(self, status: int, body: object, **headers: str) -> None:
+                text = json.dumps(body).encode()
+                self.send_response(status)
+                for name, value in {**headers, "Content-Type": "application/json"}.items():
+                    self.send_header(name, value)
+                self.send_header("Content-Length", str(len(text)))
+                self.end_headers()
+                self.wfile.write(text)
+
+            def log_message(self, *_: Any) -> None: ...
+
+        self.server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+        threading.Thread(target=self.server.serve_forever, args=(0.01,), daemon=True).start()
+
+    def close(self) -> None:
+        self.server.shutdown()
+        self.server.server_close()
+
+
+@pytest.mark.filterwarnings("default")  # of the SDK, about itself
+async def test_a_keystone_whose_lists_do_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(catalog, "LONGEST", 1.0)
+    keystone = SlowKeystone()
+    admin = {
+        "username": "admin", "password": "pw-x", "auth_url": f"http://127.0.0.1:{keystone.server.server_port}/v3",
+        "project_name": "admin", "user_domain_name": "Default", "project_domain_name": "Default",
+    }  # fmt: skip
+    try:
+        for _ in range(2):
+            async with asyncio.timeout(20):
+                with pytest.raises(NotYet):
+                    await KeystoneIdentity().missing(ACTION, admin, "pw")
+            count = len(keystone.asked)
+            await asyncio.sleep(0.5)
+            assert len(keystone.asked) == count, "its thread has ended"
+        assert [each for each in keystone.asked if each.startswith("/v3/roles?marker=")], keystone.asked
+    finally:
+        keystone.close()

@@ -157,3 +157,24 @@ def test_a_removal_that_fails_says_why_because_it_holds_the_finalizer():
         ready, *_ = after_failure(controller, removal, going, NotYet("helm cannot")).conditions
         assert ready.message == "helm cannot"
     assert after_failure(ANOTHER, removal, going, NotYet("helm cannot")).conditions == ()
+
+
+class OlderCluster(MemoryCluster):
+    """Its CRDs lack a field of the status."""
+
+    async def apply_status(self, kind, obj, manager):
+        if "progress" in obj["status"]:
+            raise Refused("failed to create typed patch object: .status.progress: field not declared in schema")
+        return await super().apply_status(kind, obj, manager)
+
+
+@pytest.mark.parametrize("with_ready", [True, False])
+async def test_fields_that_an_older_crd_lacks_are_named_also_where_nobody_writes_ready(with_ready):
+    cluster = OlderCluster(clock=FrozenClock())
+    cluster.put(Memcached.KIND, {"metadata": {"namespace": "n", "name": "x"}, "spec": {}})
+    conditions = summary([waiting("A", "for a")]) if with_ready else ()
+    assert await write(cluster, Plan((), conditions, {"progress": "1/2", "state": "APPLYING"}))
+    status = cluster.peek(Memcached.KIND, KEY)["status"]
+    assert status["state"] == "APPLYING" and "progress" not in status
+    told = [status["conditions"][0]["message"]] if with_ready else [text for *_, text, _ in cluster.events]
+    assert "lack progress: apply what `stackwright crds` prints" in told[0]

@@ -76,7 +76,13 @@ def kubeconfig(given: Path | None) -> Path | None:
 
 
 def named() -> Path | None:
-    """The first file of $KUBECONFIG that is there; None where it names none.
+    """The first file of $KUBECONFIG that is there; None where it names none. The others are not merged with it."""
+    there = _named()
+    return there[0] if there else None
+
+
+def _named() -> list[Path]:
+    """The files of $KUBECONFIG that are there.
 
     Raises CliError for what cannot be read, as kubectl does, and where none is there: no other cluster is meant then.
     """
@@ -85,7 +91,18 @@ def named() -> Path | None:
     there = [path for path, problem in problems.items() if not problem]
     if wrong := [f"{path}: {why}" for path, why in problems.items() if why and not (there and why == MISSING)]:
         raise CliError(f"$KUBECONFIG: {'; '.join(wrong)}")
-    return there[0] if there else None
+    return there
+
+
+def _not_merged(given: Path | None) -> str:
+    """Where kubectl would also look for what a kubeconfig lacks."""
+    others = [] if given else _named()[1:]
+    told = f"Only the first file of $KUBECONFIG is used, not {', '.join(map(str, others))}."
+    return (
+        f"\n{told}\nMerge them with `kubectl config view --raw --flatten`, or name one by --kubeconfig."
+        if others
+        else ""
+    )
 
 
 def _problem(path: Path) -> str:
@@ -130,7 +147,7 @@ async def connected(
         cluster = KubernetesCluster.from_file(str(path) if path else None, context, told, tell)
     except Exception as error:  # lightkube, YAML, TLS and file errors alike: the file is not usable
         common.trace()
-        raise CliError(f"{path} is not a usable kubeconfig: {wrong_with(error)}") from error
+        raise CliError(f"{path} is not a usable kubeconfig: {wrong_with(error)}{_not_merged(given)}") from error
     try:
         yield cluster
     finally:

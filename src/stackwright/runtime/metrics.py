@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, start_http_server
+from aiohttp import web
+from prometheus_client import CONTENT_TYPE_LATEST, CollectorRegistry, Counter, Gauge, Histogram, generate_latest
+
+from stackwright.runtime.listener import FEW, Server
 
 REGISTRY = CollectorRegistry()
 QUEUE_DEPTH = Gauge("stackwright_queue_depth", "Keys that wait for a worker", registry=REGISTRY)
@@ -25,6 +28,10 @@ FAULTS = Counter("stackwright_faults_total", "Errors of the operator's own code"
 ACTIONS = Counter("stackwright_actions_total", "Executed actions", ["verb"], registry=REGISTRY)
 
 
-def serve(port: int) -> None:
-    """Serve /metrics on all addresses, in a thread."""
-    start_http_server(port, registry=REGISTRY)
+async def serve(port: int) -> None:
+    """Serve /metrics until cancelled."""
+
+    async def respond(_: web.BaseRequest) -> web.Response:
+        return web.Response(body=generate_latest(REGISTRY), headers={"Content-Type": CONTENT_TYPE_LATEST})
+
+    await Server(respond, connections=FEW, access_log=None).listen(port, None)

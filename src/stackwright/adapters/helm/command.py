@@ -13,7 +13,6 @@ import json
 import os
 import re
 import tempfile
-from collections import Counter, deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from stackwright.core.helm.records import BUNDLE_LABEL, DIGEST_LABEL, bundle_lab
 from stackwright.core.objects import MANAGED, key_of
 from stackwright.core.plan import HelmUpgrade, Key
 from stackwright.core.ports import NotYet, Reader, Refused
+from stackwright.core.shares import Shares
 
 HISTORY = "10"
 _NOISE = re.compile(r"^(Error:\s*|INSTALLATION FAILED:\s*|UPGRADE FAILED:\s*|coalesce\.go|WARNING:|warning:)")
@@ -38,21 +38,16 @@ WATCHED = ",".join(f"{name}={value}" for name, value in MANAGED.items())
 
 
 class Turns:
-    """At most `parallel` at once, and `share` of one namespace. Namespaces have their turns one after the other, and
-    one of which many wait comes no sooner.
-    """
+    """At most `parallel` at once, and `share` of one namespace, in fair turns of the namespaces (`core.shares`)."""
 
     def __init__(self, parallel: int, share: int) -> None:
-        self._parallel, self._share = parallel, share
-        self._held: Counter[str] = Counter()
-        # None is empty; the namespace whose turn it is comes first.
-        self._waiting: dict[str, deque[asyncio.Future[None]]] = {}
+        self._shares: Shares[asyncio.Future[None]] = Shares(parallel, share)
 
     @contextlib.asynccontextmanager
     async def of(self, namespace: str, longest: float) -> AsyncIterator[None]:
         """A turn of a namespace. Raises NotYet if there is none for so many seconds."""
         turn = asyncio.get_running_loop().create_future()
-        self._waiting.setdefault(namespace, deque()).append(turn)
+        self._shares.wait(namespace, turn)
         self._next()
         try:
             try:
@@ -62,23 +57,13 @@ class Turns:
                 raise NotYet(f"Waiting for other releases of namespace {namespace}, which come before") from None
             yield
         finally:
-            if turn.done() and not turn.cancelled():  # it may have come together with the end of waiting for it
-                self._held[namespace] -= 1
-                self._held += Counter()  # drops what is 0
-                self._next()
+            self._shares.leave(turn)
+            self._next()
 
     def _next(self) -> None:
-        while self._held.total() < self._parallel:
-            namespace = next((each for each in self._waiting if self._held[each] < self._share), None)
-            if namespace is None:
-                return
-            line = self._waiting.pop(namespace)
-            turn = line.popleft()
-            if line:
-                self._waiting[namespace] = line
-            if not turn.done():  # nobody waits for one that was cancelled
+        while (turn := self._shares.begin()) is not None:
+            if not turn.done():  # one that was cancelled is about to leave
                 turn.set_result(None)
-                self._held[namespace] += 1
 
 
 class HelmCli:

@@ -27,13 +27,20 @@ def demand(admin: Mapping[str, str], secret: Key) -> None:
 
 
 def connect(
-    auth: Mapping[str, str], region: str, *, ca_file: str = "", identity_url: str = "", interface: str = ""
+    auth: Mapping[str, str],
+    region: str,
+    *,
+    ca_file: str = "",
+    identity_url: str = "",
+    interface: str = "",
+    bounded: bool = False,
 ) -> Connection:
     """Create a client; no request is sent yet.
 
     ca_file       file with the CA certificate, if the endpoints use TLS
     identity_url  Keystone's address, if the catalog's is not to be used
     interface     interface of the endpoints; public if empty
+    bounded       whether responses and the time for all requests of a call have limits, see `bound`
     """
     from openstack.connection import Connection
 
@@ -50,6 +57,8 @@ def connect(
         api_timeout=TIMEOUT,
         **more,
     )
+    if bounded:
+        bound(made.session.session)
     return prepared(made)
 
 
@@ -83,6 +92,15 @@ def prepared(made: Connection) -> Connection:
     login: Any = made.session.auth
     login._lock = _Login()
     return made
+
+
+def bound(session: Any) -> None:
+    """Limit the responses to a `requests.Session` in size and time; after this thread's deadline it sends nothing."""
+    from stackwright.adapters.openstack.transport.responses import Bounded
+
+    session.trust_env = False
+    for scheme in ("http://", "https://"):
+        session.mount(scheme, Bounded())
 
 
 def status_of(error: Exception) -> int:

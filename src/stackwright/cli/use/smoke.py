@@ -105,16 +105,25 @@ def _tell(results: list[Result], output: Output, junit: Path | None) -> None:
     from stackwright.cli.output import Format, dumped
     from stackwright.smoke import report
 
-    if junit is not None:
-        junit.write_text(report.junit(results))
+    written = junit is None or _written(junit, report.junit(results))
     data = report.as_dict(results)
     if output is Output.JSON:
         common.data(dumped(data, Format.JSON))
     else:
         passed = sum(each["outcome"] == "passed" for each in data["checks"])
         common.echo(f"{passed} of {len(results)} passed in {data['seconds']:.0f} s")
-    if not data["passed"]:
+    if not data["passed"] or not written:
         raise typer.Exit(1)
+
+
+def _written(junit: Path, text: str) -> bool:
+    """Whether the file could be written; the results are printed in any case."""
+    try:
+        junit.write_text(text)
+    except OSError as error:
+        common.echo(f"--junit {junit}: {error.strerror}", err=True)
+        return False
+    return True
 
 
 def _stage(access: Access, folder: Path) -> Stage:

@@ -68,6 +68,7 @@ def decide(seen: Observed) -> Plan:
         return _report(seen, (), [_placement(seen), waiting("Storage", lack, "WaitingForCeph")], None)
     secrets, turn = _secrets(seen, seen.context)
     issued, certificates, renew = _certificates(seen, seen.context)
+    issued += [each for each in _of_another_authority(seen, seen.context) if each not in issued]
     turn = min((min(t, CLOCK) for t in (turn, renew) if t is not None), default=None)
     copies, settings, desired = _settings(seen, seen.context)
     contracts, stages, gates = _contracts(seen, seen.context)
@@ -80,7 +81,7 @@ def decide(seen: Observed) -> Plan:
         release, condition = _release(seen, desired)
         actions += release
         if condition.status:  # until then pods may still use the previous contracts
-            actions += [*_surplus(seen, seen.context), *_of_another_authority(seen, seen.context)]
+            actions += _surplus(seen, seen.context)
     else:
         condition = waiting(RELEASE, "Waiting for the stages before it")
     if seen.sensitive:  # users' Secrets are not watched
@@ -177,7 +178,7 @@ def _certificates(seen: Observed, context: Context) -> tuple[list[Action], list[
 
 def _of_another_authority(seen: Observed, context: Context) -> list[Action]:
     """Actions for certificates that the present authority of the cloud has not issued, as far as is noted: others may
-    not trust them. Only once the release is ready: pods of an earlier version may not see a new authority.
+    not trust them.
     """
     present = version_of(seen.secrets.get(CLOUD_AUTHORITY))
     issued = [

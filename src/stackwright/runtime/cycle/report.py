@@ -96,18 +96,23 @@ async def report(
     identity = {"name": meta["name"], "namespace": meta.get("namespace", ""), "uid": meta["uid"]}
     body = {"apiVersion": controller.kind.api_version, "kind": controller.kind.kind, "metadata": identity}
     before = find(current)
-    await _write(cluster, controller.kind, {**body, "status": wanted}, manager or controller.manager)
+    lacking = await _write(cluster, controller.kind, {**body, "status": wanted}, manager or controller.manager)
+    if lacking and not _ready_of(wanted):
+        await cluster.event(current, "OtherCRDs", _told(lacking), True)
     await _tell(plan, before, current, cluster)
     return True
 
 
-async def _write(cluster: Cluster, kind: Kind, body: Object, manager: str) -> None:
-    """Write a status. Fields that the CRD lacks are left out and named in Ready: the others are needed all the same."""
+async def _write(cluster: Cluster, kind: Kind, body: Object, manager: str) -> list[str]:
+    """Write a status. Fields that the CRD lacks are left out and named in Ready: the others are needed all the same.
+
+    Returns these fields: a status without Ready cannot name them.
+    """
     lacking: list[str] = []
     while True:
         try:
             await cluster.apply_status(kind, {**body, "status": _without(body["status"], lacking)}, manager)
-            return
+            return lacking
         except Refused as error:
             found = sorted({*_UNDECLARED.findall(str(error))} - {*lacking})
             if not found:
@@ -128,13 +133,19 @@ def _without(status: dict[str, Any], paths: list[str]) -> dict[str, Any]:
             place = place.get(part) if isinstance(place, dict) else None
         if isinstance(place, dict):
             place.pop(name, None)
-    names = ", ".join(sorted({path.rpartition(".")[2] for path in paths}))
-    for condition in fewer.get("conditions") or ():
-        if condition["type"] == READY:
-            told = f"The CRDs are of another version than the operator and lack {names}"
-            told += ": apply what `stackwright crds` prints"
-            condition["message"] = "; ".join(text for text in (condition.get("message"), told) if text)
+    if (ready := _ready_of(fewer)) is not None:
+        ready["message"] = "; ".join(text for text in (ready.get("message"), _told(paths)) if text)
     return fewer
+
+
+def _ready_of(status: dict[str, Any]) -> dict[str, Any] | None:
+    return next((each for each in status.get("conditions") or () if each["type"] == READY), None)
+
+
+def _told(paths: list[str]) -> str:
+    names = ", ".join(sorted({path.rpartition(".")[2] for path in paths}))
+    lack = f"The CRDs are of another version than the operator and lack {names}"
+    return f"{lack}: apply what `stackwright crds` prints"
 
 
 async def _tell(plan: Plan, before: Any, current: Object, cluster: Cluster) -> None:

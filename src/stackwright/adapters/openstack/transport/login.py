@@ -15,7 +15,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from stackwright.adapters.openstack.client import TIMEOUT, prepared
+from stackwright.adapters.openstack.client import TIMEOUT, bound, prepared
 from stackwright.adapters.openstack.transport.clouds_yaml import BadEntry, entry_of
 from stackwright.adapters.threads import contained, in_thread
 from stackwright.core.openstack.clouds import CloudRef
@@ -97,8 +97,6 @@ def connection(login: Login, files: ExitStack, count: Count = lambda method, cod
     """Create a client; no request is sent yet. `files` holds the certificate file that the library requires."""
     from openstack.connection import Connection
 
-    from stackwright.adapters.openstack.transport.responses import Bounded
-
     more: dict[str, Any] = {"api_timeout": TIMEOUT, "app_name": "stackwright"}
     if login.ca:
         file = files.enter_context(tempfile.NamedTemporaryFile("w", suffix=".crt"))  # noqa: SIM115 - `files` closes it
@@ -112,8 +110,7 @@ def connection(login: Login, files: ExitStack, count: Count = lambda method, cod
         raise Trouble(
             Reason.CREDENTIALS_INVALID, f"the cloud's entry cannot be used: {_told(error, login.entry)}"
         ) from None
-    for scheme in ("http://", "https://"):
-        made.session.session.mount(scheme, Bounded())
+    bound(made.session.session)
     made.session.session.hooks["response"].append(
         lambda response, *_, **__: count(str(response.request.method), str(response.status_code))
     )
