@@ -5,11 +5,17 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
+
+from stackwright.api.crd import crd
+from stackwright.api.services.contracts import CephClient
 from stackwright.controllers.ceph.decide import decide, request
 from stackwright.controllers.ceph.observe import Observed
+from stackwright.controllers.cephclient import controller
 from stackwright.controllers.cephclient.decide import REFRESH
 from stackwright.controllers.cephclient.decide import decide as client
 from stackwright.controllers.cephclient.observe import Observed as ClientSeen
+from stackwright.core.objects import key_of
 from stackwright.core.plan import Apply, Delete, Finalizer
 from stackwright.core.secrets.writes import CephAccess, GatherSecret
 from stackwright.services.ceph.features import CephSettings
@@ -164,6 +170,66 @@ def test_a_client_gets_its_secret_again_when_that_of_the_keys_is_another_one() -
     assert isinstance(action, CephAccess)
     made = {"metadata": {"annotations": {"stackwright.dev/digest": action.digest}}}
     assert client(client_of({**keys, "metadata": {**keys["metadata"], "uid": "another"}}, made)).actions
+
+
+def named(name: str, since: str, **spec: Any) -> dict[str, Any]:
+    meta = {"namespace": "openstack", "name": name, "uid": f"uid-{name}", "creationTimestamp": since}
+    return {**NOVA, "metadata": meta, "spec": {**SPEC, **spec}}
+
+
+def asked_for(*clients: dict[str, Any]) -> dict[str, Any]:
+    asked = next(each for each in decide(Observed(CEPH, TRIAL, clients)).actions if isinstance(each, Apply)).obj
+    found: dict[str, Any] = json.loads(asked["data"]["requests.json"])["clients"]
+    return found
+
+
+OLDER = named("nova", "2026-01-01T00:00:00Z")
+YOUNGER = named("also", "2026-01-02T00:00:00Z", pools=[{"name": "scratch", "role": "other"}], secretName="mine")
+
+
+def test_a_client_belongs_to_the_oldest_object_that_names_it() -> None:
+    """A second one would take away the rights of the first, or get its key."""
+    assert asked_for(OLDER, YOUNGER) == asked_for(YOUNGER, OLDER) == asked_for(OLDER)
+    keys = secret("openstack-ceph-keys", "mon_endpoints", "nova")
+    place = ("openstack-ceph-shared", "openstack-ceph-keys")
+    plan = client(ClientSeen(YOUNGER, place, keys=keys, others=(OLDER,)))
+    assert plan.actions == ()
+    assert plan.conditions[-1].reason == "BlockedTaken"
+    assert "client nova of Ceph ceph belongs to CephClient nova;" in plan.conditions[-1].message
+    assert client(ClientSeen(OLDER, place, keys=keys, others=(YOUNGER,))).actions
+    elsewhere = named("also", "2026-01-02T00:00:00Z", client="other")
+    told = client(ClientSeen(elsewhere, place, keys=keys, others=(OLDER,))).conditions
+    assert told[-1].message.startswith("Secret nova-ceph belongs to CephClient nova;")
+
+
+async def test_a_client_is_looked_at_with_those_that_name_the_same_and_when_they_change() -> None:
+    every = {key_of(each): each for each in (OLDER, YOUNGER)}
+    watch, look = controller().watches[0], controller().observe
+
+    class Cluster:
+        async def get(self, kind: Any, key: Any) -> Any:
+            return every.get(key)
+
+        async def list(self, kind: Any, namespace: str = "", labels: Any = None) -> Any:
+            return list(every.values())
+
+    seen = await look(Cluster(), key_of(YOUNGER), 0.0)
+    assert seen.others == (OLDER,)
+    assert watch.kind.kind == "CephClient"
+    for each in every.values():
+        woken = list(watch.keys(each, lambda kind, namespace: list(every.values())))
+    assert woken == []
+    assert list(watch.keys(OLDER, lambda kind, namespace: list(every.values()))) == [key_of(YOUNGER)]
+
+
+@pytest.mark.parametrize("name", ["admin", "rgw", "mon", "osd", "bootstrap-osd", "csi-rbd-node"])
+def test_a_user_of_ceph_itself_is_refused_and_nothing_is_asked_for_it(name: str) -> None:
+    schema = crd(CephClient)["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
+    rules = schema["properties"]["spec"]["properties"]["client"]["x-kubernetes-validations"]
+    assert any(f"'{name}'" in rule["rule"] for rule in rules)
+    reserved = named("x", "2026-01-01T00:00:00Z", client=name)
+    assert asked_for(reserved, OLDER).keys() == {"nova"}
+    assert client(ClientSeen(reserved)).conditions[-1].reason == "BlockedInvalidSpec"
 
 
 def test_nothing_is_asked_for_a_client_that_is_going() -> None:

@@ -78,7 +78,7 @@ class Account:
         rules = [FIXED_RULE] if self.fixed else []
         if self.reserved:
             rules.append({"rule": f"!(self.lowerAscii() in {list(self.reserved)})", "message": self._problem})
-        return {**handler(core), "maxLength": ACCOUNT_LENGTH, "pattern": ACCOUNT, "x-kubernetes-validations": rules}
+        return {"maxLength": ACCOUNT_LENGTH, "pattern": ACCOUNT, **handler(core), "x-kubernetes-validations": rules}
 
     @property
     def _problem(self) -> str:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from stackwright.api.fields.lines import LENGTH, OPTION, Line, OptionName, Short, Url
 from stackwright.api.fields.naming import FIXED_RULE, Account, Format, InstanceName, ObjectName
@@ -31,6 +31,16 @@ BrokerUser = Annotated[str, Account(("admin", "guest"))]
 ServiceUser = Annotated[str, Account(("admin",))]
 ServiceName = Annotated[str, Account(("keystone",))]
 VhostName = Annotated[str, Account()]
+# Users of Ceph's daemons and tools, and those that Rook makes.
+CephUser = Annotated[
+    str,
+    StringConstraints(pattern=r"^[a-z][a-z0-9-]{0,31}$"),
+    Account((
+        "admin", "mon", "mgr", "osd", "mds", "rgw", "rbd-mirror", "rbd-mirror-peer", "crash", "ceph-exporter",
+        "bootstrap-mds", "bootstrap-mgr", "bootstrap-osd", "bootstrap-rbd", "bootstrap-rbd-mirror", "bootstrap-rgw",
+        "csi-rbd-node", "csi-rbd-provisioner", "csi-cephfs-node", "csi-cephfs-provisioner", "healthchecker",
+    )),
+]  # fmt: skip
 
 # Allowed privileges on a database. GRANT OPTION is excluded: granted privileges would outlive the account.
 PRIVILEGES = (
@@ -180,10 +190,8 @@ class CephClientSpec(CamelModel):
     instance: InstanceName = Field(
         "ceph", description="Name of the Ceph object in this namespace.", json_schema_extra=FIXED
     )
-    client: str = Field(
-        pattern=r"^[a-z][a-z0-9-]{0,31}$",
+    client: CephUser = Field(
         description="Who it is for: the field of Secret openstack-ceph-keys, e.g. cinder.",
-        json_schema_extra=FIXED,
     )
     pools: list[CephPool] = Field(min_length=1, max_length=32, description="Pools that the client needs.")
     options: dict[OptionName, dict[OptionName, Line]] = Field(

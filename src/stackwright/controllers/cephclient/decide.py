@@ -12,7 +12,9 @@ from pydantic import ValidationError
 
 from stackwright.api.errors import messages
 from stackwright.api.services.contracts import CephClientSpec
+from stackwright.controllers.cephclient.objects import claims
 from stackwright.controllers.cephclient.observe import Observed
+from stackwright.controllers.claimants import taken
 from stackwright.core.conditions import Condition, blocked, done, waiting, waiting_for
 from stackwright.core.digest import digest
 from stackwright.core.objects import DIGEST, annotation, is_deleting
@@ -34,6 +36,8 @@ def decide(seen: Observed) -> Plan:
         spec = CephClientSpec.model_validate(seen.obj["spec"])
     except ValidationError as error:
         return _report(seen, blocked(STAGE, "InvalidSpec", "; ".join(messages(error, CephClientSpec))))
+    if older := taken(seen.obj, seen.others, claims):
+        return _report(seen, blocked(STAGE, "Taken", older))
     meta = seen.obj["metadata"]
     if seen.source is None:
         return _report(seen, waiting_for(STAGE, f"Ceph {meta['namespace']}/{spec.instance}", "it does not exist"))

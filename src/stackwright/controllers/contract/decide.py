@@ -12,11 +12,13 @@ too.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 
 from pydantic import ValidationError
 
 from stackwright.api.errors import messages
-from stackwright.controllers.contract.objects import claims, fulfilled, order, secret_of, serving_since, uid
+from stackwright.controllers.claimants import order, taken
+from stackwright.controllers.contract.objects import claims, fulfilled, secret_of, serving_since, uid
 from stackwright.controllers.contract.observe import Observed
 from stackwright.core.conditions import (
     Condition,
@@ -90,12 +92,7 @@ def _record(obj: Object) -> Record:
 
 def _taken(seen: Observed) -> str:
     """Which parts of this account belong to an older object, and to which; empty if none."""
-    mine = claims(seen.contract, seen.obj) if seen.others else set()
-    for other in sorted(seen.others, key=order):
-        if order(other) < order(seen.obj) and (same := mine & claims(seen.contract, other)):
-            name = f"{seen.contract.kind.kind} {other['metadata']['name']}"
-            return f"{', '.join(sorted(same))} belongs to {name}; choose another name, or delete that object"
-    return ""
+    return taken(seen.obj, seen.others, partial(claims, seen.contract))
 
 
 def _account(seen: Observed, spec: object, actions: list[Action], record: Record) -> Plan:

@@ -8,7 +8,7 @@ from pydantic import ValidationError
 
 from stackwright.api.kinds import SECRET
 from stackwright.api.meta import CamelModel
-from stackwright.controllers.contract.claimants import Claimants
+from stackwright.controllers.claimants import Claimants
 from stackwright.controllers.contract.objects import Contract, fulfilled, secret_of, serving_since, uid, valid_spec
 from stackwright.core.conditions import is_serving
 from stackwright.core.objects import is_deleting

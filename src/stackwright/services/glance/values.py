@@ -5,10 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from stackwright.api.services.kinds import Size
+from stackwright.core.kubernetes.quantity import amount
 from stackwright.services.ceph.clients import CEPH_CONF, ceph, ceph_secret
 from stackwright.services.context import CONTROL_PLANE, Context, Values, placed
 from stackwright.services.declaration import Contract
 from stackwright.services.glance.features import (
+    GlanceFileBackend,
     GlanceSettings,
     GlanceVolume,
 )
@@ -59,11 +61,17 @@ def _replacement(context: Context, volume: GlanceVolume | None) -> str:
     return "RollingUpdate" if local else "Recreate"
 
 
+def _bounds(files: dict[str, GlanceFileBackend]) -> Values:
+    """A project may store as much as the volume has. A local volume is a directory, whose size nothing enforces."""
+    size = int(sum(amount(store.pvc.size) for store in files.values()))
+    return {"image_size_cap": size, "user_storage_quota": f"{size}B"}
+
+
 def _store_conf(context: Context) -> Values:
     """Sections of the stores. The chart itself configures a single file store, as before other stores existed."""
     stores = context.settings.stores
     if set(stores.stores) == set(stores.file):
-        return {}
+        return {"DEFAULT": _bounds(stores.file)}
     kinds = {
         **dict.fromkeys(stores.rbd, "rbd"),
         **dict.fromkeys(stores.file, "file"),

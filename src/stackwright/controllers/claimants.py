@@ -1,4 +1,4 @@
-"""An index of objects that name the same account; comparing each object with all others would be quadratic.
+"""An index of objects of one kind that name the same account; comparing each object with all others would be quadratic.
 
 Watches and `others` fill the index. Each entry is checked against the current object, so an outdated entry does no
 harm: if the object is gone or names another account, the entry is dropped.
@@ -8,17 +8,33 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 
-from stackwright.controllers.contract.objects import Contract, claims, order, uses
+from stackwright.api.meta import Kind
 from stackwright.core.controller import Lookup
 from stackwright.core.objects import is_deleting, key_of
 from stackwright.core.plan import Key, Object
 from stackwright.core.ports import Reader
 
+Names = Callable[[Object], set[str]]
+
+
+def order(obj: Object) -> tuple[str, str]:
+    """Sort key of objects that claim the same: the oldest owns it."""
+    return str(obj["metadata"].get("creationTimestamp") or ""), str(obj["metadata"]["name"])
+
+
+def taken(obj: Object, others: Iterable[Object], claims: Names) -> str:
+    """Which of an object's claims belong to an older object, and to which; empty if none."""
+    for other in sorted(others, key=order):
+        if order(other) < order(obj) and (same := claims(obj) & claims(other)):
+            name = f"{other['kind']} {other['metadata']['name']}"
+            return f"{', '.join(sorted(same))} belongs to {name}; choose another name, or delete that object"
+    return ""
+
 
 class Index:
     """Keys of objects by the names they contain; names are scoped to a namespace."""
 
-    def __init__(self, names: Callable[[Object], set[str]]) -> None:
+    def __init__(self, names: Names) -> None:
         self._names = names
         self._of: dict[Key, frozenset[str]] = {}
         self._holders: dict[tuple[str, str], set[Key]] = {}
@@ -47,12 +63,16 @@ class Index:
 
 
 class Claimants:
-    """The objects of one contract kind, by what they claim and what they use."""
+    """The objects of one kind.
 
-    def __init__(self, contract: Contract) -> None:
-        self._kind = contract.kind
-        self._claims = Index(lambda obj: claims(contract, obj))
-        self._uses = Index(lambda obj: uses(contract, obj))
+    claims  names of resources that only one object may have
+    uses    names of resources that several objects may share
+    """
+
+    def __init__(self, kind: Kind, claims: Names, uses: Names = lambda obj: set()) -> None:
+        self._kind = kind
+        self._claims = Index(claims)
+        self._uses = Index(uses)
         self._specs: dict[Key, object] = {}  # as last indexed
         self._listed: set[str] = set()
 

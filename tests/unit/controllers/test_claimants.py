@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import pytest
@@ -10,11 +11,11 @@ from builders import NAMESPACE, obj
 from hypothesis import given
 from hypothesis import strategies as st
 
-from stackwright.controllers.contract.claimants import Claimants
+from stackwright.controllers.claimants import Claimants, order
 from stackwright.controllers.contract.database import DATABASE
 from stackwright.controllers.contract.decide import decide
 from stackwright.controllers.contract.messaging import MESSAGING
-from stackwright.controllers.contract.objects import Contract, claims, order, uses
+from stackwright.controllers.contract.objects import Contract, claims, uses
 from stackwright.controllers.contract.observe import observe
 from stackwright.core.objects import key_of
 from stackwright.core.plan import Object
@@ -37,6 +38,10 @@ class Cluster:
     async def list(self, kind: Any, namespace: str = "", labels: Any = None) -> list[Object]:
         self.lists += 1
         return [each for key, each in self.objects.items() if key[0] == namespace]
+
+
+def claimants_of(contract: Contract) -> Claimants:
+    return Claimants(contract.kind, partial(claims, contract), partial(uses, contract))
 
 
 def database(user: str, secret: str, databases: list[str], instance: str) -> dict[str, Any]:
@@ -72,7 +77,7 @@ def by_a_look_at_all(contract: Contract, every: list[Object], mine: Object) -> s
 
 @given(st.sampled_from([DATABASE, MESSAGING]), st.lists(CHANGES, max_size=25))
 async def test_the_index_says_what_a_look_at_all_objects_says(contract: Contract, changes: list[Any]) -> None:
-    cluster, claimants = Cluster(), Claimants(contract)
+    cluster, claimants = Cluster(), claimants_of(contract)
     every = cluster.objects
 
     def lookup(kind: Any, space: str) -> list[Object]:
@@ -107,7 +112,7 @@ async def test_the_index_says_what_a_look_at_all_objects_says(contract: Contract
 
 async def test_all_objects_are_listed_once_however_many_are_looked_at() -> None:
     """At 5,000 accounts a list for each would be 25 million looks."""
-    cluster, claimants = Cluster(), Claimants(DATABASE)
+    cluster, claimants = Cluster(), claimants_of(DATABASE)
     for index in range(300):
         made = obj(DATABASE.kind, f"a{index}", database(f"u{index}", f"s{index}", [f"d{index}"], "p"))
         cluster.objects[key_of(made)] = made
@@ -124,7 +129,7 @@ async def test_what_an_object_claims_is_asked_once_for_each_spec() -> None:
         asked.append(spec["username"])
         return tuple(DATABASE.claims(spec))
 
-    cluster, claimants = Cluster(), Claimants(replace(DATABASE, claims=counted))
+    cluster, claimants = Cluster(), claimants_of(replace(DATABASE, claims=counted))
     for index in range(30):
         made = obj(DATABASE.kind, f"a{index}", database(f"u{index}", f"s{index}", [f"d{index}"], "p"))
         cluster.objects[key_of(made)] = made
@@ -149,6 +154,6 @@ async def test_a_spec_is_validated_once_in_a_look(monkeypatch: pytest.MonkeyPatc
     cluster = Cluster()
     made = obj(DATABASE.kind, "a", database("u", "s", ["d"], "p"))
     cluster.objects[key_of(made)] = made
-    seen = await observe(DATABASE, UNCHECKED, Claimants(DATABASE), cluster, key_of(made), 0.0)
+    seen = await observe(DATABASE, UNCHECKED, claimants_of(DATABASE), cluster, key_of(made), 0.0)
     assert seen is not None and decide(seen).actions
     assert len(validated) == 1
