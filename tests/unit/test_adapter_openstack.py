@@ -296,7 +296,7 @@ class SlowKeystone:
         self.server.server_close()
 
 
-@pytest.mark.filterwarnings("default")  # of the SDK, about itself
+@pytest.mark.filterwarnings("ignore")  # of the SDK, about itself
 async def test_a_keystone_whose_lists_do_not_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(catalog, "LONGEST", 1.0)
     keystone = SlowKeystone()

@@ -387,7 +387,7 @@ def test_what_an_earlier_version_stored_can_be_made_smaller() -> None:
 
 def test_metadata_of_what_an_earlier_version_stored_can_be_changed() -> None:
     check = partial(errors_of, settings=settings(Options()))
-    for kind, spec in floods(MANY):
+    for kind, spec in dict(floods(MANY)).items():
         old = {"apiVersion": "x", "kind": kind, "metadata": {"name": "a", "namespace": "b"}, "spec": spec}
         new_spec = copy.deepcopy(spec)
         new = {**old, "metadata": {"name": "a", "namespace": "b", "labels": {"a": "b"}}, "spec": new_spec}

@@ -142,12 +142,12 @@ async def test_a_connection_that_is_used_again_is_closed_after_those_that_never_
     unused_tcp_port: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Also by connections of the same address."""
-    monkeypatch.setattr(listener, "CONNECTIONS", 40)
+    monkeypatch.setattr(listener, "CONNECTIONS", 20)
     async with listening(unused_tcp_port, tmp_path) as there:
         used = await there.connect()
         for _ in range(3):
             assert b" 200 " in await asked(used)
-            for _ in range(60):
+            for _ in range(25):
                 await there.connect()
 
 
