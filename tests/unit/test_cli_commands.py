@@ -258,6 +258,6 @@ def test_a_fault_of_our_own_is_one_line_and_its_place(
     told = capsys.readouterr().err
     line = told.splitlines()[-1]
     assert ended.value.code == 1
-    assert line.startswith("Internal error: KeyError at simulate.py:")
+    assert line.startswith("Internal error: KeyError at runtime/cycle/cycle.py:")
     assert line.endswith("please report this message, with what the command prints with --verbose")
     assert ("Traceback" in told, "hunter2" in told) == (verbose, verbose)
