@@ -194,7 +194,7 @@ async def test_a_server_that_would_be_made_anew_counts_as_lost_where_its_cloud_c
     assert await foreseen_losses(world.cluster, [Manifest(SERVERS, same)]) == []
     anew = {**same, "spec": {**SPEC, "recreatePolicy": "Always"}}
     [told] = await foreseen_losses(world.cluster, [Manifest(SERVERS, anew)])
-    assert told.startswith(f"unknown, because {IN_CLOUD.removeprefix('in ')} cannot be asked from here: ")
+    assert told.startswith(f"unknown, because {IN_CLOUD.removeprefix('in ')} cannot be queried from here: ")
     world.change(recreatePolicy="Always")
     assert await foreseen_losses(world.cluster, [Manifest(SERVERS, anew)]) == []
 

@@ -47,7 +47,7 @@ async def test_pods_by_service_by_program_and_by_name() -> None:
     assert await names("identity") == await names("keystone") == ["api", "client"]
     assert await names("database") == ["db"]
     assert await names("client") == ["client"]
-    with pytest.raises(CliError, match="there are pods of: keystone, keystoneclient, mariadb"):
+    with pytest.raises(CliError, match="found pods of: keystone, keystoneclient, mariadb"):
         await names("nova")
 
 

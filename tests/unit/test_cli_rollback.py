@@ -173,7 +173,7 @@ def test_the_revision_of_now_changes_nothing(cluster: MemoryCluster) -> None:
     result = called("rollback", "cloud", "3", "--yes", "--no-wait")
     assert (result.exit_code, result.stdout) == (
         0,
-        "OpenStackDeployment openstack/cloud: has the spec of revision 3 already\n",
+        "OpenStackDeployment openstack/cloud: already has the spec of revision 3\n",
     )
     assert not cluster.writes
 
@@ -181,7 +181,7 @@ def test_the_revision_of_now_changes_nothing(cluster: MemoryCluster) -> None:
 def test_what_is_not_kept_is_answered_with_what_is(cluster: MemoryCluster) -> None:
     result = called("rollback", "cloud", "7", "--yes", "--no-wait")
     assert result.exit_code == 1
-    assert result.stderr == "There is no revision 7 of OpenStackDeployment cloud; kept are: 1, 2, 3\n"
+    assert result.stderr == "OpenStackDeployment cloud has no revision 7; kept: 1, 2, 3\n"
     assert not cluster.writes
 
 
@@ -202,7 +202,7 @@ def test_a_revision_that_somebody_changed_is_not_gone_back_to(cluster: MemoryClu
     forged(cluster, "2", stringData={revisions.FIELD: text})
     result = called("rollback", "cloud", "2", "--yes", "--no-wait")
     assert result.exit_code == 1
-    assert result.stderr.startswith("Secret openstack/openstackdeployment.cloud.v2 holds ")
+    assert result.stderr.startswith("Secret openstack/openstackdeployment.cloud.v2 ")
     assert not cluster.writes
 
 
