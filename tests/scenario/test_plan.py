@@ -368,8 +368,8 @@ async def test_pods_that_an_upgrade_restarts_are_named_by_the_record_of_helm_and
 
     request = applied(cloud(services=overridden(3600)))
     found, _ = await forecast(cluster, SETTINGS, request, NOW + 200, None, render)
-    assert told(found, "restart") == ["Deployment api (1 pod; nobody serves meanwhile)"]
-    assert "  ! restarts: Deployment api  (1 pod; nobody serves meanwhile)" in lines(found)
+    assert told(found, "restart") == ["Deployment api (1 pod; the service is interrupted)"]
+    assert "  ! restarts: Deployment api  (1 pod; the service is interrupted)" in lines(found)
     assert losses(found) == []
 
     async def refuse(action: HelmUpgrade) -> str:

@@ -286,7 +286,10 @@ async def test_with_crds_of_an_earlier_version_a_bad_update_is_rolled_back_and_t
     world.kubelet.broken["nova-compute"] = UNREADY
     world.cloud(whole=True, services=DEBUG)
     await world.run(200)
-    lack = "The CRDs are of another version than the operator and lack reached: apply what `stackwright crds` prints"
+    lack = (
+        "The installed CRDs have another version than the operator and lack the fields reached: "
+        "apply what `stackwright crds` prints"
+    )
     assert world.condition("Ready", world.bundle("nova"))[2].endswith(lack)
     await world.run(1500)
     assert calls(world) == ["upgrade", "rollback"] and told(world)[1] == "BlockedRolledBack"

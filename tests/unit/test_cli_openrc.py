@@ -210,7 +210,7 @@ def test_a_first_cloud() -> None:
 def test_smoke_knows_its_checks(home: Path) -> None:
     result = called("smoke", "--checks", "pong")
     assert result.exit_code == 2
-    assert "there is no check pong" in " ".join(result.stderr.split())
+    assert "unknown check pong" in " ".join(result.stderr.split())
 
 
 def test_the_help_of_smoke_names_all_checks() -> None:

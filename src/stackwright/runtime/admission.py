@@ -160,7 +160,7 @@ class Admission:
             async with asyncio.timeout_at(until):
                 await self._turns.acquire()
         except TimeoutError:
-            raise web.HTTPServiceUnavailable(text="too many questions at once") from None
+            raise web.HTTPServiceUnavailable(text="too many concurrent admission requests") from None
         try:
             return await asyncio.get_running_loop().run_in_executor(self._thread, self._reviewed, body)
         finally:

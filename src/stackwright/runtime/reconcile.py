@@ -194,7 +194,7 @@ class Runtime:
         """Items, as texts, that workers have processed for longer than all their calls may take."""
         now = time.perf_counter()
         return [
-            f"a worker has been at {name} {'/'.join(key)} for {now - since:.0f} s"
+            f"a worker has been processing {name} {'/'.join(key)} for {now - since:.0f} s"
             for (name, key), (since, latest) in self._busy.items()
             if now > latest
         ]
@@ -232,7 +232,7 @@ class Runtime:
         except BaseException as further:
             if self.ends(further):
                 raise
-            log.warning("internal error not told", controller=controller.name, cause=type(further).__name__)
+            log.warning("internal error not reported", controller=controller.name, cause=type(further).__name__)
 
     async def _course(self, controller: Controller, key: Key) -> tuple[str, float | None]:
         now = self.ports.clock.now()
@@ -323,7 +323,7 @@ class Runtime:
                 delay = self._absent.retry(item, getattr(error, "after", None))
                 if isinstance(error, NotYet | Refused):
                     about = {"kind": kind.kind, "object": "/".join(key), "again_in": round(delay, 1)}
-                    log.info("not known whether it is gone", cause=str(error), **about)
+                    log.info("the deletion could not be verified", cause=str(error), **about)
                 else:
                     faults.note("resync", error, kind=kind.kind)
             finally:

@@ -47,7 +47,7 @@ def _unless_new(condition: Condition, status: Object) -> Condition:
         return condition
     before = next((c for c in status.get("conditions") or () if c["type"] == condition.type), None)
     if condition.status and not (before and before["status"] == "True"):
-        return Condition(condition.type, False, "Waiting", "An action before it failed; see Ready")
+        return Condition(condition.type, False, "Waiting", "An earlier action failed; see the condition Ready")
     return condition
 
 
@@ -132,7 +132,7 @@ def _without(status: dict[str, Any], paths: list[str]) -> dict[str, Any]:
     names = ", ".join(sorted({path.rpartition(".")[2] for path in paths}))
     for condition in fewer.get("conditions") or ():
         if condition["type"] == READY:
-            told = f"The CRDs are of another version than the operator and lack {names}"
+            told = f"The installed CRDs have another version than the operator and lack the fields {names}"
             told += ": apply what `stackwright crds` prints"
             condition["message"] = "; ".join(text for text in (condition.get("message"), told) if text)
     return fewer

@@ -70,7 +70,7 @@ def _absent(call: Call, status: Mapping[str, Any], message: str) -> Exception:
     if details.get("kind") == "namespaces" and call.kind.plural != "namespaces":
         return NotYet(f"{call}: namespace {details.get('name')} does not exist")
     if details.get("name"):
-        return Conflict(f"{call}: the object is gone", call.kind, call.key)
+        return Conflict(f"{call}: the object does not exist", call.kind, call.key)
     return NotServed(f"{call}: the API does not serve {call.kind.plural} of {call.kind.api_version}: {message}")
 
 
