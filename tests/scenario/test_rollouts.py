@@ -195,7 +195,7 @@ async def test_what_fails_on_nodes_that_are_there_is_rolled_back_and_tried_again
     world.kubelet.sync(DAEMONSET, "nova-compute")
     await world.run(3600)
     assert told(world)[1] == "BlockedRolledBack"
-    assert told(world)[2].endswith("rolled back to revision 1; tried again when node node-2 is ready")
+    assert told(world)[2].endswith("rolled back to revision 1; retried when node node-2 is ready")
     assert calls(world) == ["upgrade", "rollback"]
     await world.stop()
     world.node("node-2", EVERY_ROLE)

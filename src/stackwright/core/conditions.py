@@ -190,7 +190,7 @@ def why_not_ready(obj: Mapping[str, Any] | None) -> str:
         return "it does not exist"
     entry = find(obj)
     if entry is None:
-        return "it was not looked at yet"
+        return "it was not processed yet"
     return str(entry.get("message") or entry.get("reason") or "no reason given")
 
 

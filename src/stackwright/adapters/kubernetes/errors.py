@@ -51,7 +51,7 @@ def error_of(call: Call, code: int, body: bytes) -> Exception:
     if code == 403:
         return _forbidden(call, status, message)
     if code in (401, 408, 410, 429) or (code >= 500 and not any(text in message for text in _OUR_FAULT)):
-        return NotYet(f"{call}: the Kubernetes API says {code}: {message}")
+        return NotYet(f"{call}: the Kubernetes API returned {code}: {message}")
     return Refused(f"{call}: {_causes(status, message)}")
 
 

@@ -23,7 +23,9 @@ def leave(seen: Observed) -> Plan:
         return Plan()
     if seen.machines:
         names = ", ".join(each["metadata"]["name"] for each in seen.machines)
-        return _held(seen, waiting(teardown.DELETED, f"Waiting for OpenStackMachine {names} to go", "MachinesLeft"))
+        return _held(
+            seen, waiting(teardown.DELETED, f"Waiting for OpenStackMachine {names} to be deleted", "MachinesLeft")
+        )
     if seen.bastion is not None:
         found = gone(seen, seen.bastion)
         return _held(seen, replace(found.condition, type=teardown.DELETED), found.actions)

@@ -29,7 +29,7 @@ def leave(seen: Observed) -> Plan:
     if seen.addresses:
         stale = tuple(Delete(ADDRESS, key_of(each)) for each in seen.addresses if is_stale(seen, each))
         names = ", ".join(each["metadata"]["name"] for each in seen.addresses)
-        stage = waiting(teardown.DELETED, f"Waiting for {CLAIM.kind} {names} to go", "InUse")
+        stage = waiting(teardown.DELETED, f"Waiting for {CLAIM.kind} {names} to be deleted", "InUse")
         return teardown.going(stage, {name: seen.status[name] for name in FIELDS if name in seen.status}, stale)
     if seen.spec.get("reclaimPolicy") == "Delete" or not has_finalizer(seen.obj):
         given = seen.spec.get("preAllocatedFloatingIPs") or ()

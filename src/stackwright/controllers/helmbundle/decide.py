@@ -140,7 +140,7 @@ def _remembering(seen: Observed, step: Step, wanted: Object) -> Step:
 def _held(name: str, step: Step, by: list[str]) -> Step:
     if not step.actions:
         return step
-    message = f"Waiting for what is asked of release {', '.join(by)} to be put right"
+    message = f"Waiting for valid values of release {', '.join(by)}"
     return Step((), waiting(condition_type(name), message), {**step.status, "message": message})
 
 
@@ -211,7 +211,7 @@ def _is_retried(before: Object, target: str) -> bool:
 
 def _retry(wanted: Object, record: Release | None, target: str, back: list[str]) -> Step:
     """The step before a digest that was rolled back is tried again. It only writes this into the status."""
-    message = f"Release {wanted['name']} is tried again: {named(back)} {are(back)} back"
+    message = f"Retrying release {wanted['name']}: {named(back)} {are(back)} available again"
     status = {**_status(record, success=False, message=message), "retriedDigest": target}
     condition = waiting(condition_type(wanted["name"]), message, "Upgrading")
     return Step((), condition, status, SETTLE, first=True)
@@ -221,7 +221,7 @@ def _lacking(seen: Observed, wanted: Object) -> str:
     """What a release still waits for: values for this chart version and, in a cloud, its images on the nodes."""
     made_for = wanted.get("chartDigest")
     if made_for and made_for != seen.settings.charts.get(wanted["chart"]):
-        return f"values for this version of the chart {wanted['chart']}, which its service makes"
+        return f"the service object to write values for this version of the chart {wanted['chart']}"
     if not label(seen.obj, CLOUD):
         return ""
     values = wanted.get("values") or {}
@@ -291,7 +291,7 @@ def _interrupted(record: Release, key: Key) -> tuple[Action, ...]:
     """
     if not record.state.startswith("pending") and record.state != "uninstalling":
         return ()
-    return (Delete(SECRET, (key[0], record.secret), f"record of an interrupted helm ({record.state})"),)
+    return (Delete(SECRET, (key[0], record.secret), f"record of an interrupted Helm operation ({record.state})"),)
 
 
 def _failed(name: str, record: Release, before: Object, left: float) -> Step:
@@ -391,7 +391,7 @@ def _too_late(seen: Observed, wanted: Object, record: Release, message: str, sto
         status = _status(record, success=False, message=message, stood=stood)
         return Step((), blocked(condition_type(name), "NotReady", message), status)
     away = set() if _is_retried(before, target) else _away(seen, name)
-    again = f"; tried again when {named(away)} {are(away)} ready" if away else ""
+    again = f"; retried when {named(away)} {are(away)} ready" if away else ""
     message = f"{message}{ROLLING}{ready}{again}"
     status = _status(record, success=False, message=message, failed=target, stood=stood, away=away)
     condition = waiting(condition_type(name), message, "RollingBack")

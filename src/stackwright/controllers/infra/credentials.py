@@ -36,6 +36,6 @@ async def cloud_of(reader: Reader, namespace: str, identity: Mapping[str, Any]) 
         raise Denied(
             "IdentityAccessDenied",
             f"Namespace {namespace} may not use OpenStackClusterIdentity {name}: "
-            "its labels are not those of spec.namespaceSelector",
+            "its labels do not match spec.namespaceSelector",
         )
     return CloudRef((spec.secret_ref.namespace, spec.secret_ref.name), cloud, region)

@@ -25,9 +25,9 @@ def _name(seen: Observed) -> Condition | None:
     owners = meta.get("ownerReferences") or ()
     earlier = any((each["kind"], each["name"]) == (seen.obj["kind"], meta["name"]) for each in owners)
     if earlier or is_deleting(seen.server):
-        return waiting(INSTANCE, f"Waiting for an earlier OpenStackServer {meta['name']} to go", "NameTaken")
+        return waiting(INSTANCE, f"Waiting for an earlier OpenStackServer {meta['name']} to be deleted", "NameTaken")
     whose = ", ".join(f"{each['kind']} {each['name']}" for each in owners) or "nobody"
-    text = f"There is an OpenStackServer {meta['name']} already, of {whose}; delete it, or this object"
+    text = f"OpenStackServer {meta['name']} already exists and belongs to {whose}; delete it, or this object"
     return blocked(INSTANCE, "NameTaken", text)
 
 
@@ -53,7 +53,7 @@ def _bootstrap(seen: Observed) -> Condition | None:
     if seen.top is None and not owner:
         return None
     if seen.machine is None:
-        text = f"Waiting for Machine {owner}" if owner else "Waiting for a Machine to own this one"
+        text = f"Waiting for Machine {owner}" if owner else "Waiting for a Machine that owns this object"
         return waiting(INSTANCE, text, BOOTSTRAP)
     if not bootstrap_secret(seen):
         return waiting(INSTANCE, f"Waiting for the bootstrap data of Machine {owner}", BOOTSTRAP)
@@ -64,7 +64,7 @@ def _network(seen: Observed) -> Condition | None:
     if not homeless(seen.spec, place(seen)):
         return None
     text = (
-        f"OpenStackCluster {seen.named} has no network; set spec.ports here with a network each, "
-        "or managedSubnets, network or subnets there"
+        f"OpenStackCluster {seen.named} has no network; set spec.ports of this object with a network each, "
+        "or managedSubnets, network or subnets of the cluster"
     )
     return blocked(INSTANCE, "NoNetwork", text)

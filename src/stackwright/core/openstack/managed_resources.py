@@ -125,19 +125,19 @@ def step(owner: Owner, parts: Sequence[Part], record: Record, look: Look) -> Ste
             else:
                 known[part.slot], things[part.slot] = found[0].id, found[0]
     if lost and not look.certain:
-        return Step(known, things=things, wait="Looking whether it is all there")
+        return Step(known, things=things, wait="Checking that no resource is missing")
     twins = _twins(owner, others)
     if lost or twins:
         return Step(known, twins, lost, things)
     if ambiguous:
         ids = ", ".join(thing.id for thing in ambiguous)
-        wait = f"Cannot tell which volume belongs to this server: {ids}"
+        wait = f"Several volumes have the mark of this server, and which one belongs to it is unknown: {ids}"
         return Step(known, things=things, wait=wait, ambiguous=ambiguous)
     for part in parts:
         if part.slot in known:
             continue
         if not look.certain:
-            return Step(known, things=things, wait="Looking whether it was made before")
+            return Step(known, things=things, wait="Checking for resources of earlier requests")
         if wait := part.after(things):
             return Step(known, things=things, wait=wait)
         call = owner.call("create", part.slot, body=part.body(known), user_data=part.user_data)
@@ -165,7 +165,7 @@ def _surplus(
 
 def _twins(owner: Owner, others: Others) -> tuple[CloudCall, ...]:
     """Deletions of duplicates, which exist because a create request succeeded although it seemed to fail."""
-    calls = (remove(owner, slot, thing, "made twice") for slot, thing, is_copy in others if not is_copy)
+    calls = (remove(owner, slot, thing, "duplicate") for slot, thing, is_copy in others if not is_copy)
     return tuple(call for call in calls if call is not None)
 
 
@@ -207,7 +207,7 @@ def removal(owner: Owner, record: Record, look: Look) -> Step:
     """
     others = _others(owner, record, look)
     if twins := _twins(owner, others):
-        return Step(record, twins, wait="Waiting for what was made twice to go")
+        return Step(record, twins, wait="Waiting for duplicates to be deleted")
     kept_for = {(t.what, t.id): slot for slot, t, is_copy in others if is_copy}
     copies, copied = kept_for.keys() | _several(owner, record, look), set(kept_for.values())
     names = {(slot[0], id_): slot for slot, id_ in record.items()}
@@ -218,10 +218,10 @@ def removal(owner: Owner, record: Record, look: Look) -> Step:
         if due := [thing for thing in left.values() if thing.what == what]:
             calls = (remove(owner, names.get((what, t.id), (what, t.name)), t) for t in due)
             return Step(
-                kept, tuple(call for call in calls if call is not None), wait=f"Waiting for {_named(due)} to go"
+                kept, tuple(call for call in calls if call is not None), wait=f"Waiting for {_named(due)} to be deleted"
             )
     told = tuple(thing for key, thing in found.items() if key in copies)
-    return Step(kept, wait="" if look.certain else "Looking whether anything is left", copies=told)
+    return Step(kept, wait="" if look.certain else "Checking for remaining resources", copies=told)
 
 
 def _several(owner: Owner, record: Record, look: Look) -> set[tuple[str, str]]:

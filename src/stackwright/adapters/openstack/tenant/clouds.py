@@ -173,7 +173,7 @@ class OpenStackClouds:
         asking = project.askers.get(call.uid)
         others = (each.askers[call.uid] for each in self._projects.values() if call.uid in each.askers)
         if asking is None or any(other.looked > asking.looked for other in others):
-            text = f"{call.cloud} was looked at with other credentials than it has now; it is looked at again"
+            text = f"the credentials of {call.cloud} changed since its resources were listed; they are listed again"
             raise Trouble("CredentialsChanged", text)
         return asking.asker
 

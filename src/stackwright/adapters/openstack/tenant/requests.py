@@ -71,7 +71,7 @@ def _create(connection: Connection, call: CloudCall, user_data: bytes | None) ->
 def _unlike_marks(tags: list[str]) -> list[str]:
     """The tags. Raises Denied for a mark: Nova changes the order of tags, so a second mark could replace the first."""
     for tag in filter(MARK.fullmatch, tags):
-        raise Denied("Rejected", f"tag {tag} has the form of those by which the operator finds what it made")
+        raise Denied("Rejected", f"tag {tag} has the reserved form of the operator's marks; choose another tag")
     return tags
 
 

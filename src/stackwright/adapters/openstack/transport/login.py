@@ -82,7 +82,7 @@ def login_of(cloud: CloudRef, data: Mapping[str, str], now: float) -> Login:
     try:
         data.get("cacert", "").encode()
     except UnicodeEncodeError:
-        raise Trouble("CredentialsInvalid", f"cacert in {where}: must be a certificate as text, in PEM") from None
+        raise Trouble("CredentialsInvalid", f"cacert in {where}: must be a certificate in PEM format") from None
     entry = {**entry, **({"region_name": cloud.region} if cloud.region else {})}
     return login_by(entry, data.get("cacert", ""), now)
 
