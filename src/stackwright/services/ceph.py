@@ -30,7 +30,7 @@ CONDITIONS = ("Monitors", "Keys", "Pools", "Capacity")
 class CephSettings(CephFeatures, Settings):
     """features.ceph, and whether the cloud runs its own Ceph."""
 
-    trial: bool = Field(False, description="Run a small Ceph; without it, there is one elsewhere.")
+    trial: bool = Field(False, description="Run a small Ceph in the cloud; otherwise the cloud uses an external Ceph.")
 
     def exchange(self, namespace: str) -> str:
         """The namespace of the objects that are exchanged with the provider of Ceph."""

@@ -69,7 +69,7 @@ class CinderSettings(CinderFeatures, Settings):
 
     messaging_instance: InstanceName = Field("rabbitmq", description="Name of the RabbitMQ object.")
     services: list[Line] = Field(
-        default_factory=list, description="Services of the cloud, as features.services has them."
+        default_factory=list, description="Services of the cloud, by their names in features.services."
     )
     cleanup: Cleanup = Field(default_factory=Cleanup, description="features.database.cleanup.cinder.")
 
